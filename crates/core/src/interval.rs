@@ -1,0 +1,265 @@
+//! What is recorded while a workload runs: lanes (threads) write into shards, a ticker collects them.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::histogram::Histogram;
+use crate::storage::Kind;
+
+/// Most shards that lanes record into: enough that their locks are never contended by more than a few lanes,
+/// few enough that 4,096 lanes do not hold gigabytes of histograms.
+pub const SHARDS_MAX: usize = 64;
+
+/// Counts and latencies of one kind of request.
+#[derive(Clone, Debug, Default)]
+pub struct KindInterval {
+    /// Requests that finished well.
+    pub operations: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Requests that failed.
+    pub errors: u64,
+    /// Latencies of those that finished well.
+    pub latency: Histogram,
+}
+
+impl KindInterval {
+    fn take_into(&mut self, total: &mut Self) {
+        total.operations += std::mem::take(&mut self.operations);
+        total.bytes += std::mem::take(&mut self.bytes);
+        total.errors += std::mem::take(&mut self.errors);
+        if self.latency.count() > 0 {
+            total.latency.merge(&self.latency);
+            self.latency.clear();
+        }
+    }
+}
+
+/// Counts and latencies by kind.
+pub type Kinds = [KindInterval; Kind::ALL.len()];
+
+/// When each outstanding request of one lane began, for whoever looks while the lane is stuck.
+#[derive(Debug)]
+pub struct Flights {
+    /// Start of the request in each slot, ns of the run's clock; `IDLE` when free.
+    started_ns: Box<[AtomicU64]>,
+    /// Open loop: the intended start of the next request that was not yet sent; `IDLE` in a closed loop.
+    next_intended_ns: AtomicU64,
+    /// Open loop: mean time between this lane's arrivals; 0 in a closed loop.
+    period_ns: u64,
+}
+
+const IDLE: u64 = u64::MAX;
+
+impl Flights {
+    /// A lane with `depth` slots; `period_ns` between its arrivals, 0 for a closed loop.
+    pub fn new(depth: u32, period_ns: u64) -> Self {
+        Self {
+            started_ns: (0..depth).map(|_| AtomicU64::new(IDLE)).collect(),
+            next_intended_ns: AtomicU64::new(IDLE),
+            period_ns,
+        }
+    }
+
+    /// Marks a slot as begun.
+    #[inline]
+    pub fn begin(&self, slot: u32, at_ns: u64) {
+        self.started_ns[slot as usize].store(at_ns, Relaxed);
+    }
+
+    /// Frees a slot.
+    #[inline]
+    pub fn end(&self, slot: u32) {
+        self.started_ns[slot as usize].store(IDLE, Relaxed);
+    }
+
+    /// Open loop: says when the next request ought to start.
+    pub fn intend(&self, at_ns: u64) {
+        self.next_intended_ns.store(at_ns, Relaxed);
+    }
+
+    /// The lane sends no more.
+    pub fn close(&self) {
+        self.next_intended_ns.store(IDLE, Relaxed);
+    }
+
+    /// Adds this lane's outstanding requests (and, in an open loop, those overdue) to a count and an oldest start.
+    fn observe(&self, now_ns: u64, in_flight: &mut u64, oldest_ns: &mut u64) {
+        for slot in &self.started_ns {
+            let started = slot.load(Relaxed);
+            if started != IDLE {
+                *in_flight += 1;
+                *oldest_ns = (*oldest_ns).min(started);
+            }
+        }
+        let intended = self.next_intended_ns.load(Relaxed);
+        if intended < now_ns {
+            *in_flight += 1 + (now_ns - intended).checked_div(self.period_ns).unwrap_or(0);
+            *oldest_ns = (*oldest_ns).min(intended);
+        }
+    }
+}
+
+/// Everything that was recorded in one interval.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    /// Start, ns of the run's clock.
+    pub start_ns: u64,
+    /// End, ns of the run's clock.
+    pub end_ns: u64,
+    /// By kind of request.
+    pub kinds: Kinds,
+    /// Requests outstanding (and overdue) at its end.
+    pub in_flight: u64,
+    /// Age of the oldest of them, ns.
+    pub oldest_ns: u64,
+    /// CPU time of this process in the interval: user, ns.
+    pub cpu_user_ns: u64,
+    /// CPU time of this process in the interval: system, ns.
+    pub cpu_system_ns: u64,
+}
+
+/// Percentiles that every interval tells, as (name, quantile).
+pub const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
+
+impl Interval {
+    /// The workload's series of this interval as (metric, value). What did not happen has no latency, with one
+    /// exception: when nothing at all finished and something is outstanding, its age stands for every percentile,
+    /// so that a dead second is drawn as the worst one and not as the best.
+    pub fn metrics(&self) -> Vec<(String, f64)> {
+        let seconds = (self.end_ns - self.start_ns).max(1) as f64 / 1e9;
+        let mut out = Vec::with_capacity(40);
+        let mut requests = KindInterval::default();
+        for (kind, own) in Kind::ALL.iter().zip(&self.kinds) {
+            let name = kind.name();
+            if *kind != Kind::Fsync {
+                requests.operations += own.operations;
+                requests.bytes += own.bytes;
+                requests.latency.merge(&own.latency);
+                out.push((format!("{name}_bytes_per_s"), own.bytes as f64 / seconds));
+            }
+            requests.errors += own.errors;
+            out.push((format!("{name}_ops_per_s"), own.operations as f64 / seconds));
+            push_latency(&mut out, &format!("{name}_latency"), &own.latency);
+        }
+        out.push(("ops_per_s".into(), requests.operations as f64 / seconds));
+        out.push(("bytes_per_s".into(), requests.bytes as f64 / seconds));
+        out.push(("errors_per_s".into(), requests.errors as f64 / seconds));
+        out.push(("in_flight".into(), self.in_flight as f64));
+        if self.in_flight > 0 {
+            out.push(("oldest_in_flight_us".into(), self.oldest_ns as f64 / 1e3));
+        }
+        let dead = self.in_flight > 0 && self.kinds.iter().all(|kind| kind.operations == 0);
+        if dead {
+            requests.latency.record_ns(self.oldest_ns);
+        }
+        push_latency(&mut out, "latency", &requests.latency);
+        out.push(("client_cpu_user_pct".into(), self.cpu_user_ns as f64 / seconds / 1e7));
+        out.push(("client_cpu_system_pct".into(), self.cpu_system_ns as f64 / seconds / 1e7));
+        out
+    }
+}
+
+fn push_latency(out: &mut Vec<(String, f64)>, prefix: &str, latency: &Histogram) {
+    if latency.count() == 0 {
+        return;
+    }
+    for (name, quantile) in PERCENTILES {
+        out.push((format!("{prefix}_{name}_us"), latency.quantile_ns(quantile) as f64 / 1e3));
+    }
+    out.push((format!("{prefix}_max_us"), latency.max_ns() as f64 / 1e3));
+}
+
+/// Where lanes record and the ticker collects.
+#[derive(Debug)]
+pub struct Recorder {
+    shards: Vec<Mutex<Kinds>>,
+    flights: Vec<Flights>,
+    collected_ns: Mutex<u64>,
+}
+
+impl Recorder {
+    /// A recorder for one `Flights` a lane.
+    pub fn new(flights: Vec<Flights>) -> Self {
+        let shards = flights.len().clamp(1, SHARDS_MAX);
+        Self { shards: (0..shards).map(|_| Mutex::default()).collect(), flights, collected_ns: Mutex::new(0) }
+    }
+
+    /// The outstanding requests of a lane.
+    pub fn flights(&self, lane: usize) -> &Flights {
+        &self.flights[lane]
+    }
+
+    /// Where a lane records; lock it once a batch.
+    pub fn shard(&self, lane: usize) -> &Mutex<Kinds> {
+        &self.shards[lane % self.shards.len()]
+    }
+
+    /// Ends an interval at `now_ns`: takes what was recorded since the last one.
+    pub fn collect(&self, now_ns: u64) -> Interval {
+        let mut kinds = Kinds::default();
+        for shard in &self.shards {
+            let mut shard = shard.lock().expect("no lane panics while it records");
+            for (own, total) in shard.iter_mut().zip(&mut kinds) {
+                own.take_into(total);
+            }
+        }
+        let (mut in_flight, mut oldest_start_ns) = (0, now_ns);
+        for flights in &self.flights {
+            flights.observe(now_ns, &mut in_flight, &mut oldest_start_ns);
+        }
+        let mut collected = self.collected_ns.lock().expect("one ticker");
+        let start_ns = std::mem::replace(&mut *collected, now_ns);
+        let oldest_ns = now_ns - oldest_start_ns;
+        Interval { start_ns, end_ns: now_ns, kinds, in_flight, oldest_ns, cpu_user_ns: 0, cpu_system_ns: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    fn metrics(interval: &Interval) -> HashMap<String, f64> {
+        interval.metrics().into_iter().collect()
+    }
+
+    #[test]
+    fn a_dead_second_looks_dead() {
+        // sysbench and tpcc_start print `95%: 0.000` for a second in which the server was stopped.
+        let recorder = Recorder::new(vec![Flights::new(2, 0)]);
+        recorder.flights(0).begin(0, 500_000_000);
+        let second = metrics(&recorder.collect(3_000_000_000));
+        assert_eq!(second["ops_per_s"], 0.0);
+        assert_eq!(second["in_flight"], 1.0);
+        assert_eq!(second["oldest_in_flight_us"], 2_500_000.0);
+        assert!((second["latency_p95_us"] / 2_500_000.0 - 1.0).abs() < 0.001);
+        recorder.flights(0).end(0);
+        let idle = metrics(&recorder.collect(4_000_000_000));
+        assert!(!idle.contains_key("latency_p95_us"));
+    }
+
+    #[test]
+    fn an_overdue_arrival_counts_as_waiting() {
+        let recorder = Recorder::new(vec![Flights::new(1, 100)]);
+        recorder.flights(0).intend(1_000);
+        let interval = recorder.collect(2_000);
+        assert_eq!((interval.in_flight, interval.oldest_ns), (11, 1_000));
+        recorder.flights(0).close();
+        assert_eq!(recorder.collect(3_000).in_flight, 0);
+    }
+
+    #[test]
+    fn every_request_is_in_exactly_one_interval() {
+        let recorder = Recorder::new((0..100).map(|_| Flights::new(1, 0)).collect());
+        for lane in 0..100 {
+            let mut shard = recorder.shard(lane).lock().unwrap();
+            shard[Kind::Read as usize].operations += 1;
+            shard[Kind::Read as usize].latency.record_ns(lane as u64 + 1);
+        }
+        let first = recorder.collect(1_000_000_000);
+        assert_eq!(first.kinds[0].operations, 100);
+        assert_eq!(first.kinds[0].latency.count(), 100);
+        assert_eq!(recorder.collect(2_000_000_000).kinds[0].operations, 0);
+    }
+}

@@ -1,0 +1,67 @@
+//! The storage layer as its callers see it: a queue of block requests, real or modelled.
+
+use std::io;
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Reads a block.
+    Read,
+    /// Writes a block.
+    Write,
+    /// Makes a file's finished writes durable.
+    Fsync,
+}
+
+impl Kind {
+    /// All kinds, in the order of their index.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Fsync];
+
+    /// The name used in series.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Fsync => "fsync",
+        }
+    }
+}
+
+/// One request: `bytes` at `offset` of file number `file`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What it does.
+    pub kind: Kind,
+    /// Index of the file (or device) in the storage.
+    pub file: u32,
+    /// Bytes asked for; 0 for an fsync.
+    pub bytes: u32,
+    /// Offset in the file, bytes.
+    pub offset: u64,
+}
+
+/// A request that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The slot it was pushed with.
+    pub slot: u32,
+    /// Bytes done, or a negative errno, as the kernel says it.
+    pub result: i32,
+}
+
+/// A queue of requests to a storage, with one buffer a slot. One thread drives it.
+pub trait Queue {
+    /// Requests that can be outstanding: slots are 0..depth.
+    fn depth(&self) -> u32;
+
+    /// The buffer of a free slot: data to write, or data read.
+    fn buffer(&mut self, slot: u32) -> &mut [u8];
+
+    /// Takes a request into a free slot; nothing need happen before `wait`.
+    fn push(&mut self, slot: u32, request: Request);
+
+    /// Starts what was pushed and waits until one request ended or `timeout_ns` passed; appends what ended.
+    ///
+    /// Errors are of the queue itself; a failed request is a completion with a negative result.
+    fn wait(&mut self, timeout_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()>;
+}

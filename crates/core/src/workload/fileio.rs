@@ -1,0 +1,249 @@
+//! The fileio workload: sysbench's modes and fio's mixes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use rand::Rng as _;
+use serde::Deserialize;
+
+use crate::seed::{Rng, stream};
+use crate::storage::{Kind, Request};
+use crate::workload::address::{Addresses, Distribution};
+
+/// When finished writes are made durable, besides `fsync_every`.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum FsyncPolicy {
+    /// Never.
+    #[default]
+    None,
+    /// Once, after the last request.
+    End,
+    /// Every write is followed by an fsync of its file.
+    EveryWrite,
+}
+
+/// The workload, resolved: every field is checked by the experiment file's loader.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fileio {
+    /// Sequential (one position that all threads share, as sysbench does) or random addresses.
+    pub sequential: bool,
+    /// Share of reads, %.
+    pub read_pct: f64,
+    /// Block sizes in bytes with their shares in %.
+    pub block_sizes: Vec<(u32, f64)>,
+    /// Number of files.
+    pub files: u32,
+    /// Bytes of each file that are used.
+    pub file_bytes: u64,
+    /// An fsync of every file after this many requests of a thread; 0 for never.
+    pub fsync_every: u64,
+    /// Other fsyncs.
+    pub fsync: FsyncPolicy,
+    /// Spread of random addresses.
+    pub distribution: Distribution,
+    /// Bytes after which the workload ends by itself; 0 for never.
+    pub limit_bytes: u64,
+    /// The experiment's seed.
+    pub seed: u64,
+}
+
+impl Fileio {
+    /// The largest block.
+    pub fn block_bytes_max(&self) -> u32 {
+        self.block_sizes.iter().map(|(bytes, _)| *bytes).max().unwrap_or(0)
+    }
+}
+
+/// Position and budget that all lanes share.
+#[derive(Debug, Default)]
+pub struct Shared {
+    position: AtomicU64,
+    issued_bytes: AtomicU64,
+}
+
+/// The requests of one lane (thread).
+#[derive(Debug)]
+pub struct Generator {
+    workload: Fileio,
+    shared: Arc<Shared>,
+    sizes: Vec<Size>,
+    addresses: Rng,
+    mix: Rng,
+    requests: u64,
+    fsyncs: VecDeque<u32>,
+}
+
+#[derive(Debug)]
+struct Size {
+    bytes: u32,
+    /// Cumulated share, 0..=1.
+    up_to: f64,
+    blocks_per_file: u64,
+    addresses: Addresses,
+}
+
+impl Generator {
+    /// The generator of one lane.
+    ///
+    /// # Errors
+    /// What cannot be generated, in words.
+    pub fn new(workload: Fileio, shared: Arc<Shared>, lane: u64) -> Result<Self, String> {
+        let total: f64 = workload.block_sizes.iter().map(|(_, share)| share).sum();
+        let mut sizes = Vec::with_capacity(workload.block_sizes.len());
+        let mut up_to = 0.0;
+        for &(bytes, share) in &workload.block_sizes {
+            let blocks_per_file = workload.file_bytes / u64::from(bytes.max(1));
+            let blocks = blocks_per_file * u64::from(workload.files);
+            if bytes == 0 || blocks == 0 {
+                return Err(format!("a block of {bytes} B does not fit a file of {} B", workload.file_bytes));
+            }
+            up_to += share / total;
+            let addresses = Addresses::new(workload.distribution, blocks)?;
+            sizes.push(Size { bytes, up_to, blocks_per_file, addresses });
+        }
+        if sizes.is_empty() {
+            return Err("no block size".into());
+        }
+        let addresses = stream(workload.seed, "addresses", lane);
+        let mix = stream(workload.seed, "mix", lane);
+        Ok(Self { workload, shared, sizes, addresses, mix, requests: 0, fsyncs: VecDeque::new() })
+    }
+
+    /// The next request; None when the workload's bytes are used up.
+    #[inline]
+    pub fn next(&mut self) -> Option<Request> {
+        if let Some(file) = self.fsyncs.pop_front() {
+            return Some(Request { kind: Kind::Fsync, file, bytes: 0, offset: 0 });
+        }
+        let size = match self.sizes.as_slice() {
+            [only] => only,
+            several => {
+                let share = self.mix.random::<f64>();
+                several.iter().find(|size| share < size.up_to).unwrap_or(&several[several.len() - 1])
+            }
+        };
+        let bytes = u64::from(size.bytes);
+        if self.workload.limit_bytes > 0
+            && self.shared.issued_bytes.fetch_add(bytes, Relaxed) >= self.workload.limit_bytes
+        {
+            return None;
+        }
+        let (file, offset) = if self.workload.sequential {
+            self.advance(bytes)
+        } else {
+            let block = size.addresses.next(&mut self.addresses);
+            ((block / size.blocks_per_file) as u32, block % size.blocks_per_file * bytes)
+        };
+        let kind = match self.workload.read_pct {
+            pct if pct >= 100.0 => Kind::Read,
+            pct if pct <= 0.0 => Kind::Write,
+            pct if self.mix.random::<f64>() * 100.0 < pct => Kind::Read,
+            _ => Kind::Write,
+        };
+        self.requests += 1;
+        if self.workload.fsync_every > 0 && self.requests.is_multiple_of(self.workload.fsync_every) {
+            self.fsyncs.extend(0..self.workload.files);
+        }
+        Some(Request { kind, file, bytes: bytes as u32, offset })
+    }
+
+    /// Moves the shared position over `bytes`; a block never crosses the end of a file.
+    fn advance(&self, bytes: u64) -> (u32, u64) {
+        let file_bytes = self.workload.file_bytes;
+        let total = file_bytes * u64::from(self.workload.files);
+        let mut now = self.shared.position.load(Relaxed);
+        loop {
+            let start = if now % file_bytes + bytes > file_bytes { (now / file_bytes + 1) * file_bytes % total } else { now };
+            match self.shared.position.compare_exchange_weak(now, (start + bytes) % total, Relaxed, Relaxed) {
+                Ok(_) => return ((start / file_bytes) as u32, start % file_bytes),
+                Err(other) => now = other,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn workload() -> Fileio {
+        Fileio {
+            sequential: false,
+            read_pct: 60.0,
+            block_sizes: vec![(16_384, 100.0)],
+            files: 4,
+            file_bytes: 1 << 20,
+            fsync_every: 0,
+            fsync: FsyncPolicy::None,
+            distribution: Distribution::Uniform,
+            limit_bytes: 0,
+            seed: 1,
+        }
+    }
+
+    fn generator(workload: Fileio) -> Generator {
+        Generator::new(workload, Arc::default(), 0).unwrap()
+    }
+
+    #[test]
+    fn the_same_seed_asks_for_the_same() {
+        let take = |seed| {
+            let mut generator = generator(Fileio { seed, ..workload() });
+            (0..100).map(|_| generator.next().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(take(1), take(1));
+        assert_ne!(take(1), take(2));
+    }
+
+    #[test]
+    fn the_mix_is_as_asked() {
+        let mut generator = generator(workload());
+        let reads = (0..100_000).filter(|_| generator.next().unwrap().kind == Kind::Read).count();
+        assert!((59_000..61_000).contains(&reads), "{reads}");
+    }
+
+    #[test]
+    fn sequential_lanes_share_one_position_and_wrap() {
+        let shared = Arc::new(Shared::default());
+        let workload = Fileio { sequential: true, files: 2, file_bytes: 40_000, read_pct: 0.0, ..workload() };
+        let mut lanes: Vec<_> =
+            (0..2).map(|lane| Generator::new(workload.clone(), shared.clone(), lane).unwrap()).collect();
+        let places: Vec<_> = (0..6).map(|n| lanes[n % 2].next().unwrap()).map(|r| (r.file, r.offset)).collect();
+        assert_eq!(places, [(0, 0), (0, 16_384), (1, 0), (1, 16_384), (0, 0), (0, 16_384)]);
+    }
+
+    #[test]
+    fn fsyncs_follow_every_nth_request() {
+        let mut generator = generator(Fileio { fsync_every: 3, files: 2, ..workload() });
+        let kinds: Vec<_> = (0..10).map(|_| generator.next().unwrap().kind == Kind::Fsync).collect();
+        assert_eq!(kinds, [false, false, false, true, true, false, false, false, true, true]);
+    }
+
+    #[test]
+    fn ends_when_its_bytes_are_used_up() {
+        let mut generator = generator(Fileio { limit_bytes: 5 * 16_384, ..workload() });
+        assert_eq!(std::iter::from_fn(|| generator.next()).count(), 5);
+    }
+
+    proptest! {
+        #[test]
+        fn stays_inside_its_files(
+            seed: u64, sequential: bool, files in 1u32..5, file_bytes in 65_536u64..10_000_000, read_pct in 0.0f64..=100.0,
+        ) {
+            let sizes = vec![(512, 20.0), (4096, 50.0), (65_536, 30.0)];
+            let mut generator = generator(Fileio {
+                sequential, files, file_bytes, read_pct, block_sizes: sizes, seed, ..workload()
+            });
+            for _ in 0..200 {
+                let request = generator.next().unwrap();
+                prop_assert!(request.file < files);
+                prop_assert!(request.offset + u64::from(request.bytes) <= file_bytes);
+                if !sequential { prop_assert_eq!(request.offset % u64::from(request.bytes), 0); }
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Workload generators: what to ask for next. They decide; others do the IO, on real or modelled layers.
+
+pub mod address;
+pub mod fileio;
+pub mod payload;

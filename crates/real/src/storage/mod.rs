@@ -1,0 +1,129 @@
+//! Real storage: files and block devices, and the engines that drive them.
+//!
+//! To add an engine: one file here that implements `flatwater_core::storage::Queue`, a variant of `Engine`, an arm in
+//! `fileio::drive_lane`, and its tests beside it.
+
+pub mod buffer;
+pub mod fault;
+pub mod psync;
+pub mod uring;
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::Error;
+
+/// How requests reach the kernel.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Engine {
+    /// pread and pwrite: one outstanding request a thread.
+    Psync,
+    /// io_uring: many outstanding requests a thread.
+    IoUring,
+}
+
+/// Write-through at open.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum SyncMode {
+    /// Writes may stay in a volatile cache.
+    #[default]
+    None,
+    /// O_SYNC: data and metadata are durable when a write returns.
+    Sync,
+    /// O_DSYNC: data is.
+    Dsync,
+}
+
+/// Which call makes writes durable.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum FsyncCall {
+    /// Data and metadata.
+    #[default]
+    Fsync,
+    /// Data, and the metadata that reading it needs.
+    Fdatasync,
+}
+
+/// The files (or the device) under a workload.
+#[derive(Debug)]
+pub struct Target {
+    paths: Vec<PathBuf>,
+    files: Vec<File>,
+    fsync_call: FsyncCall,
+}
+
+impl Target {
+    /// Opens all files. A block device that will be written is opened exclusively: the kernel then refuses one that is
+    /// mounted or held by anything.
+    pub fn open(
+        paths: &[PathBuf],
+        write: bool,
+        direct: bool,
+        sync: SyncMode,
+        fsync_call: FsyncCall,
+    ) -> Result<Self, Error> {
+        let files = paths.iter().map(|path| open(path, write, direct, sync)).collect::<Result<_, _>>()?;
+        Ok(Self { paths: paths.to_vec(), files, fsync_call })
+    }
+
+    /// The path of a file.
+    pub fn path(&self, file: u32) -> PathBuf {
+        self.paths.get(file as usize).cloned().unwrap_or_default()
+    }
+}
+
+fn open(path: &Path, write: bool, direct: bool, sync: SyncMode) -> Result<File, Error> {
+    let failed = |what| move |source| Error::File { path: path.into(), what, source };
+    let device = std::fs::metadata(path).map_err(failed("cannot open it"))?.file_type().is_block_device();
+    let mut flags = match sync {
+        SyncMode::None => 0,
+        SyncMode::Sync => libc::O_SYNC,
+        SyncMode::Dsync => libc::O_DSYNC,
+    };
+    if direct {
+        flags |= libc::O_DIRECT;
+    }
+    if device && write {
+        flags |= libc::O_EXCL;
+    }
+    OpenOptions::new().read(true).write(write).custom_flags(flags).open(path).map_err(failed(if direct {
+        "cannot open it with O_DIRECT"
+    } else {
+        "cannot open it"
+    }))
+}
+
+/// Gives a file's or a device's data back to the storage (TRIM): what the SNIA test calls purge.
+pub fn purge(path: &Path) -> Result<(), Error> {
+    let failed = |what| move |source| Error::File { path: path.into(), what, source };
+    let file = open(path, true, false, SyncMode::None)?;
+    let metadata = file.metadata().map_err(failed("cannot read its metadata"))?;
+    let answer = if metadata.file_type().is_block_device() {
+        /// `_IO(0x12, 119)`, linux/fs.h.
+        const BLKDISCARD: libc::c_ulong = 0x1277;
+        let range = [0u64, device_bytes(&file).map_err(failed("cannot read its size"))?];
+        // SAFETY: the ioctl reads two u64 from the array, which outlives the call.
+        unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD as _, range.as_ptr()) }
+    } else {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: plain system call on a descriptor that we own.
+        unsafe { libc::fallocate(file.as_raw_fd(), mode, 0, metadata.len().max(1) as libc::off_t) }
+    };
+    if answer < 0 {
+        return Err(failed("it cannot be purged (no TRIM)")(std::io::Error::last_os_error()));
+    }
+    Ok(())
+}
+
+/// Size of an open block device, bytes.
+fn device_bytes(file: &File) -> std::io::Result<u64> {
+    use std::io::{Seek, SeekFrom};
+    (&*file).seek(SeekFrom::End(0))
+}

@@ -1,0 +1,292 @@
+"""Results side by side: is B faster than A, by how much, and how sure is that?
+
+Cells are matched by their swept values. The ratio of two means gets a 95 % confidence interval by the delta method:
+(se(R)/R)^2 = (se(A)/A)^2 + (se(B)/B)^2, with Student's t at the Welch-Satterthwaite degrees of freedom. Each standard
+error accounts for autocorrelation within a run (`autocorrelation`). Where both sides were repeated, the spread between
+repeats is computed as well and the wider interval is the one that is told: a run knows nothing of what changes from
+one run to the next (where the file lay, what the card had been through), and repeats do.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from flatwater.analysis.autocorrelation import CONFIDENCE, Estimate, estimate_mean, student_quantile
+from flatwater.results import Cell, Result
+
+#: Degrees of freedom of an estimate read from a summary alone: its interval already holds Student's factor.
+SUMMARY_FREEDOM = 1e9
+#: What of machine.json says that two machines are not the same; clocks and free memory always differ.
+VOLATILE = re.compile(r"time|date|load|free|avail|used|mhz|temperature|pid|uptime|cached|frequency", re.IGNORECASE)
+#: Warnings of this kind in a cell's summary make its comparison doubtful: machine saturated or noisy.
+NOISY = re.compile(r"saturat|steal|other processes|waited for", re.IGNORECASE)
+SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?b)?|b)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One result's view of a matched cell. Throughput in the cell's unit; `ci95` and `p95_us` None when unknown."""
+
+    mean: float | None
+    ci95: float | None
+    p95_us: float | None
+    flatness: float | None
+    verdict: str | None
+    repeats: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """A matched cell of one result against the baseline; `low`..`high` is the ratio's 95 % confidence interval."""
+
+    set: dict[str, Any]
+    label: str
+    unit: str
+    name: str
+    baseline: Side
+    other: Side
+    ratio: float | None
+    low: float | None
+    high: float | None
+    difference: bool | None
+    text: str
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Every result but the first against the first."""
+
+    baseline: str
+    others: list[str]
+    rows: list[Row]
+    warnings: list[str]
+
+
+def compare(results: list[Result]) -> Comparison:
+    """Compares results cell by cell; the first is the baseline. Needs at least two."""
+    baseline, others = results[0], results[1:]
+    names = unique_names(results)
+    rows: list[Row] = []
+    warnings: list[str] = []
+    ours = _grouped(baseline)
+    for other, name in zip(others, names[1:], strict=True):
+        theirs = _grouped(other)
+        warnings += _whole_warnings(baseline, other, names[0], name)
+        shared = [key for key in ours if key in theirs]
+        for missing, where in ((ours.keys() - theirs.keys(), name), (theirs.keys() - ours.keys(), names[0])):
+            if missing:
+                warnings.append(f"{len(missing)} cells have no partner in {where}: compared are the cells of both")
+        rows += [_row(ours[key], theirs[key], names[0], name) for key in shared]
+    return Comparison(names[0], names[1:], rows, warnings)
+
+
+def unique_names(results: list[Result]) -> list[str]:
+    """Folder names, with a number where they repeat."""
+    names: list[str] = []
+    for result in results:
+        base = result.path.resolve().name or result.name
+        name, number = base, 2
+        while name in names:
+            name, number = f"{base} ({number})", number + 1
+        names.append(name)
+    return names
+
+
+def ratio_interval(baseline: Estimate, other: Estimate) -> tuple[float, float, float]:
+    """(ratio, low, high) of other / baseline by the delta method; both means must be above zero."""
+    ratio = other.mean / baseline.mean
+    parts = [(estimate.error / estimate.mean) ** 2 for estimate in (baseline, other)]
+    variance = sum(parts)
+    if variance == 0:
+        return ratio, ratio, ratio
+    freedom = variance**2 / sum(
+        part**2 / estimate.freedom for part, estimate in zip(parts, (baseline, other), strict=True)
+    )
+    half = student_quantile(0.5 + CONFIDENCE / 2, freedom) * math.sqrt(variance) * ratio
+    return ratio, max(ratio - half, 0.0), ratio + half
+
+
+def cell_estimate(cell: Cell) -> Estimate | None:
+    """The mean throughput of a cell's measured phase with its error; from the summary where no series was kept."""
+    start_s, end_s = cell.measured()
+    values = cell.series("workload", "throughput").between(start_s, end_s).value
+    values = values[np.isfinite(values)]
+    if len(values) > 1:
+        return estimate_mean(values)
+    summary = cell.summary
+    if summary is None or summary.mean is None or summary.mean_ci95 is None:
+        return None
+    factor = student_quantile(0.5 + CONFIDENCE / 2, SUMMARY_FREEDOM)
+    return Estimate(summary.mean, summary.mean_ci95 / factor, SUMMARY_FREEDOM)
+
+
+def _grouped(result: Result) -> dict[str, list[Cell]]:
+    groups: dict[str, list[Cell]] = {}
+    for cell in result.cells:
+        if cell.summary is not None and cell.summary.mean is not None:
+            key = json.dumps({name: _plain(value) for name, value in cell.set.items()}, sort_keys=True, default=str)
+            groups.setdefault(key, []).append(cell)
+    return groups
+
+
+def _plain(value: Any) -> Any:
+    """A swept value in a form in which "16k", "16KiB" and 16384 are the same, as are 1 and 1.0."""
+    if isinstance(value, str) and (match := SIZE.fullmatch(value.strip())):
+        # A bare letter is binary, as in MySQL's option files; KB, MB, ... are decimal.
+        base = 1000.0 if (match[3] or "").lower() == "b" else 1024.0
+        return float(match[1]) * base ** " kmgt".index((match[2] or " ").lower())
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _row(ours: list[Cell], theirs: list[Cell], our_name: str, name: str) -> Row:
+    baseline, other = _side(ours), _side(theirs)
+    units = {cell.summary.unit for cell in ours + theirs if cell.summary}
+    unit = " / ".join(sorted(units))
+    ratio, low, high = None, None, None
+    if len(units) > 1:
+        text = f"not comparable: the units differ ({unit})"
+    elif not baseline.mean or other.mean is None:
+        text = "not comparable: one of them did nothing"
+    else:
+        ratio = other.mean / baseline.mean
+        low, high = _interval(ours, theirs)
+        if low is None or high is None:
+            text = f"{name} is {ratio:.3g}x of {our_name} (too few samples for a confidence interval)"
+        else:
+            # As many decimals as tell the ends of the interval apart, and two at least.
+            digits = min(max(2, 1 - math.floor(math.log10(max(high - low, 1e-6)))), 6)
+            margin = f"95 % CI {low:.{digits}f}-{high:.{digits}f}"
+            same = low <= 1 <= high
+            text = (
+                f"no difference shown ({margin})" if same else f"{name} is {ratio:.{digits}f}x of {our_name} ({margin})"
+            )
+    return Row(
+        set=ours[0].set,
+        label=_label(ours[0]),
+        unit=unit,
+        name=name,
+        baseline=baseline,
+        other=other,
+        ratio=ratio,
+        low=low,
+        high=high,
+        difference=None if low is None or high is None else not low <= 1 <= high,
+        text=text,
+        warnings=_row_warnings(ours, our_name) + _row_warnings(theirs, name) + _layer_warnings(ours[0], theirs[0]),
+    )
+
+
+def _label(cell: Cell) -> str:
+    return ", ".join(f"{name.split('.')[-1]} {value}" for name, value in cell.set.items()) or "all"
+
+
+def _side(cells: list[Cell]) -> Side:
+    summaries = [cell.summary for cell in cells if cell.summary is not None]
+    estimate = _pooled(cells)
+    return Side(
+        mean=_mean([summary.mean for summary in summaries]),
+        ci95=estimate.ci95 if estimate else None,
+        p95_us=_mean([_p95_us(cell) for cell in cells]),
+        flatness=_mean([summary.flatness for summary in summaries]),
+        verdict=" / ".join(sorted({summary.verdict for summary in summaries if summary.verdict})) or None,
+        repeats=len(cells),
+    )
+
+
+def _p95_us(cell: Cell) -> float | None:
+    if cell.summary is not None and cell.summary.latency_us is not None:
+        return cell.summary.latency_us.p95
+    # An imported result may have nothing but a percentile an interval: their median stands for the run's.
+    values = cell.series("workload", "latency_p95_us").between(*cell.measured()).value
+    return float(np.median(values)) if len(values) else None
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _pooled(cells: list[Cell]) -> Estimate | None:
+    """The mean of the repeats, with the error that the runs themselves show."""
+    estimates = [estimate for cell in cells if (estimate := cell_estimate(cell)) is not None]
+    if len(estimates) < len(cells):
+        return None
+    squares = [estimate.error**2 for estimate in estimates]
+    total = sum(squares)
+    freedom = (
+        total**2 / sum(square**2 / estimate.freedom for square, estimate in zip(squares, estimates, strict=True))
+        if total
+        else SUMMARY_FREEDOM
+    )
+    return Estimate(
+        sum(estimate.mean for estimate in estimates) / len(estimates), math.sqrt(total) / len(estimates), freedom
+    )
+
+
+def _between(cells: list[Cell]) -> Estimate | None:
+    """The mean of the repeats, with the error that their spread shows (Welch)."""
+    means = np.array([cell.summary.mean for cell in cells if cell.summary is not None], dtype=np.float64)
+    if len(means) < 2:
+        return None
+    return Estimate(float(means.mean()), float(means.std(ddof=1)) / math.sqrt(len(means)), len(means) - 1.0)
+
+
+def _interval(ours: list[Cell], theirs: list[Cell]) -> tuple[float | None, float | None]:
+    intervals = [
+        ratio_interval(a, b)[1:]
+        for a, b in ((_pooled(ours), _pooled(theirs)), (_between(ours), _between(theirs)))
+        if a is not None and b is not None and a.mean > 0 and b.mean > 0
+    ]
+    if not intervals:
+        return None, None
+    return max(intervals, key=lambda interval: interval[1] - interval[0])
+
+
+def _row_warnings(cells: list[Cell], name: str) -> list[str]:
+    found = []
+    summaries = [cell.summary for cell in cells if cell.summary is not None]
+    if any(summary.steady is False for summary in summaries):
+        found.append(f"{name} never became steady: its mean depends on how long it ran")
+    noisy = next((text for summary in summaries for text in summary.warnings if NOISY.search(text)), None)
+    if noisy:
+        found.append(f"{name}: {noisy}")
+    return found
+
+
+def _layer_warnings(ours: Cell, theirs: Cell) -> list[str]:
+    if ours.summary is None or theirs.summary is None:
+        return []
+    a, b = ours.summary.layers, theirs.summary.layers
+    differ = [f"{layer} ({a[layer]} / {b[layer]})" for layer in a if layer in b and a[layer] != b[layer]]
+    return [f"layers differ: {', '.join(differ)}"] if differ else []
+
+
+def _whole_warnings(baseline: Result, other: Result, our_name: str, name: str) -> list[str]:
+    if not baseline.machine or not other.machine:
+        unknown = " and ".join(n for n, r in ((our_name, baseline), (name, other)) if not r.machine)
+        return [f"the machine of {unknown} is not known: a difference may be the machine's"]
+    ours, theirs = _leaves(baseline.machine), _leaves(other.machine)
+    differ = [
+        f"{key} ({ours[key]} / {theirs[key]})"
+        for key in ours
+        if key in theirs and ours[key] != theirs[key] and not VOLATILE.search(key)
+    ]
+    if not differ:
+        return []
+    more = f" and {len(differ) - 3} more" if len(differ) > 3 else ""
+    return [f"the machines of {our_name} and {name} differ: {', '.join(differ[:3])}{more}"]
+
+
+def _leaves(tree: Any, prefix: str = "") -> dict[str, str]:
+    if isinstance(tree, dict):
+        return {
+            key: value for name, branch in tree.items() for key, value in _leaves(branch, f"{prefix}{name}.").items()
+        }
+    return {prefix.rstrip("."): str(tree)}

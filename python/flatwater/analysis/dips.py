@@ -1,0 +1,110 @@
+"""Dips: stretches in which a run does much less than what it has shown it can hold.
+
+The *usual level* is the upper quartile of throughput: a level held for a quarter of the time is one that the stack can
+do. (For a flat line with dips it is the median; for a line that swings smoothly, as MySQL 5.5.8's 24,900 -> 17,700
+NOTPM three times an hour, the median lies half way down the swing and a threshold under it would miss the swing.)
+A dip is a stretch under 80 % of that level. That 28 % swing was the smallest that the laboratory called a dip, a
+trend of 10 % is what SNIA's rule still calls steady, so the threshold lies between the two. A dip begins and ends
+where the line leaves and regains 90 % of the level, so that one that is slow or ragged is one dip and not twenty.
+
+Noise must not make dips: where single intervals scatter by more than 4 % of the level, the series is first averaged
+over as many intervals as bring the scatter down to that, so that a dip is more than four standard deviations away.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from flatwater.analysis.autocorrelation import Values
+from flatwater.analysis.stretches import stretches
+from flatwater.results.schema import Dip
+from flatwater.results.series import Series
+
+#: A dip is throughput under (1 - this) x the usual level.
+DEPTH_MIN = 0.20
+#: A dip lasts while throughput is under (1 - this) x the usual level.
+RECOVERED = 0.10
+#: The level that the run holds for a quarter of its time.
+USUAL_PCT = 75.0
+#: Scatter between neighbouring intervals above this share of the level is averaged away before dips are looked for.
+NOISE_MAX = 0.04
+#: Stretches with one good interval between them are one dip.
+MERGE_GAP = 1
+#: A low stretch that the series begins or ends with is a dip cut off by the edge, unless it is longer than this share
+#: of the run: then it is a change of level, which the steady-state rule reports.
+EDGE_MAX = 0.2
+#: Dips have a period when there are this many and their spacing scatters by at most this share of its median.
+PERIOD_DIPS_MIN = 3
+PERIOD_SCATTER_MAX = 0.25
+
+
+@dataclass(frozen=True)
+class Dips:
+    """What was found; `low` marks the intervals of `series` that lie in a dip."""
+
+    dips: list[Dip]
+    period_s: float | None
+    low: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    usual: float
+
+
+def find_dips(series: Series, interval_s: float) -> Dips:
+    """Dips of a throughput series, with start and length in seconds, depth as a share of the usual level."""
+    n = len(series)
+    values = series.value
+    low = np.zeros(n, dtype=np.bool_)
+    if n == 0 or float(np.percentile(values, USUAL_PCT)) <= 0:
+        return Dips([], None, low, 0.0)
+    smooth = _averaged(values)
+    usual = float(np.percentile(smooth, USUAL_PCT))
+    found: list[Dip] = []
+    deep = smooth < (1 - DEPTH_MIN) * usual
+    for first, last in stretches(smooth < (1 - RECOVERED) * usual, MERGE_GAP):
+        if not deep[first:last].any():
+            continue
+        if (first == 0 or last == n) and last - first > EDGE_MAX * n:
+            continue
+        low[first:last] = True
+        start_s = float(series.time_s[first]) - interval_s
+        found.append(
+            Dip(
+                start_s=start_s,
+                length_s=float(series.time_s[last - 1]) - start_s,
+                depth=1 - max(float(smooth[first:last].min()), 0.0) / usual,
+            )
+        )
+    return Dips(found, _period(found), low, usual)
+
+
+def scatter(values: Values) -> float:
+    """Standard deviation of the noise between neighbours, blind to slow changes and to rare jumps."""
+    if len(values) < 3:
+        return 0.0
+    # Median absolute difference / 0.6745 estimates the deviation of a difference, sqrt(2) times a sample's.
+    return float(np.median(np.abs(np.diff(values)))) / 0.6745 / math.sqrt(2)
+
+
+def _averaged(values: Values) -> Values:
+    level = float(np.percentile(values, USUAL_PCT))
+    width = min(math.ceil((scatter(values) / (NOISE_MAX * level)) ** 2), max(len(values) // 20, 1))
+    if width <= 1:
+        return values
+    total = np.concatenate(([0.0], np.cumsum(values)))
+    first = np.maximum(np.arange(len(values)) - (width - 1) // 2, 0)
+    last = np.minimum(np.arange(len(values)) + width // 2 + 1, len(values))
+    averaged: Values = (total[last] - total[first]) / (last - first)
+    return averaged
+
+
+def _period(dips: list[Dip]) -> float | None:
+    if len(dips) < PERIOD_DIPS_MIN:
+        return None
+    # From middle to middle: the edges of a smooth dip move with the noise, its middle does not.
+    middles = np.array([dip.start_s + dip.length_s / 2 for dip in dips])
+    spacing = np.diff(middles)
+    period = float(np.median(spacing))
+    regular = float(np.abs(spacing - period).max()) <= PERIOD_SCATTER_MAX * period
+    return period if regular else None

@@ -1,0 +1,83 @@
+"""Was the machine quiet enough to believe the numbers?
+
+The same benchmark command gave 12,600 and 21,300 transactions a minute under a neighbour's load, and no tool said
+so. Each warning here says what was seen, what probably caused it and what to do next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+#: The hypervisor gave our CPU to others for more than this share of the time. Two seconds lost in a hundred is the
+#: size of the differences people compare.
+STEAL_PCT_MAX = 2.0
+#: CPU of other processes, 100 = one core: a quarter of a core is an eighth of the smallest machine in use.
+OTHERS_CPU_PCT_MAX = 25.0
+#: Less idle time than this: the CPU is what limits the run, not the device.
+IDLE_PCT_MIN = 5.0
+#: Something runnable waited for a CPU for more than this share of the time (PSI `some`): the kernel's own sign of
+#: contention, which shows inside containers too, where idle time is the host's.
+PRESSURE_CPU_PCT_MAX = 10.0
+#: Tasks that waited for memory: the page cache was being reclaimed under the run.
+PRESSURE_MEMORY_PCT_MAX = 5.0
+#: Waiting for IO while the device under test was mostly idle: it was another device's IO.
+IOWAIT_PCT_MAX = 20.0
+UTILISATION_PCT_MIN = 50.0
+#: The load generator's share of all CPU of the machine; clients commonly take a quarter to a third of a small one.
+CLIENT_SHARE_MAX = 0.5
+
+
+def noise_warnings(means: Mapping[str, float | None], cores: int | None = None) -> list[str]:
+    """Warnings from the means of the measured phase, by `layer.metric`; what was not recorded is not judged.
+
+    `cores` is the machine's number of CPUs, for the client's share of it.
+    """
+
+    def mean(name: str, absent: float) -> float:
+        value = means.get(name)
+        return absent if value is None else value
+
+    found: list[str] = []
+    steal = mean("machine.cpu_steal_pct", 0)
+    if steal > STEAL_PCT_MAX:
+        found.append(
+            f"CPU steal was {steal:.1f} %: a neighbour on the same host took our CPU. "
+            "Repeat at a quiet time, or on a machine of one's own, and compare only runs of the same hour"
+        )
+    others = mean("machine.others_cpu_pct", 0)
+    if others > OTHERS_CPU_PCT_MAX:
+        found.append(
+            f"other processes used {others / 100:.1f} cores: something else was running. "
+            "Find it with top, stop it and repeat"
+        )
+    idle = mean("machine.cpu_idle_pct", 100) + mean("machine.cpu_iowait_pct", 0)
+    if idle < IDLE_PCT_MIN:
+        found.append(
+            f"the CPU was idle for {idle:.1f} % of the time: the machine was saturated, so this measures its CPU, "
+            "not the storage. Use fewer threads, engine = io_uring, or more cores"
+        )
+    pressure = mean("machine.pressure_cpu_some_pct", 0)
+    if pressure > PRESSURE_CPU_PCT_MAX:
+        found.append(
+            f"tasks waited for a CPU {pressure:.0f} % of the time (PSI): more runnable threads than cores. "
+            "Use fewer threads, or look for a neighbour"
+        )
+    memory = mean("machine.pressure_memory_some_pct", 0)
+    if memory > PRESSURE_MEMORY_PCT_MAX:
+        found.append(
+            f"tasks waited for memory {memory:.0f} % of the time (PSI): the kernel was reclaiming pages. "
+            "Free memory, or use direct = true"
+        )
+    iowait, utilisation = mean("machine.cpu_iowait_pct", 0), mean("storage.utilisation_pct", 100)
+    if iowait > IOWAIT_PCT_MAX and utilisation < UTILISATION_PCT_MIN:
+        found.append(
+            f"the CPU waited for IO {iowait:.0f} % of the time while the device under test was {utilisation:.0f} % "
+            "busy: another device was being waited for. Look with iostat -x"
+        )
+    client = mean("workload.client_cpu_user_pct", 0) + mean("workload.client_cpu_system_pct", 0)
+    if cores and client > CLIENT_SHARE_MAX * 100 * cores:
+        found.append(
+            f"the load generator used {client / cores:.0f} % of the machine's CPU: a faster device or server would "
+            "not have shown. Use engine = io_uring, larger blocks, or run the client on another machine"
+        )
+    return found

@@ -1,0 +1,55 @@
+"""Stalls: stretches in which nothing finished while requests were waiting.
+
+Benchmarks of the day printed such a second as `tps 0, 95% 0.000`, the best latency of the run. Here it is what it
+is: dead, with the age of the oldest request that waited.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flatwater.analysis.stretches import stretches
+from flatwater.results.schema import Stall
+from flatwater.results.series import Series
+
+#: An empty interval is a stall only if the usual rate would have finished this many requests in it: a disk that does
+#: 5 writes a second has empty 0.1 s intervals by right (chance of 0 where 10 are expected: 5 in 100,000).
+EXPECTED_MIN = 10.0
+
+
+def find_stalls(done: Series, in_flight: Series, oldest_us: Series, interval_s: float) -> list[Stall]:
+    """Stalls of `done` (completions a second), with the age of the oldest waiting request in microseconds.
+
+    `in_flight` and `oldest_us` may be empty or lack intervals: without either, nothing is known to have waited.
+    """
+    if len(done) == 0:
+        return []
+    waiting = np.nan_to_num(aligned(in_flight, done)) > 0
+    oldest = np.nan_to_num(aligned(oldest_us, done))
+    waiting |= oldest >= interval_s * 1e6
+    busy = done.value[done.value > 0]
+    usual = float(np.median(busy)) if len(busy) else np.inf
+    found: list[Stall] = []
+    for first, last in stretches((done.value == 0) & waiting):
+        start_s = float(done.time_s[first]) - interval_s
+        length_s = float(done.time_s[last - 1]) - start_s
+        if usual * length_s < EXPECTED_MIN:
+            continue
+        age_us = float(oldest[first:last].max())
+        # Where the age was not recorded, something waited for as long as the stall lasted, at least.
+        found.append(Stall(start_s=start_s, length_s=length_s, oldest_us=age_us or length_s * 1e6))
+    return found
+
+
+def aligned(series: Series, at: Series) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The values of `series` at the times of `at`, NaN where it has none (to the millisecond)."""
+    values = np.full(len(at), np.nan)
+    if len(series) == 0:
+        return values
+    have, want = np.rint(series.time_s * 1e3), np.rint(at.time_s * 1e3)
+    place = np.minimum(np.searchsorted(have, want), len(have) - 1)
+    same = have[place] == want
+    values[same] = series.value[place[same]]
+    return values

@@ -1,0 +1,114 @@
+"""All that is computed of one cell: the figures and the verdict that a cell's summary carries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from flatwater.analysis.autocorrelation import estimate_mean
+from flatwater.analysis.flatness import flatness
+from flatwater.analysis.noise import noise_warnings
+from flatwater.analysis.verdict import judge, quantity
+from flatwater.results.schema import Dip, MetricSummary, Phase, Stall, Verdict
+from flatwater.results.series import Series
+
+#: Fewer recorded intervals than this share of the measured phase is worth a warning.
+COVERED_MIN = 0.95
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Named as in `CellSummary`: figures in the cell's unit over the measured phase, times in seconds of the cell."""
+
+    mean: float | None
+    mean_ci95: float | None
+    stddev: float | None
+    median: float | None
+    flatness: float | None
+    verdict: Verdict | None
+    verdict_text: str
+    steady: bool | None
+    steady_since_s: float | None
+    warmup_end_s: float | None
+    dips: list[Dip]
+    dip_period_s: float | None
+    stalls: list[Stall]
+    samples: int
+    warnings: list[str] = field(default_factory=list)
+    metrics: dict[str, MetricSummary] = field(default_factory=dict)
+
+
+def analyse(
+    series: Callable[[str, str], Series],
+    names: list[tuple[str, str]],
+    phases: list[Phase],
+    unit: str,
+    interval_s: float,
+    *,
+    cores: int | None = None,
+) -> Analysis:
+    """Analyses one cell.
+
+    `series(layer, metric)` gives a recorded series over the whole cell (empty when not recorded) and `names` lists
+    those that exist; `workload.throughput`, in `unit`, is the one that is judged. `cores` is the machine's number of
+    CPUs where known. Never raises for odd data: what cannot be computed is None.
+    """
+    start_s, end_s = measured_span(phases)
+    throughput = _finite(series("workload", "throughput").between(start_s, end_s))
+    metrics = {}
+    for layer, metric in names:
+        values = _finite(series(layer, metric).between(start_s, end_s)).value
+        if len(values):
+            metrics[f"{layer}.{metric}"] = MetricSummary(mean=float(values.mean()), max=float(values.max()))
+    judgement = judge(
+        throughput,
+        interval_s,
+        unit,
+        completed=_finite(series("workload", "ops_per_s").between(start_s, end_s)),
+        in_flight=series("workload", "in_flight"),
+        oldest_us=series("workload", "oldest_in_flight_us"),
+    )
+    figures = flatness(throughput.value)
+    estimate = estimate_mean(throughput.value)
+    warnings = noise_warnings({name: summary.mean for name, summary in metrics.items()}, cores)
+    if np.isfinite(end_s) and len(throughput) * interval_s < COVERED_MIN * (end_s - start_s) - interval_s:
+        missing = 1 - len(throughput) * interval_s / (end_s - start_s)
+        warnings.append(
+            f"{missing:.0%} of the measured phase was not recorded: it was interrupted, or the recorder fell behind"
+        )
+    errors = metrics.get("workload.errors_per_s")
+    if errors is not None and errors.max:
+        warnings.append(
+            f"requests failed, {quantity(errors.mean or 0)} a second on average: the throughput counts only the others"
+        )
+    return Analysis(
+        mean=figures.mean,
+        mean_ci95=estimate.ci95 if estimate else None,
+        stddev=figures.stddev,
+        median=figures.median,
+        flatness=figures.flatness,
+        verdict=judgement.verdict,
+        verdict_text=judgement.text,
+        steady=judgement.steady,
+        steady_since_s=judgement.steady_since_s,
+        warmup_end_s=judgement.warmup_end_s,
+        dips=judgement.dips,
+        dip_period_s=judgement.dip_period_s,
+        stalls=judgement.stalls,
+        samples=len(throughput),
+        warnings=warnings,
+        metrics=metrics,
+    )
+
+
+def measured_span(phases: list[Phase]) -> tuple[float, float]:
+    """Start and end of the measured phase; the whole of time when no phase is called `measure`."""
+    spans = [phase for phase in phases if phase.name == "measure"]
+    return (spans[0].start_s, spans[-1].end_s) if spans else (-np.inf, np.inf)
+
+
+def _finite(series: Series) -> Series:
+    good = np.isfinite(series.value)
+    return series if good.all() else Series(series.time_s[good], series.value[good])

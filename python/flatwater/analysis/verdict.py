@@ -1,0 +1,202 @@
+"""The verdict on a run: one word and one sentence.
+
+In order of what matters most: **stalls** (something died for a while), **not steady** (the last rounds break SNIA's
+rule, so no single number describes the run), **drifting** (each window passes, yet the level creeps), **dips** (the
+level holds, with holes in it), **flat**.
+
+Figures in the sentence are those of the settled part: after the transient (`warmup`) and from where on the rule holds
+(`steady`). Where the whole measured phase gives another mean, the sentence says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from flatwater.analysis.autocorrelation import estimate_mean
+from flatwater.analysis.dips import Dips, find_dips
+from flatwater.analysis.flatness import flatness
+from flatwater.analysis.stalls import find_stalls
+from flatwater.analysis.steady import (
+    RISE_MAX,
+    ROUND_S,
+    WINDOW,
+    Rounds,
+    SteadyVerdict,
+    line_rise,
+    make_rounds,
+    since,
+)
+from flatwater.analysis.warmup import transient_samples
+from flatwater.results.schema import Dip, Stall, Verdict
+from flatwater.results.series import EMPTY, Series
+
+#: Fewer intervals than this and neither a percentile nor a trend means anything.
+SAMPLES_MIN = 10
+#: A flat line keeps 85 % of its median in its worst 5 % of intervals: half way between the trend that SNIA's rule
+#: allows (10 %) and the depth of a dip (20 %). Plain scatter of 9 % just passes.
+FLATNESS_MIN = 0.85
+#: Dips that are neither regular nor cover this share of the time leave a line flat; the sentence still names them.
+DIP_TIME_MAX = 0.01
+#: Periods needed to judge a line that dips regularly by whole periods.
+PERIODS_MIN = 3
+#: Means of the settled part and of the whole measured phase that differ by more than this are both told.
+MEANS_DIFFER = 0.02
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What `judge` found; times are seconds of the cell, `warmup_end_s` None when the transient never ended."""
+
+    verdict: Verdict | None
+    text: str
+    steady: bool | None = None
+    steady_since_s: float | None = None
+    warmup_end_s: float | None = None
+    dips: list[Dip] = field(default_factory=list)
+    dip_period_s: float | None = None
+    stalls: list[Stall] = field(default_factory=list)
+
+
+def judge(
+    throughput: Series,
+    interval_s: float,
+    unit: str,
+    *,
+    completed: Series = EMPTY,
+    in_flight: Series = EMPTY,
+    oldest_us: Series = EMPTY,
+) -> Judgement:
+    """Judges the throughput (in `unit`) of a measured phase, one value an interval.
+
+    `completed` (requests a second), `in_flight` and `oldest_us` tell a stall from idleness; each may be empty.
+    """
+    n = len(throughput)
+    if n < SAMPLES_MIN:
+        return Judgement(
+            None,
+            f"Not enough samples: {n} of {seconds(interval_s)}, and a verdict takes {SAMPLES_MIN}; "
+            "measure for longer, or record more often (record.interval_s).",
+        )
+    start_s = float(throughput.time_s[0]) - interval_s
+    end_s = float(throughput.time_s[-1])
+    stalls = find_stalls(completed if len(completed) else throughput, in_flight, oldest_us, interval_s)
+    if not np.any(throughput.value > 0):
+        if stalls:
+            return Judgement("stalls", _stalls_text(stalls) + " nothing finished at all.", False, stalls=stalls)
+        return Judgement(None, "Nothing finished in the measured phase, and nothing was waiting.")
+    cut = transient_samples(throughput.value)
+    warmup_end_s = start_s if cut == 0 else None if cut is None else float(throughput.time_s[cut - 1])
+    part = throughput.between(warmup_end_s if warmup_end_s is not None else start_s, end_s)
+    dips = find_dips(part, interval_s)
+    rounds, window = _rounds(part, interval_s, dips)
+    windows = rounds.windows(window)
+    last = windows[-1] if windows else None
+    steady_since_s = since(rounds, window)
+    if warmup_end_s is None:
+        # White's heuristic saw no end of the transient; where the rule of rounds sees one, that is it.
+        warmup_end_s = steady_since_s
+    settled_s = steady_since_s if steady_since_s is not None else float(part.time_s[0]) - interval_s
+    settled = part.between(settled_s, end_s)
+    held = [dip for dip in dips.dips if dip.start_s + dip.length_s > settled_s]
+    verdict, text = _decide(settled, rounds, last, stalls, held, dips, unit, settled_s)
+    if last is not None and last.steady and verdict != "drifting":
+        since_text = "from the start" if settled_s <= start_s + interval_s / 2 else f"from {seconds(settled_s)}"
+        apart = " apart from the dips" if verdict == "dips" and held else ""
+        text += f", steady {since_text}{apart}"
+    text += "."
+    whole = float(throughput.value.mean())
+    if abs(whole - float(settled.value.mean())) > MEANS_DIFFER * whole:
+        text += f" Over the whole measured phase the mean is {quantity(whole)}; a longer workload.warmup_s would agree."
+    if end_s - start_s < WINDOW * ROUND_S - interval_s / 2:
+        text += f" Judged over rounds of {seconds(rounds.round_s)}: the measured phase is shorter than 5 minutes."
+    return Judgement(
+        verdict=verdict,
+        text=text,
+        steady=last.steady if last is not None else None,
+        steady_since_s=steady_since_s,
+        warmup_end_s=warmup_end_s,
+        dips=dips.dips,
+        dip_period_s=dips.period_s,
+        stalls=stalls,
+    )
+
+
+def _rounds(part: Series, interval_s: float, dips: Dips) -> tuple[Rounds, int]:
+    """The rounds to judge by: SNIA's minutes without the dips, or whole periods of a line that dips regularly."""
+    begin_s = float(part.time_s[0]) - interval_s
+    length_s = float(part.time_s[-1]) - begin_s
+    if dips.period_s is not None and dips.period_s > ROUND_S and length_s >= PERIODS_MIN * dips.period_s:
+        rounds = make_rounds(part, begin_s, dips.period_s)
+        return rounds, min(WINDOW, len(rounds.mean))
+    round_s = ROUND_S if length_s >= WINDOW * ROUND_S - interval_s / 2 else length_s / WINDOW
+    return make_rounds(part, begin_s, round_s, dips.low), WINDOW
+
+
+def _decide(
+    settled: Series,
+    rounds: Rounds,
+    last: SteadyVerdict | None,
+    stalls: list[Stall],
+    held: list[Dip],
+    dips: Dips,
+    unit: str,
+    settled_s: float,
+) -> tuple[Verdict, str]:
+    figures = flatness(settled.value)
+    share = figures.flatness or 0.0
+    estimate = estimate_mean(settled.value)
+    margin = f" ± {quantity(estimate.ci95)} (95 % CI)" if estimate else ""
+    level = f"{quantity(figures.mean or 0.0)} {unit}{margin}, flatness {share:.2f}"
+    if stalls:
+        return "stalls", f"{_stalls_text(stalls)} {level}"
+    if last is None or not last.steady:
+        return "not steady", f"Not steady: {last or 'too few rounds'}; mean {level}"
+    judged = np.array([mean for mean, at in zip(rounds.mean, rounds.start_s, strict=True) if at >= settled_s - 1e-3])
+    creep = line_rise(judged) / float(judged.mean())
+    if abs(creep) > RISE_MAX:
+        way = "rises" if creep > 0 else "falls"
+        span_s = len(judged) * rounds.round_s
+        what = f"every window is steady, yet the level {way} by {abs(creep):.0%} in {seconds(span_s)}"
+        return "drifting", f"Drifting: {what}; mean {level}"
+    low_s = sum(dip.length_s for dip in held)
+    if held and (dips.period_s is not None or low_s > DIP_TIME_MAX * rounds.round_s * len(judged)):
+        return "dips", f"Dips: {_dips_text(held, dips, unit)}; mean {level}"
+    if share < FLATNESS_MIN:
+        return "dips", f"Dips: one interval in twenty does {1 - share:.0%} less than the median or worse; mean {level}"
+    return "flat", f"Flat: {level}" + (f", {_dips_text(held, dips, unit)}" if held else "")
+
+
+def _dips_text(held: list[Dip], dips: Dips, unit: str) -> str:
+    length_s = float(np.median([dip.length_s for dip in held]))
+    depth = float(np.median([dip.depth for dip in held]))
+    count = f"{len(held)} dips" if len(held) > 1 else "1 dip"
+    every = f" every {seconds(dips.period_s)}" if dips.period_s is not None else ""
+    typical = "typically " if len(held) > 1 else ""
+    return (
+        f"{count}{every}, {typical}{seconds(length_s)} long and {depth:.0%} deep "
+        f"({quantity(dips.usual)} to {quantity(dips.usual * (1 - depth))} {unit})"
+    )
+
+
+def _stalls_text(stalls: list[Stall]) -> str:
+    longest = max(stalls, key=lambda stall: stall.length_s)
+    total_s = sum(stall.length_s for stall in stalls)
+    many = f" ({len(stalls)} stalls, {seconds(total_s)} in all)" if len(stalls) > 1 else ""
+    return (
+        f"Stalls: at {seconds(longest.start_s)} nothing finished for {seconds(longest.length_s)} while requests "
+        f"waited, the oldest for {seconds(longest.oldest_us / 1e6)}{many};"
+    )
+
+
+def quantity(value: float) -> str:
+    """A throughput in a sentence: three significant digits at least, thousands separated."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def seconds(value: float) -> str:
+    """A time in a sentence, in seconds."""
+    return f"{value:,.0f} s" if value >= 100 or value == round(value) else f"{value:.3g} s"

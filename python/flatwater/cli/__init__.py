@@ -1,0 +1,65 @@
+"""The command line: one file per verb, met here.
+
+To add a verb: write `cli/VERB.py` with one function named for it, register it below, mirror it in
+`tests/cli/test_VERB.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from flatwater.errors import FlatwaterError, Interrupted
+
+app = typer.Typer(
+    name="flatwater",
+    help="What does this stack sustain, and is the line flat? A laboratory for OLTP databases on flash.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _register() -> None:
+    # Verbs import what they need inside their functions, so that `--help` and completion stay fast.
+    from flatwater.cli import check, compare, importing, list, report, run, show
+
+    for module in (run, report, compare, check, list, show, importing):
+        app.command(module.NAME, epilog=module.EXAMPLES)(module.verb)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from flatwater import __version__
+
+        typer.echo(f"flatwater {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Entry point: turns errors into one line and the right exit code."""
+    _register()
+    try:
+        app()
+    except FlatwaterError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        sys.exit(Interrupted.exit_code)
+    except BrokenPipeError:
+        # The reader of our output (head, less) went away: not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

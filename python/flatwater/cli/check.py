@@ -1,0 +1,65 @@
+"""`flatwater check`: is the experiment file right?"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from flatwater.cli.show import complete_experiment
+from flatwater.errors import UserError
+
+NAME = "check"
+EXAMPLES = """\
+[bold]Examples[/bold]
+
+flatwater check my.toml
+
+flatwater check fill-level --set storage.path=/mnt/flash --set storage.size=100GiB
+
+flatwater check my.toml --json
+"""
+
+
+def verb(
+    file: Annotated[
+        str,
+        typer.Argument(help="An experiment file, or a name of the library.", autocompletion=complete_experiment),
+    ],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="Replace a field: storage.path=/mnt/flash. Repeatable."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Check an experiment file without running it, and say how long it takes."""
+    from flatwater.experiment import (
+        InvalidExperimentError,
+        count_cells,
+        load,
+        longest_s,
+        print_duration,
+        require_runnable,
+    )
+
+    try:
+        experiment = load(file, set_ or [])
+        if experiment.storage.path is not None:
+            require_runnable(experiment)
+    except UserError as error:
+        problems = error.problems if isinstance(error, InvalidExperimentError) else [error]
+        if as_json:
+            told = [{"where": p.where, "what": p.what, "hint": p.hint} for p in problems]
+            typer.echo(json.dumps({"file": file, "ok": False, "errors": told}))
+        else:
+            for problem in problems:
+                typer.echo(f"error: {problem}", err=True)
+        raise typer.Exit(error.exit_code) from None
+    cells, seconds = count_cells(experiment), longest_s(experiment)
+    if as_json:
+        about = {"name": experiment.name, "cells": cells, "longest_s": seconds, "layers": experiment.layers}
+        typer.echo(json.dumps({"file": file, "ok": True, **about}))
+    else:
+        limit = "at most" if experiment.workload.steady_state == "snia" else "about"
+        typer.echo(f"{file}: ok, {cells:,} cell{'' if cells == 1 else 's'}, {limit} {print_duration(seconds)}")

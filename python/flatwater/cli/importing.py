@@ -1,0 +1,55 @@
+"""`flatwater import`: results of fio, sysbench and tpcc-mysql in our form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+NAME = "import"
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  flatwater import fio.json                     one cell a job
+
+  flatwater import run1_iops.1.log run1_lat.1.log    the logs of one fio run: one cell
+
+  flatwater import threads-*.txt --out sweep    a cell a file; what differs between them is the sweep
+
+  flatwater compare tpcc-2011-result tpcc-today-result
+"""
+
+
+def verb(
+    files: list[Path] = typer.Argument(..., metavar="FILE...", help="What the tool printed, or fio's logs."),  # noqa: B008
+    out: Path | None = typer.Option(None, "--out", metavar="DIR", help="The result folder to make [NAME-result]."),  # noqa: B008
+    format_: str = typer.Option("auto", "--format", help="auto, fio-json, fio-log, sysbench or tpcc."),
+    name: str | None = typer.Option(None, "--name", help="The result's name [the first file's]."),
+) -> None:
+    """Read what fio, sysbench or tpcc_start printed into a result, to report and compare it.
+
+    What a tool did not report stays unknown: it is never shown as zero.
+    """
+    from rich.console import Console
+
+    from flatwater.analysis import analyse
+    from flatwater.errors import UserError
+    from flatwater.results.importers import NAMES, keep, read_files
+
+    if format_ not in ("auto", *NAMES):
+        raise UserError(f"no format {format_!r}", where="--format", hint=f"one of auto, {', '.join(NAMES)}")
+    cells = read_files(files, format_)
+    stem = files[0].stem
+    # The logs of one fio run are named PREFIX_iops.1.log: the prefix is the run's name.
+    name = name or (cells[0].label if stem.startswith(f"{cells[0].label}_") else stem)
+    out = out or Path(f"{name}-result")
+    sources = ", ".join(path.name for path in files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
+    result = keep(cells, out, name, f"Imported from {sources}", analyse)
+    console = Console(highlight=False)
+    for cell in result.cells:
+        if cell.summary is not None:
+            label = cell.label if len(result.cells) > 1 else name
+            console.print(f"{label}: {cell.summary.verdict_text}", markup=False, soft_wrap=True)
+            for warning in cell.summary.warnings:
+                console.print(f"  warning: {warning}", markup=False, soft_wrap=True)
+    console.print(str(result.path), markup=False, soft_wrap=True)

@@ -1,0 +1,61 @@
+"""`flatwater list`: the experiment library."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+NAME = "list"
+EXAMPLES = """\
+[bold]Examples[/bold]
+
+flatwater list
+
+flatwater list --json
+
+flatwater show fill-level
+"""
+
+
+def verb(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False) -> None:
+    """List the experiments that come with flatwater."""
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from flatwater.experiment import library, print_duration
+
+    entries = library()
+    if as_json:
+        told = [
+            {
+                "name": entry.name,
+                "title": entry.title,
+                "about": entry.about,
+                "cells": entry.cells,
+                "longest_s": entry.longest_s,
+                "layers": entry.layers,
+                "path": str(entry.path),
+            }
+            for entry in entries
+        ]
+        typer.echo(json.dumps(told, indent=2))
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("name", style="bold", no_wrap=True)
+    table.add_column("title")
+    table.add_column("cells", justify="right")
+    table.add_column("up to", justify="right", no_wrap=True)
+    table.add_column("layers")
+    for entry in entries:
+        used = {layer: what for layer, what in entry.layers.items() if what != "none"}
+        # Mixtures are spelled out; most experiments are all real or all modelled.
+        mixture = "\n".join(f"{layer} {what}" for layer, what in used.items())
+        layers = mixture if len(set(used.values())) > 1 else next(iter(used.values()))
+        table.add_row(entry.name, escape(entry.title), f"{entry.cells:,}", print_duration(entry.longest_s), layers)
+    console = Console()
+    console.print(table)
+    console.print("flatwater run NAME --set storage.path=DIR", style="dim")

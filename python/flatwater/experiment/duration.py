@@ -1,0 +1,33 @@
+"""How long an experiment takes."""
+
+from __future__ import annotations
+
+import math
+
+from flatwater.experiment.experiment import Experiment
+from flatwater.experiment.sweep import Sweep, count_cells
+
+#: The fields that a cell's time follows from.
+_TIME_FIELDS = {
+    "workload.duration_s",
+    "workload.warmup_s",
+    "workload.steady_state",
+    "workload.round_s",
+    "workload.rounds_max",
+}
+#: Beyond this many different times, they are sampled evenly.
+_MOST_TIMES = 1000
+
+
+def longest_s(experiment: Experiment) -> float:
+    """Seconds of warm-up and measurement of all cells together, at most.
+
+    Preparation and preconditioning come on top: they depend on the device. Counted without building the cells.
+    """
+    timed = [dimension for dimension in experiment.sweep.dimensions if _TIME_FIELDS & dimension.keys()]
+    times = Sweep.model_construct(grid={}, zips=timed)
+    step = math.ceil(times.positions / _MOST_TIMES)
+    sampled = [
+        experiment.cell(times.values_at(position)).workload.longest_s for position in range(0, times.positions, step)
+    ]
+    return sum(sampled) / len(sampled) * count_cells(experiment)

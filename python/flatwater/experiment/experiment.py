@@ -1,0 +1,181 @@
+"""An experiment: four layers, a stopwatch, and what is swept."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Annotated, Any, Self
+
+from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
+
+from flatwater.errors import UserError
+from flatwater.experiment.cache import NoCache
+from flatwater.experiment.database import NoDatabase
+from flatwater.experiment.fields import with_values
+from flatwater.experiment.kinds import BUILT, read_layer
+from flatwater.experiment.problem import Problem, Table, explain_error, nearest, raise_problems
+from flatwater.experiment.published import PublishedFigure, figure_faults, published_for, unit_faults
+from flatwater.experiment.record import Record
+from flatwater.experiment.report import Report
+from flatwater.experiment.storage import FileStorage
+from flatwater.experiment.sweep import Sweep, length
+from flatwater.experiment.units import print_size
+from flatwater.experiment.workload import Fileio
+
+#: How many cells of a sweep are built to find values that do not go together; the rest are checked as they come.
+MAX_CHECKED_CELLS = 2000
+#: Cell numbers must fit 32 bits in a result.
+MAX_REPEAT = 10_000
+
+#: Validation context of an experiment that is not quite the file's: `--set` was used.
+OVERRIDDEN = {"overridden": True}
+
+
+class Experiment(Table):
+    """A whole experiment file, resolved. A swept field stands at the first of its values."""
+
+    #: The file's stem if absent.
+    name: str = ""
+    title: str = ""
+    about: str = ""
+    #: Where the experiment was published.
+    source: str = ""
+    #: How often each cell is measured.
+    repeat: int = Field(default=1, ge=1, le=MAX_REPEAT)
+    #: Everything random follows from it. 53 bits, as the cells' seeds.
+    seed: int = Field(default=1, ge=0, lt=2**53)
+    # A second kind of a layer becomes a union here; `read_layer` picks the class by `kind`.
+    workload: Annotated[Fileio, BeforeValidator(partial(read_layer, "workload"))]
+    database: Annotated[NoDatabase, BeforeValidator(partial(read_layer, "database"))] = NoDatabase()
+    cache: Annotated[NoCache, BeforeValidator(partial(read_layer, "cache"))] = NoCache()
+    storage: Annotated[FileStorage, BeforeValidator(partial(read_layer, "storage"))] = FileStorage()
+    record: Record = Record()
+    sweep: Sweep = Sweep()
+    report: Report = Report()
+    published: list[PublishedFigure] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _start_sweep(cls, data: Any) -> Any:
+        """Sets swept fields to their first value: what stands in the layers is then a cell like any other."""
+        if not isinstance(data, Mapping) or "sweep" not in data:
+            return data
+        try:
+            sweep = Sweep.model_validate(data["sweep"])
+        except ValidationError:
+            return data  # told where `sweep` itself is validated
+        return with_values(data, sweep.values_at(0)) if sweep.dimensions else data
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Self:
+        if info.context == OVERRIDDEN:
+            self._forget_lost_cells()
+        own = list(self._layer_conflicts())
+        known = {problem.what for problem in own}
+        raise_problems("experiment", [*own, *self._cell_conflicts(known), *self._view_conflicts()])
+        return self
+
+    def _forget_lost_cells(self) -> None:
+        """An override may take away what the report and the published figures of the file speak of."""
+        lost = {axis: None for axis in ("x", "series") if getattr(self.report, axis) not in self.sweep.fields}
+        self.report = self.report.model_copy(update=lost)
+        self.published = [
+            figure for figure in self.published if not any((*figure_faults(self, figure), *unit_faults(self, figure)))
+        ]
+
+    @property
+    def layers(self) -> dict[str, str]:
+        """Layer -> `real`, `modelled` or `none`."""
+        return {layer: getattr(self, layer).REALITY for layer in BUILT}
+
+    @property
+    def size_per_file(self) -> int | None:
+        """Bytes that the workload uses of each file; None where only the block device knows its size."""
+        if self.storage.size is None:
+            return None
+        return int(self.storage.size * self.storage.fill) // self.workload.files
+
+    def cell(self, values: Mapping[str, Any]) -> Experiment:
+        """The experiment of one cell: swept fields set, nothing swept, once.
+
+        Raises UserError where values that are valid alone do not go together.
+        """
+        try:
+            cell = self._with(values)
+        except ValidationError as error:
+            what, hint = explain_error(error.errors(include_url=False)[0])
+            told = ", ".join(f"{field} = {value}" for field, value in values.items())
+            raise UserError(f"{what} ({told})", where=self.name or None, hint=hint) from None
+        cell.published = published_for(self, values)
+        return cell
+
+    def _with(self, values: Mapping[str, Any]) -> Experiment:
+        fixed = self.model_dump(exclude={"repeat", "sweep", "report", "published"})
+        return Experiment.model_validate(with_values(fixed, values))
+
+    def _layer_conflicts(self) -> Iterator[Problem]:
+        """What one layer asks of another."""
+        largest = max(self.workload.block_sizes)
+        room = self.size_per_file
+        about = ("workload.block_size", "workload.files", "storage.size", "storage.fill")
+        if room is not None and largest > room:
+            what = f"a block of {print_size(largest)} is larger than a file ({print_size(room)} used of each)"
+            yield Problem("workload.block_size", what, "a larger storage.size, fewer files or smaller blocks", about)
+        interval = self.record.interval_s
+        timed = "round_s" if self.workload.steady_state == "snia" else "duration_s"
+        length_s = getattr(self.workload, timed)
+        if length_s < interval:
+            what = f"{length_s:g} s are shorter than one interval of the record ({interval:g} s)"
+            rests_on = (f"workload.{timed}", "record.interval_s", "workload.steady_state")
+            yield Problem(f"workload.{timed}", what, "set record.interval_s (0.1 or more)", rests_on)
+
+    def _cell_conflicts(self, known: set[str]) -> Iterator[Problem]:
+        """Swept values that do not go together, each sentence once with the first cell that has it."""
+        if not self.sweep.dimensions:
+            return
+        told: dict[tuple[str, str], tuple[str, str | None, tuple[str, ...]]] = {}
+        more: dict[tuple[str, str], int] = {}
+        for values in itertools.islice(self._cells_to_check(), MAX_CHECKED_CELLS):
+            try:
+                self._with(values)
+            except ValidationError as error:
+                for details in error.errors(include_url=False):
+                    what, hint = explain_error(details)
+                    key = (".".join(str(part) for part in details["loc"]), what)
+                    cell = ", ".join(f"{field} = {value}" for field, value in values.items())
+                    told.setdefault(key, (cell, hint, details.get("ctx", {}).get("rests_on", ())))
+                    more[key] = more.get(key, 0) + 1
+        for (field, what), (cell, hint, about) in told.items():
+            if what not in known:
+                others = f" and {more[field, what] - 1} more" if more[field, what] > 1 else ""
+                yield Problem(field, f"{what} (cell {cell}{others})", hint, about)
+
+    def _cells_to_check(self) -> Iterator[dict[str, Any]]:
+        """Every cell but the first of a small sweep; of a large one, each value beside the others' first values."""
+        sweep = self.sweep
+        if sweep.positions <= MAX_CHECKED_CELLS:
+            yield from (sweep.values_at(position) for position in range(1, sweep.positions))
+            return
+        first = sweep.values_at(0)
+        for dimension in sweep.dimensions:
+            for step in range(1, length(dimension)):
+                yield first | {field: values[step] for field, values in dimension.items()}
+
+    def _view_conflicts(self) -> Iterator[Problem]:
+        """The report and the published figures speak of cells that there are."""
+        swept = self.sweep.fields
+        for axis in ("x", "series"):
+            field = getattr(self.report, axis)
+            if field is not None and field not in swept:
+                close = nearest(field, swept)
+                hint = f"did you mean {close}?" if close else f"swept: {', '.join(swept) or 'nothing'}"
+                yield Problem(f"report.{axis}", f"{field} is not swept", hint, (field,))
+        if self.report.series is not None and self.report.series == self.report.x:
+            yield Problem("report.series", "is the same field as report.x", "take it out", ("report.x",))
+        for number, figure in enumerate(self.published):
+            about = tuple(figure.set)
+            for what, advice in figure_faults(self, figure):
+                yield Problem(f"published.{number}.set", what, advice, about)
+            for what, advice in unit_faults(self, figure):
+                yield Problem(f"published.{number}.unit", what, advice, ("workload.unit", *figure.set))

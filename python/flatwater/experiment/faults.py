@@ -1,0 +1,154 @@
+"""Finding everything that is wrong with an experiment, not only the first thing."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from flatwater.experiment.experiment import OVERRIDDEN, Experiment
+from flatwater.experiment.fields import all_fields, unknown_field_hint
+from flatwater.experiment.problem import Problem, explain_error, nearest
+from flatwater.experiment.published import PublishedFigure
+from flatwater.experiment.report import Report
+from flatwater.experiment.sweep import swept_fields
+
+#: Kinds and fields, then fields of one layer together, then layers together, each perhaps in two steps.
+_STAGES = 6
+#: What stands in for a field that cannot be left out, while the rest is looked at.
+_REQUIRED: dict[str, Any] = {"workload": {"mode": "rndrd"}, "workload.mode": "rndrd"}
+#: Stands in for a wrong published figure, so that the others keep their numbers: fits any cell.
+_ANY_FIGURE = {"metric": "flatness", "value": 1.0, "unit": "1", "source": "none"}
+
+
+def validate(data: dict[str, Any], *, overridden: bool = False) -> tuple[Experiment | None, list[Problem]]:
+    """The experiment that the data of a file says, or everything that is wrong with it.
+
+    A wrong field hides from pydantic what rests on it, so it is taken out and the rest is validated again. What then
+    rests on a field that is gone is not told: it may be true of the default only.
+    """
+    data = copy.deepcopy(data)
+    found: list[Problem] = []
+    gone: set[str] = set()
+    for _ in range(_STAGES):
+        try:
+            experiment = Experiment.model_validate(data, context=OVERRIDDEN if overridden else None)
+        except ValidationError as error:
+            details = error.errors(include_url=False)
+        else:
+            return (None if found else experiment), found
+        # A kind that is not built says nothing about its layer's other fields.
+        unbuilt = {str(d["loc"][0]) for d in details if _is_kind(d)}
+        if any(d["loc"][0] == "sweep" for d in details):
+            swept = swept_fields(data["sweep"])
+            details = [d for d in details if not _waits_for_sweep(d, swept)]
+        for d in details:
+            problem = problem_of(d)
+            if problem not in found and (_is_kind(d) or not _rests_on(problem, gone | unbuilt)):
+                found.append(problem)
+        gone |= unbuilt
+        for d in details:
+            gone |= _take_out(data, d)
+    return None, found
+
+
+def problem_of(error: ErrorDetails) -> Problem:
+    """One pydantic error in the file's words."""
+    field = ".".join(str(part) for part in error["loc"])
+    what, hint = explain_error(error)
+    rests_on = error.get("ctx", {}).get("rests_on", ())
+    if error["type"] == "extra_forbidden":
+        hint = _sibling_hint(*field.rpartition(".")[::2])
+    if field in ("workload", "workload.mode") and error["type"] == "missing":
+        hint = 'say what to do, for example mode = "rndrd" in [workload]'
+    return Problem(field, what, hint, tuple(rests_on))
+
+
+def _sibling_hint(table: str, name: str) -> str:
+    """The field that an unknown one was probably meant to be."""
+    models: dict[str, type[BaseModel]] = {"": Experiment, "report": Report, "published": PublishedFigure}
+    first = table.partition(".")[0]
+    if first in models:
+        siblings = list(models[first].model_fields)
+    else:
+        siblings = [known.rpartition(".")[2] for known in all_fields() if known.rpartition(".")[0] == table]
+    if any(known.rpartition(".")[2] == name for known in all_fields()):
+        return unknown_field_hint(name)
+    close = nearest(name, siblings)
+    return f"did you mean {close}?" if close else f"there is: {', '.join(siblings)}"
+
+
+def _is_kind(error: ErrorDetails) -> bool:
+    return error["loc"][1:] == ("kind",)
+
+
+def _waits_for_sweep(error: ErrorDetails, swept: set[str]) -> bool:
+    """Whether a sweep that cannot be read may be why: its first values are then missing in the layers."""
+    if error["loc"][0] in ("sweep", "published"):
+        return False
+    field = ".".join(str(part) for part in error["loc"])
+    return error["type"] == "problem" or any(f"{name}.".startswith(f"{field}.") for name in swept)
+
+
+def _rests_on(problem: Problem, gone: set[str]) -> bool:
+    about = {problem.field.removeprefix("sweep.").removeprefix("zip."), *problem.rests_on}
+    return any(f"{field}.".startswith(f"{name}.") for field in about for name in gone)
+
+
+def _take_out(data: dict[str, Any], error: ErrorDetails) -> set[str]:
+    """Takes what an error is about out of the data; returns the fields that are gone."""
+    loc = [str(part) for part in error["loc"]]
+    table, rest = loc[0], ".".join(loc[1:])
+    sweep = data.get("sweep")
+    if table == "sweep":
+        if not rest or not isinstance(sweep, dict):
+            del data["sweep"]
+            return set()
+        if loc[1] == "zip":
+            return swept_fields({"zip": sweep.pop("zip", None)})
+        drop_from_sweep(sweep, rest)
+        return {rest}
+    if table == "published" and isinstance(data["published"], list) and rest:
+        data["published"][int(loc[1])] = _ANY_FIGURE
+        return set()
+    if rest == "kind":
+        data[table] = _REQUIRED.get(table, {})
+        for field in swept_fields(sweep):
+            if field.startswith(f"{table}."):
+                drop_from_sweep(sweep, field)
+        return {table}
+    field = ".".join(loc)
+    drop_from_sweep(sweep, field)
+    if error["type"] == "missing" and field not in _REQUIRED:
+        loc = loc[:-1]
+    _replace(data, loc, _REQUIRED.get(field))
+    return {field}
+
+
+def drop_from_sweep(sweep: Any, field: str) -> None:
+    """Takes a field out of a sweep, written flat or nested, in the grid or walked with others."""
+    if isinstance(sweep, dict):
+        zips = sweep.get("zip")
+        for table in [sweep, *(zips if isinstance(zips, list) else [zips])]:
+            _drop(table, field)
+
+
+def _drop(table: Any, field: str) -> None:
+    if isinstance(table, dict):
+        table.pop(field, None)
+        first, _, rest = field.partition(".")
+        if rest:
+            _drop(table.get(first), rest)
+
+
+def _replace(data: dict[str, Any], loc: list[str], value: Any) -> None:
+    """Sets what stands at a place; None takes it out."""
+    table: Any = data
+    for part in loc[:-1]:
+        table = table.get(part) if isinstance(table, dict) else None
+    if isinstance(table, dict):
+        table.pop(loc[-1], None)
+        if value is not None:
+            table[loc[-1]] = value

@@ -1,0 +1,30 @@
+"""What the four layers share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal, Self
+
+from pydantic import model_validator
+
+from flatwater.experiment.problem import Problem, Table, raise_problems
+
+
+class Layer(Table):
+    """One table of the file: a kind (`workload.kind`) and the fields of that kind."""
+
+    #: The table's name.
+    LAYER: ClassVar[str]
+    #: Whether the kind is the real thing, a model of it, or nothing at all.
+    REALITY: ClassVar[Literal["real", "modelled", "none"]]
+
+    kind: str
+
+    def conflicts(self) -> Iterator[Problem]:
+        """Fields of this layer that are each valid but do not go together."""
+        return iter(())
+
+    @model_validator(mode="after")
+    def _no_conflicts(self) -> Self:
+        raise_problems(self.LAYER, self.conflicts(), within=self.LAYER)
+        return self

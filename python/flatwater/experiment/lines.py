@@ -1,0 +1,95 @@
+"""Which line of a TOML text a field stands on, for errors found after parsing."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+_HEADER = re.compile(r"\s*(\[\[?)\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
+#: A bare or quoted key, dotted or not, before its `=`.
+_KEY = re.compile(
+    r"""\s*((?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*'))*)\s*=(.*)"""
+)
+#: What matters in the value of a key: strings and comments hide brackets.
+_TOKEN = re.compile(r'"""|\'\'\'|"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*|[\[\]{}]')
+
+
+class LineIndex:
+    """Line numbers of the keys and headers of a TOML text that parses."""
+
+    def __init__(self, text: str) -> None:
+        self._lines: dict[str, int] = {}
+        self._arrays: dict[str, int] = {}
+        self._table = ""
+        self._depth = 0
+        self._quotes = ""
+        for number, line in enumerate(text.split("\n"), start=1):
+            self._read(line, number)
+
+    def line_of(self, field: str) -> int | None:
+        """The line of a dotted field (entries of arrays by number: `published.0.set`), or of what encloses it."""
+        while field:
+            if field in self._lines:
+                return self._lines[field]
+            field = field.rpartition(".")[0]
+        return None
+
+    def _read(self, line: str, number: int) -> None:
+        if self._depth or self._quotes:
+            self._skip(line)
+        elif header := _HEADER.match(line):
+            self._enter(header[1] == "[[", header[2], number)
+        elif key := _KEY.match(line):
+            self._note(_dotted(key[1]), number)
+            self._skip(key[2])
+
+    def _enter(self, is_array: bool, name: str, number: int) -> None:
+        parts = _dotted(name).split(".")
+        path = ""
+        for position, part in enumerate(parts, start=1):
+            path = f"{path}.{part}" if path else part
+            if is_array and position == len(parts):
+                self._lines.setdefault(path, number)
+                self._arrays[path] = self._arrays.get(path, -1) + 1
+            if path in self._arrays:
+                path = f"{path}.{self._arrays[path]}"
+        self._table = ""
+        self._note(path, number)
+        self._table = path
+
+    def _note(self, name: str, number: int) -> None:
+        self._lines.setdefault(f"{self._table}.{name}" if self._table else name, number)
+
+    def _skip(self, text: str) -> None:
+        """Follows a value over its lines: until its brackets and long strings are closed."""
+        position = 0
+        while position < len(text):
+            if self._quotes:
+                end = text.find(self._quotes, position)
+                if end < 0:
+                    return
+                position, self._quotes = end + 3, ""
+                continue
+            token = _TOKEN.search(text, position)
+            if token is None or token[0].startswith("#"):
+                return
+            position = token.end()
+            if token[0] in ('"""', "'''"):
+                self._quotes = token[0]
+            elif token[0] in "[{":
+                self._depth += 1
+            elif token[0] in "]}":
+                self._depth -= 1
+
+
+def _dotted(key: str) -> str:
+    """`"workload.threads"`, `workload . threads` and `workload.threads` are one field."""
+    try:
+        table = tomllib.loads(f"{key} = 0")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return key
+    parts = []
+    while isinstance(table, dict):
+        ((part, table),) = table.items()
+        parts.append(part)
+    return ".".join(parts)

@@ -1,0 +1,75 @@
+"""`--set path.to.field=VALUE`: replacing what a file says."""
+
+from __future__ import annotations
+
+import datetime
+import tomllib
+from typing import Any
+
+from flatwater.errors import UserError
+from flatwater.experiment.faults import drop_from_sweep
+from flatwater.experiment.fields import all_fields, resolve_value
+from flatwater.experiment.workload import ALTERNATIVES
+
+
+def override(data: dict[str, Any], written: str) -> str:
+    """Applies one `field=value` to a file's data, in place; returns the dotted field.
+
+    A field that the file sweeps is then no longer swept; `sweep.FIELD=[...]` sweeps it. The value is TOML if it
+    reads as TOML, otherwise text: neither `16KiB` nor a path needs quotes.
+    """
+    where = f"--set {written}"
+    key, equals, text = written.partition("=")
+    parts = _key_parts(key) if equals else []
+    if not parts:
+        raise UserError("must look like path.to.field=VALUE", where=where)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UserError("the value is not UTF-8 text", where=where) from None
+    field = ".".join(parts)
+    drop_from_sweep(data.get("sweep"), field.removeprefix("sweep."))
+    table = data
+    for part in field.split(".")[:-1]:
+        inner = table.setdefault(part, {})
+        if not isinstance(inner, dict):
+            raise UserError(f"{part} is a value or a list, not a table", where=where)
+        table = inner
+    table[field.rpartition(".")[2]] = _value(field, text)
+    if field in ALTERNATIVES:
+        table.pop(ALTERNATIVES[field].rpartition(".")[2], None)
+    return field
+
+
+def _key_parts(key: str) -> list[str]:
+    """The parts of a key, quoted or not; none if it is no key."""
+    parts = []
+    try:
+        table = tomllib.loads(f"{key.strip()} = 0")
+        while isinstance(table, dict):
+            ((part, table),) = table.items()
+            parts.append(part)
+    except (ValueError, RecursionError):
+        return []
+    return parts
+
+
+def _value(field: str, text: str) -> Any:
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
+        return text
+    value = parsed["value"]
+    if len(parsed) != 1 or isinstance(value, datetime.date | datetime.time):
+        return text
+    if field in all_fields() and not _fits(field, value) and _fits(field, text):
+        return text  # a directory may be named 2024
+    return value
+
+
+def _fits(field: str, value: Any) -> bool:
+    try:
+        resolve_value(field, value)
+    except ValueError:
+        return False
+    return True

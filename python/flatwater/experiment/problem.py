@@ -1,0 +1,123 @@
+"""One thing that is wrong with an experiment, and how validators say it.
+
+Validators of single values raise `refuse(...)`; checks that look at several fields collect `Problem`s and raise
+them together, so that a file's faults are all reported at once. Pydantic carries both to `explain.py`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+
+#: Values longer than this are cut when an error quotes them.
+_LONGEST_QUOTE = 60
+
+
+class Table(BaseModel):
+    """A table of the file: unknown keys, wrong types, nan and infinity are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`field` is dotted (`workload.threads`); `rests_on` names every field that the statement depends on."""
+
+    field: str
+    what: str
+    hint: str | None = None
+    rests_on: tuple[str, ...] = ()
+
+
+def refuse(what: str, hint: str | None = None) -> PydanticCustomError:
+    """The error that a validator of one value raises; `what` continues the field's name ("must be ...")."""
+    return PydanticCustomError("refused", "{what}", {"what": what, "hint": hint})
+
+
+def explain_custom(error: PydanticCustomError) -> tuple[str, str | None]:
+    """What is wrong, and the hint, of an error that `refuse` made."""
+    context = error.context or {}
+    return context["what"], context["hint"]
+
+
+def raise_problems(title: str, problems: Iterable[Problem], *, within: str = "") -> None:
+    """Raise all problems as one validation error; `within` is the table whose validator is running."""
+    details = [
+        InitErrorDetails(
+            type=PydanticCustomError("problem", "{what}", {"what": p.what, "hint": p.hint, "rests_on": p.rests_on}),
+            loc=tuple(p.field.removeprefix(f"{within}.").split(".")),
+            input=None,
+        )
+        for p in problems
+    ]
+    if details:
+        raise ValidationError.from_exception_data(title, details)
+
+
+def nearest(word: str, choices: Iterable[str]) -> str | None:
+    """The valid choice that looks most like `word`, if any does."""
+    by_lower = {choice.lower(): choice for choice in choices}
+    close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[close[0]] if close else None
+
+
+def suggest(word: str, choices: Sequence[str]) -> str:
+    """The hint for a word that is not one of `choices`."""
+    close = nearest(word, choices)
+    return f"did you mean {close}?" if close else f"one of: {', '.join(choices)}"
+
+
+def quote(value: Any) -> str:
+    """A value as the user would write it, short enough for one line."""
+    try:
+        text = {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
+    except (RecursionError, ValueError):  # nested thousands deep, or a whole number of more than 4,300 digits
+        return f"this {type(value).__name__}"
+    return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 3] + "..."
+
+
+#: What pydantic calls a wrong type, in the file's words.
+_TYPES = {
+    "bool_type": "true or false",
+    "dict_type": "a table",
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "model_attributes_type": "a table",
+    "model_type": "a table",
+    "string_type": "text (in quotes)",
+}
+_BOUNDS = {
+    "greater_than": ("gt", "more than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
+
+
+def explain_error(error: ErrorDetails) -> tuple[str, str | None]:
+    """What is wrong, and the hint, of one pydantic error; the field's name goes before it."""
+    kind, given, context = error["type"], error["input"], error.get("ctx", {})
+    if kind in ("refused", "problem"):
+        return context["what"], context["hint"]
+    if kind in _TYPES:
+        return f"must be {_TYPES[kind]}, not {quote(given)}", None
+    if kind in _BOUNDS:
+        key, words = _BOUNDS[kind]
+        return f"must be {words} {context[key]:g}, not {quote(given)}", None
+    if kind == "literal_error":
+        choices = re.findall(r"'([^']*)'", context["expected"])
+        return f"{quote(given)} is not a choice", suggest(str(given), choices)
+    plain = {
+        "missing": "is missing",
+        "extra_forbidden": "unknown field",
+        "finite_number": f"must be a finite number, not {quote(given)}",
+        "string_too_short": "must not be empty",
+    }
+    return plain.get(kind, error["msg"]), None

@@ -1,0 +1,129 @@
+"""Published figures, and the cells they stand beside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from flatwater.experiment.fields import all_fields, get_value, resolve_value, unknown_field_hint
+from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse, suggest
+
+if TYPE_CHECKING:
+    from flatwater.experiment.experiment import Experiment
+
+#: Figures of a cell's summary.
+METRICS = (
+    "mean",
+    "median",
+    "stddev",
+    "flatness",
+    "latency_us.p50",
+    "latency_us.p95",
+    "latency_us.p99",
+    "latency_us.p999",
+    "latency_us.max",
+)
+#: Figures in the unit of the experiment's throughput.
+_IN_THROUGHPUT_UNIT = ("mean", "median", "stddev")
+#: Means of recorded series, `layer.metric`: each layer names its own.
+_SERIES = re.compile(r"(workload|database|cache|storage|machine)\.[a-z0-9_]+")
+
+
+def _metric(metric: str) -> str:
+    if metric not in METRICS and not _SERIES.fullmatch(metric):
+        raise refuse(f"{quote(metric)} is not a metric", suggest(metric, METRICS))
+    return metric
+
+
+def _set(table: Any) -> Any:
+    if not isinstance(table, Mapping):
+        return table
+    flat = dict(_flatten_set(table))
+    raise_problems("set", _set_faults(flat))
+    return flat
+
+
+def _flatten_set(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    # A value may itself be a table (mixed block sizes): stop at known fields.
+    for name, value in table.items():
+        if name not in all_fields() and isinstance(value, Mapping):
+            for inner, inner_value in value.items():
+                yield from _flatten_set({f"{name}.{inner}": inner_value})
+        else:
+            yield name, value
+
+
+def _set_faults(flat: Mapping[str, Any]) -> Iterator[Problem]:
+    for field, value in flat.items():
+        if field not in all_fields():
+            yield Problem(field, "there is no such field", unknown_field_hint(field), (field,))
+            continue
+        try:
+            resolve_value(field, value)
+        except ValueError as error:
+            yield Problem(field, error.args[0], error.args[1], (field,))
+
+
+class PublishedFigure(Table):
+    """`[[published]]`: a figure that someone published for the cells that have `set`."""
+
+    set: Annotated[dict[str, Any], BeforeValidator(_set)] = Field(default_factory=dict)
+    metric: Annotated[str, AfterValidator(_metric)] = "mean"
+    value: float
+    unit: Annotated[str, Field(min_length=1)]
+    #: Who measured it, on what, when.
+    source: Annotated[str, Field(min_length=1)]
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """`set` with its values in plain units."""
+        return {field: resolve_value(field, value) for field, value in self.set.items()}
+
+
+def published_for(
+    experiment: Experiment,
+    set: Mapping[str, Any],  # noqa: A002 (the file's own word)
+) -> list[PublishedFigure]:
+    """The figures that stand beside the cell with this `set`, in the file's order: the first is the main one."""
+    cell = {field: resolve_value(field, value) for field, value in set.items()}
+
+    def stands_at(field: str) -> Any:
+        return cell[field] if field in cell else get_value(experiment, field)
+
+    return [
+        figure
+        for figure in experiment.published
+        if all(stands_at(field) == value for field, value in figure.resolved.items())
+    ]
+
+
+def figure_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
+    """Why a figure stands beside no cell of the experiment: what is wrong, and a hint."""
+    swept: set[str] = set()
+    for dimension in experiment.sweep.dimensions:
+        wanted = {field: value for field, value in figure.resolved.items() if field in dimension}
+        swept.update(wanted)
+        rows = zip(*(dimension[field] for field in wanted), strict=True)
+        if wanted and not any(
+            all(resolve_value(field, value) == wanted[field] for field, value in zip(wanted, row, strict=True))
+            for row in rows
+        ):
+            told = ", ".join(f"{field} = {figure.set[field]}" for field in wanted)
+            choices = ", ".join(str(value) for field in wanted for value in dimension[field][:8])
+            yield f"matches no cell: {told} is not swept", f"swept: {choices}" if len(wanted) == 1 else None
+    for field, value in figure.resolved.items():
+        if field not in swept and get_value(experiment, field) != value:
+            what = f"matches no cell: {field} is {get_value(experiment, field)}, not {figure.set[field]}"
+            yield what, f"sweep {field}, or take it out of the set"
+
+
+def unit_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
+    """A throughput in another unit than the experiment's cannot be compared."""
+    unit = get_value(experiment, "workload.unit")
+    if figure.metric in _IN_THROUGHPUT_UNIT and figure.unit != unit:
+        yield f"{figure.unit} cannot be compared with the experiment's {unit}", 'workload.unit = "IOPS" or "MiB/s"'
+    if figure.metric.startswith("latency_us.") and figure.unit != "us":
+        yield f"latencies are in us here, not {figure.unit}", "convert the value to us"

@@ -1,0 +1,13 @@
+"""How the report draws a sweep."""
+
+from __future__ import annotations
+
+from flatwater.experiment.problem import Table
+
+
+class Report(Table):
+    """`[report]`: which swept field is the x axis, and which one makes the lines."""
+
+    #: The first swept field if absent.
+    x: str | None = None
+    series: str | None = None

@@ -1,0 +1,208 @@
+"""Sweeps: from lists of values to cells.
+
+In the file, `[sweep]` maps fields to lists; every combination is a cell (a grid). `[sweep.zip]` (or several
+`[[sweep.zip]]`) holds lists of equal length that are walked together, one more dimension of the grid. The last
+dimension varies fastest. Cells are numbered in that order, one whole repeat after another, so adding repeats keeps
+the numbers of the cells that were there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, model_serializer, model_validator
+
+from flatwater.errors import UserError
+from flatwater.experiment.fields import all_fields, resolve_value, unknown_field_hint
+from flatwater.experiment.problem import Problem, Table, quote, raise_problems
+
+if TYPE_CHECKING:
+    from flatwater.experiment.experiment import Experiment
+
+#: The order of the cells is a list in memory; no run of this many cells ends.
+MAX_ORDERED_CELLS = 10_000_000
+
+#: One dimension of the grid: fields -> lists of the same length.
+Dimension = dict[str, list[Any]]
+
+
+class Sweep(Table):
+    """`[sweep]`: `grid` has one dimension a field, `zips` one dimension a group of fields. Values as written."""
+
+    grid: Dimension = Field(default_factory=dict)
+    zips: list[Dimension] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, table: Any) -> Any:
+        if not isinstance(table, Mapping):
+            return table
+        zips = table.get("zip", [])
+        zips = [zips] if isinstance(zips, Mapping) else zips
+        grid = dict(flatten({name: values for name, values in table.items() if name != "zip"}))
+        if not isinstance(zips, list) or not all(isinstance(group, Mapping) for group in zips):
+            raise_problems("sweep", [Problem("zip", "must be a table of lists")])
+        groups = [dict(flatten(group)) for group in zips]
+        raise_problems("sweep", _faults(grid, groups))
+        return {"grid": grid, "zips": [group for group in groups if group]}
+
+    @model_serializer
+    def _write(self) -> dict[str, Any]:
+        return {**self.grid, "zip": self.zips} if self.zips else dict(self.grid)
+
+    @property
+    def dimensions(self) -> list[Dimension]:
+        """The grid's dimensions, slowest first."""
+        return [{field: values} for field, values in self.grid.items()] + self.zips
+
+    @property
+    def fields(self) -> list[str]:
+        """The swept fields in the file's order."""
+        return [field for dimension in self.dimensions for field in dimension]
+
+    @property
+    def positions(self) -> int:
+        """Cells of one repeat."""
+        return math.prod(length(dimension) for dimension in self.dimensions)
+
+    def values_at(self, position: int) -> dict[str, Any]:
+        """The swept fields of one position of the grid, as the user wrote them."""
+        values: dict[str, Any] = {}
+        for dimension in reversed(self.dimensions):
+            position, step = divmod(position, length(dimension))
+            values = {field: choices[step] for field, choices in dimension.items()} | values
+        return values
+
+
+def flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """`{"storage": {"fill": [..]}}` and `{"storage.fill": [..]}` are the same: dotted names and their values."""
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from flatten(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def swept_fields(table: Any) -> set[str]:
+    """The fields of a `[sweep]` as the file has it, which may be wrong in any way."""
+    if not isinstance(table, Mapping):
+        return set()
+    zips = table.get("zip")
+    groups: list[Mapping[str, Any]] = [{name: values for name, values in table.items() if name != "zip"}]
+    groups += [group for group in (zips if isinstance(zips, list) else [zips]) if isinstance(group, Mapping)]
+    return {field for group in groups for field, _ in flatten(group)}
+
+
+def length(dimension: Dimension) -> int:
+    """Steps of a dimension."""
+    return len(next(iter(dimension.values())))
+
+
+def _faults(grid: Dimension, zips: list[Dimension]) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for place, group in [("", grid), *(("zip.", group) for group in zips)]:
+        for field, values in group.items():
+            if field in seen:
+                yield Problem(place + field, "is swept twice", "keep one of the lists", (field,))
+            seen.add(field)
+            yield from _list_faults(place, field, values)
+    for group in zips:
+        lengths = {field: len(values) for field, values in group.items() if isinstance(values, list)}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{field} has {count}" for field, count in lengths.items())
+            yield Problem("zip", f"lists that are walked together must have equal lengths: {told}", None, tuple(group))
+
+
+def _list_faults(place: str, field: str, values: Any) -> Iterator[Problem]:
+    name = place + field
+    if field not in all_fields():
+        yield Problem(name, "there is no such field to sweep", unknown_field_hint(field), (field,))
+    elif not isinstance(values, list):
+        yield Problem(name, f"must be a list of values, not {quote(values)}", f"[{quote(values)}]", (field,))
+    elif not values:
+        yield Problem(name, "the list of values is empty", "take it out, or give it a value", (field,))
+    else:
+        yield from _value_faults(name, field, values)
+
+
+def _value_faults(name: str, field: str, values: list[Any]) -> Iterator[Problem]:
+    first: dict[str, int] = {}
+    for number, value in enumerate(values, start=1):
+        place = f"value {number} of {len(values)}"
+        try:
+            resolved = repr(resolve_value(field, value))
+        except ValueError as error:
+            what, hint = error.args
+            yield Problem(name, f"{place}: {what}", hint, (field,))
+            continue
+        if resolved in first and not name.startswith("zip."):
+            what = f"{place}: {quote(value)} is the same as value {first[resolved]}"
+            yield Problem(name, what, "to measure a cell several times use repeat", (field,))
+        first.setdefault(resolved, number)
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """One cell: `set` is what is swept, as the user wrote it; `experiment` has it applied and sweeps nothing."""
+
+    index: int
+    repeat: int
+    set: dict[str, Any]
+    seed: int
+    experiment: Experiment
+
+
+def count_cells(experiment: Experiment) -> int:
+    """Cells of an experiment, repeats included; nothing is built, so 10^9 of them are counted at once."""
+    return experiment.sweep.positions * experiment.repeat
+
+
+def cell_at(experiment: Experiment, index: int) -> PlannedCell:
+    """One cell by its number. Raises UserError where values that are valid alone do not go together."""
+    repeat, position = divmod(index, experiment.sweep.positions)
+    if not 0 <= repeat < experiment.repeat:
+        raise IndexError(f"cell {index} of {count_cells(experiment)}")
+    values = experiment.sweep.values_at(position)
+    return PlannedCell(index, repeat, values, cell_seed(experiment.seed, index), experiment.cell(values))
+
+
+def iter_cells(experiment: Experiment) -> Iterator[PlannedCell]:
+    """Every cell in the order of its number, each built when it is asked for."""
+    return (cell_at(experiment, index) for index in range(count_cells(experiment)))
+
+
+def run_order(experiment: Experiment) -> list[int]:
+    """The numbers of the cells in the order to run them.
+
+    One repeat runs in the file's order. Several run one whole repeat after another, each shuffled by the seed: what
+    drifts during the run (temperature, wear, neighbours) then falls on every setting alike.
+    """
+    total = count_cells(experiment)
+    if total > MAX_ORDERED_CELLS:
+        raise UserError(
+            f"{total:,} cells are more than can be run (at most {MAX_ORDERED_CELLS:,})", hint="sweep fewer values"
+        )
+    if experiment.repeat == 1:
+        return list(range(total))
+    shuffler = random.Random(experiment.seed)
+    positions = experiment.sweep.positions
+    order: list[int] = []
+    for repeat in range(experiment.repeat):
+        whole = list(range(repeat * positions, (repeat + 1) * positions))
+        shuffler.shuffle(whole)
+        order += whole
+    return order
+
+
+def cell_seed(seed: int, index: int) -> int:
+    """The seed of a cell: depends on nothing but the experiment's seed and the cell's number.
+
+    53 bits, so that it survives programs that read JSON numbers as doubles.
+    """
+    digest = hashlib.sha256(f"flatwater:{seed}:{index}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 11

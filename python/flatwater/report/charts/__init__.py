@@ -1,0 +1,59 @@
+"""The charts of the report: one file each, met here.
+
+To add a chart: write `charts/NAME.py` with one class (`name`, `order`, `description`, `draw`), add it below, mirror it
+in `tests/report/charts/test_NAME.py`.
+"""
+
+from __future__ import annotations
+
+from flatwater.report.charts.chart import CellChart, SweepChart
+from flatwater.report.charts.cpu import Cpu
+from flatwater.report.charts.device import Device
+from flatwater.report.charts.histogram import LatencyHistogram
+from flatwater.report.charts.kinds import Kinds
+from flatwater.report.charts.latency import Latency
+from flatwater.report.charts.memory import Memory
+from flatwater.report.charts.others import Others
+from flatwater.report.charts.sweep_latency import SweepLatency
+from flatwater.report.charts.sweep_throughput import SweepThroughput
+from flatwater.report.charts.throughput import Throughput
+from flatwater.report.recorded import Wanted
+
+CELL_CHARTS: tuple[CellChart, ...] = tuple(
+    sorted(
+        (Throughput(), Latency(), Kinds(), Device(), Cpu(), Memory(), Others(), LatencyHistogram()),
+        key=lambda chart: chart.order,
+    )
+)
+SWEEP_CHARTS: tuple[SweepChart, ...] = tuple(sorted((SweepThroughput(), SweepLatency()), key=lambda chart: chart.order))
+
+#: Recorded, and in no chart: other charts say the same better.
+UNDRAWN = frozenset(
+    {
+        "machine.cpu_idle_pct",
+        "storage.discard_ops_per_s",
+        "storage.flush_ops_per_s",
+        "storage.read_bytes_per_s",
+        "storage.read_ops_per_s",
+        "storage.write_bytes_per_s",
+        "storage.write_ops_per_s",
+        "workload.bytes_per_s",
+        "workload.in_flight",
+        "workload.oldest_in_flight_us",
+        "workload.ops_per_s",
+    }
+    | {
+        f"workload.{kind}_latency_{which}_us"
+        for kind in ("read", "write", "fsync")
+        for which in ("p50", "p99", "p999", "max")
+    }
+)
+
+WANTED = Wanted(
+    fine=frozenset(series for chart in CELL_CHARTS for series in chart.fine),
+    coarse=frozenset(series for chart in CELL_CHARTS for series in chart.coarse),
+    together=tuple(frozenset(group) for chart in CELL_CHARTS for group in chart.together),
+    undrawn=UNDRAWN,
+)
+
+__all__ = ["CELL_CHARTS", "SWEEP_CHARTS", "WANTED", "CellChart", "SweepChart"]

@@ -1,0 +1,77 @@
+"""Where the processors' time went."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from flatwater.report.charts.chart import CellChart
+from flatwater.report.charts.marks import timeline
+from flatwater.report.figure import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    RED,
+    SKY,
+    Figure,
+    Json,
+    Panel,
+    line,
+    linear_axis,
+    percent_axis,
+    stacked_panels,
+)
+from flatwater.report.recorded import Recorded
+
+MACHINE = {
+    "machine.cpu_user_pct": ("user", BLUE),
+    "machine.cpu_system_pct": ("system", ORANGE),
+    "machine.cpu_iowait_pct": ("iowait", SKY),
+    "machine.cpu_steal_pct": ("steal", RED),
+}
+PROCESSES = {
+    "workload.client_cpu_user_pct": ("client, user", BLUE),
+    "workload.client_cpu_system_pct": ("client, system", ORANGE),
+    "machine.others_cpu_pct": ("others", GREEN),
+}
+
+
+class Cpu(CellChart):
+    name = "cpu"
+    order = 140
+    description = (
+        "Above: the whole machine, stacked. Below: the load generator itself and everything that is not ours, where "
+        "100 % is one core."
+    )
+    coarse: ClassVar = (*MACHINE, *PROCESSES)
+    together: ClassVar = (tuple(MACHINE),)
+
+    def draw(self, recorded: Recorded) -> list[Figure]:
+        panels = []
+        machine = [series for series in MACHINE if series in recorded]
+        if machine:
+            panels.append(Panel([_area(series) for series in machine], percent_axis("machine, %"), 1.2))
+        processes = [series for series in PROCESSES if series in recorded]
+        if processes:
+            data = [_process(series) for series in processes]
+            panels.append(Panel(data, linear_axis("% of a core", recorded.top(*processes))))
+        if not panels:
+            return []
+        data, layout = stacked_panels(panels)
+        layout = timeline(recorded, {**layout, "showlegend": True})
+        return [Figure(self.name, "Processors", self.description, data, layout, 90 + 130 * len(panels), linked=True)]
+
+
+def _process(series: str) -> Json:
+    name, colour = PROCESSES[series]
+    drawn = line(name, series, colour, "% of a core")
+    if name.startswith("client"):
+        # The machine's colours for user and system, and a stroke of its own.
+        drawn["line"] = {"color": colour, "width": 1.4, "dash": "dot"}
+    return drawn
+
+
+def _area(series: str) -> Json:
+    name, colour = MACHINE[series]
+    # Plotly's default lets a stack fall to zero where a second is missing, which would look like an idle machine.
+    stacked = {"stackgroup": "machine", "stackgaps": "interpolate"}
+    return line(name, series, colour, "%", line={"color": colour, "width": 0.4}, **stacked)

@@ -1,0 +1,109 @@
+"""What is marked on the charts over time: phases, seams, faults, dips and stalls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from flatwater.report.figure import FAINT, INK, ORANGE, RED, Json, time_axis
+from flatwater.report.recorded import Recorded
+from flatwater.report.units import plain
+from flatwater.results import Dip, Stall
+
+PHASE_COLOURS = {"precondition": "#cfcfcf", "warmup": "#e6e0cf", "verify": "#dfe6e9"}
+PHASE_WORDS = {"precondition": "precondition", "warmup": "warm-up", "verify": "verify"}
+SETTLING_COLOUR = "#f1ecdf"
+#: A phase narrower than this share of the axis has no room for its name.
+LABELLED_SHARE = 0.07
+#: More lines than this are a texture, not a mark.
+EVENTS_MAX = 60
+
+
+def timeline(recorded: Recorded, layout: Json, *, labels: bool = False) -> Json:
+    """Gives a chart over time its x axis and the marks that all of them have; `labels` also names them."""
+    clock, cell = recorded.clock, recorded.cell
+    axis = {**time_axis(clock, recorded.span_s), **layout.get("xaxis", {})}
+    shapes: list[Json] = []
+    notes: list[Json] = []
+
+    def shade(start_s: float, end_s: float, colour: str, words: str) -> None:
+        if end_s <= start_s:
+            return
+        x0, x1 = start_s * clock.factor, end_s * clock.factor
+        shapes.append(
+            {"type": "rect", "xref": "x", "yref": "paper", "x0": x0, "x1": x1, "y0": 0, "y1": 1}
+            | {"fillcolor": colour, "opacity": 0.6, "line": {"width": 0}, "layer": "below"}
+        )
+        if labels and end_s - start_s >= LABELLED_SHARE * recorded.span_s:
+            notes.append(_note((x0 + x1) / 2, words, "center"))
+
+    for phase in cell.phases:
+        if phase.name in PHASE_COLOURS:
+            shade(phase.start_s, phase.end_s, PHASE_COLOURS[phase.name], PHASE_WORDS[phase.name])
+    start_s, _ = cell.measured()
+    if cell.summary is not None and cell.summary.warmup_end_s is not None:
+        shade(start_s, cell.summary.warmup_end_s, SETTLING_COLOUR, "settling")
+    for event in [event for event in cell.events if event.kind in ("seam", "fault")][:EVENTS_MAX]:
+        x = event.time_s * clock.factor
+        colour, dash = (INK, "dash") if event.kind == "seam" else (RED, "dot")
+        shapes.append(
+            {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}
+            | {"line": {"color": colour, "width": 1.4, "dash": dash}}
+        )
+        if labels:
+            word = "resumed" if event.kind == "seam" else "fault"
+            left = event.time_s < recorded.span_s * 0.9
+            note = _note(x, f"&#8201;{word}&#8201;", "left" if left else "right")
+            notes.append(note | {"hovertext": plain(event.text), "font": {"size": 11, "color": colour}})
+    return {**layout, "xaxis": axis, "shapes": shapes, "annotations": notes}
+
+
+def _note(x: float, text: str, anchor: str) -> Json:
+    return {
+        "x": x,
+        "xref": "x",
+        "y": 1,
+        "yref": "paper",
+        "yanchor": "top",
+        "xanchor": anchor,
+        "text": text,
+        "showarrow": False,
+        "font": {"size": 11, "color": FAINT},
+    }
+
+
+def dips_and_stalls(recorded: Recorded, low: float, high: float) -> list[Json]:
+    """Two traces that cover, from `low` to `high` of the y axis, the times of the dips and of the stalls."""
+    summary = recorded.cell.summary
+    if summary is None:
+        return []
+    found: list[tuple[str, str, Sequence[Dip | Stall]]] = [
+        ("dip", ORANGE, summary.dips),
+        ("stall", RED, summary.stalls),
+    ]
+    return [_bands(recorded, name, colour, spans, low, high) for name, colour, spans in found if spans]
+
+
+def _bands(recorded: Recorded, name: str, colour: str, spans: Sequence[Dip | Stall], low: float, high: float) -> Json:
+    # One trace with a hole between the bands: hundreds of dips cost one path, and the legend explains them.
+    factor = recorded.clock.factor
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for span in spans:
+        start, end = span.start_s * factor, (span.start_s + span.length_s) * factor
+        if not (math.isfinite(start) and math.isfinite(end)):
+            continue
+        x += [start, start, end, end, None]
+        y += [low, high, high, low, None]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": [None if one is None else round(one, 6) for one in x],
+        "y": y,
+        "fill": "toself",
+        "fillcolor": f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:7], 16)},0.28)",
+        # An outline, so that one second of eight hours is still a line.
+        "line": {"color": colour, "width": 0.8},
+        "hoverinfo": "skip",
+    }

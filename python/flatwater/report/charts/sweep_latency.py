@@ -1,0 +1,38 @@
+"""95th percentile of latency against the swept field."""
+
+from __future__ import annotations
+
+from flatwater.report.charts import sweep_lines
+from flatwater.report.charts.chart import SweepChart
+from flatwater.report.charts.sweep_lines import Judged
+from flatwater.report.figure import Figure, latency_axis
+from flatwater.report.swept import Swept
+from flatwater.results import CellSummary, Published, Result
+
+#: Microseconds in the units that published latencies come in.
+UNITS = {"us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6, "ns": 1e-3}
+
+
+class SweepLatency(SweepChart):
+    name = "sweep-p95"
+    order = 20
+    description = "95 % of the requests of the measured phase took no longer than this; logarithmic."
+
+    def draw(self, result: Result, swept: Swept) -> list[Figure]:
+        def ours(summary: CellSummary) -> Judged | None:
+            found = summary.latency_us
+            return Judged(found.p95 * 1e-6) if found is not None and found.p95 > 0 else None
+
+        def theirs(published: Published, summary: CellSummary) -> float | None:
+            factor = UNITS.get(published.unit)
+            if published.metric != "latency_us.p95" or published.value <= 0:
+                return None
+            return None if factor is None else published.value * factor * 1e-6
+
+        data = sweep_lines.lines(swept, ours, theirs, "%{y:.3s}s")
+        if not data:
+            return []
+        values = [value * 1e6 for trace in data for value in trace["y"]]
+        axis = latency_axis("p95 latency", min(values), max(values))
+        layout = {"xaxis": sweep_lines.axis(swept), "yaxis": axis, "showlegend": len(data) > 1}
+        return [Figure(self.name, "Latency, p95", self.description, data, layout, 400)]

@@ -1,0 +1,97 @@
+"""What the charts of a sweep share: the axis of the swept field, lines with error bars, published figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flatwater.report.figure import COLOURS, Json
+from flatwater.report.swept import LABELS_MAX, Swept, shown
+from flatwater.report.units import plain
+from flatwater.results import CellSummary, Published
+
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "star")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One figure of a cell: its value, and the half-width of its error bar if it has one."""
+
+    value: float
+    error: float | None = None
+
+
+def axis(swept: Swept) -> Json:
+    """The x axis: logarithmic, linear, or one place a category; labelled with the values that were set."""
+    title = {"title": {"text": plain(swept.field)}, "automargin": True}
+    if swept.positions is None:
+        return {**title, "type": "category", "categoryorder": "array"} | {
+            "categoryarray": [plain(shown(swept.field, value)) for value in swept.values]
+        }
+    found: Json = {**title, "type": "log" if swept.logarithmic else "linear"}
+    if len(swept.positions) <= LABELS_MAX:
+        found |= {
+            "tickmode": "array",
+            "tickvals": swept.positions,
+            "ticktext": [plain(shown(swept.field, value)) for value in swept.values],
+        }
+    return found
+
+
+def lines(
+    swept: Swept,
+    judged: Callable[[CellSummary], Judged | None],
+    published: Callable[[Published, CellSummary], float | None],
+    template: str,
+) -> list[Json]:
+    """Ours as a solid line with error bars, and beside it, dashed and hollow, what was published.
+
+    An error bar is the 95 % confidence interval of one run, or the lowest and highest of several repeats.
+    """
+    data: list[Json] = []
+    for place, (label, points) in enumerate(swept.lines.items()):
+        colour, symbol = COLOURS[place % len(COLOURS)], SYMBOLS[(place // len(COLOURS) + place) % len(SYMBOLS)]
+        name = plain(label) or "ours"
+        x, y, up, down = [], [], [], []
+        theirs_x, theirs_y = [], []
+        for point in points:
+            at = _place(swept, point.x)
+            summaries = [cell.summary for cell in point.cells if cell.summary is not None]
+            found = [one for one in map(judged, summaries) if one is not None]
+            if found:
+                middle = sum(one.value for one in found) / len(found)
+                alone = (found[0].error or 0.0) if len(found) == 1 else 0.0
+                x.append(at)
+                y.append(middle)
+                up.append(max(one.value for one in found) - middle + alone)
+                down.append(middle - min(one.value for one in found) + alone)
+            figures = [
+                value
+                for one in summaries
+                for figure in ([one.published] if one.published else []) + one.published_others
+                if (value := published(figure, one)) is not None
+            ]
+            if figures:
+                theirs_x.append(at)
+                theirs_y.append(figures[0])
+        if x:
+            data.append(
+                {"type": "scatter", "mode": "lines+markers", "name": name, "x": x, "y": y, "legendgroup": str(place)}
+                | {"line": {"color": colour, "width": 2}, "marker": {"symbol": symbol, "size": 8, "color": colour}}
+                | {"error_y": {"type": "data", "symmetric": False, "array": up, "arrayminus": down, "width": 4}}
+                | {"hovertemplate": f"{template}<extra>{name}</extra>"}
+            )
+        if theirs_x:
+            name = f"{plain(label)}, published" if label else "published"
+            data.append(
+                {"type": "scatter", "mode": "lines+markers", "name": name, "x": theirs_x, "y": theirs_y}
+                | {"line": {"color": colour, "width": 1.5, "dash": "dash"}, "legendgroup": str(place)}
+                | {"marker": {"symbol": f"{symbol}-open", "size": 10, "color": colour, "line": {"width": 2}}}
+                | {"hovertemplate": f"{template}<extra>{name}</extra>"}
+            )
+    return data
+
+
+def _place(swept: Swept, value: object) -> float | str:
+    at = swept.position(value)
+    return plain(at) if isinstance(at, str) else at

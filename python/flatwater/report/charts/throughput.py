@@ -1,0 +1,44 @@
+"""Throughput over time."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from flatwater.report.charts.chart import CellChart
+from flatwater.report.charts.marks import dips_and_stalls, timeline
+from flatwater.report.figure import BLUE, INK, Figure, Json, line, linear_axis
+from flatwater.report.recorded import Recorded
+from flatwater.report.units import number, plain
+
+
+class Throughput(CellChart):
+    name = "throughput"
+    order = 100
+    description = "Throughput of every interval. Shaded: what was not measured. Marked: dips and stalls."
+    fine: ClassVar = ("workload.throughput",)
+
+    def draw(self, recorded: Recorded) -> list[Figure]:
+        series = self.fine[0]
+        if series not in recorded:
+            return []
+        summary = recorded.cell.summary
+        unit = plain(recorded.unit)
+        axis = linear_axis(f"throughput, {unit}" if unit else "throughput", recorded.top(series))
+        data: list[Json] = dips_and_stalls(recorded, 0, axis["range"][1])
+        data.append(line("throughput", series, BLUE, unit))
+        if summary is not None and summary.mean is not None:
+            start_s, end_s = recorded.cell.measured()
+            factor = recorded.clock.factor
+            data.append(
+                {
+                    "type": "scatter",
+                    "mode": "lines",
+                    "name": f"mean {number(summary.mean)} {unit}",
+                    "x": [start_s * factor, min(end_s, recorded.span_s) * factor],
+                    "y": [summary.mean, summary.mean],
+                    "line": {"color": INK, "width": 1.2, "dash": "dash"},
+                    "hoverinfo": "skip",
+                }
+            )
+        layout = timeline(recorded, {"yaxis": axis, "showlegend": True}, labels=True)
+        return [Figure(self.name, "Throughput over time", self.description, data, layout, 360, linked=True)]

@@ -1,0 +1,72 @@
+"""The drawings of a result, for the page and for image files alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from flatwater.report.charts import CELL_CHARTS, SWEEP_CHARTS, WANTED
+from flatwater.report.figure import Figure, Json
+from flatwater.report.recorded import COARSE_SHARE, Recorded, buckets_for, encode_values, read
+from flatwater.report.swept import arrange
+from flatwater.results import Cell, Result
+
+#: Cells whose charts are in the page; the table and the charts of the sweep hold all of them.
+CELLS_DRAWN_MAX = 400
+
+
+@dataclass(frozen=True)
+class DrawnCell:
+    """One cell's figures, and the lines that they refer to."""
+
+    recorded: Recorded
+    figures: list[Figure]
+
+    def as_json(self) -> Json:
+        """What `templates/page.js` draws from: each line and each time axis once."""
+        used = {trace["series"] for figure in self.figures for trace in figure.data if "series" in trace}
+        self.recorded.lines = {name: one for name, one in self.recorded.lines.items() if name in used}
+        times, places = self.recorded.drawn_times()
+        return {
+            "factor": self.recorded.clock.factor,
+            "times": times,
+            "lines": {
+                name: {"t": places[name], "v": encode_values(one.value)} for name, one in self.recorded.lines.items()
+            },
+            "figures": [figure.as_json() for figure in self.figures],
+        }
+
+    def resolved(self, figure: Figure) -> Json:
+        """A figure with its points in place, as plotly takes it."""
+        data = []
+        for trace in figure.data:
+            rest = {name: value for name, value in trace.items() if name not in ("series", "scale", "positive")}
+            if "series" in trace:
+                one = self.recorded.lines[trace["series"]]
+                rest["x"] = one.time_s * self.recorded.clock.factor
+                drawn = np.where(one.value > 0, one.value, np.nan) if trace.get("positive") else one.value
+                rest["y"] = drawn * trace["scale"]
+            data.append(rest)
+        return {"data": data, "layout": figure.layout}
+
+
+def sweep_figures(result: Result) -> list[Figure]:
+    swept = arrange(result)
+    return [] if swept is None else [figure for chart in SWEEP_CHARTS for figure in chart.draw(result, swept)]
+
+
+def drawn_cells(result: Result) -> list[Cell]:
+    """The cells that have charts: those that recorded something, the first `CELLS_DRAWN_MAX` of them."""
+    return [cell for cell in result.cells if cell.summary is not None or cell.journal.exists()][:CELLS_DRAWN_MAX]
+
+
+def draw(result: Result) -> Iterator[DrawnCell]:
+    """Reads and draws the cells, one after the other."""
+    cells = drawn_cells(result)
+    weight = len(WANTED.fine) + COARSE_SHARE * len(WANTED.coarse)
+    buckets = buckets_for(len(cells), int(weight))
+    for cell in cells:
+        recorded = read(cell, WANTED, buckets)
+        yield DrawnCell(recorded, [figure for chart in CELL_CHARTS for figure in chart.draw(recorded)])

@@ -1,0 +1,197 @@
+"""What a chart gives back, and the look that all charts share.
+
+A trace does not hold its points: `{"series": "storage.queue_depth", "scale": 1}` says which line to draw, and
+`DrawnCell.resolved` (for image files) or `resolve` of `templates/page.js` puts `x` and `y` in its place. So the points of
+a series are in the page once, however many charts show it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from flatwater.report.units import Scale, seconds
+
+Json = dict[str, Any]
+
+# Okabe and Ito's palette (2008), which people who see few colours can tell apart; black is for marks and text.
+BLUE, ORANGE, GREEN, RED, SKY, PURPLE = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7"
+COLOURS = (BLUE, ORANGE, GREEN, RED, SKY, PURPLE)
+INK, FAINT, GRID = "#222222", "#6b6b6b", "#e4e4e4"
+
+FONT = "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', Arial, sans-serif"
+
+#: What every figure starts from; in the page once.
+TEMPLATE: Json = {
+    "layout": {
+        "font": {"family": FONT, "size": 12, "color": INK},
+        "paper_bgcolor": "#ffffff",
+        "plot_bgcolor": "#ffffff",
+        "colorway": list(COLOURS),
+        # The left and right margins are fixed, so that the time axes of all charts stand above each other.
+        "margin": {"l": 84, "r": 40, "t": 34, "b": 46},
+        # Upright in the right margin, where it covers neither the legend nor the lines.
+        "modebar": {"orientation": "v"},
+        "hovermode": "x",
+        "hoverlabel": {"namelength": -1},
+        "separators": ".,",
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "y": 1.02,
+            "yanchor": "bottom",
+            "itemsizing": "constant",
+            "traceorder": "normal",
+            "font": {"size": 12},
+        },
+        "xaxis": {
+            "gridcolor": GRID,
+            "zeroline": False,
+            "linecolor": FAINT,
+            "ticks": "outside",
+            "tickcolor": FAINT,
+            "ticklen": 4,
+            "title": {"standoff": 6},
+        },
+        "yaxis": {
+            "gridcolor": GRID,
+            "zeroline": False,
+            "linecolor": FAINT,
+            "ticks": "outside",
+            "tickcolor": FAINT,
+            "ticklen": 4,
+            "title": {"standoff": 8},
+        },
+    }
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One drawing: plotly traces and layout as plain data. `key` names its image file."""
+
+    key: str
+    title: str
+    about: str
+    data: list[Json]
+    layout: Json
+    height: int = 300
+    #: Follows the zoom of the other charts over time.
+    linked: bool = False
+
+    def as_json(self) -> Json:
+        return {
+            "key": self.key,
+            "title": self.title,
+            "about": self.about,
+            "data": self.data,
+            "layout": self.layout,
+            "height": self.height,
+            "linked": self.linked,
+        }
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One strip of a figure: its traces, its y axis, and how tall it is beside the others."""
+
+    data: list[Json]
+    yaxis: Json
+    share: float = 1.0
+    shapes: list[Json] = field(default_factory=list)
+
+
+def stacked_panels(panels: list[Panel], gap: float = 0.07) -> tuple[list[Json], Json]:
+    """Strips above each other over one x axis: (traces, layout without the x axis)."""
+    data: list[Json] = []
+    layout: Json = {}
+    room = (1.0 - gap * (len(panels) - 1)) / sum(panel.share for panel in panels)
+    top = 1.0
+    for place, panel in enumerate(panels):
+        suffix = "" if place == 0 else str(place + 1)
+        bottom = max(0.0, top - room * panel.share)
+        layout[f"yaxis{suffix}"] = {**panel.yaxis, "domain": [round(bottom, 4), round(top, 4)]}
+        data.extend({**trace, "yaxis": f"y{suffix}"} for trace in panel.data)
+        top = bottom - gap
+    last = "y" if len(panels) == 1 else f"y{len(panels)}"
+    layout["xaxis"] = {"anchor": last}
+    return data, layout
+
+
+def line(name: str, series: str, colour: str, unit: str, scale: float = 1.0, **more: Any) -> Json:
+    """A line over time. `unit` must be ours or have gone through `plain`."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "series": series,
+        "scale": scale,
+        "line": {"color": colour, "width": 1.2},
+        "hovertemplate": f"%{{y:,.4~r}} {unit}<extra>{name}</extra>",
+        **more,
+    }
+
+
+def latency_line(name: str, series: str, colour: str, **more: Any) -> Json:
+    """A latency recorded in microseconds, drawn in seconds: plotly then says µs, ms and s by itself.
+
+    Zero means that there was no request, and breaks the line: it has no place on a logarithmic axis.
+    """
+    drawn = line(name, series, colour, "", 1e-6, **more)
+    drawn["hovertemplate"] = f"%{{y:.3s}}s<extra>{name}</extra>"
+    drawn["positive"] = True
+    return drawn
+
+
+def linear_axis(title: str, top: float) -> Json:
+    """From 0 to a little above `top`: a line that does not start at zero makes any ripple look like a dip."""
+    return {
+        "title": {"text": title},
+        "range": [0, top * 1.06 if top > 0 else 1],
+        "fixedrange": True,
+        "tickformat": "~s" if top >= 1e6 else ",.4~r",
+        "nticks": 6,
+    }
+
+
+def percent_axis(title: str) -> Json:
+    return {"title": {"text": title}, "range": [0, 102], "fixedrange": True, "tickvals": [0, 25, 50, 75, 100]}
+
+
+def latency_axis(title: str, low_us: float, high_us: float) -> Json:
+    """Logarithmic, in seconds with an SI prefix, wide enough for `low_us` .. `high_us`."""
+    low = math.log10(max(low_us, 0.1) * 1e-6)
+    high = max(math.log10(max(high_us, 0.1) * 1e-6), low)
+    room = max(0.05, (high - low) * 0.05, (0.5 - (high - low)) / 2)
+    ticks = latency_ticks(low - room, high + room)
+    return {
+        "title": {"text": title},
+        "type": "log",
+        "range": [low - room, high + room],
+        "fixedrange": True,
+        **ticks,
+    }
+
+
+def latency_ticks(low: float, high: float) -> Json:
+    """Labels of a logarithmic axis of seconds from 10^low to 10^high: decades, or 1-2-5 where decades would be few.
+
+    Written out, because plotly drops the unit from the labels between decades.
+    """
+    steps = (1.0,) if high - low >= 2.5 else (1.0, 2.0, 5.0)
+    decades = range(math.floor(low), math.ceil(high) + 1)
+    values = [float(f"{step}e{decade}") for decade in decades for step in steps]
+    values = [value for value in values if low <= math.log10(value) <= high]
+    return {"tickmode": "array", "tickvals": values, "ticktext": [seconds(value) for value in values]}
+
+
+def time_axis(scale: Scale, span_s: float) -> Json:
+    """The x axis that all charts over time share."""
+    return {
+        "title": {"text": f"time since the start, {scale.unit}"},
+        "range": [0, span_s * scale.factor if span_s > 0 else 1],
+        "tickformat": ",~r",
+        "hoverformat": ",.6~r",
+    }

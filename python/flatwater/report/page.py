@@ -1,0 +1,224 @@
+"""The page: one HTML file that needs nothing else, opens offline and may not reach the network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from flatwater import __version__
+from flatwater.errors import UserError
+from flatwater.report import sentences, units
+from flatwater.report.drawing import CELLS_DRAWN_MAX, draw, drawn_cells, sweep_figures
+from flatwater.report.figure import TEMPLATE
+from flatwater.report.swept import shown
+from flatwater.results import SCHEMA_VERSION, Cell, CellSummary, Result
+
+#: Rows of the machine's table, and marks listed for a cell, before the rest is only counted.
+ROWS_MAX = 300
+MARKS_MAX = 50
+#: Characters of the experiment's text: a folder from elsewhere may hold anything.
+EXPERIMENT_MAX = 200_000
+
+
+@dataclass(frozen=True)
+class Script:
+    """An inline script, and the hash by which the page's policy lets it run."""
+
+    text: Markup
+    source: str
+
+
+def write_page(result: Result, out: Path) -> Path:
+    """Writes the report of `result` to `out` and gives its path back.
+
+    Errors: UserError when `out` cannot be written; FlatwaterError when the result's series are damaged.
+    """
+    html = render(result)
+    try:
+        partial = out.with_name(out.name + ".partial")
+        with partial.open("w", encoding="utf-8", newline="\n") as handle:
+            handle.write(html)
+        partial.replace(out)
+    except OSError as error:
+        raise UserError(
+            f"cannot write the report: {error.strerror}", where=str(out), hint="choose another place with --out"
+        ) from None
+    return out
+
+
+def render(result: Result) -> str:
+    """The whole page as text."""
+    swept = [figure.as_json() for figure in sweep_figures(result)]
+    cells = [(drawn.recorded.cell.index, embedded(drawn.as_json())) for drawn in draw(result)]
+    scripts = [_script("errors.js"), _plotly(), _script("page.js")]
+    policy = (
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
+        f"script-src {' '.join(script.source for script in scripts)}"
+    )
+    shown_cells = drawn_cells(result)
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            policy=policy,
+            css=Markup(_text("page.css")),  # noqa: S704 ours
+            scripts=scripts,
+            result=result,
+            title=result.manifest.title or result.name,
+            about=_word(result.experiment.get("about")),
+            source=_word(result.experiment.get("source")),
+            headline=sentences.headline(result),
+            notices=sentences.notices(result),
+            badges=sentences.badges(result),
+            fields=list(dict.fromkeys(name for cell in result.cells for name in cell.set)),
+            repeated=any(cell.plan.repeat for cell in result.cells),
+            has_published=any(cell.summary is not None and cell.summary.published for cell in result.cells),
+            drawn={cell.index for cell in shown_cells},
+            cells=shown_cells,
+            undrawn=len(result.cells) - len(shown_cells) if len(shown_cells) == CELLS_DRAWN_MAX else 0,
+            data=cells,
+            report_data=embedded({"template": TEMPLATE, "sweep": swept}),
+            tiles=tiles,
+            marks=marks,
+            machine=flattened(result.machine),
+            experiment=_experiment(result),
+            version=__version__,
+            schema_version=SCHEMA_VERSION,
+            shown=shown,
+            units=units,
+        )
+    )
+
+
+def embedded(value: Any) -> Markup:
+    """JSON for a <script type="application/json">: nothing in it can end the script or begin markup."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704
+
+
+def tiles(summary: CellSummary) -> list[tuple[str, str]]:
+    """The figures of one cell: (what, value with unit)."""
+    latency = summary.latency_us
+    found = [
+        ("mean", sentences.mean_text(summary)),
+        (
+            "standard deviation",
+            f"{units.number(summary.stddev, 3)} {summary.unit}" if summary.stddev is not None else "",
+        ),
+        ("flatness", units.number(summary.flatness, 3) if summary.flatness is not None else ""),
+        ("steady since", units.seconds(summary.steady_since_s) if summary.steady_since_s is not None else ""),
+        ("dip period", units.seconds(summary.dip_period_s) if summary.dip_period_s is not None else ""),
+    ]
+    if latency is not None:
+        words = {"p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9", "max": "max"}
+        found += [(f"latency {word}", units.microseconds(getattr(latency, name))) for name, word in words.items()]
+    found += [
+        ("client CPU per operation", units.microseconds(summary.client_cpu_us_per_op)),
+        ("operations", f"{summary.operations:,}" if summary.operations else ""),
+        ("data", units.binary_bytes(summary.bytes) if summary.bytes else ""),
+        ("errors", f"{summary.errors:,}" if summary.errors else ""),
+        ("measured", f"{summary.samples:,} x {units.seconds(summary.interval_s)}"),
+        ("seed", str(summary.seed)),
+    ]
+    return [(what, value) for what, value in found if value and value != units.MISSING]
+
+
+def marks(cell: Cell) -> list[tuple[float, str, str]]:
+    """What happened when: (seconds, kind, text), in order."""
+    summary = cell.summary
+    found = [(event.time_s, event.kind, event.text) for event in cell.events]
+    if summary is not None:
+        found += [
+            (dip.start_s, "dip", f"{units.percent(dip.depth)} under the median for {units.seconds(dip.length_s)}")
+            for dip in summary.dips
+        ]
+        found += [
+            (
+                stall.start_s,
+                "stall",
+                f"nothing finished for {units.seconds(stall.length_s)}, oldest {units.microseconds(stall.oldest_us)}",
+            )
+            for stall in summary.stalls
+        ]
+    found.sort(key=lambda mark: mark[0])
+    if len(found) > MARKS_MAX:
+        more = len(found) - MARKS_MAX
+        return [*found[:MARKS_MAX], (found[MARKS_MAX][0], "more", f"{more:,} more, in the result's summary.json")]
+    return found
+
+
+def flattened(tree: Any, prefix: str = "") -> list[tuple[str, str]]:
+    """A tree of JSON as rows (path, value)."""
+    rows: list[tuple[str, str]] = []
+    pending: list[tuple[str, Any]] = [(prefix, tree)]
+    while pending and len(rows) < ROWS_MAX:
+        path, value = pending.pop()
+        if isinstance(value, dict) and value:
+            pending += [(f"{path}.{name}" if path else str(name), one) for name, one in reversed(value.items())]
+        elif isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
+            pending += [(f"{path}[{place}]", one) for place, one in reversed(list(enumerate(value)))]
+        elif path:
+            rows.append((path, _cell_text(path, value)))
+    if pending:
+        rows.append(("…", f"{len(pending):,} more, in machine.json"))
+    return rows
+
+
+def _cell_text(path: str, value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(one) for one in value)
+    if value is None:
+        return units.MISSING
+    if isinstance(value, int) and not isinstance(value, bool) and path.endswith("_bytes"):
+        return units.binary_bytes(value)
+    return str(value)
+
+
+def _experiment(result: Result) -> str:
+    try:
+        with (result.path / "experiment.toml").open(errors="replace") as handle:
+            text = handle.read(EXPERIMENT_MAX + 1)
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return text if len(text) <= EXPERIMENT_MAX else text[:EXPERIMENT_MAX] + "\n… (the rest is in experiment.toml)"
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("flatwater.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _text(name: str) -> str:
+    return resources.files("flatwater.report").joinpath("templates", name).read_text("utf-8")
+
+
+def _script(name: str) -> Script:
+    return _allowed(_text(name))
+
+
+def _plotly() -> Script:
+    return _allowed(resources.files("plotly").joinpath("package_data", "plotly.min.js").read_text("utf-8"))
+
+
+def _allowed(text: str) -> Script:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return Script(Markup(text), f"'sha256-{digest}'")  # noqa: S704 ours, or plotly's

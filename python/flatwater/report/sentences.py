@@ -1,0 +1,180 @@
+"""The words at the top of the page: the verdict in a sentence, what needs saying first, what was real."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from flatwater.report.units import number, percent
+from flatwater.results import Cell, CellSummary, Result, Verdict
+
+#: A mean of fewer intervals than this says little, whatever its error bar.
+SAMPLES_FEW = 30
+#: Cells named one by one in a notice.
+NAMED_MAX = 4
+LAYERS = ("workload", "database", "cache", "storage")
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something that the reader must know before the figures."""
+
+    level: Literal["bad", "warning"]
+    text: str
+
+
+@dataclass(frozen=True)
+class Badge:
+    """One layer: whether it was real, and which device."""
+
+    layer: str
+    kind: Literal["real", "modelled", "none", "unknown"]
+    text: str
+
+
+def finished(result: Result) -> list[tuple[Cell, CellSummary]]:
+    return [(cell, cell.summary) for cell in result.cells if cell.summary is not None]
+
+
+def headline(result: Result) -> str:
+    """The verdict in a sentence or two."""
+    done = finished(result)
+    if not done:
+        return "No cell of this run finished, so nothing was judged."
+    if len(result.cells) == 1:
+        summary = done[0][1]
+        if summary.verdict_text:
+            return summary.verdict_text
+        return f"{mean_text(summary)}, {summary.verdict or 'not judged'}."
+    return " ".join(sentence for sentence in (_verdicts(done), _range(done), _published(done)) if sentence)
+
+
+def mean_text(summary: CellSummary) -> str:
+    if summary.mean is None:
+        return "no mean"
+    error = f" ± {number(summary.mean_ci95, 3)}" if summary.mean_ci95 is not None else ""
+    return f"{number(summary.mean)}{error} {summary.unit}"
+
+
+def _verdicts(done: list[tuple[Cell, CellSummary]]) -> str:
+    counts = Counter(summary.verdict for _, summary in done)
+    words = {"dips": "with dips", "stalls": "with stalls"}
+    parts = [f"{counts[word]} {words.get(word, word)}" for word in get_args(Verdict) if counts[word]]
+    parts += [f"{counts[None]} not judged"] if counts[None] else []
+    if len(parts) == 1 and len(done) > 1:
+        return f"All {len(done)} finished cells are {parts[0].split(' ', 1)[1]}."
+    return f"Of {len(done)} finished cells, {', '.join(parts)}."
+
+
+def _range(done: list[tuple[Cell, CellSummary]]) -> str:
+    units = {summary.unit for _, summary in done}
+    measured = [(summary.mean, cell, summary) for cell, summary in done if summary.mean is not None]
+    if len(units) != 1 or len(measured) < 2:
+        return ""
+    best = max(measured, key=lambda item: item[0])
+    worst = min(measured, key=lambda item: item[0])
+    if best[0] == worst[0]:
+        return f"All at {mean_text(best[2])}."
+    ratio = f", {best[0] / worst[0]:.2f}x less" if worst[0] > 0 else ""
+    return f"Best: {mean_text(best[2])} ({best[1].label}); lowest: {mean_text(worst[2])} ({worst[1].label}){ratio}."
+
+
+def _published(done: list[tuple[Cell, CellSummary]]) -> str:
+    errors = [s.published.error for _, s in done if s.published is not None and s.published.error is not None]
+    if not errors:
+        return ""
+    if len(errors) == 1:
+        return f"Against the published figure: {percent(errors[0], signed=True)}."
+    span = f"{percent(min(errors), signed=True)} to {percent(max(errors), signed=True)}"
+    return f"Against {len(errors)} published figures: {span}."
+
+
+def notices(result: Result) -> list[Notice]:
+    """What is prominent on the page: unfinished, failed, faults, never steady, few samples, and every warning."""
+    found: list[Notice] = []
+    done = finished(result)
+    many = len(result.cells) > 1
+
+    def of(cells: list[Cell]) -> str:
+        if not many:
+            return ""
+        names = "; ".join(cell.label for cell in cells[:NAMED_MAX])
+        more = f" and {len(cells) - NAMED_MAX} more" if len(cells) > NAMED_MAX else ""
+        return f" ({names}{more})"
+
+    status = {
+        "running": "This run is still going on, or was killed: what it had recorded is drawn.",
+        "interrupted": "This run was interrupted: what it had recorded is drawn.",
+        "failed": "This run failed: what it had recorded is drawn.",
+    }.get(result.manifest.status)
+    if status:
+        left = len(result.cells) - len(done)
+        missing = f" {left:,} of {len(result.cells):,} cells did not finish." if left and many else ""
+        found.append(Notice("bad", status + missing + " `flatwater run --resume` does what is missing."))
+    for cell, summary in done:
+        if summary.status != "complete":
+            why = f": {summary.error}" if summary.error else ""
+            found.append(Notice("bad", f"{summary.status}{why}{of([cell])}"))
+    faults = [cell for cell in result.cells if _injected(result, cell)]
+    if faults:
+        found.append(
+            Notice("bad", f"A fault was injected on purpose{of(faults) if len(faults) < len(result.cells) else ''}.")
+        )
+    restless = [cell for cell, summary in done if summary.verdict == "not steady" or summary.steady is False]
+    if restless:
+        found.append(
+            Notice(
+                "warning", f"Never became steady{of(restless)}: the mean is of a moving target, not a sustained rate."
+            )
+        )
+    few = [cell for cell, summary in done if 0 <= summary.samples < SAMPLES_FEW]
+    if few:
+        found.append(Notice("warning", f"Fewer than {SAMPLES_FEW} intervals were measured{of(few)}: measure longer."))
+    seams = [cell for cell in result.cells if any(event.kind == "seam" for event in cell.events)]
+    if seams:
+        found.append(Notice("warning", f"Resumed after a kill{of(seams)}: the seam is marked in the charts."))
+    warned: dict[str, list[Cell]] = {}
+    for cell, summary in done:
+        for text in summary.warnings:
+            warned.setdefault(text, []).append(cell)
+    found += [Notice("warning", f"{text}{of(cells)}") for text, cells in warned.items()]
+    return found
+
+
+def _injected(result: Result, cell: Cell) -> bool:
+    storage = result.experiment.get("storage")
+    asked = isinstance(storage, dict) and bool(storage.get("fault"))
+    swept = any(name.startswith("storage.fault") and value for name, value in cell.set.items())
+    return asked or swept or any(event.kind == "fault" for event in cell.events)
+
+
+def badges(result: Result) -> list[Badge]:
+    """The four layers; one badge for each different thing that a layer was in the cells."""
+    found: dict[tuple[str, str], Badge] = {}
+    for cell in result.cells:
+        layers = cell.summary.layers if cell.summary is not None else {}
+        for layer in LAYERS:
+            text = layers.get(layer)
+            if text is None:
+                if cell.summary is None and any(one.summary is not None for one in result.cells):
+                    continue
+                text = _asked(result.experiment.get(layer), layer)
+                found.setdefault((layer, text), Badge(layer, "none" if text == "none" else "unknown", text))
+            else:
+                found.setdefault((layer, text), Badge(layer, _kind(text), text))
+    return sorted(found.values(), key=lambda badge: LAYERS.index(badge.layer))
+
+
+def _kind(text: str) -> Literal["real", "modelled", "none", "unknown"]:
+    word = text.split(" ", 1)[0].strip(":,").lower()
+    if word in ("real", "modelled"):
+        return "real" if word == "real" else "modelled"
+    return "none" if word in ("none", "") else "unknown"
+
+
+def _asked(table: Any, layer: str) -> str:
+    if not isinstance(table, dict):
+        return "none" if layer in ("database", "cache") else "not recorded"
+    words = [str(table[name]) for name in ("kind", "device", "path") if table.get(name)]
+    return " ".join(words) or "not recorded"

@@ -1,0 +1,125 @@
+"""The cells of a sweep as lines: which field is along the x axis, which make the series, where a cell stands."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from flatwater.report.units import binary_bytes, number
+from flatwater.results import Cell, Result
+
+#: From this ratio of largest to smallest, numbers are drawn on a logarithmic axis.
+LOG_RATIO = 16
+#: More distinct values than this are left to plotly to label.
+LABELS_MAX = 16
+
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGTP]?)(?:i?B)?\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value of the x field on one line: the cells measured there (several when repeated)."""
+
+    x: Any
+    cells: list[Cell]
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A sweep ready to draw: `lines` by label, each along `field`."""
+
+    field: str
+    lines: dict[str, list[Point]]
+    #: The distinct x values in their order, and their positions: numbers, or None where they are categories.
+    values: list[Any]
+    positions: list[float] | None
+
+    @property
+    def logarithmic(self) -> bool:
+        """Powers of two, or a range so wide that a linear axis would crowd the small values."""
+        found = self.positions
+        if found is None or len(found) < 3 or min(found) <= 0:
+            return False
+        powers = all(value >= 1 and math.log2(value).is_integer() for value in found)
+        return powers or max(found) / min(found) >= LOG_RATIO
+
+    def position(self, value: Any) -> float | str:
+        place = [_key(one) for one in self.values].index(_key(value))
+        return shown(self.field, value) if self.positions is None else self.positions[place]
+
+
+def arrange(result: Result) -> Swept | None:
+    """The sweep as `[report]` of the experiment asks, else along the first swept field; None when nothing is swept."""
+    fields: list[str] = list(dict.fromkeys(name for cell in result.cells for name in cell.set))
+    if not fields:
+        return None
+    asked = result.experiment.get("report")
+    along, series = (asked.get("x"), asked.get("series")) if isinstance(asked, dict) else (None, None)
+    if along not in fields:
+        along = next((name for name in fields if name != series), fields[0])
+    others = [name for name in fields if name != along and not _follows(result, along, name)]
+    others.sort(key=lambda name: name != series)
+    lines: dict[str, dict[str, list[Cell]]] = {}
+    values: dict[str, Any] = {}
+    for cell in result.cells:
+        if along not in cell.set:
+            continue
+        label = ", ".join(f"{name.split('.')[-1]} {shown(name, cell.set[name])}" for name in others if name in cell.set)
+        key = _key(cell.set[along])
+        values[key] = cell.set[along]
+        lines.setdefault(label, {}).setdefault(key, []).append(cell)
+    numbers = [as_number(value) for value in values.values()]
+    positions = [value for value in numbers if value is not None]
+    ordered = list(values.values())
+    if len(positions) == len(ordered) and len(set(positions)) == len(positions):
+        order = sorted(range(len(ordered)), key=positions.__getitem__)
+        ordered, places = [ordered[i] for i in order], sorted(positions)
+    else:
+        places = None
+    rank = {_key(value): place for place, value in enumerate(ordered)}
+    return Swept(
+        field=along,
+        lines={
+            label: [Point(values[key], at[key]) for key in sorted(at, key=rank.__getitem__)]
+            for label, at in lines.items()
+        },
+        values=ordered,
+        positions=places,
+    )
+
+
+def _follows(result: Result, along: str, name: str) -> bool:
+    """Whether `name` walks together with `along` (a zipped list): then it is no series of its own."""
+    seen: dict[str, str] = {}
+    for cell in result.cells:
+        if along in cell.set and name in cell.set:
+            value = _key(cell.set[name])
+            if seen.setdefault(_key(cell.set[along]), value) != value:
+                return False
+    return True
+
+
+def _key(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def as_number(value: Any) -> float | None:
+    """A number, or a size such as 16KiB in bytes; None for everything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, str) and (match := _SIZE.fullmatch(value)):
+        return float(match[1]) * 1024.0 ** " KMGTP".index(match[2].upper() or " ")
+    return None
+
+
+def shown(name: str, value: Any) -> str:
+    """A swept value as text; whole numbers of bytes in binary units."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value if isinstance(value, str) else json.dumps(value, default=str)
+    is_size = name.endswith(("size", "_bytes"))
+    return binary_bytes(value) if is_size else number(value, 6)

@@ -1,0 +1,46 @@
+"""The result folder: what a run leaves behind, and how everything else reads it.
+
+    RESULT/
+      flatwater.json      what this folder is: schema version, status, and its cells
+      experiment.toml     the experiment as resolved
+      machine.json        hardware, kernel, versions, mount options
+      summary.json        one entry a cell, as `flatwater run --json` prints them
+      series.parquet      cell, layer, metric, time_s, value
+      histograms.parquet  cell, kind, time_s, hdr (HdrHistogram V2+DEFLATE, ns)
+      cells/NNNN/         a cell that is still running, or that a killed run left: its journal
+
+While a cell runs, each second is one line of `journal.jsonl`; a torn last line is dropped on reading.
+"""
+
+from flatwater.results.folder import Cell, Result, create_result, open_result
+from flatwater.results.schema import (
+    SCHEMA_VERSION,
+    CellSummary,
+    Dip,
+    Event,
+    LatencyUs,
+    MetricSummary,
+    Phase,
+    Published,
+    Stall,
+    Verdict,
+)
+from flatwater.results.series import Series
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "Cell",
+    "CellSummary",
+    "Dip",
+    "Event",
+    "LatencyUs",
+    "MetricSummary",
+    "Phase",
+    "Published",
+    "Result",
+    "Series",
+    "Stall",
+    "Verdict",
+    "create_result",
+    "open_result",
+]

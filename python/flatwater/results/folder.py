@@ -1,0 +1,284 @@
+"""Making, opening, resuming and sealing result folders."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tomllib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pydantic
+
+from flatwater.errors import FlatwaterError, UserError
+from flatwater.results import series as on_disk
+from flatwater.results.schema import SCHEMA_VERSION, CellPlan, CellSummary, Event, Manifest, Phase
+from flatwater.results.series import EMPTY, Series
+
+#: Refuse to parse JSON larger than this: a hostile or damaged folder must not exhaust memory.
+JSON_BYTES_MAX = 256 * 1024 * 1024
+
+Stored = TypeVar("Stored", bound=pydantic.BaseModel)
+
+
+@dataclass
+class Cell:
+    """One cell of a result. `summary` is None for a cell that never finished."""
+
+    result: Result
+    plan: CellPlan
+    summary: CellSummary | None
+
+    @property
+    def index(self) -> int:
+        return self.plan.index
+
+    @property
+    def set(self) -> dict[str, Any]:
+        """The swept fields and their values."""
+        return self.plan.set
+
+    @property
+    def label(self) -> str:
+        """The swept values in a few words, for legends and tables."""
+        text = ", ".join(f"{name.split('.')[-1]} {value}" for name, value in self.set.items())
+        return (text or self.result.manifest.name) + (f" (repeat {self.plan.repeat + 1})" if self.plan.repeat else "")
+
+    @property
+    def folder(self) -> Path:
+        return self.result.path / "cells" / f"{self.index:04}"
+
+    @property
+    def journal(self) -> Path:
+        return self.folder / "journal.jsonl"
+
+    @property
+    def phases(self) -> list[Phase]:
+        if self.summary is not None:
+            return self.summary.phases
+        return phases_of_journal(self.journal)
+
+    @property
+    def events(self) -> list[Event]:
+        return self.summary.events if self.summary is not None else []
+
+    def measured(self) -> tuple[float, float]:
+        """Start and end of the measured phase, seconds of the cell's time; (0, inf) when there is none."""
+        spans = [(phase.start_s, phase.end_s) for phase in self.phases if phase.name == "measure"]
+        return (spans[0][0], spans[-1][1]) if spans else (0.0, float("inf"))
+
+    @cached_property
+    def _files(self) -> list[Path]:
+        merged = self.result.path / "series.parquet"
+        if merged.exists():
+            return [merged]
+        parts = sorted(self.folder.glob("series-*.parquet"))
+        if not parts and self.journal.exists():
+            raise _Unsealed
+        return parts
+
+    @cached_property
+    def _unsealed(self) -> dict[tuple[str, str], Series]:
+        columns: dict[str, tuple[list[float], list[float]]] = {}
+        for line in on_disk.read_journal(self.journal):
+            for name, value in line.get("metrics", {}).items():
+                if value is not None:
+                    times, values = columns.setdefault(name, ([], []))
+                    times.append(float(line["time_s"]))
+                    values.append(float(value))
+        return {
+            (name.split(".", 1)[0], name.split(".", 1)[1]): Series(np.array(t), np.array(v))
+            for name, (t, v) in columns.items()
+        }
+
+    def series(self, layer: str, metric: str) -> Series:
+        """One recorded series over the whole cell; empty when it was not recorded."""
+        try:
+            return on_disk.read_series(self._files, self.index, layer, metric)
+        except _Unsealed:
+            return self._unsealed.get((layer, metric), EMPTY)
+        except (OSError, ValueError) as error:
+            raise FlatwaterError(f"cannot read the series: {error}", where=str(self.result.path)) from None
+
+    def metrics(self) -> list[tuple[str, str]]:
+        """The (layer, metric) pairs that were recorded."""
+        try:
+            return on_disk.list_metrics(self._files, self.index)
+        except _Unsealed:
+            return sorted(self._unsealed)
+        except (OSError, ValueError) as error:
+            raise FlatwaterError(f"cannot read the series: {error}", where=str(self.result.path)) from None
+
+
+class _Unsealed(Exception):
+    """The cell is only a journal yet."""
+
+
+def phases_of_journal(journal: Path) -> list[Phase]:
+    """Phases from the journal's own marks: runs of lines with the same `phase`."""
+    phases: list[Phase] = []
+    for line in on_disk.read_journal(journal):
+        name, end_s = line.get("phase"), line.get("time_s")
+        if not isinstance(name, str) or not isinstance(end_s, int | float):
+            continue
+        start_s = float(line.get("start_s", phases[-1].end_s if phases else 0.0))
+        if phases and phases[-1].name == name:
+            phases[-1].end_s = float(end_s)
+        else:
+            phases.append(Phase(name=name, start_s=start_s, end_s=float(end_s)))
+    return phases
+
+
+@dataclass
+class Result:
+    """A result folder, open for reading (and, by the runner, for adding cells)."""
+
+    path: Path
+    manifest: Manifest
+    experiment: dict[str, Any]
+    machine: dict[str, Any]
+    cells: list[Cell]
+
+    @property
+    def name(self) -> str:
+        return self.manifest.name
+
+    def write_manifest(self, status: str | None = None) -> None:
+        if status is not None:
+            self.manifest = self.manifest.model_copy(update={"status": status})
+        write_atomic(self.path / "flatwater.json", self.manifest.model_dump_json(indent=1))
+
+    def finish_cell(self, cell: Cell, summary: CellSummary) -> None:
+        """Seals a cell's journal and keeps its summary; after this a resumed run skips it."""
+        on_disk.seal_journal(cell.index, cell.journal, cell.folder)
+        write_atomic(cell.folder / "summary.json", summary.model_dump_json(indent=1))
+        cell.summary = summary
+
+    def seal(self, status: str) -> None:
+        """Merges the cells into `series.parquet`, `histograms.parquet` and `summary.json`."""
+        done = [cell for cell in self.cells if cell.summary is not None]
+        summaries = [cell.summary.model_dump(mode="json") for cell in done if cell.summary]
+        write_atomic(
+            self.path / "summary.json",
+            json.dumps({"schema_version": SCHEMA_VERSION, "name": self.name, "status": status, "cells": summaries}),
+        )
+        if status == "complete" and done:
+            on_disk.merge_parts(
+                [part for cell in done for part in sorted(cell.folder.glob("series-*.parquet"))],
+                self.path / "series.parquet",
+                "cell, layer, metric, time_s",
+            )
+            on_disk.merge_parts(
+                [part for cell in done for part in sorted(cell.folder.glob("histograms-*.parquet"))],
+                self.path / "histograms.parquet",
+                "cell, kind, time_s",
+            )
+            shutil.rmtree(self.path / "cells")
+        self.write_manifest(status)
+
+
+def create_result(
+    path: Path, manifest: Manifest, experiment_toml: str, machine: dict[str, Any], *, exist_ok: bool = False
+) -> Result:
+    """Makes a result folder; refuses one that exists and is not empty."""
+    if path.exists() and not exist_ok and (not path.is_dir() or any(path.iterdir())):
+        raise UserError(
+            "the result folder exists and is not empty",
+            where=str(path),
+            hint="choose another --out, or --resume to finish what a killed run left",
+        )
+    try:
+        (path / "cells").mkdir(parents=True, exist_ok=True)
+        write_atomic(path / "experiment.toml", experiment_toml)
+        write_atomic(path / "machine.json", json.dumps(machine, indent=1))
+        write_atomic(path / "flatwater.json", manifest.model_dump_json(indent=1))
+    except OSError as error:
+        raise UserError(f"cannot write the result folder: {error.strerror}", where=str(path)) from None
+    return open_result(path)
+
+
+def open_result(path: Path | str) -> Result:
+    """Opens a result folder for reading.
+
+    Errors: UserError when it is not a result folder, is damaged, or was written by a newer flatwater.
+    """
+    path = Path(path)
+    if not (path / "flatwater.json").is_file():
+        what = "no such folder" if not path.exists() else "not a flatwater result (no flatwater.json in it)"
+        raise UserError(
+            what, where=str(path), hint="give the folder that `flatwater run` or `flatwater import` printed"
+        )
+    raw = read_json(path / "flatwater.json")
+    version = raw.get("schema_version") if isinstance(raw, dict) else None
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise UserError(
+            f"schema version {version} is newer than this flatwater's {SCHEMA_VERSION}",
+            where=str(path),
+            hint="upgrade flatwater",
+        )
+    manifest = validate(Manifest, raw, path / "flatwater.json")
+    try:
+        experiment = tomllib.loads((path / "experiment.toml").read_text(errors="replace"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise UserError(f"cannot read experiment.toml: {error}", where=str(path)) from None
+    machine = read_json(path / "machine.json") if (path / "machine.json").exists() else {}
+    if not isinstance(machine, dict):
+        raise UserError("machine.json is not an object", where=str(path))
+    summaries: dict[int, CellSummary] = {}
+    if (path / "summary.json").exists():
+        whole = read_json(path / "summary.json")
+        cells = whole.get("cells") if isinstance(whole, dict) else None
+        if not isinstance(cells, list):
+            raise UserError("summary.json has no list of cells", where=str(path))
+        for item in cells:
+            summary = validate(CellSummary, item, path / "summary.json")
+            summaries[summary.cell] = summary
+    result = Result(path, manifest, experiment, machine, [])
+    for plan in sorted(manifest.cells, key=lambda plan: plan.index):
+        cell = Cell(result, plan, summaries.get(plan.index))
+        own = cell.folder / "summary.json"
+        if own.exists():
+            cell.summary = validate(CellSummary, read_json(own), own)
+        result.cells.append(cell)
+    return result
+
+
+def validate(model: type[Stored], raw: Any, where: Path) -> Stored:
+    """Checks what was read from disk; a mismatch is the folder's fault, told in one line."""
+    try:
+        return model.model_validate(raw)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "it"
+        raise UserError(f"{place}: {first['msg']}", where=str(where), hint="the result is damaged") from None
+
+
+def read_json(path: Path) -> Any:
+    try:
+        if path.stat().st_size > JSON_BYTES_MAX:
+            raise UserError(f"larger than {JSON_BYTES_MAX >> 20} MiB", where=str(path), hint="the result is damaged")
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"cannot read it: {error.strerror}", where=str(path)) from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"not JSON: {error}", where=str(path), hint="the result is damaged or truncated") from None
+
+
+def write_atomic(path: Path, text: str) -> None:
+    """Replaces a file as a whole: a reader or a crash sees the old one or the new one."""
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("w") as handle:
+        handle.write(text)
+        handle.flush()
+        os.fsync(handle.fileno())
+    partial.replace(path)
+
+
+def now_utc() -> str:
+    """The time as ISO 8601, UTC, whole seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,320 @@
+"""fio's `--output-format=json` and `json+`, from fio 2.x and 3.x.
+
+One cell a job. With `--status-interval` fio prints one object after another (together not valid JSON); each holds
+totals since the start, so the differences between them are the intervals. Lines that are not JSON (a client's
+preamble, fio's own notes) are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pydantic
+
+from flatwater.errors import UserError
+from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, read_text
+from flatwater.results.schema import LatencyUs
+
+NAME = "fio-json"
+
+#: fio's directions, with the names of their metrics; sync has latencies only.
+DIRECTIONS = ("read", "write", "trim")
+#: fio's names of a job's options and values, in ours.
+MODES = {
+    "read": "seqrd", "write": "seqwr", "rw": "seqrw", "readwrite": "seqrw",
+    "randread": "rndrd", "randwrite": "rndwr", "randrw": "rndrw",
+}  # fmt: skip
+OPTIONS = {
+    "bs": "workload.block_size",
+    "blocksize": "workload.block_size",
+    "iodepth": "workload.queue_depth",
+    "numjobs": "workload.threads",
+    "ioengine": "workload.engine",
+    "direct": "workload.direct",
+    "rate_iops": "workload.rate_per_s",
+    "filename": "storage.path",
+    "size": "storage.size",
+    "filesize": "storage.size",
+}
+#: A status interval under half of the usual length is the tail that fio prints at the end of the run.
+TAIL = 0.5
+
+
+class _Latency(pydantic.BaseModel):
+    max: float = 0.0
+    n: int | None = pydantic.Field(None, alias="N")
+    percentile: dict[str, float] | None = None
+    bins: dict[str, int] | None = None
+
+
+class _Direction(pydantic.BaseModel):
+    io_bytes: int = 0
+    #: Only fio 3 has it; without, io_bytes is in KiB (fio 2).
+    io_kbytes: int | None = None
+    iops: float = 0.0
+    runtime: float = 0.0
+    total_ios: int = 0
+    lat_ns: _Latency | None = None
+    clat_ns: _Latency | None = None
+    #: fio 2, microseconds.
+    lat: _Latency | None = None
+    clat: _Latency | None = None
+
+    @property
+    def bytes(self) -> int:
+        return self.io_bytes if self.io_kbytes is not None else self.io_bytes * 1024
+
+    @property
+    def latency(self) -> tuple[_Latency, float] | None:
+        """Latency with percentiles and its unit in nanoseconds: total before completion, as ours is."""
+        for latency, unit_ns in ((self.lat_ns, 1), (self.clat_ns, 1), (self.lat, 1000), (self.clat, 1000)):
+            if latency is not None and latency.percentile:
+                return latency, unit_ns
+        return None
+
+
+class _Job(pydantic.BaseModel):
+    jobname: str
+    error: int = 0
+    total_err: int = 0
+    options: dict[str, Any] = pydantic.Field(default_factory=dict, alias="job options")
+    read: _Direction = _Direction()
+    write: _Direction = _Direction()
+    trim: _Direction = _Direction()
+    sync: _Direction = _Direction()
+    job_runtime: float | None = None
+    usr_cpu: float | None = None
+    sys_cpu: float | None = None
+
+    def directions(self) -> list[tuple[str, _Direction]]:
+        return [(name, getattr(self, name)) for name in DIRECTIONS if getattr(self, name).total_ios > 0]
+
+    @property
+    def runtime_s(self) -> float:
+        runtime_ms = self.job_runtime or max(getattr(self, name).runtime for name in DIRECTIONS)
+        return runtime_ms / 1000
+
+
+class _Output(pydantic.BaseModel):
+    version: str = pydantic.Field("fio", alias="fio version")
+    timestamp: int | None = None
+    options: dict[str, Any] = pydantic.Field(default_factory=dict, alias="global options")
+    jobs: list[_Job] = []
+    #: From `fio --client`: one entry a job and host, then their sum.
+    client_stats: list[_Job] = []
+
+    def runs(self) -> list[_Job]:
+        return self.jobs or [job for job in self.client_stats if job.jobname != "All clients"]
+
+
+def recognises(path: Path, head: str) -> bool:
+    del path
+    return re.search(r'^\s*\{\s*"fio version"', head, re.MULTILINE) is not None
+
+
+def read(paths: list[Path]) -> list[ImportedCell]:
+    return [cell for path in paths for cell in _read_file(path)]
+
+
+def _read_file(path: Path) -> list[ImportedCell]:
+    outputs = _outputs(path, read_text(path))
+    last = outputs[-1]
+    seen: dict[str, int] = {}
+    cells: list[ImportedCell] = []
+    for place, job in enumerate(last.runs()):
+        history = [output.runs()[place] for output in outputs if len(output.runs()) > place]
+        cell = _cell(path, last, job, history)
+        seen[job.jobname] = seen.get(job.jobname, 0) + 1
+        cell.label = job.jobname + (f" {seen[job.jobname]}" if seen[job.jobname] > 1 else "")
+        cells.append(cell)
+    return cells
+
+
+def _outputs(path: Path, text: str) -> list[_Output]:
+    """Every JSON object that begins a line of its own."""
+    decoder = json.JSONDecoder()
+    begin = re.compile(r"^\s*,?\s*(?=\{)", re.MULTILINE)
+    outputs: list[_Output] = []
+    at = 0
+    while match := begin.search(text, at):
+        line = text.count("\n", 0, match.end()) + 1
+        try:
+            raw, at = decoder.raw_decode(text, match.end())
+        except json.JSONDecodeError as error:
+            raise bad_line(path, error.lineno, f"not JSON: {error.msg}") from None
+        except RecursionError:
+            raise bad_line(path, line, "JSON nested too deeply for fio's output") from None
+        try:
+            output = _Output.model_validate(raw)
+        except pydantic.ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise bad_line(path, line, f"in the object that begins here, {place}: {first['msg']}") from None
+        if not output.runs():
+            raise bad_line(path, line, "the object that begins here has no jobs", "is it fio's output?")
+        outputs.append(output)
+    if not outputs:
+        raise UserError("no JSON object in it", where=f"{path}:1", hint="run fio with --output-format=json")
+    return outputs
+
+
+def _cell(path: Path, output: _Output, job: _Job, history: list[_Job]) -> ImportedCell:
+    directions = job.directions()
+    if not directions or job.runtime_s <= 0:
+        raise UserError(
+            f"job {job.jobname!r} did nothing (fio's error code {job.error})", where=str(path), hint="see fio's own log"
+        )
+    intervals = _intervals(history) if len(history) > 1 else []
+    # One object gives one interval: the run.
+    if not intervals:
+        intervals = [Interval(0.0, job.runtime_s, _metrics(job, None))]
+    lengths = sorted(interval.end_s - interval.start_s for interval in intervals)
+    operations = sum(direction.total_ios for _, direction in directions)
+    cell = ImportedCell(
+        label=job.jobname,
+        unit="IOPS",
+        intervals=intervals,
+        interval_s=round(lengths[len(lengths) // 2], 3),
+        settings=settings({**output.options, **job.options}),
+        layers={"workload": "real", "storage": "real"},
+        operations=operations,
+        bytes=sum(direction.bytes for _, direction in directions),
+        errors=job.total_err,
+        totals={"fio_version": output.version, "jobname": job.jobname, "runtime_s": job.runtime_s},
+    )
+    if output.timestamp is not None and 0 <= output.timestamp < 2**33:
+        cell.started_at = datetime.fromtimestamp(output.timestamp, UTC).isoformat(timespec="seconds")
+    if len(intervals) == 1:
+        cell.warnings.append(
+            "these are totals, without a series: whether the line was flat cannot be said. Have fio write "
+            "write_iops_log with log_avg_msec=1000 and import that, or use --status-interval=1"
+        )
+    if job.error:
+        cell.warnings.append(f"fio ended this job with error {job.error}: it measured until then")
+    for name, direction in [*directions, ("fsync", job.sync)]:
+        if (latency := latency_of(direction)) is not None:
+            cell.latency_by_kind_us[name] = latency
+        if buckets := _buckets(direction):
+            cell.buckets_ns[name] = buckets
+    if len(directions) == 1:
+        cell.latency_us = cell.latency_by_kind_us.get(directions[0][0])
+    requests = [pair for name, _ in directions for pair in cell.buckets_ns.get(name, [])]
+    if requests and all(name in cell.buckets_ns for name, _ in directions):
+        cell.buckets_ns["all"] = requests
+        cell.latency_us = cell.latency_us or percentiles(requests)
+    # fio divides the CPU time of a group by the sum of its jobs' runtimes: only for one job is that one clock.
+    if job.usr_cpu is not None and job.sys_cpu is not None and cell.settings.get("workload.threads", 1) == 1:
+        cell.client_cpu_us_per_op = (job.usr_cpu + job.sys_cpu) / 100 * job.runtime_s * 1e6 / operations
+    return cell
+
+
+def _metrics(job: _Job, before: _Job | None) -> dict[str, float]:
+    """The rates between two states of a job (or from its start), and for a whole run its latencies."""
+    length_s = job.runtime_s - (before.runtime_s if before else 0.0)
+    metrics: dict[str, float] = {}
+    total = 0.0
+    for name, direction in job.directions():
+        past: _Direction = getattr(before, name) if before else _Direction()
+        if before is None and direction.iops > 0:
+            rate = direction.iops
+        else:
+            rate = (direction.total_ios - past.total_ios) / length_s
+        metrics[f"workload.{name}_ops_per_s"] = rate
+        past_bytes = past.bytes if before else 0
+        metrics[f"workload.{name}_bytes_per_s"] = (direction.bytes - past_bytes) / length_s
+        total += rate
+        latency = latency_of(direction) if before is None else None
+        if latency is not None:
+            for percentile in ("p50", "p95", "p99", "p999", "max"):
+                metrics[f"workload.{name}_latency_{percentile}_us"] = getattr(latency, percentile)
+    metrics["workload.ops_per_s"] = metrics["workload.throughput"] = total
+    metrics["workload.bytes_per_s"] = sum(metrics[f"workload.{name}_bytes_per_s"] for name, _ in job.directions())
+    return metrics
+
+
+def _intervals(history: list[_Job]) -> list[Interval]:
+    intervals: list[Interval] = []
+    before: _Job | None = None
+    for job in history:
+        start_s = before.runtime_s if before else 0.0
+        done = [
+            getattr(job, name).total_ios - (getattr(before, name).total_ios if before else 0) for name in DIRECTIONS
+        ]
+        # fio starts counting anew when a job's ramp time ends.
+        if min(done) < 0 or job.runtime_s < start_s:
+            intervals.clear()
+            before = None
+            start_s = 0.0
+        if job.runtime_s > start_s:
+            metrics = _metrics(job, before or _Job(jobname=job.jobname))
+            intervals.append(Interval(start_s, job.runtime_s, metrics))
+        before = job
+    if len(intervals) > 2:
+        first, last = intervals[-2], intervals[-1]
+        if last.end_s - last.start_s < TAIL * (first.end_s - first.start_s):
+            intervals.pop()
+    return intervals
+
+
+def latency_of(direction: _Direction) -> LatencyUs | None:
+    """The percentiles that we keep; None when fio was told to print others, or none."""
+    found = direction.latency
+    if found is None:
+        return None
+    latency, unit_ns = found
+    known = {float(name): value for name, value in (latency.percentile or {}).items()}
+    wanted = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
+    if any(percent not in known for percent in wanted.values()):
+        return None
+    in_us = {name: known[percent] * unit_ns / 1000 for name, percent in wanted.items()}
+    return LatencyUs(**in_us, max=latency.max * unit_ns / 1000, count=latency.n or direction.total_ios)
+
+
+def _buckets(direction: _Direction) -> list[tuple[int, int]]:
+    found = direction.latency
+    if found is None or not found[0].bins:
+        return []
+    return sorted((int(int(name) * found[1]), count) for name, count in found[0].bins.items() if count > 0)
+
+
+def percentiles(buckets: list[tuple[int, int]]) -> LatencyUs:
+    """Percentiles of (nanoseconds, count) pairs."""
+    ordered = sorted(buckets)
+    total = sum(count for _, count in ordered)
+    wanted = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)]
+    found: dict[str, float] = {}
+    below = 0
+    for value_ns, count in ordered:
+        below += count
+        for name, share in wanted:
+            if name not in found and below >= share * total:
+                found[name] = value_ns / 1000
+    return LatencyUs(**found, count=total)
+
+
+def settings(options: dict[str, Any]) -> dict[str, Any]:
+    """A job's options as fields of an experiment; options that have no such field are left out."""
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        text = str(value).strip()
+        if name in ("rw", "readwrite"):
+            mode = MODES.get(text.split(":")[0])
+            if mode:
+                found["workload.mode"] = mode
+        elif name in OPTIONS:
+            found[OPTIONS[name]] = _value(OPTIONS[name], text)
+    return found
+
+
+def _value(name: str, text: str) -> Any:
+    if name in ("workload.block_size", "storage.size") and (
+        match := re.fullmatch(r"(\d+)([kmgt])(?:i?b)?", text.lower())
+    ):
+        return f"{match[1]}{match[2].upper()}iB"
+    if name == "workload.direct":
+        return text != "0"
+    return int(text) if text.isdecimal() else text

@@ -1,0 +1,272 @@
+"""fio's logs: `PREFIX_iops.N.log`, `_bw`, `_lat`, `_clat`, with `log_avg_msec` or one line an IO.
+
+A line is `time in ms, value, direction, block size[, offset[, priority]]`. The logs of one prefix are one cell: its
+jobs' IOPS and bandwidth are added up. With `log_avg_msec` the block size is 0 and the value an average (IOPS, KiB/s,
+nanoseconds, as fio 3 writes them); without, every line is an IO, and seconds and percentiles are computed here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
+from flatwater.errors import UserError
+from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, read_head
+from flatwater.results.schema import LatencyUs
+
+NAME = "fio-log"
+
+FILE_NAME = re.compile(r"(?P<prefix>.+)_(?P<kind>iops|bw|lat|clat|slat)(?:\.(?P<job>\d+))?\.log")
+LINE = re.compile(r"\s*\d+\s*,\s*\d+\s*,\s*[0-2]\s*,\s*\d+\s*(?:,.*)?")
+COLUMNS = ("time", "value", "direction", "block")
+DIRECTIONS = ("read", "write", "trim")
+#: Per-IO logs are cut into intervals of this many milliseconds.
+INTERVAL_MS = 1000
+#: More intervals than a year of seconds: the times are not milliseconds of one run.
+INTERVALS_MAX = 366 * 86400
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
+
+
+@dataclass
+class _Log:
+    path: Path
+    kind: str
+    time: Ints
+    value: Ints
+    direction: Ints
+    block: Ints
+
+
+def recognises(path: Path, head: str) -> bool:
+    return FILE_NAME.fullmatch(path.name) is not None and LINE.fullmatch(head.splitlines()[0]) is not None
+
+
+def read(paths: list[Path]) -> list[ImportedCell]:
+    groups: dict[str, list[_Log]] = {}
+    for path in paths:
+        match = FILE_NAME.fullmatch(path.name)
+        if match is None:
+            raise UserError(
+                "cannot tell which log of fio's it is", where=str(path), hint="keep fio's names, as in run1_iops.1.log"
+            )
+        if match["kind"] != "slat":
+            groups.setdefault(str(path.with_name(match["prefix"])), []).append(_read_log(path, match["kind"]))
+    if not groups:
+        raise UserError("submission latencies alone are no result", where=str(paths[0]), hint="add the _iops logs")
+    return [_cell(Path(prefix).name, logs) for prefix, logs in groups.items()]
+
+
+def _read_log(path: Path, kind: str) -> _Log:
+    columns = read_head(path).splitlines()[0].count(",") + 1
+    names = [*COLUMNS, *(f"more{index}" for index in range(columns - len(COLUMNS)))]
+    try:
+        table = csv.read_csv(
+            path,
+            read_options=csv.ReadOptions(column_names=names),
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(COLUMNS, pa.int64()), include_columns=list(COLUMNS)
+            ),
+        )
+        arrays = [table[name].to_numpy() for name in COLUMNS]
+        whole = all(array.dtype == np.int64 for array in arrays) and bool(np.all(arrays[2] <= 2))
+    except (pa.ArrowInvalid, KeyError):
+        whole = False
+    if not whole or np.any(np.stack(arrays) < 0):
+        raise _first_bad_line(path, columns)
+    return _Log(path, kind, *arrays)
+
+
+def _first_bad_line(path: Path, columns: int) -> UserError:
+    """Reads again, slowly, to say where it went wrong."""
+    with path.open(errors="replace") as handle:
+        for number, line in enumerate(handle, 1):
+            if not LINE.fullmatch(line.strip()) or line.count(",") + 1 != columns:
+                return bad_line(path, number, f"not a line of a fio log: {line.strip()[:40]!r}")
+    return UserError("not a fio log", where=str(path))
+
+
+def _cell(label: str, logs: list[_Log]) -> ImportedCell:
+    if all(np.all(log.block > 0) for log in logs):
+        return _per_io(label, logs)
+    if any(np.any(log.block > 0) for log in logs):
+        mixed = next(log for log in logs if np.any(log.block > 0))
+        raise UserError(
+            "one line an IO, while other logs of this run are averages", where=str(mixed.path), hint="import one kind"
+        )
+    return _averaged(label, logs)
+
+
+def _averaged(label: str, logs: list[_Log]) -> ImportedCell:
+    rates = [log for log in logs if log.kind in ("iops", "bw")]
+    if not rates:
+        raise UserError(
+            "averaged latencies alone are no throughput", where=str(logs[0].path), hint="add the _iops or _bw logs"
+        )
+    length_ms = _spacing_ms(rates)
+    ends_ms = _window_ends(rates, length_ms)
+    count = len(ends_ms)
+    metrics: list[dict[str, float]] = [{} for _ in range(count)]
+    for kind, name, factor in (("iops", "ops_per_s", 1.0), ("bw", "bytes_per_s", 1024.0)):
+        of_kind = [log for log in rates if log.kind == kind]
+        if not of_kind:
+            continue
+        # fio writes no line for a window in which nothing was done: here, no line is a zero.
+        for direction, word in enumerate(DIRECTIONS):
+            if not any(np.any(log.direction == direction) for log in of_kind):
+                continue
+            total = np.zeros(count)
+            for log in of_kind:
+                own = log.direction == direction
+                np.add.at(total, _number(log.time[own], ends_ms, length_ms), log.value[own] * factor)
+            for interval, value in zip(metrics, total.tolist(), strict=True):
+                interval[f"workload.{word}_{name}"] = value
+                interval[f"workload.{name}"] = interval.get(f"workload.{name}", 0.0) + value
+    _add_mean_latency(metrics, [log for log in logs if log.kind in ("lat", "clat")], ends_ms, length_ms)
+    unit = "IOPS" if any(log.kind == "iops" for log in rates) else "MiB/s"
+    for interval in metrics:
+        source, divisor = ("ops_per_s", 1.0) if unit == "IOPS" else ("bytes_per_s", 2.0**20)
+        interval["workload.throughput"] = interval[f"workload.{source}"] / divisor
+    begins_ms = np.concatenate(([max(ends_ms[0] - length_ms, 0)], ends_ms[:-1]))
+    return _finished(label, unit, metrics, begins_ms / 1000, ends_ms / 1000, logs)
+
+
+def _add_mean_latency(metrics: list[dict[str, float]], logs: list[_Log], ends_ms: Ints, length_ms: int) -> None:
+    if any(log.kind == "lat" for log in logs):
+        logs = [log for log in logs if log.kind == "lat"]
+    for direction, word in enumerate(DIRECTIONS):
+        total, jobs = np.zeros(len(metrics)), np.zeros(len(metrics))
+        for log in logs:
+            number = _number(log.time, ends_ms, length_ms)
+            own = log.direction == direction
+            np.add.at(total, number[own], log.value[own] / 1000)
+            np.add.at(jobs, number[own], 1)
+        for index in np.flatnonzero(jobs).tolist():
+            metrics[index][f"workload.{word}_latency_mean_us"] = float(total[index] / jobs[index])
+
+
+def _per_io(label: str, logs: list[_Log]) -> ImportedCell:
+    # Each kind logs the same IOs; the best one tells their latency as well.
+    kind = min({log.kind for log in logs}, key=("lat", "clat", "iops", "bw").index)
+    logs = [log for log in logs if log.kind == kind]
+    time, value, direction, block = (np.concatenate([getattr(log, name) for log in logs]) for name in COLUMNS)
+    # A last second that was hardly begun is no interval.
+    count = _check_count(max(int(time.max() / INTERVAL_MS + 0.5), 1), logs[0].path)
+    number = time // INTERVAL_MS
+    metrics: list[dict[str, float]] = [{} for _ in range(count)]
+    for word, own in [
+        ("", number < count),
+        *((f"{word}_", (direction == i) & (number < count)) for i, word in enumerate(DIRECTIONS)),
+    ]:
+        if not own.any():
+            continue
+        done = np.bincount(number[own], minlength=count) * (1000 / INTERVAL_MS)
+        size = np.bincount(number[own], weights=block[own], minlength=count) * (1000 / INTERVAL_MS)
+        for interval, ops, size_bytes in zip(metrics, done.tolist(), size.tolist(), strict=True):
+            interval[f"workload.{word}ops_per_s"] = ops
+            interval[f"workload.{word}bytes_per_s"] = size_bytes
+        if kind in ("lat", "clat"):
+            _add_percentiles(metrics, word, number[own], value[own])
+    for interval in metrics:
+        interval["workload.throughput"] = interval.setdefault("workload.ops_per_s", 0.0)
+    seconds = np.arange(count + 1) * (INTERVAL_MS / 1000)
+    cell = _finished(label, "IOPS", metrics, seconds[:-1], seconds[1:], logs)
+    cell.operations, cell.bytes = len(time), int(block.sum())
+    if kind in ("lat", "clat"):
+        cell.latency_us = _latency(value)
+        for index, word in enumerate(DIRECTIONS):
+            if np.any(direction == index):
+                cell.latency_by_kind_us[word] = _latency(value[direction == index])
+    return cell
+
+
+def _add_percentiles(metrics: list[dict[str, float]], word: str, number: Ints, value: Ints) -> None:
+    order = np.lexsort((value, number))
+    edges = np.searchsorted(number[order], np.arange(len(metrics) + 1)).tolist()
+    ordered = value[order]
+    for index, interval in enumerate(metrics):
+        if edges[index + 1] > edges[index]:
+            latency = _latency(ordered[edges[index] : edges[index + 1]])
+            for name in ("p50", "p95", "p99", "p999", "max"):
+                interval[f"workload.{word}latency_{name}_us"] = getattr(latency, name)
+
+
+def _latency(value_ns: Ints) -> LatencyUs:
+    p50, p95, p99, p999 = np.percentile(value_ns, [50, 95, 99, 99.9], method="inverted_cdf") / 1000
+    return LatencyUs(
+        p50=float(p50),
+        p95=float(p95),
+        p99=float(p99),
+        p999=float(p999),
+        max=float(value_ns.max()) / 1000,
+        count=len(value_ns),
+    )
+
+
+def _finished(
+    label: str, unit: str, metrics: list[dict[str, float]], begins_s: Floats, ends_s: Floats, logs: list[_Log]
+) -> ImportedCell:
+    lengths_s = ends_s - begins_s
+    intervals = [
+        Interval(begin_s, end_s, values)
+        for begin_s, end_s, values in zip(begins_s.tolist(), ends_s.tolist(), metrics, strict=True)
+    ]
+    total = lengths_s @ np.array([interval.get("workload.ops_per_s", 0.0) for interval in metrics])
+    size = lengths_s @ np.array([interval.get("workload.bytes_per_s", 0.0) for interval in metrics])
+    return ImportedCell(
+        label=label,
+        unit=unit,
+        intervals=intervals,
+        interval_s=round(float(np.median(lengths_s)), 2),
+        layers={"workload": "real", "storage": "real"},
+        operations=round(float(total)),
+        bytes=round(float(size)),
+        totals={"logs": [log.path.name for log in logs]},
+    )
+
+
+def _spacing_ms(logs: list[_Log]) -> int:
+    """The window of log_avg_msec: the usual distance between lines of one direction."""
+    distances = [
+        np.diff(log.time[log.direction == direction]) for log in logs for direction in np.unique(log.direction)
+    ]
+    together = np.concatenate(distances) if distances else np.empty(0)
+    together = together[together > 0]
+    if len(together) == 0:
+        return int(max(log.time.max() for log in logs)) or INTERVAL_MS
+    # fio's clock is late by a millisecond or so; people's windows are round numbers.
+    spacing = float(np.median(together))
+    return max(int(round(spacing / 10) * 10), 1) if spacing >= 50 else max(int(spacing), 1)
+
+
+def _window_ends(logs: list[_Log], length_ms: int) -> Ints:
+    """When each window of the run ended, from its first line to its last, the empty ones among them included.
+
+    fio's clock loses about a millisecond a window, so that windows cannot be counted by dividing: after minutes one
+    would be skipped.
+    """
+    times = np.unique(np.concatenate([log.time for log in logs]))
+    ends = times[np.append(np.diff(times) > length_ms / 2, True)]
+    _check_count(int((ends[-1] - ends[0]) // length_ms), logs[0].path)
+    steps = np.maximum(np.rint(np.diff(ends) / length_ms).astype(np.int64), 1)
+    place = np.concatenate(([0], np.cumsum(steps)))
+    return np.rint(np.interp(np.arange(place[-1] + 1), place, ends)).astype(np.int64)
+
+
+def _number(time: Ints, ends_ms: Ints, length_ms: int) -> Ints:
+    """Which window a line belongs to; jobs write theirs some milliseconds apart."""
+    number: Ints = np.minimum(np.searchsorted(ends_ms, time - length_ms // 2), len(ends_ms) - 1)
+    return number
+
+
+def _check_count(count: int, path: Path) -> int:
+    if count > INTERVALS_MAX:
+        raise UserError("its times span more than a year", where=str(path), hint="is it a fio log, in milliseconds?")
+    return count

@@ -1,0 +1,120 @@
+"""Turns imported cells into a result folder, the same as a run of our own leaves."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from flatwater import __version__
+from flatwater.errors import UserError
+from flatwater.results.folder import Cell, Result, create_result, now_utc
+from flatwater.results.importers.imported import ImportedCell
+from flatwater.results.schema import CellPlan, CellSummary, Manifest, Phase
+from flatwater.results.series import Series
+
+#: `flatwater.analysis.analyse`, whose result is named as in CellSummary. Results do not import the analysis: it reads
+#: results, so it is handed to us.
+Analyse = Callable[[Callable[[str, str], Series], list[tuple[str, str]], list[Phase], str, float], Any]
+
+
+def keep(cells: list[ImportedCell], out: Path, name: str, about: str, analyse: Analyse) -> Result:
+    """Writes the cells to a new result folder at `out` and returns it, complete."""
+    sets = distinguish(cells)
+    manifest = Manifest(
+        name=name,
+        title=about,
+        flatwater_version=__version__,
+        status="running",
+        created_at=now_utc(),
+        seed=0,
+        source="import",
+        cells=[CellPlan(index=index, repeat=0, set=values, seed=0) for index, values in enumerate(sets)],
+    )
+    result = create_result(out, manifest, _experiment(cells, name, about), {})
+    try:
+        for cell, imported in zip(result.cells, cells, strict=True):
+            _write_journal(cell, imported)
+            result.finish_cell(cell, _summary(cell, imported, analyse))
+        result.seal("complete")
+    except OSError as error:
+        raise UserError(f"cannot write the result folder: {error.strerror}", where=str(out)) from None
+    return result
+
+
+def distinguish(cells: list[ImportedCell]) -> list[dict[str, Any]]:
+    """What tells the cells apart, as a sweep would: the settings in which they differ, else their labels."""
+    if len(cells) == 1:
+        return [{}]
+    common = set.intersection(*(set(cell.settings) for cell in cells))
+    varying = sorted(name for name in common if len({str(cell.settings[name]) for cell in cells}) > 1)
+    sets = [{name: cell.settings[name] for name in varying} for cell in cells]
+    if len({json.dumps(values, sort_keys=True) for values in sets}) == len(cells):
+        return sets
+    labels = [cell.label for cell in cells]
+    unique = [label if labels.count(label) == 1 else f"{label} ({index})" for index, label in enumerate(labels, 1)]
+    return [{**values, "import.label": label} for values, label in zip(sets, unique, strict=True)]
+
+
+def _experiment(cells: list[ImportedCell], name: str, about: str) -> str:
+    """What is known of the experiment: settings that all cells share, and each tool's own totals."""
+    document: dict[str, Any] = {"name": name, "title": about}
+    for field, value in cells[0].settings.items():
+        if all(cell.settings.get(field) == value for cell in cells):
+            layer, key = field.split(".", 1)
+            document.setdefault(layer, {})[key] = value
+    document["import"] = [{"label": cell.label, **cell.totals} for cell in cells]
+    return tomli_w.dumps(document)
+
+
+def _write_journal(cell: Cell, imported: ImportedCell) -> None:
+    cell.folder.mkdir(parents=True, exist_ok=True)
+    with cell.journal.open("w") as journal:
+        for interval in imported.intervals:
+            line = {
+                "time_s": interval.end_s,
+                "start_s": interval.start_s,
+                "phase": "measure",
+                "metrics": interval.metrics,
+            }
+            journal.write(json.dumps(line) + "\n")
+
+
+def _summary(cell: Cell, imported: ImportedCell, analyse: Analyse) -> CellSummary:
+    measure = Phase(name="measure", start_s=imported.intervals[0].start_s, end_s=imported.intervals[-1].end_s)
+    phases = [*imported.before, measure]
+    judged = analyse(cell.series, cell.metrics(), phases, imported.unit, imported.interval_s)
+    found = {key: value for key, value in vars(judged).items() if key != "warnings"}
+    return CellSummary(
+        cell=cell.index,
+        set=cell.set,
+        seed=0,
+        status="complete",
+        layers=imported.layers,
+        unit=imported.unit,
+        interval_s=imported.interval_s,
+        latency_us=imported.latency_us,
+        latency_by_kind_us=imported.latency_by_kind_us,
+        client_cpu_us_per_op=imported.client_cpu_us_per_op,
+        operations=imported.operations,
+        bytes=imported.bytes,
+        errors=imported.errors,
+        warnings=[*imported.warnings, *judged.warnings],
+        phases=phases,
+        started_at=imported.started_at,
+        histograms={kind: _histogram(buckets) for kind, buckets in imported.buckets_ns.items()},
+        **found,
+    )
+
+
+def _histogram(buckets_ns: list[tuple[int, int]]) -> str:
+    from flatwater._engine import Histogram  # here, because most imports have no histogram
+
+    histogram = Histogram()
+    for value_ns, count in buckets_ns:
+        histogram.record_ns(value_ns, count)
+    return base64.b64encode(histogram.to_v2()).decode()

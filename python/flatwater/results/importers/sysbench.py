@@ -1,0 +1,282 @@
+"""sysbench's text, versions 0.5 to 1.1: fileio, oltp and other scripts, with or without `--report-interval`.
+
+A file may hold several runs one after another (a sweep appended to one log): each is a cell. For an interval in which
+nothing finished sysbench prints a latency of 0.000, its best; that is no latency and is left out. While its loop is
+closed (no `--rate`) every thread has a request in flight, so such an interval is known to be a stall.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flatwater.errors import UserError
+from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, numbered_lines, read_text
+
+NAME = "sysbench"
+
+VERSION = re.compile(r"sysbench (\d+\.\d+[.\w]*)\b")
+#: A line that `--report-interval` prints; the rest of it is read below.
+REPORT = re.compile(r"\[\s*(\d+(?:\.\d+)?)\s*s\s*\]\s*(.*)")
+NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
+FILEIO = re.compile(rf"reads: {NUMBER} (MiB|MB|Mb)/s writes: {NUMBER} \S+ fsyncs: {NUMBER}/s\s*(.*)")
+#: tps of oltp (0.5 puts commas), eps of other scripts.
+EVENTS = re.compile(rf"(?:thds|threads): ?(\d+),? (tps|eps): {NUMBER},?\s*(.*)")
+QUERIES = re.compile(rf"qps: {NUMBER} \(r/w/o: {NUMBER}/{NUMBER}/{NUMBER}\)")
+QUERIES_05 = re.compile(rf"reads(?:/s)?: {NUMBER},? writes(?:/s)?: {NUMBER}")
+LATENCY = re.compile(rf"(?:lat|latency) \(ms, ?(\d+)%\): {NUMBER}|(?:response time|latency): {NUMBER} ?ms \((\d+)%\)")
+ERRORS = re.compile(rf"(?:err/s|errors/s|errors):? {NUMBER}")
+QUEUE = re.compile(r"queue length: (\d+),? concurrency: (\d+)")
+#: The heading and the totals: (name of the total, pattern).
+HEADING = {
+    "threads": re.compile(r"Number of threads: (\d+)"),
+    "interval": re.compile(r"Report intermediate results every (\d+) second"),
+    "block": re.compile(r"Block size (\d+(?:\.\d+)?)\s*([KMG]?)i?[bB]?"),
+    "files": re.compile(r"(\d+) files, "),
+    "mode": re.compile(r"Doing (.+) test"),
+}
+TOTALS = {
+    "reads_per_s": re.compile(rf"\s+reads/s:\s+{NUMBER}"),
+    "writes_per_s": re.compile(rf"\s+writes/s:\s+{NUMBER}"),
+    "fsyncs_per_s": re.compile(rf"\s+fsyncs/s:\s+{NUMBER}"),
+    "read_mib_per_s": re.compile(rf"\s+read, MiB/s:\s+{NUMBER}"),
+    "written_mib_per_s": re.compile(rf"\s+written, MiB/s:\s+{NUMBER}"),
+    "requests_per_s": re.compile(rf"\s*{NUMBER} Requests/sec executed"),
+    "transactions_per_s": re.compile(rf"\s+transactions:\s+\d+\s+\({NUMBER} per sec"),
+    "errors": re.compile(r"\s+ignored errors:\s+(\d+)"),
+    "events": re.compile(r"\s+total number of events:\s+(\d+)"),
+    "events_per_s": re.compile(rf"\s+(?:events per second|events/s \(eps\)):\s+{NUMBER}"),
+    "total_time_s": re.compile(rf"\s+(?:total time|time elapsed):\s+{NUMBER}s"),
+    "latency_avg_ms": re.compile(rf"\s+avg:\s+{NUMBER}"),
+    "latency_max_ms": re.compile(rf"\s+max:\s+{NUMBER}"),
+    "latency_p95_ms": re.compile(rf"\s+(?:approx\.\s+95 percentile|95th percentile):\s+{NUMBER}"),
+    "latency_p99_ms": re.compile(rf"\s+(?:approx\.\s+99 percentile|99th percentile):\s+{NUMBER}"),
+}  # fmt: skip
+MODES = {
+    "sequential read": "seqrd",
+    "sequential write (creation)": "seqwr",
+    "sequential rewrite": "seqrewr",
+    "random read": "rndrd",
+    "random write": "rndwr",
+    "random r/w": "rndrw",
+}
+FAILURE = re.compile(r"FATAL: (.*)")
+
+
+@dataclass
+class _Run:
+    """One run's part of the file, as read so far."""
+
+    line: int
+    version: str
+    heading: dict[str, re.Match[str]] = field(default_factory=dict)
+    totals: dict[str, float] = field(default_factory=dict)
+    unit: str = ""
+    open_loop: bool = False
+    intervals: list[Interval] = field(default_factory=list)
+    failures: list[tuple[int, str]] = field(default_factory=list)
+
+
+def recognises(path: Path, head: str) -> bool:
+    del path
+    return any(VERSION.match(line) or REPORT.match(line) for line in head.splitlines())
+
+
+def read(paths: list[Path]) -> list[ImportedCell]:
+    return [cell for path in paths for cell in _read_file(path)]
+
+
+def _read_file(path: Path) -> list[ImportedCell]:
+    runs: list[_Run] = []
+    for number, line in numbered_lines(read_text(path)):
+        if match := VERSION.match(line):
+            runs.append(_Run(number, match[1]))
+        elif report := REPORT.match(line):
+            if not runs:
+                runs.append(_Run(number, "unknown"))  # the head of the file was cut off
+            _report_line(path, number, runs[-1], float(report[1]), report[2])
+        elif runs:
+            _other_line(number, runs[-1], line)
+    if not runs:
+        raise UserError("not sysbench's output", where=f"{path}:1", hint="keep what `sysbench ... run` prints")
+    return [_cell(path, run, number if len(runs) > 1 else None) for number, run in enumerate(runs, 1)]
+
+
+def _other_line(number: int, run: _Run, line: str) -> None:
+    for name, pattern in HEADING.items():
+        if name not in run.heading and (match := pattern.match(line)):
+            run.heading[name] = match
+            return
+    for name, pattern in TOTALS.items():
+        if name not in run.totals and (match := pattern.match(line)):
+            run.totals[name] = float(match[1])
+            return
+    if match := FAILURE.match(line):
+        run.failures.append((number, match[1]))
+
+
+def _report_line(path: Path, number: int, run: _Run, end_s: float, text: str) -> None:
+    start_s = run.intervals[-1].end_s if run.intervals else 0.0
+    if period := run.heading.get("interval"):
+        start_s = max(start_s, end_s - float(period[1]))
+    if queue := QUEUE.match(text):
+        run.open_loop = True
+        if run.intervals:
+            # Of a run with a rate we know what waits: the queue, and what is being served.
+            run.intervals[-1].metrics["workload.in_flight"] = float(queue[1]) + float(queue[2])
+        return
+    if end_s <= start_s:
+        raise bad_line(path, number, f"time goes back to {end_s:g} s", "give each run a file of its own")
+    if match := FILEIO.fullmatch(text):
+        metrics, rest = _fileio_metrics(run, match), match[5]
+    elif match := EVENTS.fullmatch(text):
+        metrics, rest = _event_metrics(run, match), match[4]
+    else:
+        raise bad_line(path, number, f"not a report of sysbench's: {text[:50]!r}")
+    latency = LATENCY.search(rest)
+    if latency is None:
+        raise bad_line(path, number, f"the report has no latency: {text[-50:]!r}")
+    value_ms, percent = (float(latency[2]), latency[1]) if latency[2] else (float(latency[3]), latency[4])
+    if value_ms > 0:
+        metrics[f"workload.latency_p{percent}_us"] = value_ms * 1000
+    if errors := ERRORS.search(rest):
+        metrics["workload.errors_per_s"] = float(errors[1])
+    run.intervals.append(Interval(start_s, end_s, metrics))
+
+
+def _fileio_metrics(run: _Run, match: re.Match[str]) -> dict[str, float]:
+    # 0.5 and 1.0 print Mb and MiB for the same 1,048,576 bytes.
+    read, written = float(match[1]) * 2**20, float(match[3]) * 2**20
+    metrics = {
+        "workload.read_bytes_per_s": read,
+        "workload.write_bytes_per_s": written,
+        "workload.bytes_per_s": read + written,
+        "workload.fsync_ops_per_s": float(match[4]),
+    }
+    block = _block_bytes(run)
+    if block:
+        run.unit = "IOPS"
+        metrics["workload.read_ops_per_s"] = read / block
+        metrics["workload.write_ops_per_s"] = written / block
+        metrics["workload.ops_per_s"] = metrics["workload.throughput"] = (read + written) / block
+    else:
+        run.unit = "MiB/s"
+        metrics["workload.throughput"] = (read + written) / 2**20
+    _waiting(run, metrics, _threads(run))
+    return metrics
+
+
+def _event_metrics(run: _Run, match: re.Match[str]) -> dict[str, float]:
+    run.unit = "tps"
+    rate = float(match[3])
+    metrics = {"workload.throughput": rate, "workload.ops_per_s": rate}
+    if queries := QUERIES.search(match[4]):
+        names = ("queries_per_s", "read_queries_per_s", "write_queries_per_s", "other_queries_per_s")
+        metrics |= {f"workload.{name}": float(value) for name, value in zip(names, queries.groups(), strict=True)}
+    elif queries := QUERIES_05.search(match[4]):
+        metrics["workload.read_queries_per_s"] = float(queries[1])
+        metrics["workload.write_queries_per_s"] = float(queries[2])
+    _waiting(run, metrics, int(match[1]))
+    return metrics
+
+
+def _waiting(run: _Run, metrics: dict[str, float], threads: int | None) -> None:
+    if threads is not None and not run.open_loop:
+        metrics["workload.in_flight"] = float(threads)
+
+
+def _threads(run: _Run) -> int | None:
+    match = run.heading.get("threads")
+    return int(match[1]) if match else None
+
+
+def _block_bytes(run: _Run) -> float | None:
+    match = run.heading.get("block")
+    return float(match[1]) * 1024.0 ** " KMG".index(match[2] or " ") if match else None
+
+
+def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
+    warnings = []
+    if run.failures:
+        line, what = run.failures[0]
+        warnings.append(f"sysbench failed {len(run.failures)} times, first with (line {line}): {what}")
+    total_s = run.totals.get("total_time_s")
+    if run.intervals:
+        lengths = sorted(interval.end_s - interval.start_s for interval in run.intervals)
+        interval_s = lengths[len(lengths) // 2]
+        # Where the head of the file was cut off, the first report is not of all the time before it.
+        run.intervals[0].start_s = max(run.intervals[0].start_s, run.intervals[0].end_s - interval_s)
+        if total_s is None:
+            warnings.append("the totals at the end are missing: sysbench was stopped, or its output cut off")
+    elif total_s:
+        interval_s = total_s
+        run.intervals.append(Interval(0.0, total_s, _whole_run(path, run)))
+        warnings.append(
+            "these are totals, without a series: whether the line was flat cannot be said. "
+            "Run sysbench with --report-interval=1"
+        )
+    else:
+        line, what = run.failures[0] if run.failures else (run.line, "no report and no totals")
+        raise bad_line(path, line, f"sysbench measured nothing: {what}", "look at the run that printed it")
+    done = sum(i.metrics.get("workload.ops_per_s", 0) * (i.end_s - i.start_s) for i in run.intervals)
+    size = sum(i.metrics.get("workload.bytes_per_s", 0) * (i.end_s - i.start_s) for i in run.intervals)
+    fileio = any("workload.bytes_per_s" in interval.metrics for interval in run.intervals)
+    return ImportedCell(
+        label=path.stem + (f" {number}" if number else ""),
+        unit=run.unit,
+        intervals=run.intervals,
+        interval_s=interval_s,
+        settings=_settings(run, fileio),
+        layers={"workload": "real", "storage": "real"} if fileio else {"workload": "real", "database": "real"},
+        operations=round(done),
+        bytes=round(size),
+        errors=int(run.totals.get("errors", 0)),
+        warnings=warnings,
+        totals={"sysbench_version": run.version, **run.totals},
+    )
+
+
+def _whole_run(path: Path, run: _Run) -> dict[str, float]:
+    """The run as one interval, from its totals."""
+    totals = run.totals
+    metrics: dict[str, float] = {}
+    if "transactions_per_s" in totals or "events_per_s" in totals:
+        run.unit = "tps"
+        rate = totals.get("transactions_per_s", totals.get("events_per_s", 0.0))
+    elif "reads_per_s" in totals and "writes_per_s" in totals:
+        run.unit = "IOPS"
+        rate = totals["reads_per_s"] + totals["writes_per_s"]
+        metrics["workload.read_ops_per_s"] = totals["reads_per_s"]
+        metrics["workload.write_ops_per_s"] = totals["writes_per_s"]
+        if "read_mib_per_s" in totals and "written_mib_per_s" in totals:
+            metrics["workload.bytes_per_s"] = (totals["read_mib_per_s"] + totals["written_mib_per_s"]) * 2**20
+    elif "requests_per_s" in totals:
+        run.unit = "IOPS"
+        rate = totals["requests_per_s"]
+    elif "events" in totals:
+        run.unit = "tps"
+        rate = totals["events"] / totals["total_time_s"]
+    else:
+        raise bad_line(path, run.line, "sysbench's totals have no throughput")
+    metrics["workload.ops_per_s"] = metrics["workload.throughput"] = rate
+    for percent in ("95", "99"):
+        if totals.get(f"latency_p{percent}_ms"):
+            metrics[f"workload.latency_p{percent}_us"] = totals[f"latency_p{percent}_ms"] * 1000
+    if totals.get("latency_max_ms"):
+        metrics["workload.latency_max_us"] = totals["latency_max_ms"] * 1000
+    return metrics
+
+
+def _settings(run: _Run, fileio: bool) -> dict[str, str | int]:
+    found: dict[str, str | int] = {"workload.kind": "fileio" if fileio else "oltp"}
+    threads = _threads(run)
+    if threads is not None:
+        found["workload.threads"] = threads
+    if block := run.heading.get("block"):
+        found["workload.block_size"] = f"{block[1]}{block[2]}iB" if block[2] else f"{block[1]}B"
+    if files := run.heading.get("files"):
+        found["workload.files"] = int(files[1])
+    if (mode := run.heading.get("mode")) and mode[1] in MODES:
+        found["workload.mode"] = MODES[mode[1]]
+    return found

@@ -1,0 +1,154 @@
+"""tpcc_start's text (tpcc-mysql), the format with `trx:` and the older one with `count(late):times`.
+
+The unit is NOTPM: New-Order transactions a minute. The ramp-up prints nothing and becomes the warm-up; since its
+response times are still in the first interval's percentiles (the histogram is reset only when an interval is
+printed), those are left out. In the older format, versions printed seconds, milliseconds or CPU time alike, so its
+response times are left out altogether. The password that tpcc_start prints is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flatwater.errors import UserError
+from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, numbered_lines, read_text
+from flatwater.results.schema import Phase
+
+NAME = "tpcc"
+
+TITLE = re.compile(r"\*+ .*TPC-C Load Generator")
+SETTING = re.compile(r"\s*\[(warehouse|connection|rampup|measure)\]: (\d+)")
+START = "MEASURING START"
+STOP = "STOPPING THREADS"
+RESULT = re.compile(r"\s*([\d.]+) TpmC")
+#: An interval of either format begins with its time.
+INTERVAL = re.compile(r"\s*(\d+), (?:trx: |\d+\(\d+\):)")
+NUMBER = r"(\d+(?:\.\d+)?)"
+NEW = re.compile(
+    rf"\s*(\d+), trx: (\d+), 95%: {NUMBER}, 99%: {NUMBER}, max_rt: {NUMBER}, "
+    rf"(\d+)\|{NUMBER}, (\d+)\|{NUMBER}, (\d+)\|{NUMBER}, (\d+)\|{NUMBER}\s*"
+)
+OLD = re.compile(r"\s*(\d+)((?:, \d+\(\d+\):[\d.]+(?:\|[\d.]+)?){5})\s*")
+#: Transactions in the order of the columns.
+KINDS = ("new_order", "payment", "order_status", "delivery", "stock_level")
+
+
+@dataclass
+class _Run:
+    line: int
+    settings: dict[str, int] = field(default_factory=dict)
+    #: (end, transactions by kind, latencies in ms by metric's name), times since the measuring began.
+    intervals: list[tuple[int, list[int], dict[str, float]]] = field(default_factory=list)
+    tpmc: float | None = None
+    stopped: bool = False
+    noise: int = 0
+    first_noise: str = ""
+    old: bool = False
+
+
+def recognises(path: Path, head: str) -> bool:
+    del path
+    return any(TITLE.match(line) or START in line or INTERVAL.match(line) for line in head.splitlines())
+
+
+def read(paths: list[Path]) -> list[ImportedCell]:
+    return [cell for path in paths for cell in _read_file(path)]
+
+
+def _read_file(path: Path) -> list[ImportedCell]:
+    runs: list[_Run] = []
+    for number, line in numbered_lines(read_text(path)):
+        if TITLE.match(line):
+            runs.append(_Run(number))
+        elif INTERVAL.match(line):
+            if not runs:
+                runs.append(_Run(number))  # the head of the file was cut off
+            _interval_line(path, number, runs[-1], line)
+        elif runs:
+            _other_line(runs[-1], line)
+    if not runs:
+        raise UserError("not tpcc_start's output", where=f"{path}:1", hint="keep what tpcc_start prints")
+    return [_cell(path, run, number if len(runs) > 1 else None) for number, run in enumerate(runs, 1)]
+
+
+def _interval_line(path: Path, number: int, run: _Run, line: str) -> None:
+    before = run.intervals[-1][0] if run.intervals else 0
+    latencies: dict[str, float] = {}
+    if match := NEW.fullmatch(line):
+        done = [int(match[2]), *(int(match[index]) for index in (6, 8, 10, 12))]
+        latencies = {"p95": float(match[3]), "p99": float(match[4]), "max": float(match[5])}
+    elif match := OLD.fullmatch(line):
+        run.old = True
+        done = [int(count) for count in re.findall(r", (\d+)\(", match[2])]
+    else:
+        raise bad_line(path, number, f"not an interval of tpcc_start's: {line.strip()[:50]!r}")
+    end = int(match[1])
+    if end <= before:
+        raise bad_line(path, number, f"time goes back to {end} s", "give each run a file of its own")
+    run.intervals.append((end, done, latencies))
+
+
+def _other_line(run: _Run, line: str) -> None:
+    if match := SETTING.match(line):
+        run.settings[match[1]] = int(match[2])
+    elif match := RESULT.match(line):
+        run.tpmc = float(match[1])
+    elif STOP in line:
+        run.stopped = True
+    elif run.intervals and not run.stopped and line.strip():
+        # Among the intervals, anything else is a complaint of a transaction or of the server.
+        run.noise += 1
+        run.first_noise = run.first_noise or line.strip()[:80]
+
+
+def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
+    if not run.intervals:
+        raise bad_line(
+            path, run.line, "this run of tpcc_start has no interval", "it printed none: was -l shorter than -i?"
+        )
+    rampup_s = float(run.settings.get("rampup", 0))
+    connections = run.settings.get("connection")
+    intervals: list[Interval] = []
+    ends = [end for end, _, _ in run.intervals]
+    typical = sorted(b - a for a, b in zip([0, *ends], ends, strict=False))[len(ends) // 2]
+    # Where the head of the file was cut off, the first interval is not of all the time before it.
+    start = max(0, ends[0] - typical)
+    for index, (end, done, latencies) in enumerate(run.intervals):
+        length_s = end - start
+        metrics = {
+            "workload.throughput": done[0] * 60 / length_s,
+            "workload.ops_per_s": sum(done) / length_s,
+        }
+        metrics |= {f"workload.{kind}_per_s": count / length_s for kind, count in zip(KINDS, done, strict=True)}
+        if connections is not None:
+            # Every connection is always waiting for its transaction: tpcc_start knows no think time.
+            metrics["workload.in_flight"] = float(connections)
+        if done[0] > 0 and not (index == 0 and rampup_s > 0):
+            metrics |= {f"workload.latency_{name}_us": ms * 1000 for name, ms in latencies.items() if ms > 0}
+        intervals.append(Interval(rampup_s + start, rampup_s + end, metrics))
+        start = end
+    lengths = sorted(interval.end_s - interval.start_s for interval in intervals)
+    cell = ImportedCell(
+        label=path.stem + (f" {number}" if number else ""),
+        unit="NOTPM",
+        intervals=intervals,
+        interval_s=lengths[len(lengths) // 2],
+        settings={"workload.kind": "tpcc"},
+        layers={"workload": "real", "database": "real"},
+        before=[Phase(name="warmup", start_s=0.0, end_s=rampup_s)] if rampup_s else [],
+        operations=sum(sum(done) for _, done, _ in run.intervals),
+    )
+    for name, ours in (("warehouse", "warehouses"), ("connection", "connections")):
+        if name in run.settings:
+            cell.settings[f"workload.{ours}"] = run.settings[name]
+    if run.tpmc is not None:
+        cell.totals["tpmc"] = run.tpmc
+    else:
+        cell.warnings.append("the totals at the end are missing: tpcc_start was stopped, or its output cut off")
+    if run.old:
+        cell.warnings.append("response times left out: versions that print this format differ in their unit")
+    if run.noise:
+        cell.warnings.append(f"{run.noise:,} lines of errors among the intervals, the first: {run.first_noise}")
+    return cell

@@ -1,0 +1,149 @@
+"""The shapes that are written to disk. Changing one is a change of SCHEMA_VERSION."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+#: Version of everything in a result folder; a folder with a newer one is refused.
+SCHEMA_VERSION = 1
+
+Verdict = Literal["flat", "dips", "stalls", "drifting", "not steady"]
+CellStatus = Literal["complete", "interrupted", "failed"]
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="null")
+
+
+class Phase(_Stored):
+    """A stretch of the cell's time: `precondition`, `warmup`, `measure` or `verify`."""
+
+    name: str
+    start_s: float
+    end_s: float
+
+
+class Event(_Stored):
+    """Something that happened at one moment: `seam` (resumed after a kill), `fault`, `warning`, `round`."""
+
+    time_s: float
+    kind: str
+    text: str
+
+
+class Dip(_Stored):
+    """Throughput under the dip threshold: `depth` is 1 - lowest second / median, 0..1."""
+
+    start_s: float
+    length_s: float
+    depth: float
+
+
+class Stall(_Stored):
+    """Seconds in which nothing finished while requests were waiting."""
+
+    start_s: float
+    length_s: float
+    oldest_us: float
+
+
+class LatencyUs(_Stored):
+    """Percentiles of one kind of request over the measured phase, microseconds."""
+
+    p50: float
+    p95: float
+    p99: float
+    p999: float
+    max: float
+    count: int = 0
+
+
+class MetricSummary(_Stored):
+    """Mean and maximum of one recorded series over the measured phase."""
+
+    mean: float | None
+    max: float | None
+
+
+class Published(_Stored):
+    """A published figure beside ours. `error` is ours / published - 1."""
+
+    value: float
+    unit: str
+    metric: str = "mean"
+    ours: float | None = None
+    error: float | None = None
+    source: str = ""
+
+
+class CellSummary(_Stored):
+    """One cell: the JSON object that `flatwater run --json` prints, and an entry of `summary.json`."""
+
+    schema_version: int = SCHEMA_VERSION
+    cell: int
+    repeat: int = 0
+    set: dict[str, Any] = Field(default_factory=dict)
+    seed: int
+    status: CellStatus
+    error: str | None = None
+    layers: dict[str, str] = Field(default_factory=dict)
+    unit: str
+    mean: float | None = None
+    #: Half-width of the 95 % confidence interval of the mean, widened for autocorrelation.
+    mean_ci95: float | None = None
+    stddev: float | None = None
+    median: float | None = None
+    flatness: float | None = None
+    verdict: Verdict | None = None
+    #: The verdict as a sentence, with what it rests on.
+    verdict_text: str = ""
+    steady: bool | None = None
+    steady_since_s: float | None = None
+    #: Where the transient at the start of the measured phase ends (MSER-5), seconds of the cell's time.
+    warmup_end_s: float | None = None
+    dips: list[Dip] = Field(default_factory=list)
+    dip_period_s: float | None = None
+    stalls: list[Stall] = Field(default_factory=list)
+    samples: int = 0
+    interval_s: float = 1.0
+    latency_us: LatencyUs | None = None
+    latency_by_kind_us: dict[str, LatencyUs] = Field(default_factory=dict)
+    client_cpu_us_per_op: float | None = None
+    operations: int = 0
+    bytes: int = 0
+    errors: int = 0
+    published: Published | None = None
+    published_others: list[Published] = Field(default_factory=list)
+    warnings: list[str] = Field(default_factory=list)
+    phases: list[Phase] = Field(default_factory=list)
+    events: list[Event] = Field(default_factory=list)
+    started_at: str = ""
+    metrics: dict[str, MetricSummary] = Field(default_factory=dict)
+    #: Histogram of the measured phase by kind (`all`, `read`, ...): base64 of HdrHistogram V2+DEFLATE, ns.
+    histograms: dict[str, str] = Field(default_factory=dict)
+
+
+class CellPlan(_Stored):
+    """A cell as planned: what is swept, which repeat, which seed."""
+
+    index: int
+    repeat: int
+    set: dict[str, Any]
+    seed: int
+
+
+class Manifest(_Stored):
+    """`flatwater.json`: what this folder is."""
+
+    schema_version: int = SCHEMA_VERSION
+    kind: Literal["flatwater-result"] = "flatwater-result"
+    name: str
+    title: str = ""
+    flatwater_version: str
+    status: Literal["running", "complete", "interrupted", "failed"]
+    created_at: str
+    seed: int
+    source: str = "run"
+    cells: list[CellPlan]

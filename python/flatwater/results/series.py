@@ -1,0 +1,275 @@
+"""Series on disk: journal lines become Parquet sorted by (cell, layer, metric, time)."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flatwater.errors import FlatwaterError
+
+#: Journal lines turned into one sorted part at a time: bounds the memory of sealing a run of days.
+PART_LINES = 3600
+#: Rows of one Parquet row group: one metric of a day-long run is about one group.
+ROW_GROUP_ROWS = 131_072
+#: Decoded row groups that are kept while reading (about 3 MB each): enough to walk along a cell.
+DECODED_GROUPS_MAX = 4
+#: Statistics of texts may be cut short by a writer (64 bytes is common), so longer ones prove nothing.
+STATISTICS_TEXT_MAX = 64
+#: What DuckDB may hold while it merges parts; the rest spills beside the result.
+MERGE_MEMORY = "512MB"
+
+#: (cell, layer, metric)
+Key = tuple[int, str, str]
+
+SERIES_SCHEMA = pa.schema(
+    [
+        ("cell", pa.int32()),
+        ("layer", pa.dictionary(pa.int32(), pa.string())),
+        ("metric", pa.dictionary(pa.int32(), pa.string())),
+        ("time_s", pa.float64()),
+        ("value", pa.float64()),
+    ]
+)
+HISTOGRAM_SCHEMA = pa.schema(
+    [("cell", pa.int32()), ("kind", pa.string()), ("time_s", pa.float64()), ("hdr", pa.binary())]
+)
+
+
+@dataclass(frozen=True)
+class Series:
+    """One metric of one cell: `time_s[i]` is the end of the interval that `value[i]` describes."""
+
+    time_s: np.ndarray[Any, np.dtype[np.float64]]
+    value: np.ndarray[Any, np.dtype[np.float64]]
+
+    def __len__(self) -> int:
+        return len(self.time_s)
+
+    def between(self, start_s: float, end_s: float) -> Series:
+        """The intervals that end in (start_s, end_s]; a 1 ms tolerance absorbs rounding."""
+        low, high = np.searchsorted(self.time_s, [start_s + 1e-3, end_s + 1e-3], side="left")
+        return Series(self.time_s[low:high], self.value[low:high])
+
+
+EMPTY = Series(np.empty(0), np.empty(0))
+
+
+def read_journal(path: Path) -> Iterator[dict[str, Any]]:
+    """The whole lines of a journal; a torn last line (the run was killed while writing it) ends it."""
+    try:
+        handle = path.open("rb")
+    except FileNotFoundError:
+        return
+    with handle:
+        for number, raw in enumerate(handle, 1):
+            if not raw.endswith(b"\n"):
+                return
+            try:
+                line = json.loads(raw)
+            except ValueError as error:
+                raise FlatwaterError(
+                    f"line {number} is not JSON: {error}",
+                    where=str(path),
+                    hint="the result was damaged after it was written; delete this cell's folder and use --resume",
+                ) from None
+            if not isinstance(line, dict):
+                raise FlatwaterError(f"line {number} is not a JSON object", where=str(path))
+            yield line
+
+
+def seal_journal(cell: int, journal: Path, parts: Path) -> None:
+    """Writes a cell's journal as sorted Parquet parts `parts/series-NNN.parquet` and `parts/histograms-NNN.parquet`."""
+    parts.mkdir(parents=True, exist_ok=True)
+    block: list[dict[str, Any]] = []
+    number = 0
+    for line in read_journal(journal):
+        if "metrics" not in line:
+            continue
+        block.append(line)
+        if len(block) == PART_LINES:
+            _write_part(cell, block, parts, number)
+            block, number = [], number + 1
+    if block or number == 0:
+        _write_part(cell, block, parts, number)
+
+
+def _write_part(cell: int, block: list[dict[str, Any]], parts: Path, number: int) -> None:
+    columns: dict[str, tuple[list[float], list[float]]] = {}
+    hdr_kind: list[str] = []
+    hdr_time: list[float] = []
+    hdr: list[bytes] = []
+    for line in block:
+        at = float(line["time_s"])
+        for name, value in line["metrics"].items():
+            if value is not None:
+                times, values = columns.setdefault(name, ([], []))
+                times.append(at)
+                values.append(float(value))
+        for kind, text in line.get("histograms", {}).items():
+            hdr_kind.append(kind)
+            hdr_time.append(at)
+            hdr.append(base64.b64decode(text))
+    names = sorted(columns)
+    lengths = [len(columns[name][0]) for name in names]
+    layers = [name.split(".", 1)[0] for name in names]
+    metrics = [name.split(".", 1)[1] for name in names]
+    codes = np.repeat(np.arange(len(names), dtype=np.int32), lengths)
+    table = pa.table(
+        [
+            pa.array(np.full(sum(lengths), cell, dtype=np.int32)),
+            pa.DictionaryArray.from_arrays(codes, pa.array(layers, pa.string())),
+            pa.DictionaryArray.from_arrays(codes, pa.array(metrics, pa.string())),
+            pa.array(np.array([t for name in names for t in columns[name][0]], dtype=np.float64)),
+            pa.array(np.array([v for name in names for v in columns[name][1]], dtype=np.float64)),
+        ],
+        schema=SERIES_SCHEMA,
+    )
+    pq.write_table(table, parts / f"series-{number:05}.parquet", compression="zstd", row_group_size=ROW_GROUP_ROWS)
+    table = pa.table(
+        [pa.array(np.full(len(hdr), cell, dtype=np.int32)), hdr_kind, hdr_time, pa.array(hdr, pa.binary())],
+        schema=HISTOGRAM_SCHEMA,
+    )
+    pq.write_table(table, parts / f"histograms-{number:05}.parquet", compression="none")
+
+
+def merge_parts(parts: list[Path], target: Path, order: str) -> None:
+    """Merges sorted parts into one sorted Parquet file, atomically, in bounded memory."""
+    import duckdb  # here, because only sealing needs it and reading must start fast
+
+    partial = target.with_suffix(".partial")
+    with duckdb.connect() as connection:
+        connection.execute(f"SET memory_limit='{MERGE_MEMORY}'")
+        connection.execute("SET temp_directory=?", [str(target.parent / "sealing")])
+        connection.execute("SET preserve_insertion_order=true")
+        connection.read_parquet([str(part) for part in parts]).order(order).write_parquet(
+            str(partial), compression="zstd", row_group_size=ROW_GROUP_ROWS
+        )
+    partial.replace(target)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """What the statistics of a Parquet row group promise: every row is between `low` and `high`."""
+
+    low: Key
+    high: Key
+
+    @property
+    def key(self) -> Key | None:
+        """The one series that the group holds, where the statistics show that there is only one."""
+        return self.low if self.low == self.high else None
+
+    def may_hold(self, key: Key) -> bool:
+        low, high = self.low, self.high
+        return low[0] <= key[0] <= high[0] and low[1] <= key[1] <= high[1] and low[2] <= key[2] <= high[2]
+
+
+class _SeriesFile:
+    """An open Parquet file of series, whose row groups are found by their statistics.
+
+    A series of days fills whole row groups (read without looking at the key columns); series of minutes share one
+    (decoded once and kept, because its neighbours are what is asked for next).
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.parquet = pq.ParquetFile(path, read_dictionary=["layer", "metric"])
+        schema = self.parquet.schema_arrow
+        if schema.names != SERIES_SCHEMA.names or schema.types[3:] != SERIES_SCHEMA.types[3:]:
+            raise ValueError(f"{path.name} has not the columns of a series ({', '.join(SERIES_SCHEMA.names)})")
+        metadata = self.parquet.metadata
+        self.groups = [_promise(metadata.row_group(index)) for index in range(metadata.num_row_groups)]
+        self.kept: dict[int, list[tuple[Key, Series]]] = {}
+
+    def keys(self, cell: int) -> Iterator[Key]:
+        for index, group in enumerate(self.groups):
+            if group is None or group.low[0] <= cell <= group.high[0]:
+                if group is not None and group.key is not None:
+                    yield group.key
+                else:
+                    yield from (key for key, _ in self.runs(index) if key[0] == cell)
+
+    def read(self, wanted: Key) -> Iterator[Series]:
+        for index, group in enumerate(self.groups):
+            if group is not None and group.key is not None:
+                if group.key == wanted:
+                    table = self.parquet.read_row_group(index, columns=["time_s", "value"])
+                    yield Series(table["time_s"].to_numpy(), table["value"].to_numpy())
+            elif group is None or group.may_hold(wanted):
+                yield from (series for key, series in self.runs(index) if key == wanted)
+
+    def runs(self, index: int) -> list[tuple[Key, Series]]:
+        """The series of one row group, in their order."""
+        if index not in self.kept:
+            while len(self.kept) >= DECODED_GROUPS_MAX:
+                del self.kept[next(iter(self.kept))]
+            self.kept[index] = _runs(self.parquet.read_row_group(index))
+        return self.kept[index]
+
+
+def _promise(group: Any) -> _Group | None:
+    low, high = [], []
+    for column in range(3):
+        statistics = group.column(column).statistics
+        if statistics is None or not statistics.has_min_max:
+            return None
+        low.append(statistics.min)
+        high.append(statistics.max)
+    if any(isinstance(text, str) and len(text) >= STATISTICS_TEXT_MAX for text in low + high):
+        return None
+    return _Group((low[0], low[1], low[2]), (high[0], high[1], high[2]))
+
+
+def _runs(table: pa.Table) -> list[tuple[Key, Series]]:
+    table = table.combine_chunks()
+    if not len(table):
+        return []
+    cells = table["cell"].to_numpy()
+    layers, metrics = (cast("Any", table[name].chunk(0)) for name in ("layer", "metric"))
+    codes = [cells, layers.indices.to_numpy(), metrics.indices.to_numpy()]
+    changes = np.flatnonzero(np.logical_or.reduce([np.diff(code) != 0 for code in codes])) + 1
+    times, values = table["time_s"].to_numpy(), table["value"].to_numpy()
+    layer_names, metric_names = layers.dictionary.to_pylist(), metrics.dictionary.to_pylist()
+    bounds = [0, *changes.tolist(), len(table)]
+    return [
+        (
+            (int(cells[low]), layer_names[codes[1][low]], metric_names[codes[2][low]]),
+            Series(times[low:up], values[low:up]),
+        )
+        for low, up in pairwise(bounds)
+    ]
+
+
+@lru_cache(maxsize=8)
+def _open(path: Path, size: int, changed_ns: int) -> _SeriesFile:
+    return _SeriesFile(path)
+
+
+def _opened(path: Path) -> _SeriesFile:
+    """The file, opened once for as long as it is the same file."""
+    found = path.stat()
+    return _open(path, found.st_size, found.st_mtime_ns)
+
+
+def list_metrics(files: list[Path], cell: int) -> list[tuple[str, str]]:
+    """The (layer, metric) pairs that a cell has, sorted."""
+    return sorted({(layer, metric) for file in files for at, layer, metric in _opened(file).keys(cell) if at == cell})
+
+
+def read_series(files: list[Path], cell: int, layer: str, metric: str) -> Series:
+    """One metric of one cell from sealed files; row groups of others are skipped by their statistics."""
+    found = [series for file in files for series in _opened(file).read((cell, layer, metric))]
+    if not found:
+        return EMPTY
+    if len(found) == 1:
+        return found[0]
+    return Series(np.concatenate([one.time_s for one in found]), np.concatenate([one.value for one in found]))

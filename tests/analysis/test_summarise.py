@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flatwater.analysis import analyse
+from flatwater.results import CellSummary, Phase, Series
+from flatwater.results.series import EMPTY
+
+sys.path.insert(0, str(Path(__file__).parent))
+from synthetic import series
+
+PHASES = [Phase(name="warmup", start_s=0, end_s=60), Phase(name="measure", start_s=60, end_s=660)]
+
+
+class Recorded:
+    def __init__(self, **metrics: object) -> None:
+        self.metrics = {tuple(name.split("__")): series(values) for name, values in metrics.items()}
+
+    def __call__(self, layer: str, metric: str) -> Series:
+        return self.metrics.get((layer, metric), EMPTY)
+
+    @property
+    def names(self) -> list[tuple[str, str]]:
+        return [(name[0], name[1]) for name in self.metrics]
+
+
+def test_only_the_measured_phase_counts_and_all_fits_the_summary() -> None:
+    recorded = Recorded(
+        workload__throughput=np.concatenate([np.zeros(60), np.full(600, 1000.0)]),
+        machine__cpu_steal_pct=np.concatenate([np.zeros(60), np.full(600, 10.0)]),
+        database__unheard_of=np.arange(660.0),
+    )
+    found = analyse(recorded, recorded.names, PHASES, "IOPS", 1.0, cores=2)
+    assert (found.mean, found.stddev, found.flatness, found.samples) == (1000, 0, 1, 600)
+    assert (found.verdict, found.steady, found.steady_since_s, found.warmup_end_s) == ("flat", True, 60, 60)
+    assert found.metrics["machine.cpu_steal_pct"].mean == 10
+    assert found.metrics["database.unheard_of"].max == 659
+    assert [warning for warning in found.warnings if "steal" in warning]
+    CellSummary(cell=0, seed=1, status="complete", unit="IOPS", **vars(found))
+
+
+def test_nothing_recorded() -> None:
+    found = analyse(Recorded(), [], PHASES, "IOPS", 1.0)
+    assert (found.mean, found.verdict, found.samples, found.metrics) == (None, None, 0, {})
+    assert found.verdict_text.startswith("Not enough samples: 0")
+
+
+def test_nothing_finite_and_no_phases() -> None:
+    recorded = Recorded(workload__throughput=np.full(20, np.nan), workload__latency_p99_us=np.full(20, np.inf))
+    found = analyse(recorded, recorded.names, [], "IOPS", 1.0)
+    assert (found.samples, found.metrics) == (0, {})
+
+
+def test_a_dead_second_is_a_stall() -> None:
+    rate = np.full(660, 1000.0)
+    rate[300] = 0
+    recorded = Recorded(workload__throughput=rate, workload__ops_per_s=rate, workload__in_flight=np.full(660, 4.0))
+    found = analyse(recorded, recorded.names, PHASES, "IOPS", 1.0)
+    assert found.verdict == "stalls"
+    assert [(stall.start_s, stall.length_s) for stall in found.stalls] == [(300, 1)]
+
+
+def test_holes_and_errors_are_told() -> None:
+    rate = np.full(660, 1000.0)
+    whole = Recorded(workload__throughput=rate, workload__errors_per_s=np.full(660, 0.5))
+    kept = np.r_[0:200, 400:660]
+    whole.metrics[("workload", "throughput")] = Series(kept + 1.0, rate[kept])
+    found = analyse(whole, whole.names, PHASES, "IOPS", 1.0)
+    assert [warning for warning in found.warnings if "33% of the measured phase was not recorded" in warning]
+    assert [warning for warning in found.warnings if "requests failed, 0.5 a second" in warning]
+
+
+def test_a_million_seconds() -> None:
+    rng = np.random.default_rng(1)
+    recorded = Recorded(workload__throughput=rng.normal(1000, 10, 1_000_000))
+    phases = [Phase(name="measure", start_s=0, end_s=1_000_000)]
+    found = analyse(recorded, recorded.names, phases, "IOPS", 1.0)
+    assert found.verdict == "flat"
+    assert found.mean_ci95 == pytest.approx(0.02, rel=0.1)

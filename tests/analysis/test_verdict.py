@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flatwater.analysis.verdict import Judgement, judge
+
+sys.path.insert(0, str(Path(__file__).parent))
+from synthetic import series
+
+SEED = 2011
+HOUR = np.arange(3600)
+
+
+def line(length: int, level: float = 46_210.0, share: float = 0.01) -> np.ndarray:
+    return level * (1 + share * np.random.default_rng(SEED).normal(size=length))
+
+
+def judged(values: Any, interval_s: float = 1.0, **more: Any) -> Judgement:
+    return judge(series(values, interval_s), interval_s, "IOPS", **more)
+
+
+def test_flat() -> None:
+    found = judged(line(600))
+    assert found.verdict == "flat"
+    assert found.text.startswith("Flat: 46,2")
+    assert "± " in found.text
+    assert "(95 % CI), flatness 0.98, steady from the start." in found.text
+    assert found.steady
+    assert (found.warmup_end_s, found.steady_since_s) == (0, 0)
+
+
+def test_rounds_of_a_short_phase_are_told() -> None:
+    assert judged(line(60)).text.endswith("rounds of 12 s: the measured phase is shorter than 5 minutes.")
+    assert "rounds of" not in judged(line(300)).text
+
+
+def test_flat_after_a_transient() -> None:
+    found = judged(line(1200) - 30_000 * np.exp(-np.arange(1200) / 60))
+    assert found.verdict == "flat"
+    assert found.warmup_end_s == pytest.approx(250, abs=100)
+    assert "steady from " in found.text
+
+
+def test_a_fresh_card_is_judged_by_its_steady_part_and_the_whole_mean_is_told() -> None:
+    values = line(7200, 1.0) * np.where(np.arange(7200) < 1200, 1700, np.where(np.arange(7200) < 2400, 1000, 550))
+    found = judged(values)
+    assert found.verdict == "flat"
+    assert found.steady_since_s == pytest.approx(2400, abs=60)
+    assert "Flat: 550 IOPS" in found.text
+    assert "Over the whole measured phase the mean is 8" in found.text
+
+
+def test_the_labs_dips() -> None:
+    found = judged(line(3600, 24_900) * np.where(HOUR % 1200 >= 1080, 17_700 / 24_900, 1))
+    assert found.verdict == "dips"
+    assert found.dip_period_s == pytest.approx(1200, abs=5)
+    assert "Dips: 3 dips every 1,200 s, typically 120 s long" in found.text
+
+
+def test_a_smooth_swing_is_dips_and_not_unsteady() -> None:
+    found = judged(line(3600, 21_300) * (1 + 0.169 * np.sin(2 * np.pi * HOUR / 1200)))
+    assert found.verdict == "dips"
+    assert found.dip_period_s == pytest.approx(1200, abs=20)
+
+
+def test_one_long_dip_makes_dips_and_one_short_dip_does_not() -> None:
+    values = line(1800)
+    values[900:960] /= 2
+    assert judged(values).verdict == "dips"
+    values = line(1800)
+    values[900:903] /= 2
+    found = judged(values)
+    assert found.verdict == "flat"
+    assert "1 dip, 3 s long and 50% deep" in found.text
+
+
+def test_scatter_without_a_pattern_is_not_flat() -> None:
+    found = judged(line(1800, share=0.2))
+    assert (found.verdict, found.dips) == ("dips", [])
+    assert "one interval in twenty" in found.text
+
+
+def test_not_steady() -> None:
+    found = judged(line(300) * np.linspace(1, 2, 300))
+    assert found.verdict == "not steady"
+    assert found.steady is False
+    assert found.steady_since_s is None
+    assert "SNIA allows 20%" in found.text
+
+
+def test_drifting() -> None:
+    found = judged(line(3600) * np.linspace(1, 0.6, 3600))
+    assert found.verdict == "drifting"
+    assert "falls by 49% in 3,600 s" in found.text
+
+
+def test_stalls_come_first() -> None:
+    values = line(300) * np.linspace(1, 2, 300)
+    values[100:102] = 0
+    found = judged(values, in_flight=series(np.full(300, 8.0)))
+    assert found.verdict == "stalls"
+    assert "at 100 s nothing finished for 2 s while requests waited" in found.text
+
+
+def test_too_few_samples_and_none_at_all() -> None:
+    for count in (0, 1, 9):
+        found = judged(line(count))
+        assert found.verdict is None
+        assert found.text.startswith(f"Not enough samples: {count} of 1 s")
+    assert judged(line(10)).verdict == "flat"
+
+
+def test_nothing_finished() -> None:
+    assert judged(np.zeros(60)).verdict is None
+    assert judged(np.zeros(60), in_flight=series(np.ones(60))).verdict == "stalls"
+
+
+@pytest.mark.parametrize("interval_s", [0.1, 1.0, 10.0])
+def test_the_verdict_does_not_depend_on_the_interval(interval_s: float) -> None:
+    assert judged(line(round(600 / interval_s), share=0.03), interval_s).verdict == "flat"
