@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from flatwater.analysis.autocorrelation import effective_samples, estimate_mean, student_quantile
 
 sys.path.insert(0, str(Path(__file__).parent))
-from synthetic import autoregressive
+from known_series import autoregressive
 
 SEED = 20101109
 
@@ -70,4 +71,4 @@ def test_student_quantile_is_that_of_the_tables(freedom: int, table: float) -> N
 
 def test_student_quantile_falls_between() -> None:
     grid = [student_quantile(0.975, freedom) for freedom in np.linspace(1, 4, 40)]
-    assert all(left > right for left, right in zip(grid, grid[1:], strict=False))
+    assert all(left > right for left, right in itertools.pairwise(grid))

@@ -11,7 +11,7 @@ import pytest
 from flatwater.analysis.dips import find_dips, scatter
 
 sys.path.insert(0, str(Path(__file__).parent))
-from synthetic import series
+from known_series import series
 
 SEED = 8
 SECONDS = np.arange(3600)

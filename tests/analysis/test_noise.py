@@ -31,4 +31,7 @@ def test_each_warning_says_what_and_what_next(means: dict[str, float | None], sa
 
 
 def test_waiting_for_the_device_under_test_is_no_noise() -> None:
-    assert noise_warnings({"machine.cpu_iowait_pct": 90.0, "storage.utilisation_pct": 99.0, "machine.cpu_idle_pct": 5.0}) == []
+    assert (
+        noise_warnings({"machine.cpu_iowait_pct": 90.0, "storage.utilisation_pct": 99.0, "machine.cpu_idle_pct": 5.0})
+        == []
+    )

@@ -9,7 +9,7 @@ from flatwater.analysis.stalls import find_stalls
 from flatwater.results.series import EMPTY, Series
 
 sys.path.insert(0, str(Path(__file__).parent))
-from synthetic import series
+from known_series import series
 
 
 def dead(length: int, at: int, of: int = 60, rate: float = 1000.0) -> Series:

@@ -9,7 +9,7 @@ import pytest
 from flatwater.analysis.steady import SteadyState, judge_window, make_rounds, steady_since
 
 sys.path.insert(0, str(Path(__file__).parent))
-from synthetic import series
+from known_series import series
 
 
 def test_the_rule_speaks_after_five_rounds() -> None:

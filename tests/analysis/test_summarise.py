@@ -5,13 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from flatwater.analysis import analyse
 from flatwater.results import CellSummary, Phase, Series
 from flatwater.results.series import EMPTY
 
 sys.path.insert(0, str(Path(__file__).parent))
-from synthetic import series
+from known_series import series
 
 PHASES = [Phase(name="warmup", start_s=0, end_s=60), Phase(name="measure", start_s=60, end_s=660)]
 
@@ -70,7 +72,7 @@ def test_holes_and_errors_are_told() -> None:
     kept = np.r_[0:200, 400:660]
     whole.metrics[("workload", "throughput")] = Series(kept + 1.0, rate[kept])
     found = analyse(whole, whole.names, PHASES, "IOPS", 1.0)
-    assert [warning for warning in found.warnings if "33% of the measured phase was not recorded" in warning]
+    assert [warning for warning in found.warnings if "33 % of the measured phase was not recorded" in warning]
     assert [warning for warning in found.warnings if "requests failed, 0.5 a second" in warning]
 
 
@@ -81,3 +83,22 @@ def test_a_million_seconds() -> None:
     found = analyse(recorded, recorded.names, phases, "IOPS", 1.0)
     assert found.verdict == "flat"
     assert found.mean_ci95 == pytest.approx(0.02, rel=0.1)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    values=st.lists(st.floats(0, 1e12) | st.sampled_from([0.0, 1.0, 1e5, float("nan")]), max_size=400),
+    in_flight=st.sampled_from([0.0, 8.0]),
+    interval_s=st.sampled_from([0.1, 1.0, 10.0]),
+)
+def test_any_series_gets_a_summary(values: list[float], in_flight: float, interval_s: float) -> None:
+    recorded = {
+        ("workload", "throughput"): series(values, interval_s),
+        ("workload", "in_flight"): series([in_flight] * len(values), interval_s),
+    }
+    phases = [Phase(name="measure", start_s=0, end_s=interval_s * len(values))]
+    found = analyse(lambda *name: recorded.get(name, EMPTY), list(recorded), phases, "IOPS", interval_s)
+    assert found.verdict_text.endswith((".", ")"))
+    assert "nan" not in found.verdict_text
+    assert "inf" not in found.verdict_text
+    CellSummary(cell=0, seed=1, status="complete", unit="IOPS", **vars(found)).model_dump_json()

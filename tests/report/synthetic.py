@@ -151,7 +151,7 @@ def write_rows(result: Result, cells: Iterator[tuple[int, Columns]]) -> None:
                 writer.write_table(pa.concat_tables(pending).unify_dictionaries(), ROW_GROUP_ROWS)
 
 
-def summary(cell: int, swept: dict[str, Any], mean: float, count: int, **more: Any) -> CellSummary:
+def summary(cell: int, swept: dict[str, Any], at: float, count: int, **more: Any) -> CellSummary:
     """A finished cell: `count` seconds, the first tenth of them warm-up."""
     warm = count // 10
     fields: dict[str, Any] = {
@@ -161,13 +161,13 @@ def summary(cell: int, swept: dict[str, Any], mean: float, count: int, **more: A
         "status": "complete",
         "layers": {"workload": "real", "database": "none", "cache": "none", "storage": "real: /mnt/card (nvme0n1)"},
         "unit": "MiB/s",
-        "mean": mean,
-        "mean_ci95": mean * 0.012,
-        "stddev": mean * 0.05,
-        "median": mean,
+        "mean": at,
+        "mean_ci95": at * 0.012,
+        "stddev": at * 0.05,
+        "median": at,
         "flatness": 0.951,
         "verdict": "flat",
-        "verdict_text": f"{mean:.1f} MiB/s, flat: 95 % of the seconds are above 95.1 % of the median.",
+        "verdict_text": f"{at:.1f} MiB/s, flat: 95 % of the seconds are above 95.1 % of the median.",
         "steady": True,
         "steady_since_s": float(warm),
         "samples": count - warm,

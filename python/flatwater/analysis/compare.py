@@ -161,12 +161,12 @@ def _row(ours: list[Cell], theirs: list[Cell], our_name: str, name: str) -> Row:
             text = f"{name} is {ratio:.3g}x of {our_name} (too few samples for a confidence interval)"
         else:
             # As many decimals as tell the ends of the interval apart, and two at least.
-            digits = min(max(2, 1 - math.floor(math.log10(max(high - low, 1e-6)))), 6)
+            digits = min(max(2, -math.floor(math.log10(max(high - low, 1e-6)))), 6)
             margin = f"95 % CI {low:.{digits}f}-{high:.{digits}f}"
-            same = low <= 1 <= high
-            text = (
-                f"no difference shown ({margin})" if same else f"{name} is {ratio:.{digits}f}x of {our_name} ({margin})"
-            )
+            if low <= 1 <= high:
+                text = f"no difference shown between {our_name} and {name} ({margin})"
+            else:
+                text = f"{name} is {ratio:.{digits}f}x of {our_name} ({margin})"
     return Row(
         set=ours[0].set,
         label=_label(ours[0]),

@@ -7,8 +7,8 @@ A dip is a stretch under 80 % of that level. That 28 % swing was the smallest th
 trend of 10 % is what SNIA's rule still calls steady, so the threshold lies between the two. A dip begins and ends
 where the line leaves and regains 90 % of the level, so that one that is slow or ragged is one dip and not twenty.
 
-Noise must not make dips: where single intervals scatter by more than 4 % of the level, the series is first averaged
-over as many intervals as bring the scatter down to that, so that a dip is more than four standard deviations away.
+Noise must not make dips: where single intervals scatter by more than 3 % of the level, the series is first averaged
+over as many intervals as bring the scatter down to that, so that a dip is six standard deviations away.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RECOVERED = 0.10
 #: The level that the run holds for a quarter of its time.
 USUAL_PCT = 75.0
 #: Scatter between neighbouring intervals above this share of the level is averaged away before dips are looked for.
-NOISE_MAX = 0.04
+NOISE_MAX = 0.03
 #: Stretches with one good interval between them are one dip.
 MERGE_GAP = 1
 #: A low stretch that the series begins or ends with is a dip cut off by the edge, unless it is longer than this share

@@ -24,6 +24,11 @@ RISE_MAX = 0.10
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
+def percent(share: float) -> str:
+    """A share in a sentence, as whole per cent."""
+    return f"{100 * share:.0f} %"
+
+
 @dataclass(frozen=True)
 class SteadyVerdict:
     """The rule on one window of rounds. `spread` is its range and `rise` the line's end to end, as shares of `mean`."""
@@ -40,8 +45,9 @@ class SteadyVerdict:
     def __str__(self) -> str:
         way = "rise" if self.rise > 0 else "fall"
         return (
-            f"the last {self.rounds} rounds range over {self.spread:.0%} of their mean (SNIA allows {RANGE_MAX:.0%}) "
-            f"and {way} by {abs(self.rise):.0%} (SNIA allows {RISE_MAX:.0%})"
+            f"the last {self.rounds} rounds range over {percent(self.spread)} of their mean "
+            f"(SNIA allows {percent(RANGE_MAX)}) "
+            f"and {way} by {percent(abs(self.rise))} (SNIA allows {percent(RISE_MAX)})"
         )
 
 

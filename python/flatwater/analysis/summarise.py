@@ -10,6 +10,7 @@ import numpy as np
 from flatwater.analysis.autocorrelation import estimate_mean
 from flatwater.analysis.flatness import flatness
 from flatwater.analysis.noise import noise_warnings
+from flatwater.analysis.steady import percent
 from flatwater.analysis.verdict import judge, quantity
 from flatwater.results.schema import Dip, MetricSummary, Phase, Stall, Verdict
 from flatwater.results.series import Series
@@ -76,7 +77,7 @@ def analyse(
     if np.isfinite(end_s) and len(throughput) * interval_s < COVERED_MIN * (end_s - start_s) - interval_s:
         missing = 1 - len(throughput) * interval_s / (end_s - start_s)
         warnings.append(
-            f"{missing:.0%} of the measured phase was not recorded: it was interrupted, or the recorder fell behind"
+            f"{percent(missing)} of the measured phase was not recorded: an interruption, or the recorder fell behind"
         )
     errors = metrics.get("workload.errors_per_s")
     if errors is not None and errors.max:

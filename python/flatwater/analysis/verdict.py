@@ -26,6 +26,7 @@ from flatwater.analysis.steady import (
     SteadyVerdict,
     line_rise,
     make_rounds,
+    percent,
     since,
 )
 from flatwater.analysis.warmup import transient_samples
@@ -127,9 +128,12 @@ def _rounds(part: Series, interval_s: float, dips: Dips) -> tuple[Rounds, int]:
     """The rounds to judge by: SNIA's minutes without the dips, or whole periods of a line that dips regularly."""
     begin_s = float(part.time_s[0]) - interval_s
     length_s = float(part.time_s[-1]) - begin_s
-    if dips.period_s is not None and dips.period_s > ROUND_S and length_s >= PERIODS_MIN * dips.period_s:
-        rounds = make_rounds(part, begin_s, dips.period_s)
-        return rounds, min(WINDOW, len(rounds.mean))
+    if dips.period_s is not None and dips.period_s > ROUND_S:
+        # The period is known to a few per cent: a run of 2.95 periods has three.
+        periods = int(length_s / dips.period_s + 0.1)
+        if periods >= PERIODS_MIN:
+            rounds = make_rounds(part, begin_s, min(dips.period_s, length_s / periods))
+            return rounds, min(WINDOW, len(rounds.mean))
     round_s = ROUND_S if length_s >= WINDOW * ROUND_S - interval_s / 2 else length_s / WINDOW
     return make_rounds(part, begin_s, round_s, dips.low), WINDOW
 
@@ -158,13 +162,16 @@ def _decide(
     if abs(creep) > RISE_MAX:
         way = "rises" if creep > 0 else "falls"
         span_s = len(judged) * rounds.round_s
-        what = f"every window is steady, yet the level {way} by {abs(creep):.0%} in {seconds(span_s)}"
+        what = f"every window is steady, yet the level {way} by {percent(abs(creep))} in {seconds(span_s)}"
         return "drifting", f"Drifting: {what}; mean {level}"
     low_s = sum(dip.length_s for dip in held)
     if held and (dips.period_s is not None or low_s > DIP_TIME_MAX * rounds.round_s * len(judged)):
         return "dips", f"Dips: {_dips_text(held, dips, unit)}; mean {level}"
     if share < FLATNESS_MIN:
-        return "dips", f"Dips: one interval in twenty does {1 - share:.0%} less than the median or worse; mean {level}"
+        return (
+            "dips",
+            f"Dips: one interval in twenty does {percent(1 - share)} less than the median or worse; mean {level}",
+        )
     return "flat", f"Flat: {level}" + (f", {_dips_text(held, dips, unit)}" if held else "")
 
 
@@ -175,7 +182,7 @@ def _dips_text(held: list[Dip], dips: Dips, unit: str) -> str:
     every = f" every {seconds(dips.period_s)}" if dips.period_s is not None else ""
     typical = "typically " if len(held) > 1 else ""
     return (
-        f"{count}{every}, {typical}{seconds(length_s)} long and {depth:.0%} deep "
+        f"{count}{every}, {typical}{seconds(length_s)} long and {percent(depth)} deep "
         f"({quantity(dips.usual)} to {quantity(dips.usual * (1 - depth))} {unit})"
     )
 

@@ -5,30 +5,34 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from flatwater.analysis.compare import Comparison, Side
+    from flatwater.analysis.compare import Comparison, Row, Side
 
 NAME = "compare"
 EXAMPLES = """
 [bold]Examples[/bold]
 
-  flatwater compare before after               is the second faster, and how sure is that?
+  flatwater compare before after          is the second faster?
 
-  flatwater compare ext4 xfs btrfs             the first is the baseline
+  flatwater compare ext4 xfs btrfs        the first is the baseline
 
-  flatwater compare old-result new-result --json | jq '.rows[].ratio'
+  flatwater compare old new --json | jq '.rows[].ratio'
 """
 
 
 def verb(
-    results: list[Path] = typer.Argument(..., metavar="A B [C...]", help="Result folders; A is the baseline."),  # noqa: B008
-    as_json: bool = typer.Option(False, "--json", help="One JSON object, and nothing else, on standard output."),
+    results: Annotated[
+        list[Path], typer.Argument(metavar="RESULT", help="Two or more result folders; the first is the baseline.")
+    ],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")
+    ] = False,
 ) -> None:
     """Compare results cell by cell, with 95 % confidence intervals that account for autocorrelation.
 
@@ -69,6 +73,7 @@ def verb(
 def table(comparison: Comparison) -> Table:
     """A line a cell and result: mean with its margin, p95, flatness, verdict, ratio to the baseline."""
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
     found = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
@@ -77,15 +82,19 @@ def table(comparison: Comparison) -> Table:
     for heading in ("mean", "95 % ±", "p95 ms", "flat", "ratio"):
         found.add_column(heading, justify="right", no_wrap=True)
     found.add_column("verdict", overflow="fold")
-    previous = None
-    for row in sorted(comparison.rows, key=lambda row: row.label) if len(comparison.others) > 1 else comparison.rows:
-        if row.label != previous:
-            found.add_row(
-                f"{row.label} {row.unit}", comparison.baseline, *_figures(row.baseline), "1", _verdict(row.baseline)
-            )
-        previous = row.label
-        ratio = f"{row.ratio:.3g}" if row.ratio is not None else "-"
-        found.add_row("", row.name, *_figures(row.other), ratio, _verdict(row.other))
+    # All results of a cell together, cells in the baseline's order.
+    by_cell: dict[str, list[Row]] = {}
+    for row in comparison.rows:
+        by_cell.setdefault(row.label, []).append(row)
+    for label, rows in by_cell.items():
+        first = rows[0]
+        cell = f"{label} {first.unit}"
+        found.add_row(
+            escape(cell), escape(comparison.baseline), *_figures(first.baseline), "1", _verdict(first.baseline)
+        )
+        for row in rows:
+            ratio = f"{row.ratio:.3g}" if row.ratio is not None else "-"
+            found.add_row("", escape(row.name), *_figures(row.other), ratio, _verdict(row.other))
     return found
 
 

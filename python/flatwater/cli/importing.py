@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -10,21 +11,23 @@ NAME = "import"
 EXAMPLES = """
 [bold]Examples[/bold]
 
-  flatwater import fio.json                     one cell a job
+  flatwater import fio.json                          a cell a job
 
-  flatwater import run1_iops.1.log run1_lat.1.log    the logs of one fio run: one cell
+  flatwater import run1_iops.1.log run1_lat.1.log    one fio run's logs
 
-  flatwater import threads-*.txt --out sweep    a cell a file; what differs between them is the sweep
+  flatwater import threads-*.txt --out sweep         a cell a file
 
-  flatwater compare tpcc-2011-result tpcc-today-result
+  flatwater compare tpcc-2011-result tpcc-result
 """
 
 
 def verb(
-    files: list[Path] = typer.Argument(..., metavar="FILE...", help="What the tool printed, or fio's logs."),  # noqa: B008
-    out: Path | None = typer.Option(None, "--out", metavar="DIR", help="The result folder to make [NAME-result]."),  # noqa: B008
-    format_: str = typer.Option("auto", "--format", help="auto, fio-json, fio-log, sysbench or tpcc."),
-    name: str | None = typer.Option(None, "--name", help="The result's name [the first file's]."),
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="What the tool printed, or fio's logs.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="The result folder to make (default: NAME-result).")
+    ] = None,
+    format_: Annotated[str, typer.Option("--format", help="auto, fio-json, fio-log, sysbench or tpcc.")] = "auto",
+    name: Annotated[str | None, typer.Option("--name", help="The result's name (default: the first file's).")] = None,
 ) -> None:
     """Read what fio, sysbench or tpcc_start printed into a result, to report and compare it.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Self
 
@@ -72,8 +74,7 @@ class Experiment(Table):
         if info.context == OVERRIDDEN:
             self._forget_lost_cells()
         own = list(self._layer_conflicts())
-        known = {problem.what for problem in own}
-        raise_problems("experiment", [*own, *self._cell_conflicts(known), *self._view_conflicts()])
+        raise_problems("experiment", [*own, *self._cell_conflicts(own), *self._view_conflicts()])
         return self
 
     def _forget_lost_cells(self) -> None:
@@ -130,26 +131,29 @@ class Experiment(Table):
             rests_on = (f"workload.{timed}", "record.interval_s", "workload.steady_state")
             yield Problem(f"workload.{timed}", what, "set record.interval_s (0.1 or more)", rests_on)
 
-    def _cell_conflicts(self, known: set[str]) -> Iterator[Problem]:
-        """Swept values that do not go together, each sentence once with the first cell that has it."""
+    def _cell_conflicts(self, own: Sequence[Problem]) -> Iterator[Problem]:
+        """Swept values that do not go together: each kind of conflict once, with the first cell that has it."""
         if not self.sweep.dimensions:
             return
-        told: dict[tuple[str, str], tuple[str, str | None, tuple[str, ...]]] = {}
-        more: dict[tuple[str, str], int] = {}
+        told: dict[tuple[str, tuple[str, ...]], Problem] = {}
+        cells: Counter[tuple[str, tuple[str, ...]]] = Counter()
         for values in itertools.islice(self._cells_to_check(), MAX_CHECKED_CELLS):
             try:
                 self._with(values)
             except ValidationError as error:
+                cell = ", ".join(f"{field} = {value}" for field, value in values.items())
                 for details in error.errors(include_url=False):
                     what, hint = explain_error(details)
-                    key = (".".join(str(part) for part in details["loc"]), what)
-                    cell = ", ".join(f"{field} = {value}" for field, value in values.items())
-                    told.setdefault(key, (cell, hint, details.get("ctx", {}).get("rests_on", ())))
-                    more[key] = more.get(key, 0) + 1
-        for (field, what), (cell, hint, about) in told.items():
-            if what not in known:
-                others = f" and {more[field, what] - 1} more" if more[field, what] > 1 else ""
-                yield Problem(field, f"{what} (cell {cell}{others})", hint, about)
+                    field = ".".join(str(part) for part in details["loc"])
+                    rests_on = tuple(details.get("ctx", {}).get("rests_on", ()))
+                    told.setdefault((field, rests_on), Problem(field, f"{what} (cell {cell})", hint, rests_on))
+                    cells[field, rests_on] += 1
+        known = {(problem.field, problem.rests_on) for problem in own}
+        for key, problem in told.items():
+            others = cells[key] - 1
+            if key not in known:
+                more = f", and {others} more cell{'' if others == 1 else 's'}" if others else ""
+                yield dataclasses.replace(problem, what=problem.what + more)
 
     def _cells_to_check(self) -> Iterator[dict[str, Any]]:
         """Every cell but the first of a small sweep; of a large one, each value beside the others' first values."""
@@ -178,4 +182,4 @@ class Experiment(Table):
             for what, advice in figure_faults(self, figure):
                 yield Problem(f"published.{number}.set", what, advice, about)
             for what, advice in unit_faults(self, figure):
-                yield Problem(f"published.{number}.unit", what, advice, ("workload.unit", *figure.set))
+                yield Problem(f"published.{number}.unit", what, advice, ("workload.unit",))

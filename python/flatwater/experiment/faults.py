@@ -19,6 +19,8 @@ from flatwater.experiment.sweep import swept_fields
 _STAGES = 6
 #: What stands in for a field that cannot be left out, while the rest is looked at.
 _REQUIRED: dict[str, Any] = {"workload": {"mode": "rndrd"}, "workload.mode": "rndrd"}
+#: A hint lists no more fields than this.
+_MOST_LISTED = 14
 #: Stands in for a wrong published figure, so that the others keep their numbers: fits any cell.
 _ANY_FIGURE = {"metric": "flatness", "value": 1.0, "unit": "1", "source": "none"}
 
@@ -77,7 +79,11 @@ def _sibling_hint(table: str, name: str) -> str:
     if any(known.rpartition(".")[2] == name for known in all_fields()):
         return unknown_field_hint(name)
     close = nearest(name, siblings)
-    return f"did you mean {close}?" if close else f"there is: {', '.join(siblings)}"
+    if close:
+        return f"did you mean {close}?"
+    if len(siblings) > _MOST_LISTED:
+        return "`flatwater show quick --resolved` shows every field"
+    return f"there is: {', '.join(siblings)}"
 
 
 def _is_kind(error: ErrorDetails) -> bool:
@@ -93,7 +99,7 @@ def _waits_for_sweep(error: ErrorDetails, swept: set[str]) -> bool:
 
 
 def _rests_on(problem: Problem, gone: set[str]) -> bool:
-    about = {problem.field.removeprefix("sweep.").removeprefix("zip."), *problem.rests_on}
+    about = {problem.field.removeprefix("sweep."), *problem.rests_on}
     return any(f"{field}.".startswith(f"{name}.") for field in about for name in gone)
 
 

@@ -45,7 +45,7 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
 @cache
 def _adapter(field: str) -> TypeAdapter[Any]:
     info = all_fields()[field]
-    annotated: Any = Annotated[info.annotation, info]
+    annotated: Any = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
     return TypeAdapter(annotated, config=ConfigDict(strict=True, allow_inf_nan=False))
 
 

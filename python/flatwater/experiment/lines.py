@@ -26,6 +26,10 @@ class LineIndex:
         for number, line in enumerate(text.split("\n"), start=1):
             self._read(line, number)
 
+    def __contains__(self, field: str) -> bool:
+        """Whether the field itself is written."""
+        return field in self._lines
+
     def line_of(self, field: str) -> int | None:
         """The line of a dotted field (entries of arrays by number: `published.0.set`), or of what encloses it."""
         while field:

@@ -127,13 +127,18 @@ def _parse(path: Path, text: str) -> dict[str, Any]:
 def _place(
     problem: Problem, path: Path, lines: LineIndex, set_by: dict[str, str], swept: set[str]
 ) -> tuple[int, UserError]:
-    """Where a problem stands: an override, or a line of the file (0 = unknown)."""
-    field = problem.field
-    for name, where in set_by.items():
-        if f"{field}.".startswith(f"{name}."):
-            return 0, UserError(f"{field}: {problem.what}", where=where, hint=problem.hint)
+    """Where a problem stands: an override, or a line of the file (0 = unknown).
+
+    A default has no line; a problem with one stands where a field is written that it rests on.
+    """
+    fields = (problem.field, *problem.rests_on)
+    shown = re.sub(r"\.(\d+)", r"[\1]", problem.field)
+    what = f"{shown}: {problem.what}"
+    for field in fields:
+        for name, where in set_by.items():
+            if f"{field}.".startswith(f"{name}.") or name.startswith(f"{field}."):
+                return 0, UserError(what, where=where, hint=problem.hint)
     # A swept field's value stands in the sweep.
-    line = lines.line_of(f"sweep.{field}" if field in swept else field)
-    where = f"{path}:{line}" if line else str(path)
-    shown = re.sub(r"\.(\d+)", r"[\1]", field)
-    return line or 0, UserError(f"{shown}: {problem.what}", where=where, hint=problem.hint)
+    written = [f"sweep.{field}" if field in swept else field for field in fields]
+    line = lines.line_of(next((field for field in written if field in lines), problem.field))
+    return line or 0, UserError(what, where=f"{path}:{line}" if line else str(path), hint=problem.hint)

@@ -6,6 +6,7 @@ them together, so that a file's faults are all reported at once. Pydantic carrie
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import re
 from collections.abc import Iterable, Sequence
@@ -75,8 +76,10 @@ def suggest(word: str, choices: Sequence[str]) -> str:
 
 def quote(value: Any) -> str:
     """A value as the user would write it, short enough for one line."""
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
     try:
-        text = {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
+        text = str(value).lower() if isinstance(value, bool) else repr(value)
     except (RecursionError, ValueError):  # nested thousands deep, or a whole number of more than 4,300 digits
         return f"this {type(value).__name__}"
     return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 3] + "..."
@@ -118,6 +121,7 @@ def explain_error(error: ErrorDetails) -> tuple[str, str | None]:
         "missing": "is missing",
         "extra_forbidden": "unknown field",
         "finite_number": f"must be a finite number, not {quote(given)}",
+        "too_short": "must not be empty",
         "string_too_short": "must not be empty",
     }
     return plain.get(kind, error["msg"]), None

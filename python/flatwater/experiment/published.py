@@ -113,7 +113,10 @@ def figure_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[t
         ):
             told = ", ".join(f"{field} = {figure.set[field]}" for field in wanted)
             choices = ", ".join(str(value) for field in wanted for value in dimension[field][:8])
-            yield f"matches no cell: {told} is not swept", f"swept: {choices}" if len(wanted) == 1 else None
+            if len(wanted) == 1:
+                yield f"matches no cell: {told} is not swept", f"swept: {choices}"
+            else:
+                yield f"matches no cell: {told} do not stand together in sweep.zip", None
     for field, value in figure.resolved.items():
         if field not in swept and get_value(experiment, field) != value:
             what = f"matches no cell: {field} is {get_value(experiment, field)}, not {figure.set[field]}"

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: The order of the cells is a list in memory; no run of this many cells ends.
 MAX_ORDERED_CELLS = 10_000_000
+#: Of a list in which everything is wrong, this many values are told one by one.
+_MOST_TOLD = 5
 
 #: One dimension of the grid: fields -> lists of the same length.
 Dimension = dict[str, list[Any]]
@@ -42,14 +44,16 @@ class Sweep(Table):
     def _read(cls, table: Any) -> Any:
         if not isinstance(table, Mapping):
             return table
-        zips = table.get("zip", [])
-        zips = [zips] if isinstance(zips, Mapping) else zips
+        zips = table.get("zip", {})
         grid = dict(flatten({name: values for name, values in table.items() if name != "zip"}))
-        if not isinstance(zips, list) or not all(isinstance(group, Mapping) for group in zips):
+        if isinstance(zips, Mapping):
+            groups = {"zip": dict(flatten(zips))}
+        elif isinstance(zips, list) and all(isinstance(group, Mapping) for group in zips):
+            groups = {f"zip.{number}": dict(flatten(group)) for number, group in enumerate(zips)}
+        else:
             raise_problems("sweep", [Problem("zip", "must be a table of lists")])
-        groups = [dict(flatten(group)) for group in zips]
         raise_problems("sweep", _faults(grid, groups))
-        return {"grid": grid, "zips": [group for group in groups if group]}
+        return {"grid": grid, "zips": [group for group in groups.values() if group]}
 
     @model_serializer
     def _write(self) -> dict[str, Any]:
@@ -103,23 +107,23 @@ def length(dimension: Dimension) -> int:
     return len(next(iter(dimension.values())))
 
 
-def _faults(grid: Dimension, zips: list[Dimension]) -> Iterator[Problem]:
+def _faults(grid: Dimension, zips: Mapping[str, Dimension]) -> Iterator[Problem]:
     seen: set[str] = set()
-    for place, group in [("", grid), *(("zip.", group) for group in zips)]:
+    for place, group in {"": grid, **zips}.items():
         for field, values in group.items():
+            name = f"{place}.{field}" if place else field
             if field in seen:
-                yield Problem(place + field, "is swept twice", "keep one of the lists", (field,))
+                yield Problem(name, "is swept twice", "keep one of the lists", (field,))
             seen.add(field)
-            yield from _list_faults(place, field, values)
-    for group in zips:
+            yield from _list_faults(name, field, values)
+    for place, group in zips.items():
         lengths = {field: len(values) for field, values in group.items() if isinstance(values, list)}
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{field} has {count}" for field, count in lengths.items())
-            yield Problem("zip", f"lists that are walked together must have equal lengths: {told}", None, tuple(group))
+            yield Problem(place, f"lists that are walked together must have equal lengths: {told}", None, tuple(group))
 
 
-def _list_faults(place: str, field: str, values: Any) -> Iterator[Problem]:
-    name = place + field
+def _list_faults(name: str, field: str, values: Any) -> Iterator[Problem]:
     if field not in all_fields():
         yield Problem(name, "there is no such field to sweep", unknown_field_hint(field), (field,))
     elif not isinstance(values, list):
@@ -132,18 +136,23 @@ def _list_faults(place: str, field: str, values: Any) -> Iterator[Problem]:
 
 def _value_faults(name: str, field: str, values: list[Any]) -> Iterator[Problem]:
     first: dict[str, int] = {}
+    wrong = 0
     for number, value in enumerate(values, start=1):
-        place = f"value {number} of {len(values)}"
         try:
             resolved = repr(resolve_value(field, value))
         except ValueError as error:
             what, hint = error.args
-            yield Problem(name, f"{place}: {what}", hint, (field,))
-            continue
-        if resolved in first and not name.startswith("zip."):
-            what = f"{place}: {quote(value)} is the same as value {first[resolved]}"
-            yield Problem(name, what, "to measure a cell several times use repeat", (field,))
-        first.setdefault(resolved, number)
+        else:
+            # Lists that are walked together may well repeat a value.
+            if name.startswith("zip") or first.setdefault(resolved, number) == number:
+                continue
+            what = f"{quote(value)} is the same as value {first[resolved]}"
+            hint = "to measure a cell several times use repeat"
+        wrong += 1
+        if wrong <= _MOST_TOLD:
+            yield Problem(name, f"value {number} of {len(values)}: {what}", hint, (field,))
+    if wrong > _MOST_TOLD:
+        yield Problem(name, f"{wrong - _MOST_TOLD} more values are wrong", None, (field,))
 
 
 @dataclass(frozen=True)

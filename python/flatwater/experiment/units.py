@@ -7,6 +7,7 @@ of seconds, or text: `30s`, `5m`, `1h30m`, `500ms`.
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import Decimal
 from typing import Annotated, Any
@@ -77,12 +78,14 @@ def parse_duration(value: Any) -> float:
         if not parts or _DURATION_PART.sub("", text):
             raise ValueError(f"{quote(value)} is not a duration")
         seconds = sum(float(number) * _SECONDS_UNITS[unit] for number, unit in parts)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"must be a finite number, not {quote(value)}")
     elif isinstance(value, int | float) and not isinstance(value, bool):
         # Compared before it is converted: a whole number may be too large for a float.
         seconds = float(value) if abs(value) <= MAX_SECONDS else MAX_SECONDS + 1
     else:
         raise ValueError(f"must be seconds or text like '5m', not {quote(value)}")
-    if not seconds <= MAX_SECONDS:
+    if seconds > MAX_SECONDS:
         raise ValueError(f"must be at most a year, not {quote(value)}")
     return seconds
 

@@ -127,7 +127,7 @@ class Fileio(Layer):
     direct: bool = True
     #: O_SYNC, O_DSYNC.
     sync: Literal["none", "sync", "dsync"] = "none"
-    #: fsync after this many writes of a thread; 0 = never.
+    #: fsync of every file after this many requests of a thread (sysbench's file-fsync-freq); 0 = never.
     fsync_every: int = Field(default=0, ge=0, le=2**31)
     fsync: Literal["none", "end", "every-write"] = "none"
     fsync_call: Literal["fsync", "fdatasync"] = "fsync"
@@ -156,6 +156,9 @@ class Fileio(Layer):
     rounds_max: int = Field(default=25, ge=1, le=10_000)
     #: What the throughput is reported in.
     unit: Literal["IOPS", "MiB/s"] = "IOPS"
+    #: What the first failed request does: end the run, or be counted while it goes on.
+    on_error: Literal["stop", "continue"] = "stop"
+    #: Off only to measure what recording costs: no latencies, no requests in flight.
     record_latency: bool = True
 
     @_model_validator(mode="after")

@@ -1,14 +1,14 @@
 """What a chart gives back, and the look that all charts share.
 
 A trace does not hold its points: `{"series": "storage.queue_depth", "scale": 1}` says which line to draw, and
-`DrawnCell.resolved` (for image files) or `resolve` of `templates/page.js` puts `x` and `y` in its place. So the points of
-a series are in the page once, however many charts show it.
+`DrawnCell.resolved` (for image files) or `resolve` of `templates/page.js` puts `x` and `y` in its place. So the points
+of a series are in the page once, however many charts show it.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from flatwater.report.units import Scale, seconds
@@ -22,6 +22,18 @@ INK, FAINT, GRID = "#222222", "#6b6b6b", "#e4e4e4"
 
 FONT = "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', Arial, sans-serif"
 
+#: Above the lines, from the left.
+LEGEND: Json = {
+    "orientation": "h",
+    "x": 0,
+    "xanchor": "left",
+    "y": 1.02,
+    "yanchor": "bottom",
+    "itemsizing": "constant",
+    "traceorder": "normal",
+    "bgcolor": "rgba(0,0,0,0)",
+    "font": {"size": 12},
+}
 #: What every figure starts from; in the page once.
 TEMPLATE: Json = {
     "layout": {
@@ -36,16 +48,7 @@ TEMPLATE: Json = {
         "hovermode": "x",
         "hoverlabel": {"namelength": -1},
         "separators": ".,",
-        "legend": {
-            "orientation": "h",
-            "x": 0,
-            "xanchor": "left",
-            "y": 1.02,
-            "yanchor": "bottom",
-            "itemsizing": "constant",
-            "traceorder": "normal",
-            "font": {"size": 12},
-        },
+        "legend": LEGEND,
         "xaxis": {
             "gridcolor": GRID,
             "zeroline": False,
@@ -100,23 +103,32 @@ class Panel:
     data: list[Json]
     yaxis: Json
     share: float = 1.0
-    shapes: list[Json] = field(default_factory=list)
 
 
-def stacked_panels(panels: list[Panel], gap: float = 0.07) -> tuple[list[Json], Json]:
-    """Strips above each other over one x axis: (traces, layout without the x axis)."""
+#: Pixels of a strip, of the space above it (its legend stands there), and of the margins.
+PANEL_HEIGHT, PANEL_GAP, MARGINS_HEIGHT = 100, 30, 80
+
+
+def panels_height(panels: list[Panel]) -> int:
+    """Pixels of a figure of these strips."""
+    shares = sum(panel.share for panel in panels)
+    return round(MARGINS_HEIGHT + PANEL_HEIGHT * shares + PANEL_GAP * (len(panels) - 1))
+
+
+def stacked_panels(panels: list[Panel]) -> tuple[list[Json], Json]:
+    """Strips above each other over one x axis, each with its legend: (traces, layout without the x axis)."""
     data: list[Json] = []
-    layout: Json = {}
-    room = (1.0 - gap * (len(panels) - 1)) / sum(panel.share for panel in panels)
+    layout: Json = {"showlegend": True}
+    inside = panels_height(panels) - MARGINS_HEIGHT
     top = 1.0
     for place, panel in enumerate(panels):
         suffix = "" if place == 0 else str(place + 1)
-        bottom = max(0.0, top - room * panel.share)
+        bottom = max(0.0, top - PANEL_HEIGHT * panel.share / inside)
         layout[f"yaxis{suffix}"] = {**panel.yaxis, "domain": [round(bottom, 4), round(top, 4)]}
-        data.extend({**trace, "yaxis": f"y{suffix}"} for trace in panel.data)
-        top = bottom - gap
-    last = "y" if len(panels) == 1 else f"y{len(panels)}"
-    layout["xaxis"] = {"anchor": last}
+        layout[f"legend{suffix}"] = {**LEGEND, "y": round(top, 4) + 0.005}
+        data.extend({**trace, "yaxis": f"y{suffix}", "legend": f"legend{suffix}"} for trace in panel.data)
+        top = bottom - PANEL_GAP / inside
+    layout["xaxis"] = {"anchor": "y" if len(panels) == 1 else f"y{len(panels)}"}
     return data, layout
 
 

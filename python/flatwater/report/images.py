@@ -10,6 +10,7 @@ from typing import Any, Literal
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.report.drawing import draw, sweep_figures
 from flatwater.report.figure import TEMPLATE, Figure, Json
+from flatwater.report.units import plain
 from flatwater.results import Result
 
 #: Browsers that kaleido can drive, by the names that Linux distributions give them.
@@ -59,7 +60,7 @@ def export_images(result: Result, folder: Path, image: Format) -> list[Path]:
 
 def _order(drawn: Json, figure: Figure, folder: Path, prefix: str, image: Format) -> dict[str, Any]:
     # In the page the title stands above the chart; an image travels alone.
-    title = {"text": figure.title, "x": 0.01, "y": 0.985, "yanchor": "top", "font": {"size": 15}}
+    title = {"text": plain(figure.title), "x": 0.01, "y": 0.985, "yanchor": "top", "font": {"size": 15}}
     margin = {**TEMPLATE["layout"]["margin"], "t": 64}
     layout = {**drawn["layout"], "template": TEMPLATE, "title": title, "margin": margin}
     return {

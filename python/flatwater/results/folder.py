@@ -65,7 +65,7 @@ class Cell:
 
     @property
     def events(self) -> list[Event]:
-        return self.summary.events if self.summary is not None else []
+        return self.summary.events if self.summary is not None else events_of_journal(self.journal)
 
     def measured(self) -> tuple[float, float]:
         """Start and end of the measured phase, seconds of the cell's time; (0, inf) when there is none."""
@@ -79,7 +79,7 @@ class Cell:
             return [merged]
         parts = sorted(self.folder.glob("series-*.parquet"))
         if not parts and self.journal.exists():
-            raise _Unsealed
+            raise _UnsealedError
         return parts
 
     @cached_property
@@ -100,7 +100,7 @@ class Cell:
         """One recorded series over the whole cell; empty when it was not recorded."""
         try:
             return on_disk.read_series(self._files, self.index, layer, metric)
-        except _Unsealed:
+        except _UnsealedError:
             return self._unsealed.get((layer, metric), EMPTY)
         except (OSError, ValueError) as error:
             raise FlatwaterError(f"cannot read the series: {error}", where=str(self.result.path)) from None
@@ -109,13 +109,13 @@ class Cell:
         """The (layer, metric) pairs that were recorded."""
         try:
             return on_disk.list_metrics(self._files, self.index)
-        except _Unsealed:
+        except _UnsealedError:
             return sorted(self._unsealed)
         except (OSError, ValueError) as error:
             raise FlatwaterError(f"cannot read the series: {error}", where=str(self.result.path)) from None
 
 
-class _Unsealed(Exception):
+class _UnsealedError(Exception):
     """The cell is only a journal yet."""
 
 
@@ -132,6 +132,15 @@ def phases_of_journal(journal: Path) -> list[Phase]:
         else:
             phases.append(Phase(name=name, start_s=start_s, end_s=float(end_s)))
     return phases
+
+
+def events_of_journal(journal: Path) -> list[Event]:
+    """The events that a journal tells."""
+    return [
+        validate(Event, line["event"], journal)
+        for line in on_disk.read_journal(journal)
+        if line.get("event") is not None
+    ]
 
 
 @dataclass
@@ -153,9 +162,14 @@ class Result:
             self.manifest = self.manifest.model_copy(update={"status": status})
         write_atomic(self.path / "flatwater.json", self.manifest.model_dump_json(indent=1))
 
-    def finish_cell(self, cell: Cell, summary: CellSummary) -> None:
-        """Seals a cell's journal and keeps its summary; after this a resumed run skips it."""
+    def seal_cell(self, cell: Cell) -> None:
+        """Turns a cell's journal into Parquet, from which its series are then read."""
         on_disk.seal_journal(cell.index, cell.journal, cell.folder)
+
+    def finish_cell(self, cell: Cell, summary: CellSummary) -> None:
+        """Seals a cell, if that was not done yet, and keeps its summary; after this a resumed run skips it."""
+        if not any(cell.folder.glob("series-*.parquet")):
+            self.seal_cell(cell)
         write_atomic(cell.folder / "summary.json", summary.model_dump_json(indent=1))
         cell.summary = summary
 

@@ -17,6 +17,7 @@ from flatwater.report.figure import (
     Panel,
     line,
     linear_axis,
+    panels_height,
     percent_axis,
     stacked_panels,
 )
@@ -57,8 +58,8 @@ class Cpu(CellChart):
         if not panels:
             return []
         data, layout = stacked_panels(panels)
-        layout = timeline(recorded, {**layout, "showlegend": True})
-        return [Figure(self.name, "Processors", self.description, data, layout, 90 + 130 * len(panels), linked=True)]
+        layout = timeline(recorded, layout)
+        return [Figure(self.name, "Processors", self.description, data, layout, panels_height(panels), linked=True)]
 
 
 def _process(series: str) -> Json:
@@ -73,5 +74,5 @@ def _process(series: str) -> Json:
 def _area(series: str) -> Json:
     name, colour = MACHINE[series]
     # Plotly's default lets a stack fall to zero where a second is missing, which would look like an idle machine.
-    stacked = {"stackgroup": "machine", "stackgaps": "interpolate"}
-    return line(name, series, colour, "%", line={"color": colour, "width": 0.4}, **stacked)
+    stroke = {"color": colour, "width": 0.4}
+    return line(name, series, colour, "%", line=stroke, stackgroup="machine", stackgaps="interpolate")

@@ -17,6 +17,7 @@ from flatwater.report.figure import (
     latency_line,
     line,
     linear_axis,
+    panels_height,
     percent_axis,
     stacked_panels,
 )
@@ -48,5 +49,5 @@ class Device(CellChart):
         if not panels:
             return []
         data, layout = stacked_panels(panels)
-        layout = timeline(recorded, {**layout, "showlegend": True})
-        return [Figure(self.name, "Device", self.description, data, layout, 90 + 110 * len(panels), linked=True)]
+        layout = timeline(recorded, layout)
+        return [Figure(self.name, "Device", self.description, data, layout, panels_height(panels), linked=True)]

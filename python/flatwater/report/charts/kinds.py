@@ -16,6 +16,7 @@ from flatwater.report.figure import (
     latency_line,
     line,
     linear_axis,
+    panels_height,
     stacked_panels,
 )
 from flatwater.report.recorded import Recorded
@@ -63,13 +64,15 @@ class Kinds(CellChart):
             panels.append(
                 Panel(
                     [latency_line(kind, series, COLOURS[kind], **_silent(kind)) for kind, series in timed.items()],
-                    latency_axis("p95 latency", recorded.bottom_positive(*timed.values()), recorded.top(*timed.values())),
+                    latency_axis(
+                        "p95 latency", recorded.bottom_positive(*timed.values()), recorded.top(*timed.values())
+                    ),
                 )
             )
         data, layout = stacked_panels(panels)
-        layout = timeline(recorded, {**layout, "showlegend": True})
+        layout = timeline(recorded, layout)
         return [
-            Figure(self.name, "Reads and writes", self.description, data, layout, 90 + 130 * len(panels), linked=True)
+            Figure(self.name, "Reads and writes", self.description, data, layout, panels_height(panels), linked=True)
         ]
 
 

@@ -17,6 +17,7 @@ from flatwater.report.figure import (
     Panel,
     line,
     linear_axis,
+    panels_height,
     stacked_panels,
 )
 from flatwater.report.recorded import Recorded
@@ -52,9 +53,9 @@ class Memory(CellChart):
         if not panels:
             return []
         data, layout = stacked_panels(panels)
-        layout = timeline(recorded, {**layout, "showlegend": True})
+        layout = timeline(recorded, layout)
         figure = Figure(
-            self.name, "Memory and pressure", self.description, data, layout, 90 + 130 * len(panels), linked=True
+            self.name, "Memory and pressure", self.description, data, layout, panels_height(panels), linked=True
         )
         return [figure]
 

@@ -12,6 +12,7 @@ from flatwater.report.figure import (
     latency_line,
     line,
     linear_axis,
+    panels_height,
     percent_axis,
     stacked_panels,
 )
@@ -36,12 +37,12 @@ class Others(CellChart):
     def _layer(self, recorded: Recorded, place: int, layer: str, found: list[str]) -> Figure:
         shown = found[:STRIPS_MAX]
         panels = [_strip(recorded, series, COLOURS[i % len(COLOURS)]) for i, series in enumerate(shown)]
-        data, layout = stacked_panels(panels, gap=min(0.07, 0.3 / len(panels)))
-        layout = timeline(recorded, {**layout, "showlegend": True})
+        data, layout = stacked_panels(panels)
+        layout = timeline(recorded, layout)
         left = f" ({len(found) - len(shown)} more are in the result and not drawn.)" if len(found) > len(shown) else ""
         # The layer's name comes from outside, so it is no file name.
         key = self.name if place == 0 else f"{self.name}-{place + 1}"
-        height = 90 + 110 * len(panels)
+        height = panels_height(panels)
         return Figure(key, f"More of the {layer}", self.description + left, data, layout, height, linked=True)
 
 

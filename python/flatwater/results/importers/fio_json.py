@@ -11,7 +11,7 @@ import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pydantic
 
@@ -44,20 +44,25 @@ OPTIONS = {
 TAIL = 0.5
 
 
+#: Bounded, as a damaged file may hold a number of any length.
+Count = Annotated[int, pydantic.Field(ge=0, le=2**63 - 1)]
+Number = Annotated[float, pydantic.Field(ge=0, le=2.0**63, allow_inf_nan=False)]
+
+
 class _Latency(pydantic.BaseModel):
-    max: float = 0.0
-    n: int | None = pydantic.Field(None, alias="N")
-    percentile: dict[str, float] | None = None
-    bins: dict[str, int] | None = None
+    max: Number = 0.0
+    n: Count | None = pydantic.Field(None, alias="N")
+    percentile: dict[float, Number] | None = None
+    bins: dict[Count, Count] | None = None
 
 
 class _Direction(pydantic.BaseModel):
-    io_bytes: int = 0
+    io_bytes: Count = 0
     #: Only fio 3 has it; without, io_bytes is in KiB (fio 2).
-    io_kbytes: int | None = None
-    iops: float = 0.0
-    runtime: float = 0.0
-    total_ios: int = 0
+    io_kbytes: Count | None = None
+    iops: Number = 0.0
+    runtime: Number = 0.0
+    total_ios: Count = 0
     lat_ns: _Latency | None = None
     clat_ns: _Latency | None = None
     #: fio 2, microseconds.
@@ -80,18 +85,21 @@ class _Direction(pydantic.BaseModel):
 class _Job(pydantic.BaseModel):
     jobname: str
     error: int = 0
-    total_err: int = 0
+    total_err: Count = 0
     options: dict[str, Any] = pydantic.Field(default_factory=dict, alias="job options")
     read: _Direction = _Direction()
     write: _Direction = _Direction()
     trim: _Direction = _Direction()
     sync: _Direction = _Direction()
-    job_runtime: float | None = None
-    usr_cpu: float | None = None
-    sys_cpu: float | None = None
+    job_runtime: Number | None = None
+    usr_cpu: Number | None = None
+    sys_cpu: Number | None = None
 
     def directions(self) -> list[tuple[str, _Direction]]:
         return [(name, getattr(self, name)) for name in DIRECTIONS if getattr(self, name).total_ios > 0]
+
+    def did_something(self) -> bool:
+        return bool(self.directions()) and self.runtime_s > 0
 
     @property
     def runtime_s(self) -> float:
@@ -125,12 +133,20 @@ def _read_file(path: Path) -> list[ImportedCell]:
     last = outputs[-1]
     seen: dict[str, int] = {}
     cells: list[ImportedCell] = []
+    idle = [job for job in last.runs() if not job.did_something()]
+    if len(idle) == len(last.runs()):
+        what = f"job {idle[0].jobname!r} did nothing (fio's error code {idle[0].error})"
+        raise UserError(what, where=str(path), hint="see what fio printed when it ran")
     for place, job in enumerate(last.runs()):
+        if not job.did_something():
+            continue
         history = [output.runs()[place] for output in outputs if len(output.runs()) > place]
-        cell = _cell(path, last, job, history)
+        cell = _cell(last, job, history)
         seen[job.jobname] = seen.get(job.jobname, 0) + 1
         cell.label = job.jobname + (f" {seen[job.jobname]}" if seen[job.jobname] > 1 else "")
         cells.append(cell)
+    for job in idle:
+        cells[0].warnings.append(f"job {job.jobname!r} of the same file did nothing (fio's error code {job.error})")
     return cells
 
 
@@ -146,6 +162,8 @@ def _outputs(path: Path, text: str) -> list[_Output]:
             raw, at = decoder.raw_decode(text, match.end())
         except json.JSONDecodeError as error:
             raise bad_line(path, error.lineno, f"not JSON: {error.msg}") from None
+        except ValueError:
+            raise bad_line(path, line, "in the object that begins here, a number is too long") from None
         except RecursionError:
             raise bad_line(path, line, "JSON nested too deeply for fio's output") from None
         try:
@@ -162,12 +180,8 @@ def _outputs(path: Path, text: str) -> list[_Output]:
     return outputs
 
 
-def _cell(path: Path, output: _Output, job: _Job, history: list[_Job]) -> ImportedCell:
+def _cell(output: _Output, job: _Job, history: list[_Job]) -> ImportedCell:
     directions = job.directions()
-    if not directions or job.runtime_s <= 0:
-        raise UserError(
-            f"job {job.jobname!r} did nothing (fio's error code {job.error})", where=str(path), hint="see fio's own log"
-        )
     intervals = _intervals(history) if len(history) > 1 else []
     # One object gives one interval: the run.
     if not intervals:
@@ -266,7 +280,7 @@ def latency_of(direction: _Direction) -> LatencyUs | None:
     if found is None:
         return None
     latency, unit_ns = found
-    known = {float(name): value for name, value in (latency.percentile or {}).items()}
+    known = latency.percentile or {}
     wanted = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
     if any(percent not in known for percent in wanted.values()):
         return None
@@ -278,7 +292,7 @@ def _buckets(direction: _Direction) -> list[tuple[int, int]]:
     found = direction.latency
     if found is None or not found[0].bins:
         return []
-    return sorted((int(int(name) * found[1]), count) for name, count in found[0].bins.items() if count > 0)
+    return sorted((int(value * found[1]), count) for value, count in found[0].bins.items() if count > 0)
 
 
 def percentiles(buckets: list[tuple[int, int]]) -> LatencyUs:
@@ -317,4 +331,4 @@ def _value(name: str, text: str) -> Any:
         return f"{match[1]}{match[2].upper()}iB"
     if name == "workload.direct":
         return text != "0"
-    return int(text) if text.isdecimal() else text
+    return int(text) if text.isdecimal() and len(text) < 19 else text

@@ -28,8 +28,10 @@ COLUMNS = ("time", "value", "direction", "block")
 DIRECTIONS = ("read", "write", "trim")
 #: Per-IO logs are cut into intervals of this many milliseconds.
 INTERVAL_MS = 1000
-#: More intervals than a year of seconds: the times are not milliseconds of one run.
-INTERVALS_MAX = 366 * 86400
+#: Longer than a year: the times are not the milliseconds of one run.
+TIME_MS_MAX = 366 * 86_400_000
+#: Three weeks of seconds; more intervals would not fit in memory.
+INTERVALS_MAX = 2_000_000
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
@@ -81,6 +83,8 @@ def _read_log(path: Path, kind: str) -> _Log:
         whole = False
     if not whole or np.any(np.stack(arrays) < 0):
         raise _first_bad_line(path, columns)
+    if arrays[0].max() > TIME_MS_MAX:
+        raise UserError("its times span more than a year", where=str(path), hint="is it a fio log, in milliseconds?")
     return _Log(path, kind, *arrays)
 
 
@@ -257,7 +261,8 @@ def _window_ends(logs: list[_Log], length_ms: int) -> Ints:
     _check_count(int((ends[-1] - ends[0]) // length_ms), logs[0].path)
     steps = np.maximum(np.rint(np.diff(ends) / length_ms).astype(np.int64), 1)
     place = np.concatenate(([0], np.cumsum(steps)))
-    return np.rint(np.interp(np.arange(place[-1] + 1), place, ends)).astype(np.int64)
+    filled: Ints = np.rint(np.interp(np.arange(place[-1] + 1), place, ends)).astype(np.int64)
+    return filled
 
 
 def _number(time: Ints, ends_ms: Ints, length_ms: int) -> Ints:
@@ -268,5 +273,9 @@ def _number(time: Ints, ends_ms: Ints, length_ms: int) -> Ints:
 
 def _check_count(count: int, path: Path) -> int:
     if count > INTERVALS_MAX:
-        raise UserError("its times span more than a year", where=str(path), hint="is it a fio log, in milliseconds?")
+        raise UserError(
+            f"{count:,} intervals, and at most {INTERVALS_MAX:,} can be imported",
+            where=str(path),
+            hint="record with a longer log_avg_msec, or import a part",
+        )
     return count

@@ -18,22 +18,26 @@ NAME = "sysbench"
 
 VERSION = re.compile(r"sysbench (\d+\.\d+[.\w]*)\b")
 #: A line that `--report-interval` prints; the rest of it is read below.
-REPORT = re.compile(r"\[\s*(\d+(?:\.\d+)?)\s*s\s*\]\s*(.*)")
-NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
+REPORT = re.compile(r"\[\s*(\d{1,9}(?:\.\d{1,9})?)\s*s\s*\]\s*(.*)")
+#: Bounded, as a damaged file may hold a number of any length.
+NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)"
 FILEIO = re.compile(rf"reads: {NUMBER} (MiB|MB|Mb)/s writes: {NUMBER} \S+ fsyncs: {NUMBER}/s\s*(.*)")
 #: tps of oltp (0.5 puts commas), eps of other scripts.
-EVENTS = re.compile(rf"(?:thds|threads): ?(\d+),? (tps|eps): {NUMBER},?\s*(.*)")
+EVENTS = re.compile(rf"(?:thds|threads): ?(\d{{1,9}}),? (tps|eps): {NUMBER},?\s*(.*)")
 QUERIES = re.compile(rf"qps: {NUMBER} \(r/w/o: {NUMBER}/{NUMBER}/{NUMBER}\)")
 QUERIES_05 = re.compile(rf"reads(?:/s)?: {NUMBER},? writes(?:/s)?: {NUMBER}")
-LATENCY = re.compile(rf"(?:lat|latency) \(ms, ?(\d+)%\): {NUMBER}|(?:response time|latency): {NUMBER} ?ms \((\d+)%\)")
+LATENCY = re.compile(
+    rf"(?:lat|latency) \(ms, ?(\d{{1,3}})%\): {NUMBER}"
+    rf"|(?:response time|latency): {NUMBER} ?ms \((\d{{1,3}})%\)"
+)
 ERRORS = re.compile(rf"(?:err/s|errors/s|errors):? {NUMBER}")
-QUEUE = re.compile(r"queue length: (\d+),? concurrency: (\d+)")
+QUEUE = re.compile(r"queue length: (\d{1,9}),? concurrency: (\d{1,9})")
 #: The heading and the totals: (name of the total, pattern).
 HEADING = {
-    "threads": re.compile(r"Number of threads: (\d+)"),
-    "interval": re.compile(r"Report intermediate results every (\d+) second"),
-    "block": re.compile(r"Block size (\d+(?:\.\d+)?)\s*([KMG]?)i?[bB]?"),
-    "files": re.compile(r"(\d+) files, "),
+    "threads": re.compile(r"Number of threads: (\d{1,9})"),
+    "interval": re.compile(r"Report intermediate results every (\d{1,9}) second"),
+    "block": re.compile(r"Block size (\d{1,9}(?:\.\d{1,9})?)\s*([KMG]?)i?[bB]?"),
+    "files": re.compile(r"(\d{1,9}) files, "),
     "mode": re.compile(r"Doing (.+) test"),
 }
 TOTALS = {
@@ -44,8 +48,8 @@ TOTALS = {
     "written_mib_per_s": re.compile(rf"\s+written, MiB/s:\s+{NUMBER}"),
     "requests_per_s": re.compile(rf"\s*{NUMBER} Requests/sec executed"),
     "transactions_per_s": re.compile(rf"\s+transactions:\s+\d+\s+\({NUMBER} per sec"),
-    "errors": re.compile(r"\s+ignored errors:\s+(\d+)"),
-    "events": re.compile(r"\s+total number of events:\s+(\d+)"),
+    "errors": re.compile(r"\s+ignored errors:\s+(\d{1,15})"),
+    "events": re.compile(r"\s+total number of events:\s+(\d{1,15})"),
     "events_per_s": re.compile(rf"\s+(?:events per second|events/s \(eps\)):\s+{NUMBER}"),
     "total_time_s": re.compile(rf"\s+(?:total time|time elapsed):\s+{NUMBER}s"),
     "latency_avg_ms": re.compile(rf"\s+avg:\s+{NUMBER}"),

@@ -19,18 +19,20 @@ from flatwater.results.schema import Phase
 NAME = "tpcc"
 
 TITLE = re.compile(r"\*+ .*TPC-C Load Generator")
-SETTING = re.compile(r"\s*\[(warehouse|connection|rampup|measure)\]: (\d+)")
+SETTING = re.compile(r"\s*\[(warehouse|connection|rampup|measure)\]: (\d{1,9})")
 START = "MEASURING START"
 STOP = "STOPPING THREADS"
-RESULT = re.compile(r"\s*([\d.]+) TpmC")
+RESULT = re.compile(r"\s*(\d{1,12}\.\d{1,9}) TpmC")
 #: An interval of either format begins with its time.
 INTERVAL = re.compile(r"\s*(\d+), (?:trx: |\d+\(\d+\):)")
-NUMBER = r"(\d+(?:\.\d+)?)"
+#: Bounded, as a damaged file may hold a number of any length.
+COUNT = r"(\d{1,12})"
+NUMBER = r"(\d{1,12}(?:\.\d{1,9})?)"
 NEW = re.compile(
-    rf"\s*(\d+), trx: (\d+), 95%: {NUMBER}, 99%: {NUMBER}, max_rt: {NUMBER}, "
-    rf"(\d+)\|{NUMBER}, (\d+)\|{NUMBER}, (\d+)\|{NUMBER}, (\d+)\|{NUMBER}\s*"
+    rf"\s*{COUNT}, trx: {COUNT}, 95%: {NUMBER}, 99%: {NUMBER}, max_rt: {NUMBER}, "
+    rf"{COUNT}\|{NUMBER}, {COUNT}\|{NUMBER}, {COUNT}\|{NUMBER}, {COUNT}\|{NUMBER}\s*"
 )
-OLD = re.compile(r"\s*(\d+)((?:, \d+\(\d+\):[\d.]+(?:\|[\d.]+)?){5})\s*")
+OLD = re.compile(r"\s*(\d{1,12})((?:, \d{1,12}\(\d+\):[\d.]+(?:\|[\d.]+)?){5})\s*")
 #: Transactions in the order of the columns.
 KINDS = ("new_order", "payment", "order_status", "delivery", "stock_level")
 

@@ -1,0 +1,101 @@
+"""`flatwater run`: runs an experiment."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flatwater.cli.show import complete_experiment
+
+if TYPE_CHECKING:
+    from flatwater.results import CellSummary
+
+NAME = "run"
+EXAMPLES = """\
+[bold]Examples[/bold]
+
+flatwater run demo --set storage.path=/mnt/flash
+
+flatwater run my.toml --out results/monday --seed 7
+
+flatwater run my.toml --set workload.threads=16 --json > cells.jsonl
+
+flatwater run my.toml --out results/monday --resume
+"""
+
+#: More cells than this are asked about first.
+CELLS_ASKED = 1000
+#: Ways to run the cells; DESIGN's other one (dask, on many machines) comes with the workloads that need it.
+EXECUTORS = ("local",)
+
+
+def verb(
+    file: Annotated[
+        str,
+        typer.Argument(help="An experiment file, or a name of the library.", autocompletion=complete_experiment),
+    ],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="Replace a field: storage.path=/mnt/flash. Repeatable."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="The result folder [default: results/NAME-TIME].")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a cell, and nothing else.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Run thousands of cells without asking.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Do what a killed or failed run left in --out.")] = False,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Replace the experiment's seed.")] = None,
+    on: Annotated[str, typer.Option("--on", metavar="EXECUTOR", help="Where the cells run.")] = "local",
+) -> None:
+    """Run an experiment into a result folder."""
+    from flatwater.errors import FlatwaterError, Interrupted, UserError
+    from flatwater.experiment import count_cells, load, longest_s, print_duration
+    from flatwater.runner.progress import start_reporter
+    from flatwater.runner.sweep import default_folder, run_experiment
+
+    if on not in EXECUTORS:
+        raise UserError(f"no executor {on!r}", where="--on", hint=f"there is: {', '.join(EXECUTORS)}")
+    experiment = load(file, set_ or [], seed)
+    cells = count_cells(experiment)
+    if cells > CELLS_ASKED and not yes:
+        raise UserError(
+            f"{cells:,} cells, about {print_duration(longest_s(experiment))}",
+            where=f"{file}: sweep",
+            hint="sweep fewer values, or --yes if that is meant",
+        )
+    if resume and out is None:
+        raise UserError("which result?", where="--resume", hint="give its folder with --out DIR")
+    folder = out or default_folder(experiment)
+    reporter = start_reporter()
+
+    def tell(summary: CellSummary, done: int, total: int) -> None:
+        if as_json:
+            print(json.dumps(summary.model_dump(mode="json", exclude={"histograms"})), flush=True)
+        else:
+            reporter.note(cell_line(summary, done, total))
+
+    try:
+        outcome = run_experiment(experiment, folder, reporter, tell, resume=resume)
+    finally:
+        reporter.close()
+    if not as_json:
+        print(f"result: {folder}")
+        print(f"report: flatwater report {folder}")
+    if outcome.status == "interrupted":
+        raise Interrupted(f"interrupted; what was measured is in {folder}", hint=f"--out {folder} --resume goes on")
+    if outcome.status == "failed":
+        raise FlatwaterError(outcome.error or "the run failed", hint=f"what was measured is in {folder}")
+    sys.stdout.flush()
+
+
+def cell_line(summary: CellSummary, done: int, total: int) -> str:
+    """A finished cell in a line: what it was, what it gave."""
+    label = ", ".join(f"{name.split('.')[-1]} {value}" for name, value in summary.set.items())
+    place = f"[{done}/{total}] {label}: " if label else f"[{done}/{total}] "
+    if summary.status != "complete":
+        return f"{place}{summary.status}: {summary.error}"
+    return place + summary.verdict_text + "".join(f"\n      warning: {text}" for text in summary.warnings)

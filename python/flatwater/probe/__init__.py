@@ -1,0 +1,31 @@
+"""What is sampled each interval beside the workload's own figures: one file a probe, met here.
+
+To add a probe: write `probe/NAME.py` with a class that has `sample() -> dict[str, float]` (series names with their
+layer, deltas since the call before), and start it in `start_probes`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from flatwater.probe.cpu import CpuProbe
+from flatwater.probe.disk import DiskProbe, find_block_device
+from flatwater.probe.machine import describe_machine, describe_storage
+from flatwater.probe.memory import MemoryProbe
+from flatwater.probe.pressure import PressureProbe
+
+__all__ = ["Probe", "describe_machine", "describe_storage", "find_block_device", "start_probes"]
+
+
+class Probe(Protocol):
+    """Something that tells series of the time since it was last asked."""
+
+    def sample(self) -> dict[str, float]:
+        """The series of the interval that ends now; what this machine does not tell is absent."""
+        ...
+
+
+def start_probes(path: Path) -> list[Probe]:
+    """All probes, for a workload on `path`; each has taken its first reading."""
+    return [CpuProbe(), PressureProbe(), MemoryProbe(), DiskProbe(path)]

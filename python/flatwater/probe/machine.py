@@ -1,0 +1,77 @@
+"""The machine and the storage that a result was measured on: what `machine.json` holds."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from flatwater import __version__
+from flatwater.probe.disk import find_block_device, mount_of
+
+
+def _first_line(path: str | Path) -> str | None:
+    try:
+        return Path(path).read_text(errors="replace").strip("\0\n ").split("\n", 1)[0] or None
+    except OSError:
+        return None
+
+
+def _cpu_model() -> str | None:
+    for line in (Path("/proc/cpuinfo").read_text(errors="replace")).splitlines():
+        if line.startswith(("model name", "Model", "Hardware")):
+            return line.partition(":")[2].strip()
+    return None
+
+
+def describe_machine() -> dict[str, Any]:
+    """Hardware, kernel and versions. No host name, no user: results are made to be shared."""
+    os_release = platform.freedesktop_os_release() if Path("/etc/os-release").exists() else {}
+    found = {
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "memory_bytes": psutil.virtual_memory().total,
+        "architecture": platform.machine(),
+        "kernel": platform.release(),
+        "system": os_release.get("PRETTY_NAME"),
+        "hardware": _first_line("/sys/class/dmi/id/product_name"),
+        "hypervisor": "hypervisor" in Path("/proc/cpuinfo").read_text(errors="replace"),
+        "clock_source": _first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        "cpu_governor": _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "python": platform.python_version(),
+        "flatwater": __version__,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def describe_storage(path: Path) -> dict[str, Any]:
+    """The mount and the block device under a path, as far as the kernel tells."""
+    found: dict[str, Any] = {"path": str(path)}
+    if not path.is_block_device():
+        mount = mount_of(path)
+        found |= {
+            "file_system": mount.get("type"),
+            "mount_options": mount.get("options"),
+            "mount_source": mount.get("source"),
+        }
+    device = find_block_device(path)
+    if device is not None:
+        folder = (Path("/sys/dev/block") / f"{device[0]}:{device[1]}").resolve()
+        # A partition's queue is its disk's.
+        disk = folder if (folder / "queue").exists() else folder.parent
+        found |= {
+            "device": f"/dev/{folder.name}",
+            "device_bytes": int(_first_line(folder / "size") or 0) * 512,
+            "model": _first_line(disk / "device/model"),
+            "rotational": _first_line(disk / "queue/rotational") == "1",
+            "scheduler": _first_line(disk / "queue/scheduler"),
+            "write_cache": _first_line(disk / "queue/write_cache"),
+            "logical_block_bytes": int(_first_line(disk / "queue/logical_block_size") or 512),
+            "physical_block_bytes": int(_first_line(disk / "queue/physical_block_size") or 512),
+            "queue_requests": int(_first_line(disk / "queue/nr_requests") or 0),
+            "discard_bytes_max": int(_first_line(disk / "queue/discard_max_bytes") or 0),
+        }
+    return {name: value for name, value in found.items() if value is not None}

@@ -1,0 +1,171 @@
+"""What a run says while it runs: live on a terminal, one plain line every ten seconds elsewhere.
+
+All of it goes to standard error: standard output is for results.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from typing import Protocol, TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from flatwater.experiment import print_duration, print_size
+
+#: Seconds between two lines where there is no terminal.
+PLAIN_LINE_S = 10.0
+#: Seconds of the sparkline.
+SPARKLINE_WIDTH = 60
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+class Reporter(Protocol):
+    """Told what happens; knows how to show it."""
+
+    def cell(self, number: int, total: int, label: str) -> None:
+        """A cell begins."""
+        ...
+
+    def phase(self, name: str, length_s: float | None) -> None:
+        """A phase of the cell begins; its length when it is known."""
+        ...
+
+    def written(self, done: int, total: int) -> None:
+        """Bytes of a preparation."""
+        ...
+
+    def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
+        """An interval ended, `at_s` seconds into the phase."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something worth a line."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more to show."""
+        ...
+
+
+def start_reporter(stream: TextIO | None = None) -> Reporter:
+    """The reporter that suits standard error."""
+    stream = stream or sys.stderr
+    console = Console(file=stream)
+    return LiveReporter(console) if console.is_terminal else PlainReporter(stream)
+
+
+def latency_text(latency_us: float | None) -> str:
+    """A latency in the unit that suits it."""
+    if latency_us is None:
+        return "-"
+    if latency_us < 1000:
+        return f"{latency_us:.0f} us"
+    return f"{latency_us / 1000:.2f} ms" if latency_us < 1_000_000 else f"{latency_us / 1e6:.1f} s"
+
+
+def sparkline(values: list[float]) -> str:
+    """Values as bars from zero to the largest."""
+    top = max(values, default=0.0) or 1.0
+    return "".join(_BARS[min(7, int(max(0.0, value) / top * 7.999))] for value in values)
+
+
+class PlainReporter:
+    """One line every ten seconds: for logs, cron and pipes."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._next = 0.0
+        self._phase = ""
+        self._length_s: float | None = None
+
+    def _line(self, text: str) -> None:
+        print(text, file=self._stream, flush=True)
+
+    def _due(self) -> bool:
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + PLAIN_LINE_S
+        return True
+
+    def cell(self, number: int, total: int, label: str) -> None:
+        self._line(f"cell {number} of {total}: {label}")
+
+    def phase(self, name: str, length_s: float | None) -> None:
+        self._phase, self._length_s = name, length_s
+        self._next = time.monotonic() + PLAIN_LINE_S
+        self._line(f"  {name}" + (f", {print_duration(length_s)}" if length_s else ""))
+
+    def written(self, done: int, total: int) -> None:
+        if self._due():
+            self._line(f"  {self._phase} {print_size(done)} of {print_size(total)}")
+
+    def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
+        if self._due():
+            left = f", {print_duration(max(0.0, self._length_s - at_s))} left" if self._length_s else ""
+            self._line(f"  {self._phase} {at_s:.0f} s: {throughput:,.0f} {unit}, p95 {latency_text(p95_us)}{left}")
+
+    def note(self, text: str) -> None:
+        self._line(f"  {text}")
+
+    def close(self) -> None:
+        pass
+
+
+class LiveReporter:
+    """A few lines that stay in place: where we are, throughput, p95, a sparkline, the time left."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._title = ""
+        self._phase = "starting"
+        self._length_s: float | None = None
+        self._at_s = 0.0
+        self._now = ""
+        self._p95 = ""
+        self._share: float | None = None
+        self._throughputs: deque[float] = deque(maxlen=SPARKLINE_WIDTH)
+        self._live = Live(console=console, refresh_per_second=4, transient=True, get_renderable=self._render)
+        self._live.start()
+
+    def _render(self) -> Group:
+        figures = Table.grid(padding=(0, 3))
+        left = ""
+        if self._length_s and self._share is not None:
+            left = f"{print_duration(max(0.0, self._length_s - self._at_s))} left"
+        figures.add_row(self._phase, self._now, self._p95, left)
+        spark = Text(sparkline(list(self._throughputs)), style="cyan")
+        bar = ProgressBar(total=1.0, completed=self._share or 0.0, width=SPARKLINE_WIDTH, pulse=self._share is None)
+        return Group(Text(self._title, style="bold"), figures, spark, bar)
+
+    def cell(self, number: int, total: int, label: str) -> None:
+        self._title = f"cell {number} of {total}: {label}"
+        self._throughputs.clear()
+
+    def phase(self, name: str, length_s: float | None) -> None:
+        self._phase, self._length_s = name, length_s
+        self._at_s, self._now, self._p95 = 0.0, "", ""
+        self._share = 0.0 if length_s else None
+
+    def written(self, done: int, total: int) -> None:
+        self._share = done / total if total else None
+        self._now = f"{print_size(done)} of {print_size(total)}"
+
+    def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
+        self._at_s = at_s
+        self._now, self._p95 = f"{throughput:,.0f} {unit}", f"p95 {latency_text(p95_us)}"
+        self._throughputs.append(throughput)
+        if self._length_s:
+            self._share = min(1.0, at_s / self._length_s)
+
+    def note(self, text: str) -> None:
+        self._console.print(text, highlight=False, markup=False)
+
+    def close(self) -> None:
+        self._live.stop()

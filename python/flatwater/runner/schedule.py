@@ -1,0 +1,87 @@
+"""When a cell's phases begin and end: for a time, or until steady by SNIA's rule."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from flatwater.analysis.steady import WINDOW, SteadyState
+from flatwater.experiment import Experiment
+
+WARMUP, MEASURE, APPROACH = "warmup", "measure", "approach"
+
+
+class Schedule(Protocol):
+    """Told of each interval of the measured workload; says what it belongs to and when it is enough."""
+
+    #: What came to pass and is worth an event of the result, since the last look.
+    notes: list[str]
+
+    def phase(self, start_s: float) -> tuple[str, float | None]:
+        """The phase of an interval that starts `start_s` after the workload, and the phase's length if known."""
+        ...
+
+    def over(self, start_s: float, end_s: float, throughput: float) -> bool:
+        """Whether the workload may end after this interval."""
+        ...
+
+
+class Timed:
+    """Warm-up, then a fixed time (less what a killed run measured already)."""
+
+    def __init__(self, cell: Experiment, measured_s: float = 0.0) -> None:
+        self.notes: list[str] = []
+        self._warmup_s = cell.workload.warmup_s
+        self._duration_s = cell.workload.duration_s - measured_s
+        # Intervals end a few microseconds late: half of one is as near as a length can be kept.
+        self._slack_s = cell.record.interval_s / 2
+
+    def phase(self, start_s: float) -> tuple[str, float | None]:
+        if start_s < self._warmup_s - self._slack_s:
+            return WARMUP, self._warmup_s
+        return MEASURE, self._duration_s
+
+    def over(self, start_s: float, end_s: float, throughput: float) -> bool:
+        return end_s - self._warmup_s >= self._duration_s - self._slack_s
+
+
+class UntilSteady:
+    """SNIA PTS 2.0: rounds with no gap between them, until the last five are steady or there were too many."""
+
+    def __init__(self, cell: Experiment) -> None:
+        self.notes: list[str] = []
+        self._warmup_s = cell.workload.warmup_s
+        self._round_s = cell.workload.round_s
+        self._rounds_max = cell.workload.rounds_max
+        self._slack_s = cell.record.interval_s / 2
+        self._steady = SteadyState()
+        self._round: list[float] = []
+        self.rounds = 0
+
+    def phase(self, start_s: float) -> tuple[str, float | None]:
+        if start_s < self._warmup_s - self._slack_s:
+            return WARMUP, self._warmup_s
+        return MEASURE, self._round_s * self._rounds_max
+
+    def over(self, start_s: float, end_s: float, throughput: float) -> bool:
+        if start_s < self._warmup_s - self._slack_s:
+            return False
+        self._round.append(throughput)
+        if end_s - self._warmup_s < (self.rounds + 1) * self._round_s - self._slack_s:
+            return False
+        mean = sum(self._round) / len(self._round)
+        self._round.clear()
+        self.rounds += 1
+        self.notes.append(f"round {self.rounds}: {mean:,.1f}")
+        judged = self._steady.add(mean)
+        if judged is not None and judged.steady:
+            self.notes.append(f"steady after {self.rounds} rounds: {judged}")
+            return True
+        if self.rounds >= self._rounds_max:
+            self.notes.append(f"not steady after {self.rounds} rounds: {judged or 'too few rounds to tell'}")
+            return True
+        return False
+
+    @property
+    def window_s(self) -> float:
+        """Length of the rounds that count: the last five."""
+        return WINDOW * self._round_s

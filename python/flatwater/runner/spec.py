@@ -1,0 +1,111 @@
+"""An experiment's cell in the engine's words: the JSON that crates/real takes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from flatwater.experiment import Experiment
+from flatwater.runner.target import Target
+
+#: Each verified run writes generations above those of all runs before: 16 bits of rewrites of one block a run.
+GENERATIONS_PER_RUN = 1 << 16
+#: Writers of a preparation: enough to fill the queue of any one device with 1 MiB requests.
+PREPARE_THREADS = 8
+
+
+def workload_spec(cell: Experiment, target: Target, seed: int) -> dict[str, Any]:
+    """What `FileioRun` takes for the measured workload."""
+    workload = cell.workload
+    distributions: dict[str, dict[str, Any]] = {
+        "uniform": {},
+        "zipf": {"theta": workload.zipf_theta},
+        "pareto": {"h": workload.pareto_h},
+        "hotspot": {"access_pct": workload.hotspot_access_pct, "data_pct": workload.hotspot_data_pct},
+    }
+    verify = None
+    if workload.verify and target.prepared is not None:
+        base = (target.prepared.runs * GENERATIONS_PER_RUN) % (1 << 30)
+        verify = {"set_id": target.prepared.set_id, "generation_base": base}
+    fault = cell.storage.fault
+    return {
+        "workload": {
+            "sequential": workload.mode.startswith("seq"),
+            "read_pct": 100 * workload.read_fraction,
+            "block_sizes": list(workload.block_sizes.items()),
+            "files": len(target.paths),
+            "file_bytes": target.file_bytes,
+            "fsync_every": workload.fsync_every,
+            "fsync": workload.fsync,
+            "distribution": {"kind": workload.distribution, **distributions[workload.distribution]},
+            "limit_bytes": 0,
+            "seed": seed,
+        },
+        "paths": [str(path) for path in target.paths],
+        "threads": workload.threads,
+        "queue_depth": workload.queue_depth,
+        "engine": workload.engine,
+        "direct": workload.direct,
+        "sync": workload.sync,
+        "fsync_call": workload.fsync_call,
+        "rate_per_s": workload.rate_per_s,
+        "poisson": workload.arrival == "poisson",
+        "compressible_pct": workload.compressible_pct,
+        "verify": verify,
+        "fault": fault.model_dump() if fault is not None else None,
+        "continue_on_error": workload.on_error == "continue",
+        "record": workload.record_latency,
+        "interval_ms": round(cell.record.interval_s * 1000),
+    }
+
+
+def precondition_spec(cell: Experiment, target: Target, seed: int) -> dict[str, Any]:
+    """SNIA's workload-independent preconditioning: sequential writes of several times the used size."""
+    spec = workload_spec(cell, target, seed)
+    workload = cell.workload
+    block = min(workload.precondition_block_size, target.file_bytes)
+    spec["workload"] |= {
+        "sequential": True,
+        "read_pct": 0.0,
+        "block_sizes": [(block, 100.0)],
+        "fsync_every": 0,
+        "fsync": "none",
+        "limit_bytes": max(block, int(target.used_bytes * workload.precondition_passes)),
+    }
+    # Fast on any device: the point is that it is written, not how.
+    depth = 32 if workload.engine == "io_uring" else 1
+    return spec | {
+        "threads": 1 if depth > 1 else 4,
+        "queue_depth": depth,
+        "rate_per_s": 0.0,
+        "verify": None,
+        "fault": None,
+    }
+
+
+def read_back_spec(spec: dict[str, Any]) -> dict[str, Any]:
+    """Reading every block once, to check what the run wrote."""
+    workload = spec["workload"]
+    block = workload["block_sizes"][0][0]
+    limit = workload["file_bytes"] // block * block * workload["files"]
+    changed = {"sequential": True, "read_pct": 100.0, "fsync_every": 0, "fsync": "none", "limit_bytes": limit}
+    return spec | {"workload": workload | changed, "rate_per_s": 0.0, "fault": None}
+
+
+def prepare_spec(cell: Experiment, target: Target, seed: int, done_bytes: int, *, direct: bool) -> str:
+    """What `Prepare` takes."""
+    assert target.prepared is not None
+    return json.dumps(
+        {
+            "paths": [str(path) for path in target.paths],
+            "file_bytes": target.file_bytes,
+            "done_bytes": done_bytes,
+            "threads": PREPARE_THREADS,
+            "direct": direct,
+            "device": target.kind == "device",
+            "compressible_pct": cell.workload.compressible_pct,
+            "stamp_bytes": target.prepared.stamp_bytes,
+            "set_id": target.prepared.set_id,
+            "seed": seed,
+        }
+    )

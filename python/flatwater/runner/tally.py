@@ -1,0 +1,61 @@
+"""Totals of the measured phase: fed line by line, while a cell runs or from the journal of a killed one."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from flatwater._engine import Histogram
+from flatwater.results import LatencyUs
+
+#: Kinds of requests whose latencies count as the workload's; fsync is told apart.
+_REQUESTS = ("read", "write")
+
+
+class Tally:
+    """Operations, bytes, errors, CPU and latency histograms."""
+
+    def __init__(self) -> None:
+        self.operations = 0
+        self.bytes = 0
+        self.errors = 0
+        self.cpu_s = 0.0
+        self.measured_s = 0.0
+        self._latency: dict[str, Histogram] = {}
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Adds a journal line of the measured phase."""
+        self.measured_s += line["time_s"] - line["start_s"]
+        self.cpu_s += line["cpu_s"]
+        for kind, (operations, moved, errors) in line["totals"].items():
+            self.errors += errors
+            if kind in _REQUESTS:
+                self.operations += operations
+                self.bytes += moved
+        for kind, text in line["histograms"].items():
+            self._latency.setdefault(kind, Histogram()).merge(Histogram.from_v2(base64.b64decode(text)))
+
+    @property
+    def cpu_us_per_op(self) -> float | None:
+        """CPU time of this process per request, us."""
+        return self.cpu_s * 1e6 / self.operations if self.operations else None
+
+    def latencies(self) -> dict[str, LatencyUs]:
+        """Percentiles by kind, and of all requests together as `all`."""
+        return {kind: _percentiles(histogram) for kind, histogram in self._merged().items()}
+
+    def histograms(self) -> dict[str, str]:
+        """Histograms by kind and of all requests, base64 of HdrHistogram V2+DEFLATE."""
+        return {kind: base64.b64encode(histogram.to_v2()).decode() for kind, histogram in self._merged().items()}
+
+    def _merged(self) -> dict[str, Histogram]:
+        together = Histogram()
+        for kind in _REQUESTS:
+            if kind in self._latency:
+                together.merge(self._latency[kind])
+        return {**({"all": together} if together.count() else {}), **self._latency}
+
+
+def _percentiles(histogram: Histogram) -> LatencyUs:
+    p50, p95, p99, p999 = (histogram.quantile_ns(q) / 1000 for q in (0.5, 0.95, 0.99, 0.999))
+    return LatencyUs(p50=p50, p95=p95, p99=p99, p999=p999, max=histogram.max_ns() / 1000, count=histogram.count())

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from flatwater.cli import check
+
+app = typer.Typer()
+app.command(check.NAME, epilog=check.EXAMPLES)(check.verb)
+run = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("good.toml").write_text('[workload]\nmode = "rndrd"\n[sweep]\nworkload.threads = [1, 2]\n')
+    Path("bad.toml").write_text('[workload]\nmode = "rndrd"\nthreads = 0\nfils = 3\n')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["good.toml"], "good.toml: ok, 2 cells, about 2 min"),
+        (["good.toml", "--set", "workload.threads=4"], "good.toml: ok, 1 cell, about 1 min"),
+        (["quick"], "quick: ok, 3 cells, about 30 s"),
+        (["fill-level"], "fill-level: ok, 5 cells, at most 2 h 5 min"),
+    ],
+)
+def test_a_good_file(arguments: list[str], line: str) -> None:
+    result = run.invoke(app, arguments)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, line + "\n", "")
+
+
+def test_every_problem_has_its_line() -> None:
+    result = run.invoke(app, ["bad.toml"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.splitlines() == [
+        "error: bad.toml:3: workload.threads: must be at least 1, not 0",
+        "error: bad.toml:4: workload.fils: unknown field (hint: did you mean files?)",
+    ]
+
+
+def test_a_missing_file() -> None:
+    result = run.invoke(app, ["god.toml"])
+    assert result.exit_code == 2
+    assert result.stderr == "error: god.toml: no such file (hint: did you mean good.toml?)\n"
+
+
+def test_with_a_path_the_size_must_be_there_too() -> None:
+    result = run.invoke(app, ["good.toml", "--set", "storage.path=."])
+    assert result.exit_code == 2
+    assert "storage.size is missing" in result.stderr
+    assert run.invoke(app, ["good.toml", "--set", "storage.path=.", "--set", "storage.size=1G"]).exit_code == 0
+
+
+def test_json() -> None:
+    good = run.invoke(app, ["good.toml", "--json"])
+    assert json.loads(good.stdout) == {
+        "file": "good.toml",
+        "ok": True,
+        "name": "good",
+        "cells": 2,
+        "longest_s": 120.0,
+        "layers": {"workload": "real", "database": "none", "cache": "none", "storage": "real"},
+    }
+    bad = run.invoke(app, ["bad.toml", "--json"])
+    assert (bad.exit_code, bad.stderr) == (2, "")
+    assert json.loads(bad.stdout)["errors"][1] == {
+        "where": "bad.toml:4",
+        "what": "workload.fils: unknown field",
+        "hint": "did you mean files?",
+    }
+
+
+def test_a_thousand_million_cells() -> None:
+    values = list(range(1, 1001))
+    Path("many.toml").write_text(
+        '[workload]\nmode = "rndrd"\nengine = "io_uring"\n[sweep]\n'
+        f"workload.threads = {values}\nworkload.queue_depth = {values}\nworkload.rate_per_s = {values}\n"
+    )
+    result = run.invoke(app, ["many.toml"])
+    assert result.stdout == "many.toml: ok, 1,000,000,000 cells, about 1,901 years\n"
+
+
+def test_the_help_has_examples() -> None:
+    assert "flatwater check my.toml" in run.invoke(app, ["--help"]).stdout

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+import synthetic
+
+MAIN = """
+import typer
+from flatwater.cli import report
+from flatwater.errors import FlatwaterError
+import sys
+app = typer.Typer(pretty_exceptions_enable=False)
+app.command(report.NAME, epilog=report.EXAMPLES)(report.verb)
+try:
+    app()
+except FlatwaterError as error:
+    print(f"error: {error}", file=sys.stderr)
+    sys.exit(error.exit_code)
+"""
+
+
+def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The verb as the command line runs it, without its siblings."""
+    command = [sys.executable, "-c", MAIN, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | environment, check=False)
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthetic.single(tmp_path_factory.mktemp("cli") / "result", 60, histograms=False)
+
+
+def test_writes_beside_the_result_and_prints_the_path(result: Path) -> None:
+    ran = run(result)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout == f"{result / 'report.html'}\n"
+    assert (result / "report.html").stat().st_size > 4_000_000
+
+
+def test_out_goes_where_it_is_told(result: Path, tmp_path: Path) -> None:
+    ran = run(result, "--out", tmp_path / "page.html")
+    assert ran.stdout == f"{tmp_path / 'page.html'}\n"
+    assert (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "error: nowhere: no such folder (hint: give the folder that"),
+        (["."], "error: .: not a flatwater result"),
+    ],
+)
+def test_what_is_no_result_is_one_line(arguments: list[str], message: str) -> None:
+    ran = run(*arguments)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith(message)
+    assert ran.stderr.count("\n") == 1
+
+
+def test_a_place_that_cannot_be_written_is_one_line(result: Path, tmp_path: Path) -> None:
+    ran = run(result, "--out", tmp_path / "no" / "page.html")
+    assert ran.returncode == 2
+    assert "choose another place with --out" in ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
+def test_png_without_a_browser_still_leaves_the_page(result: Path, tmp_path: Path) -> None:
+    ran = run(result, "--out", tmp_path / "page.html", "--png", tmp_path / "png", PATH=str(tmp_path), BROWSER_PATH="")
+    assert ran.returncode == 1
+    assert "apt-get install chromium" in ran.stderr
+    assert ran.stderr.count("\n") == 1
+    assert (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("damage", ["series.parquet", "summary.json", "machine.json", "flatwater.json"])
+def test_a_damaged_result_is_one_line(tmp_path: Path, damage: str) -> None:
+    path = synthetic.single(tmp_path / "result", 60, histograms=False)
+    with (path / damage).open("r+b") as handle:
+        handle.truncate((path / damage).stat().st_size // 2)
+    ran = run(path)
+    assert ran.returncode in (1, 2)
+    assert ran.stderr.startswith("error: ")
+    assert ran.stderr.count("\n") == 1
+
+
+def test_help_has_examples() -> None:
+    ran = run("--help", COLUMNS="120", NO_COLOR="1")
+    assert "flatwater report fill-level.result" in ran.stdout

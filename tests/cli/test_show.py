@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from flatwater.cli import show
+from flatwater.cli.show import complete_experiment
+from flatwater.errors import UserError
+from flatwater.experiment import load
+from flatwater.experiment.library import library_files
+
+app = typer.Typer()
+app.command(show.NAME, epilog=show.EXAMPLES)(show.verb)
+run = CliRunner()
+
+
+def test_the_text_is_the_file_s() -> None:
+    assert run.invoke(app, ["quick"]).stdout == library_files()["quick"].read_text()
+
+
+def test_the_resolved_experiment_reads_back(tmp_path: Path) -> None:
+    result = run.invoke(app, ["fill-level", "--resolved"])
+    path = tmp_path / "copy.toml"
+    path.write_text(result.stdout)
+    assert load(path) == load("fill-level")
+
+
+def test_overrides_are_shown() -> None:
+    shown = run.invoke(app, ["quick", "--set", "workload.block_size=16384"]).stdout
+    assert 'block_size = "16KiB"' in shown
+
+
+def test_a_wrong_name() -> None:
+    result = run.invoke(app, ["quik"])
+    assert isinstance(result.exception, UserError)
+    assert "did you mean quick?" in str(result.exception)
+
+
+def test_completion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("cards.toml", "other.txt", "sub/inner.toml"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).touch()
+    assert complete_experiment("card-w") == ["card-write-curve"]
+    assert complete_experiment("card") == ["card-async-read", "card-threads", "card-write-curve", "cards.toml"]
+    assert complete_experiment("su") == ["sub/"]
+    assert complete_experiment("sub/") == ["sub/inner.toml"]
+    assert complete_experiment("nowhere/") == []
+    assert set(library_files()) <= set(complete_experiment(""))
+
+
+def test_the_help_has_examples() -> None:
+    assert "flatwater show fill-level" in run.invoke(app, ["--help"]).stdout

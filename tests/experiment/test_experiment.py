@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from flatwater.experiment import Experiment
+from flatwater.experiment.fields import all_fields
+from flatwater.experiment.published import METRICS, PublishedFigure
+from flatwater.experiment.report import Report
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "experiment-file.md"
+
+
+def test_the_document_names_every_field() -> None:
+    text = DOCUMENT.read_text()
+    names = [name.rpartition(".")[2] for name in all_fields()]
+    for model in (Experiment, Report, PublishedFigure):
+        names += model.model_fields
+    missing = sorted({name for name in names if f"`{name}`" not in text})
+    assert missing == []
+    assert [metric for metric in METRICS if metric not in text] == []
+
+
+def test_a_copy_with_other_layers_keeps_nothing_stale() -> None:
+    experiment = Experiment.model_validate({"workload": {"mode": "rndrd"}})
+    experiment.cell({})
+    other = experiment.model_copy(update={"workload": experiment.workload.model_copy(update={"files": 7})})
+    assert other.cell({}).workload.files == 7
+
+
+def test_the_part_of_each_file_that_is_used() -> None:
+    data = {"workload": {"mode": "rndrd", "files": 4}, "storage": {"size": "1MiB", "fill": 0.5}}
+    assert Experiment.model_validate(data).size_per_file == 131072
+    assert Experiment.model_validate({"workload": {"mode": "rndrd"}}).size_per_file is None

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from pydantic import ValidationError
+
+from flatwater.experiment import Experiment, iter_cells, published_for
+
+TEXT = """
+[workload]
+mode = "rndrd"
+engine = "io_uring"
+unit = "MiB/s"
+
+[sweep]
+"workload.block_size" = ["4KiB", "16KiB"]
+[sweep.zip]
+"workload.threads" = [1, 2]
+"workload.queue_depth" = [64, 32]
+"""
+
+
+def experiment(*sets: str, more: str = "") -> Experiment:
+    figures = "".join(
+        f'[[published]]\nset = {{ {set} }}\nvalue = {number}\nunit = "MiB/s"\nsource = "s"\n{more}\n'
+        for number, set in enumerate(sets)
+    )
+    return Experiment.model_validate(tomllib.loads(TEXT + figures))
+
+
+def test_figures_stand_beside_the_cells_that_have_their_set() -> None:
+    e = experiment('"workload.block_size" = 16384', "workload.threads = 2", "", '"workload.mode" = "randread"')
+    found = [[figure.value for figure in published_for(e, cell.set)] for cell in iter_cells(e)]
+    assert found == [[2, 3], [1, 2, 3], [0, 2, 3], [0, 1, 2, 3]]
+    assert [[figure.value for figure in cell.experiment.published] for cell in iter_cells(e)] == found
+
+
+def test_nested_and_quoted_names_are_the_same() -> None:
+    e = experiment('workload = { threads = 2, block_size = "4K" }')
+    assert e.published[0].set == {"workload.threads": 2, "workload.block_size": "4K"}
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        "workload.threads = 3",
+        "workload.threads = 1, workload.queue_depth = 32",  # both there, never together
+        "workload.files = 2",
+        '"workload.block_size" = "8KiB"',
+    ],
+)
+def test_a_figure_without_a_cell_is_refused(cells: str) -> None:
+    with pytest.raises(ValidationError, match="matches no cell"):
+        experiment(cells)
+
+
+@pytest.mark.parametrize("metric", ["mean", "flatness", "storage.write_amplification", "cache.hit_ratio"])
+def test_metrics(metric: str) -> None:
+    assert experiment("", more=f'metric = "{metric}"').published[0].metric == metric
+
+
+@pytest.mark.parametrize("metric", ["men", "latency", "nowhere.x", ""])
+def test_what_is_no_metric(metric: str) -> None:
+    with pytest.raises(ValidationError, match="is not a metric"):
+        experiment("", more=f'metric = "{metric}"')
+
+
+def test_units_must_be_comparable() -> None:
+    with pytest.raises(ValidationError, match="latencies are in us"):
+        experiment("", more='metric = "latency_us.p95"')
+    with pytest.raises(ValidationError, match="cannot be compared"):
+        Experiment.model_validate(tomllib.loads(TEXT + '[[published]]\nvalue = 1\nunit = "IOPS"\nsource = "s"'))

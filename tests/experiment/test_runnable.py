@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flatwater.errors import UserError
+from flatwater.experiment import load, require_runnable
+
+
+def test_a_template_needs_a_path() -> None:
+    with pytest.raises(UserError, match=r"^quick: storage.path is missing \(hint: --set storage.path=DIR "):
+        require_runnable(load("quick"))
+    require_runnable(load("quick", ["storage.path=/tmp"]))
+
+
+def test_files_need_a_size(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "new", Path("/dev/null"), "x" * 5000):
+        with pytest.raises(UserError, match=r"storage.size is missing.*\(hint: --set storage.size=4GiB\)"):
+            require_runnable(load("fill-level", [f"storage.path={path}"]))
+    require_runnable(load("fill-level", [f"storage.path={tmp_path}", "storage.size=1GiB"]))
+
+
+def test_every_swept_path_and_size_counts(tmp_path: Path) -> None:
+    require_runnable(load("quick", [f'sweep.storage.path=["{tmp_path}/a", "{tmp_path}/b"]']))
+    swept = [f"storage.path={tmp_path}", 'sweep.storage.size=["1GiB", "2GiB"]']
+    require_runnable(load("fill-level", swept))
+
+
+def test_a_block_device_knows_its_size(tmp_path: Path) -> None:
+    devices = [path for path in Path("/dev").glob("*") if path.is_block_device()]
+    if not devices:
+        pytest.skip("no block device here")
+    require_runnable(load("fill-level", [f"storage.path={devices[0]}"]))

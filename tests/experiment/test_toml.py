@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flatwater.experiment import Experiment, iter_cells, library, load, to_toml
+from flatwater.experiment.units import MAX_SECONDS, write_size
+
+words = st.text(st.characters(codec="utf-8"), max_size=20)
+sizes = st.integers(1, 2**40)
+blocks = st.integers(1, 2**20).map(lambda sectors: sectors * 512)
+seconds = st.floats(1, MAX_SECONDS)
+workloads = st.fixed_dictionaries(
+    {"mode": st.sampled_from(["seqwr", "read", "randrw", "rndrw"]), "engine": st.just("io_uring")},
+    optional={
+        "read_pct": st.floats(0, 100),
+        "block_size": blocks | blocks.map(write_size) | st.just({"4KiB": 12.5, 8192: 87.5}),
+        "files": st.integers(1, 5),
+        "threads": st.integers(1, 4096),
+        "queue_depth": st.integers(1, 4096),
+        "fsync": st.sampled_from(["none", "end", "every-write"]),
+        "zipf_theta": st.floats(0.01, 100),
+        "duration_s": seconds,
+        "warmup_s": seconds,
+        "rate_per_s": st.floats(0, 1e9),
+        "precondition_block_size": sizes,
+    },
+)
+sweeps = st.fixed_dictionaries(
+    {},
+    optional={
+        "workload.threads": st.lists(st.integers(1, 64), min_size=1, max_size=3, unique=True),
+        "storage.fill": st.lists(st.floats(0.01, 1), min_size=1, max_size=3, unique=True),
+        "zip": st.just([{"workload.unit": ["IOPS", "MiB/s"], "storage.purge": [True, False]}]),
+    },
+)
+experiments = st.fixed_dictionaries(
+    {"workload": workloads, "sweep": sweeps},
+    optional={
+        "name": words,
+        "title": words,
+        "about": words,
+        "repeat": st.integers(1, 100),
+        "seed": st.integers(0, 2**53 - 1),
+        "storage": st.fixed_dictionaries(
+            {},
+            optional={
+                "path": words.filter(bool),
+                "size": st.integers(2**40, 2**63 - 1),
+                "fault": st.just({"kind": "full", "after_ops": 3}),
+            },
+        ),
+        "record": st.fixed_dictionaries({"interval_s": st.floats(0.1, 1)}),
+        "published": st.just([{"value": 3, "unit": "1", "metric": "flatness", "source": "s"}]),
+    },
+)
+
+
+@given(experiments)
+def test_what_is_written_reads_back_the_same(data: dict[str, Any]) -> None:
+    experiment = Experiment.model_validate(data)
+    written = to_toml(experiment)
+    again = Experiment.model_validate(tomllib.loads(written))
+    assert again == experiment
+    assert to_toml(again) == written
+    assert list(iter_cells(again)) == list(iter_cells(experiment))
+
+
+@pytest.mark.parametrize("entry", library(), ids=lambda entry: entry.name)
+def test_the_library_reads_back_the_same(entry: Any, tmp_path: Path) -> None:
+    experiment = load(entry.path, ["storage.path=/mnt/flash", "repeat=2"])
+    path = tmp_path / "experiment.toml"
+    path.write_text(to_toml(experiment))
+    assert load(path) == experiment
+    for cell in iter_cells(experiment):
+        path.write_text(to_toml(cell.experiment))
+        assert load(path) == cell.experiment
+
+
+def test_sizes_are_written_with_their_unit() -> None:
+    experiment = Experiment.model_validate(
+        {"workload": {"mode": "rndrd", "block_size": {4096: 50, 8192: 50}}, "storage": {"size": "2GB"}}
+    )
+    data = tomllib.loads(to_toml(experiment))
+    assert data["workload"]["block_size"] == {"4KiB": 50.0, "8KiB": 50.0}
+    assert data["workload"]["precondition_block_size"] == "128KiB"
+    assert data["storage"]["size"] == "1953125KiB"

@@ -1,0 +1,68 @@
+"""What holds for every chart, whatever it draws."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import plotly.graph_objects as go
+import pytest
+
+from flatwater.report.charts import CELL_CHARTS, SWEEP_CHARTS, CellChart, SweepChart
+from flatwater.report.drawing import DrawnCell, draw, sweep_figures
+from flatwater.report.figure import COLOURS, FAINT, INK
+from flatwater.report.recorded import Recorded
+from flatwater.results import Result
+
+EVERY: tuple[CellChart | SweepChart, ...] = (*SWEEP_CHARTS, *CELL_CHARTS)
+
+
+def test_names_and_orders_are_their_own() -> None:
+    assert len({chart.name for chart in EVERY}) == len(EVERY)
+    assert len({chart.order for chart in EVERY}) == len(EVERY)
+    assert all(re.fullmatch(r"[a-z][a-z0-9-]*", chart.name) for chart in EVERY)
+    assert all(chart.description.endswith(".") for chart in EVERY)
+
+
+def test_a_chart_has_a_test_of_its_name() -> None:
+    here = {path.stem for path in Path(__file__).parent.glob("test_*.py")}
+    modules = {type(chart).__module__.rsplit(".", 1)[-1] for chart in EVERY}
+    assert {f"test_{module}" for module in modules} <= here
+
+
+@pytest.mark.parametrize("chart", CELL_CHARTS, ids=lambda chart: chart.name)
+def test_draws_what_plotly_takes(chart: CellChart, recorded: Recorded) -> None:
+    for figure in chart.draw(recorded):
+        drawn = DrawnCell(recorded, [figure]).resolved(figure)
+        go.Figure(drawn)  # refuses a name or a value that plotly does not know
+        assert drawn["data"]
+        for axis in (name for name in drawn["layout"] if name.startswith("yaxis")):
+            assert "text" in drawn["layout"][axis]["title"]
+
+
+@pytest.mark.parametrize("chart", CELL_CHARTS, ids=lambda chart: chart.name)
+def test_draws_nothing_of_nothing(chart: CellChart, recorded: Recorded) -> None:
+    assert chart.draw(Recorded(recorded.cell, {}, 0.0)) == [] or chart.name == "histogram"
+
+
+def test_sweeps_are_what_plotly_takes(sweep: Result) -> None:
+    figures = sweep_figures(sweep)
+    assert [figure.key for figure in figures] == ["sweep-throughput", "sweep-p95"]
+    for figure in figures:
+        go.Figure({"data": figure.data, "layout": figure.layout})
+
+
+def test_six_colours_and_no_more(single: Result, sweep: Result) -> None:
+    figures = [figure for result in (single, sweep) for cell in draw(result) for figure in cell.figures]
+    figures += sweep_figures(sweep)
+    used = {trace["line"]["color"] for figure in figures for trace in figure.data}
+    assert used <= {*COLOURS, INK, FAINT}
+    assert len(COLOURS) == 6
+
+
+def test_time_charts_share_one_axis(recorded: Recorded) -> None:
+    figures = [figure for chart in CELL_CHARTS for figure in chart.draw(recorded)]
+    assert {figure.key for figure in figures if not figure.linked} <= {"histogram"}
+    axes = [figure.layout["xaxis"] for figure in figures if figure.linked]
+    assert {tuple(axis["range"]) for axis in axes} == {(0, 20.0)}
+    assert {axis["title"]["text"] for axis in axes} == {"time since the start, min"}

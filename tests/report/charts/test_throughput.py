@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import synthetic
+
+from flatwater.report.charts import WANTED
+from flatwater.report.charts.throughput import Throughput
+from flatwater.report.recorded import Recorded, read
+from flatwater.results import open_result
+
+
+def test_marks_what_was_judged(recorded: Recorded) -> None:
+    [figure] = Throughput().draw(recorded)
+    assert [trace["name"] for trace in figure.data] == ["dip", "stall", "throughput", "mean 427.1 MiB/s"]
+    dips, stalls = figure.data[0], figure.data[1]
+    assert dips["x"].count(None) == 4
+    # Seconds 840 to 843, on an axis in minutes.
+    assert stalls["x"][:3] == [14.0, 14.0, 14.05]
+    assert figure.layout["yaxis"]["range"][0] == 0
+
+
+def test_names_the_phases_and_the_seam(recorded: Recorded) -> None:
+    [figure] = Throughput().draw(recorded)
+    texts = [note["text"] for note in figure.layout["annotations"]]
+    assert texts[:2] == ["precondition", "warm-up"]
+    assert any("resumed" in text for text in texts)
+    shapes = figure.layout["shapes"]
+    assert [shape["type"] for shape in shapes] == ["rect", "rect", "rect", "line", "line"]
+    assert (shapes[0]["x0"], shapes[0]["x1"]) == (0, 200 / 60)
+
+
+def test_without_a_judgement_there_is_only_the_line(unfinished_path: Path) -> None:
+    recorded = read(open_result(unfinished_path).cells[0], WANTED, 100)
+    [figure] = Throughput().draw(recorded)
+    assert [trace["name"] for trace in figure.data] == ["throughput"]
+
+
+def test_the_unit_of_an_unfinished_cell_is_the_one_asked_for(tmp_path: Path) -> None:
+    path = synthetic.unfinished(tmp_path / "r", 10)
+    toml = path / "experiment.toml"
+    toml.write_text(toml.read_text().replace('kind = "fileio"', 'unit = "IOPS"'))
+    [figure] = Throughput().draw(read(open_result(path).cells[0], WANTED, 100))
+    assert figure.layout["yaxis"]["title"]["text"] == "throughput, IOPS"

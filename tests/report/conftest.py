@@ -1,0 +1,49 @@
+"""Results to draw, made once a session."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # the import mode of pytest does not
+import synthetic
+
+from flatwater.report.charts import WANTED
+from flatwater.report.recorded import Recorded, read
+from flatwater.results import Result, open_result
+
+ENGINE = importlib.util.find_spec("flatwater._engine") is not None
+
+
+@pytest.fixture(scope="session")
+def single_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthetic.single(tmp_path_factory.mktemp("single") / "result", 1200, histograms=ENGINE)
+
+
+@pytest.fixture(scope="session")
+def sweep_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthetic.sweep(tmp_path_factory.mktemp("sweep") / "result", count=200)
+
+
+@pytest.fixture(scope="session")
+def unfinished_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthetic.unfinished(tmp_path_factory.mktemp("unfinished") / "result")
+
+
+@pytest.fixture
+def single(single_path: Path) -> Result:
+    return open_result(single_path)
+
+
+@pytest.fixture
+def sweep(sweep_path: Path) -> Result:
+    return open_result(sweep_path)
+
+
+@pytest.fixture
+def recorded(single: Result) -> Recorded:
+    """The one cell of `single`, read for drawing."""
+    return read(single.cells[0], WANTED, 2000)

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import synthetic
+
+from flatwater.errors import FlatwaterError, UserError
+from flatwater.report import export_images
+from flatwater.report.images import find_browser
+from flatwater.results import open_result
+
+
+@pytest.fixture
+def _browser() -> None:
+    try:
+        find_browser()
+    except FlatwaterError:
+        if "CI" in os.environ:
+            raise
+        pytest.skip("no Chromium or Chrome on this machine")
+
+
+@pytest.mark.usefixtures("_browser")
+def test_one_png_a_chart_a_cell(tmp_path: Path) -> None:
+    path = synthetic.sweep(tmp_path / "result", threads=(8,), count=30)
+    result = open_result(path)
+    result.cells = result.cells[:2]
+    found = export_images(result, tmp_path / "deep" / "charts", "png")
+    names = sorted(one.name for one in found)
+    assert names[0] == "0000-cpu.png"
+    assert {"sweep-throughput.png", "sweep-p95.png", "0001-throughput.png", "0001-latency.png"} <= set(names)
+    assert names == sorted(one.name for one in (tmp_path / "deep" / "charts").iterdir())
+    for one in found:
+        raw = one.read_bytes()
+        assert raw.startswith(b"\x89PNG")
+        assert int.from_bytes(raw[16:20]) == 2400
+
+
+@pytest.mark.usefixtures("_browser")
+def test_one_cell_needs_no_number(tmp_path: Path) -> None:
+    path = synthetic.single(tmp_path / "result", 60, histograms=False)
+    found = export_images(open_result(path), tmp_path, "svg")
+    assert "throughput.svg" in {one.name for one in found}
+    assert found[0].read_text().startswith("<svg")
+
+
+def test_without_a_browser_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("BROWSER_PATH", raising=False)
+    with pytest.raises(FlatwaterError, match="apt-get install chromium") as caught:
+        find_browser()
+    assert caught.value.exit_code == 1
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
+    with pytest.raises(FlatwaterError, match=r"BROWSER_PATH=.*no such file"):
+        find_browser()
+
+
+@pytest.mark.usefixtures("_browser")
+def test_a_folder_that_cannot_be_made(tmp_path: Path, single_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot make the folder"):
+        export_images(open_result(single_path), tmp_path / "file" / "charts", "png")
+
+
+def test_a_browser_that_does_not_start_is_one_line(
+    tmp_path: Path, single_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "chromium"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("BROWSER_PATH", str(broken))
+    with pytest.raises(FlatwaterError, match="could not draw the charts") as caught:
+        export_images(open_result(single_path), tmp_path / "charts", "png")
+    assert "\n" not in str(caught.value)

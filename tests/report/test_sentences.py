@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import synthetic
+
+from flatwater.report.sentences import badges, headline, notices
+from flatwater.results import CellSummary, Result, open_result
+
+
+def texts(result: Result) -> str:
+    return "\n".join(f"{notice.level}: {notice.text}" for notice in notices(result))
+
+
+def one_cell(path: Path, run: str = "complete", **more: Any) -> Result:
+    result = synthetic.create(path, [({}, 0)], status=run)
+    synthetic.write_summaries(result, [synthetic.summary(0, {}, 400.0, 600, **more)])
+    return open_result(path)
+
+
+def test_one_cell_speaks_for_itself(single: Result) -> None:
+    assert headline(single).startswith("427.1 MiB/s with dips: every 225 s")
+
+
+def test_a_verdict_without_words(tmp_path: Path) -> None:
+    assert headline(one_cell(tmp_path / "r", verdict_text="")) == "400 ± 4.8 MiB/s, flat."
+
+
+def test_a_sweep_is_summed_up(sweep: Result) -> None:
+    assert headline(sweep) == (
+        "Of 10 finished cells, 5 flat, 4 with dips, 1 not steady. "
+        "Best: 1,027 ± 12.3 MiB/s (fill 0.2, threads 16); "
+        "lowest: 409.1 ± 4.91 MiB/s (fill 1.0, threads 8), 2.51x less. "
+        "Against 5 published figures: -1.9 % to -0.4 %."
+    )
+
+
+def test_all_alike(tmp_path: Path) -> None:
+    result = synthetic.create(tmp_path / "r", [({"a.b": 1}, 0), ({"a.b": 2}, 0)])
+    synthetic.write_summaries(result, [synthetic.summary(i, {"a.b": i + 1}, 400.0, 600) for i in (0, 1)])
+    assert headline(open_result(tmp_path / "r")) == "All 2 finished cells are flat. All at 400 ± 4.8 MiB/s."
+
+
+def test_nothing_finished(unfinished_path: Path) -> None:
+    result = open_result(unfinished_path)
+    assert headline(result) == "No cell of this run finished, so nothing was judged."
+    assert texts(result).startswith("bad: This run is still going on, or was killed")
+    assert "2 of 2 cells did not finish" in texts(result)
+
+
+def test_what_must_be_known_is_said(single: Result, sweep: Result) -> None:
+    assert texts(single).splitlines() == [
+        "bad: A fault was injected on purpose.",
+        "warning: Resumed after a kill: the seam is marked in the charts.",
+        "warning: The machine was noisy: others used 1.3 cores on average; stop them, or repeat the run.",
+    ]
+    assert texts(sweep).splitlines() == [
+        "warning: Never became steady (fill 0.6, threads 8): the mean is of a moving target, not a sustained rate.",
+        "warning: The processors were saturated. (fill 0.6, threads 8)",
+    ]
+
+
+def test_failures_and_few_samples(tmp_path: Path) -> None:
+    found = texts(one_cell(tmp_path / "r", "failed", status="failed", error="no space left", samples=5, mean=None))
+    assert "bad: failed: no space left" in found
+    assert "warning: Fewer than 30 intervals were measured" in found
+    assert "This run failed" in found
+
+
+def test_a_warning_of_many_cells_is_said_once(tmp_path: Path) -> None:
+    plans: list[tuple[dict[str, Any], int]] = [({"a.b": i}, 0) for i in range(9)]
+    result = synthetic.create(tmp_path / "r", plans)
+    cells: list[CellSummary] = [synthetic.summary(i, {"a.b": i}, 1.0, 600, warnings=["Noisy."]) for i in range(9)]
+    synthetic.write_summaries(result, cells)
+    assert texts(open_result(tmp_path / "r")) == "warning: Noisy. (b 0; b 1; b 2; b 3 and 5 more)"
+
+
+def test_layers(single: Result, unfinished_path: Path, tmp_path: Path) -> None:
+    assert [(badge.layer, badge.kind, badge.text) for badge in badges(single)] == [
+        ("workload", "real", "real"),
+        ("database", "none", "none"),
+        ("cache", "none", "none"),
+        ("storage", "real", "real: /mnt/card (nvme0n1)"),
+    ]
+    layers = {"workload": "real", "database": "none", "cache": "none", "storage": "modelled (tachion-400.toml)"}
+    assert badges(one_cell(tmp_path / "r", layers=layers))[3].kind == "modelled"
+    asked = badges(open_result(unfinished_path))
+    assert [(badge.kind, badge.text) for badge in asked] == [
+        ("unknown", "fileio"), ("none", "none"), ("none", "none"), ("unknown", "file /mnt/card/flatwater.dat"),
+    ]  # fmt: skip

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from flatwater.errors import UserError
+from flatwater.results.importers import read_files
+
+sys.path.insert(0, str(Path(__file__).parent))
+from import_samples import SAMPLES, imported, summary
+
+
+def test_fileio_runs_in_one_file_are_a_sweep(tmp_path: Path) -> None:
+    result = imported(tmp_path / "r", "sysbench_fileio.txt")
+    assert [cell.set for cell in result.cells] == [{"workload.threads": 1}, {"workload.threads": 4}]
+    first = result.cells[0]
+    found = summary(first)
+    assert (found.unit, found.interval_s, found.samples) == ("IOPS", 1.0, 12)
+    line = next(line for line in (SAMPLES / "sysbench_fileio.txt").read_text().splitlines() if line.startswith("[ 1s"))
+    mib = float(line.split()[4]) + float(line.split()[7])
+    assert first.series("workload", "throughput").value[0] == pytest.approx(mib * 64)
+    assert first.series("workload", "latency_p95_us").value[0] == pytest.approx(float(line.split()[-1]) * 1000)
+    assert result.experiment["workload"]["mode"] == "rndrw"
+    assert result.experiment["workload"]["block_size"] == "16KiB"
+    assert found.latency_us is None, "sysbench reports one percentile, not five"
+
+
+def test_a_dead_second_has_no_latency_and_is_a_stall(tmp_path: Path) -> None:
+    (cell,) = imported(tmp_path / "r", "sysbench_oltp.txt").cells
+    found = summary(cell)
+    assert found.unit == "tps"
+    latency = cell.series("workload", "latency_p95_us")
+    assert len(latency) == 10
+    assert latency.value.min() > 10_000
+    assert not {5.0, 6.0} & set(latency.time_s.tolist())
+    assert found.verdict == "stalls"
+    assert [(stall.start_s, stall.length_s) for stall in found.stalls] == [(4, 2)]
+    assert cell.series("workload", "read_queries_per_s").value[0] == 14309.66
+    assert found.errors == 1
+
+
+def test_totals_alone(tmp_path: Path) -> None:
+    (cell,) = imported(tmp_path / "r", "sysbench_totals.txt").cells
+    found = summary(cell)
+    assert found.samples == 1
+    assert found.mean == pytest.approx(864_765.82)
+    assert [warning for warning in found.warnings if "--report-interval=1" in warning]
+    assert ("workload", "latency_p95_us") not in cell.metrics(), "printed as 0.00: under what it resolves"
+
+
+def test_version_05(tmp_path: Path) -> None:
+    (oltp,) = imported(tmp_path / "oltp", "sysbench_05_oltp.txt").cells
+    assert oltp.series("workload", "throughput").value.tolist() == [601.30, 612.10, 598.70]
+    assert oltp.series("workload", "latency_p95_us").value[0] == pytest.approx(88_210)
+    assert oltp.series("workload", "in_flight").value.tolist() == [32] * 3
+    assert summary(oltp).interval_s == 10
+    (fileio,) = imported(tmp_path / "fileio", "sysbench_05_fileio.txt").cells
+    assert fileio.series("workload", "throughput").value[0] == pytest.approx(933.60 * 64)
+    assert fileio.series("workload", "latency_p95_us").value[0] == pytest.approx(312)
+
+
+def test_with_a_rate_what_waits_is_what_sysbench_says(tmp_path: Path) -> None:
+    (tmp_path / "rate.txt").write_text(
+        "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n"
+        "[ 1s ] thds: 1 eps: 85.91 lat (ms,95%): 0.03\n[ 1s ] queue length: 3 concurrency: 1\n"
+        "[ 2s ] thds: 1 eps: 0.00 lat (ms,95%): 0.00\n[ 2s ] queue length: 0 concurrency: 0\n"
+    )
+    (cell,) = read_files([tmp_path / "rate.txt"])
+    assert [interval.metrics["workload.in_flight"] for interval in cell.intervals] == [4, 0]
+    assert [warning for warning in cell.warnings if "totals at the end are missing" in warning]
+
+
+def test_a_file_whose_head_was_cut_off(tmp_path: Path) -> None:
+    lines = (SAMPLES / "sysbench_oltp.txt").read_text().splitlines()
+    (tmp_path / "tail.txt").write_text("\n".join(lines[16:]))
+    (cell,) = read_files([tmp_path / "tail.txt"])
+    assert (cell.intervals[0].start_s, cell.intervals[0].end_s) == (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("sysbench 1.0.20\n[ 1s ] thds: 8 tps: 10", r":2: the report has no latency"),
+        ("sysbench 1.0.20\n[ 1s ] thds: 8 t", r":2: not a report"),
+        ("sysbench 1.0.20\n[ 1s ] reads: 1.00 MiB/s writ", r":2: not a report"),
+        (
+            "sysbench 1.0.20\n[ 2s ] thds: 1 tps: 1 lat (ms,95%): 1\n[ 1s ] thds: 1 tps: 1 lat (ms,95%): 1",
+            ":3: time goes",
+        ),
+        (
+            "sysbench 1.0.20\nFATAL: unable to connect to MySQL server\n",
+            r":2: sysbench measured nothing: unable to conn",
+        ),
+        ("sysbench 1.0.20\n\nThreads started!\n", r":1: sysbench measured nothing: no report"),
+        ("sysbench 1.0.20\n    total time:       2.0s\n", "no throughput"),
+    ],
+)
+def test_malformed(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "sb.txt").write_text(text)
+    with pytest.raises(UserError, match=says):
+        read_files([tmp_path / "sb.txt"])

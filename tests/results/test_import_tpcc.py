@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from flatwater.errors import UserError
+from flatwater.results.importers import read_files
+
+sys.path.insert(0, str(Path(__file__).parent))
+from import_samples import SAMPLES, imported, summary
+
+
+def test_notpm_with_the_ramp_up_as_warm_up(tmp_path: Path) -> None:
+    result = imported(tmp_path / "r", "tpcc.txt")
+    (cell,) = result.cells
+    found = summary(cell)
+    assert (found.unit, found.interval_s, found.samples) == ("NOTPM", 10, 12)
+    assert [(phase.name, phase.start_s, phase.end_s) for phase in found.phases] == [
+        ("warmup", 0, 10),
+        ("measure", 10, 130),
+    ]
+    assert found.mean == pytest.approx(2 * result.experiment["import"][0]["tpmc"] / 2, rel=1e-4)
+    assert result.experiment["workload"] == {"kind": "tpcc", "warehouses": 500, "connections": 32}
+    assert cell.series("workload", "payment_per_s").value[0] > 1000
+
+
+def test_the_first_interval_has_no_percentiles_and_a_dead_one_neither(tmp_path: Path) -> None:
+    (cell,) = imported(tmp_path / "r", "tpcc.txt").cells
+    latency = cell.series("workload", "latency_p95_us")
+    assert latency.time_s.tolist() == [30, 40, 50, 60, 70, 90, 100, 110, 120, 130]
+    assert latency.value.min() > 9000
+    found = summary(cell)
+    assert found.verdict == "stalls"
+    assert [(stall.start_s, stall.length_s) for stall in found.stalls] == [(70, 10)]
+
+
+def test_the_old_format(tmp_path: Path) -> None:
+    (cell,) = imported(tmp_path / "r", "tpcc_old.txt").cells
+    found = summary(cell)
+    assert found.verdict == "flat"
+    assert found.mean == pytest.approx(24_000, rel=0.02)
+    assert not [name for name in cell.metrics() if "latency" in name[1]], "its unit differs between versions"
+    assert [warning for warning in found.warnings if "response times left out" in warning]
+    assert [warning for warning in found.warnings if "2 lines of errors among the intervals" in warning]
+
+
+def test_the_password_stays_out(tmp_path: Path) -> None:
+    imported(tmp_path / "r", "tpcc.txt")
+    assert "hush-secret" in (SAMPLES / "tpcc.txt").read_text()
+    for path in (tmp_path / "r").rglob("*"):
+        assert path.is_dir() or b"hush-secret" not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("  10, trx: 12920, 95%: 9.4", r":2: not an interval"),
+        ("  10, 4012(0):0.4|0.6, 40", r":2: not an interval"),
+        ("<TpmC>\n                 0.000 TpmC", r":1: this run of tpcc_start has no interval"),
+        ("<TpmC>\n                 -nan TpmC", r":1: this run of tpcc_start has no interval"),
+        ("  10, 1(0):1, 1(0):1, 1(0):1, 1(0):1, 1(0):1\n  10, 1(0):1, 1(0):1, 1(0):1, 1(0):1, 1(0):1", ":3: time goes"),
+    ],
+)
+def test_malformed(tmp_path: Path, line: str, says: str) -> None:
+    (tmp_path / "t.txt").write_text(f"*** ###easy### TPC-C Load Generator ***\n{line}\n")
+    with pytest.raises(UserError, match=says):
+        read_files([tmp_path / "t.txt"])
