@@ -1,7 +1,7 @@
 """The compiled engine; see crates/python."""
 
 from pathlib import Path
-from typing import Any, TypedDict, final, type_check_only
+from typing import TypedDict, final, type_check_only
 
 __all__ = ["EngineError", "FileioRun", "Histogram", "Prepare", "purge"]
 

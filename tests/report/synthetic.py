@@ -159,7 +159,13 @@ def summary(cell: int, swept: dict[str, Any], at: float, count: int, **more: Any
         "set": swept,
         "seed": 7,
         "status": "complete",
-        "layers": {"workload": "real", "database": "none", "cache": "none", "storage": "real: /mnt/card (nvme0n1)"},
+        "layers": {
+            "workload": "real",
+            "database": "none",
+            "cache": "none",
+            "storage": "real",
+            "device": "/mnt/card (nvme0n1)",
+        },
         "unit": "MiB/s",
         "mean": at,
         "mean_ci95": at * 0.012,
@@ -242,7 +248,7 @@ def single(path: Path, count: int = 1800, *, histograms: bool = True) -> Path:
         ],
         events=[
             Event(time_s=count * 0.55, kind="seam", text="resumed after a gap of 93 s"),
-            Event(time_s=count * 0.7, kind="fault", text="stall of 3 s injected"),
+            Event(time_s=count * 0.7, kind="fault", text="the device did not answer for 3 s"),
         ],
         warnings=["The machine was noisy: others used 1.3 cores on average; stop them, or repeat the run."],
         published=Published(value=417, unit="MiB/s", ours=427.1, error=427.1 / 417 - 1, source="published section 1"),

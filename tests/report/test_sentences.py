@@ -5,7 +5,7 @@ from typing import Any
 
 import synthetic
 
-from flatwater.report.sentences import badges, headline, notices
+from flatwater.report.sentences import Badge, badges, headline, notices
 from flatwater.results import CellSummary, Result, open_result
 
 
@@ -51,7 +51,6 @@ def test_nothing_finished(unfinished_path: Path) -> None:
 
 def test_what_must_be_known_is_said(single: Result, sweep: Result) -> None:
     assert texts(single).splitlines() == [
-        "bad: A fault was injected on purpose.",
         "warning: Resumed after a kill: the seam is marked in the charts.",
         "warning: The machine was noisy: others used 1.3 cores on average; stop them, or repeat the run.",
     ]
@@ -71,9 +70,22 @@ def test_failures_and_few_samples(tmp_path: Path) -> None:
 def test_a_warning_of_many_cells_is_said_once(tmp_path: Path) -> None:
     plans: list[tuple[dict[str, Any], int]] = [({"a.b": i}, 0) for i in range(9)]
     result = synthetic.create(tmp_path / "r", plans)
-    cells: list[CellSummary] = [synthetic.summary(i, {"a.b": i}, 1.0, 600, warnings=["Noisy."]) for i in range(9)]
+    cells: list[CellSummary] = [
+        synthetic.summary(i, {"a.b": i}, 1.0, 600, warnings=[f"Noisy: {i}.5 %."]) for i in range(9)
+    ]
     synthetic.write_summaries(result, cells)
-    assert texts(open_result(tmp_path / "r")) == "warning: Noisy. (b 0; b 1; b 2; b 3 and 5 more)"
+    assert texts(open_result(tmp_path / "r")) == "warning: Noisy: 0.5 %. (b 0; b 1; b 2; b 3 and 5 more)"
+
+
+def test_an_injected_fault_is_said_once_and_first(tmp_path: Path) -> None:
+    experiment = 'name = "x"\n[storage.fault]\nkind = "stall"\n'
+    result = synthetic.create(tmp_path / "r", [({}, 0)], experiment=experiment)
+    warnings = ["a fault was injected on purpose: stall", "stolen time"]
+    synthetic.write_summaries(result, [synthetic.summary(0, {}, 400.0, 600, warnings=warnings)])
+    assert texts(open_result(tmp_path / "r")).splitlines() == [
+        "bad: A fault was injected on purpose.",
+        "warning: Stolen time",
+    ]
 
 
 def test_layers(single: Result, unfinished_path: Path, tmp_path: Path) -> None:
@@ -83,8 +95,8 @@ def test_layers(single: Result, unfinished_path: Path, tmp_path: Path) -> None:
         ("cache", "none", "none"),
         ("storage", "real", "real: /mnt/card (nvme0n1)"),
     ]
-    layers = {"workload": "real", "database": "none", "cache": "none", "storage": "modelled (tachion-400.toml)"}
-    assert badges(one_cell(tmp_path / "r", layers=layers))[3].kind == "modelled"
+    layers = {"workload": "real", "database": "none", "cache": "none", "storage": "modelled", "device": "tachion-400"}
+    assert badges(one_cell(tmp_path / "r", layers=layers))[3] == Badge("storage", "modelled", "modelled: tachion-400")
     asked = badges(open_result(unfinished_path))
     assert [(badge.kind, badge.text) for badge in asked] == [
         ("unknown", "fileio"), ("none", "none"), ("none", "none"), ("unknown", "file /mnt/card/flatwater.dat"),

@@ -79,18 +79,13 @@ impl Histogram {
 
     /// Non-empty buckets as (highest value of the bucket in ns, count).
     pub fn buckets(&self) -> Vec<(u64, u64)> {
-        self.0
-            .iter_recorded()
-            .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
-            .collect()
+        self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_since_last_iteration())).collect()
     }
 
     /// The interchangeable encoding.
     pub fn to_v2(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(&self.0, &mut bytes)
-            .expect("writing to memory does not fail");
+        V2DeflateSerializer::new().serialize(&self.0, &mut bytes).expect("writing to memory does not fail");
         bytes
     }
 

@@ -12,7 +12,12 @@ use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-create_exception!(flatwater, EngineError, PyException, "Real storage could not be driven; the message names the place.");
+create_exception!(
+    flatwater,
+    EngineError,
+    PyException,
+    "Real storage could not be driven; the message names the place."
+);
 
 fn engine_error(error: impl std::fmt::Display) -> PyErr {
     EngineError::new_err(error.to_string())

@@ -74,7 +74,7 @@ pub struct Spec {
 pub struct Verify {
     /// Which prepared set of files the blocks belong to.
     pub set_id: u64,
-    /// Generations written by this run start above this one.
+    /// Generations written by this run start above this one; it must be over those of all runs before (prepared: 1).
     pub generation_base: u32,
 }
 
@@ -171,7 +171,11 @@ impl Run {
                 .stack_size(LANE_STACK_BYTES)
                 .spawn(move || own.run_lane(lane, generator));
             if let Err(source) = spawned {
-                job.fail(Error::Engine { engine: "threads", source, hint: " (hint: fewer workload.threads, or raise ulimit -u)" });
+                job.fail(Error::Engine {
+                    engine: "threads",
+                    source,
+                    hint: " (hint: fewer workload.threads, or raise ulimit -u)",
+                });
                 job.lanes_left.fetch_sub(lanes as usize - lane, SeqCst);
                 break;
             }
@@ -374,7 +378,8 @@ impl<'a, Q: Queue> Lane<'a, Q> {
     fn fill(&mut self, fresh: &mut Vec<u32>) {
         let now_ns = if self.arrivals.is_some() { self.job.clock.now_ns() } else { 0 };
         while let Some(slot) = self.free.pop() {
-            if self.follow_ups.is_empty() && self.arrivals.as_ref().is_some_and(|arrivals| arrivals.next_ns() > now_ns) {
+            if self.follow_ups.is_empty() && self.arrivals.as_ref().is_some_and(|arrivals| arrivals.next_ns() > now_ns)
+            {
                 self.free.push(slot);
                 break;
             }
@@ -407,12 +412,13 @@ impl<'a, Q: Queue> Lane<'a, Q> {
             return Some((request, 0));
         }
         loop {
-            let request = self.generator.next()?;
+            let request = self.generator.next_request()?;
             match &self.job.generations {
                 Some(generations) if request.kind != Kind::Fsync => {
                     if let Some(generation) = generations.take(self.block(request)) {
                         return Some((request, generation));
                     }
+                    self.generator.pass_over(request);
                     if self.job.stop.load(Relaxed) {
                         return None;
                     }

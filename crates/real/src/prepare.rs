@@ -150,11 +150,11 @@ impl Drop for Prepare {
 fn open(path: &PathBuf, direct: bool) -> Result<std::fs::File, Error> {
     use std::os::unix::fs::OpenOptionsExt;
     let flags = if direct { libc::O_DIRECT } else { 0 };
-    std::fs::OpenOptions::new()
-        .write(true)
-        .custom_flags(flags)
-        .open(path)
-        .map_err(|source| Error::File { path: path.clone(), what: "cannot open it for writing", source })
+    std::fs::OpenOptions::new().write(true).custom_flags(flags).open(path).map_err(|source| Error::File {
+        path: path.clone(),
+        what: "cannot open it for writing",
+        source,
+    })
 }
 
 /// Whole chunks within the first `bytes` of all files, in order.

@@ -15,6 +15,10 @@ from flatwater.results import Cell, Result
 
 #: Cells whose charts are in the page; the table and the charts of the sweep hold all of them.
 CELLS_DRAWN_MAX = 400
+#: A line of so few samples has a dot at each.
+DOTS_FEW = 60
+#: Dots are slow to draw: more than this are not drawn, even where a sample stands alone.
+DOTS_MAX = 2000
 
 
 @dataclass(frozen=True)
@@ -69,4 +73,16 @@ def draw(result: Result) -> Iterator[DrawnCell]:
     buckets = buckets_for(len(cells), int(weight))
     for cell in cells:
         recorded = read(cell, WANTED, buckets)
-        yield DrawnCell(recorded, [figure for chart in CELL_CHARTS for figure in chart.draw(recorded)])
+        figures = [figure for chart in CELL_CHARTS for figure in chart.draw(recorded)]
+        for trace in (trace for figure in figures for trace in figure.data if "series" in trace):
+            if "stackgroup" not in trace and _needs_dots(recorded, trace):
+                trace |= {"mode": "lines+markers", "marker": {"size": 4, "color": trace["line"]["color"]}}
+        yield DrawnCell(recorded, figures)
+
+
+def _needs_dots(recorded: Recorded, trace: Json) -> bool:
+    """Whether a line alone would not show the samples: there are few, or some have no neighbour to be joined to."""
+    value = recorded.lines[trace["series"]].value
+    there = np.isfinite(value) & (value > 0) if trace.get("positive") else np.isfinite(value)
+    alone = there & ~np.append(there[1:], False) & ~np.insert(there[:-1], 0, False)
+    return bool(there.sum() <= DOTS_FEW or (alone.any() and there.sum() <= DOTS_MAX))

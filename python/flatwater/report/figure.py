@@ -163,7 +163,8 @@ def linear_axis(title: str, top: float) -> Json:
         "title": {"text": title},
         "range": [0, top * 1.06 if top > 0 else 1],
         "fixedrange": True,
-        "tickformat": "~s" if top >= 1e6 else ",.4~r",
+        # Beyond that, thousands separators are wider than the margin.
+        "tickformat": "~s" if top >= 1e7 else ",.4~r",
         "nticks": 6,
     }
 
@@ -188,11 +189,11 @@ def latency_axis(title: str, low_us: float, high_us: float) -> Json:
 
 
 def latency_ticks(low: float, high: float) -> Json:
-    """Labels of a logarithmic axis of seconds from 10^low to 10^high: decades, or 1-2-5 where decades would be few.
+    """Labels of a logarithmic axis of seconds from 10^low to 10^high: decades, or steps where those would be few.
 
     Written out, because plotly drops the unit from the labels between decades.
     """
-    steps = (1.0,) if high - low >= 2.5 else (1.0, 2.0, 5.0)
+    steps = (1.0,) if high - low >= 2.5 else (1.0, 2.0, 5.0) if high - low >= 1 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
     decades = range(math.floor(low), math.ceil(high) + 1)
     values = [float(f"{step}e{decade}") for decade in decades for step in steps]
     values = [value for value in values if low <= math.log10(value) <= high]

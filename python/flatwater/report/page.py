@@ -88,6 +88,7 @@ def render(result: Result) -> str:
             data=cells,
             report_data=embedded({"template": TEMPLATE, "sweep": swept}),
             tiles=tiles,
+            verdict_word=sentences.verdict_word,
             marks=marks,
             machine=flattened(result.machine),
             experiment=_experiment(result),
@@ -127,7 +128,6 @@ def tiles(summary: CellSummary) -> list[tuple[str, str]]:
         ("data", units.binary_bytes(summary.bytes) if summary.bytes else ""),
         ("errors", f"{summary.errors:,}" if summary.errors else ""),
         ("measured", f"{summary.samples:,} x {units.seconds(summary.interval_s)}"),
-        ("seed", str(summary.seed)),
     ]
     return [(what, value) for what, value in found if value and value != units.MISSING]
 

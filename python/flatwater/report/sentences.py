@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -13,6 +14,9 @@ from flatwater.results import Cell, CellSummary, Result, Verdict
 SAMPLES_FEW = 30
 #: Cells named one by one in a notice.
 NAMED_MAX = 4
+#: How the runner warns of an injected fault; here it is said first, and louder.
+FAULT_WARNING = "a fault was injected on purpose"
+_FIGURES = re.compile(r"[0-9][0-9.,]*")
 LAYERS = ("workload", "database", "cache", "storage")
 
 
@@ -50,6 +54,11 @@ def headline(result: Result) -> str:
     return " ".join(sentence for sentence in (_verdicts(done), _range(done), _published(done)) if sentence)
 
 
+def verdict_word(summary: CellSummary) -> str:
+    """One word for the table."""
+    return summary.verdict or ("not judged" if summary.status == "complete" else summary.status)
+
+
 def mean_text(summary: CellSummary) -> str:
     if summary.mean is None:
         return "no mean"
@@ -62,6 +71,8 @@ def _verdicts(done: list[tuple[Cell, CellSummary]]) -> str:
     words = {"dips": "with dips", "stalls": "with stalls"}
     parts = [f"{counts[word]} {words.get(word, word)}" for word in get_args(Verdict) if counts[word]]
     parts += [f"{counts[None]} not judged"] if counts[None] else []
+    if counts[None] == len(done):
+        return f"None of the {len(done)} finished cells could be judged."
     if len(parts) == 1 and len(done) > 1:
         return f"All {len(done)} finished cells are {parts[0].split(' ', 1)[1]}."
     return f"Of {len(done)} finished cells, {', '.join(parts)}."
@@ -130,23 +141,27 @@ def notices(result: Result) -> list[Notice]:
         )
     few = [cell for cell, summary in done if 0 <= summary.samples < SAMPLES_FEW]
     if few:
-        found.append(Notice("warning", f"Fewer than {SAMPLES_FEW} intervals were measured{of(few)}: measure longer."))
+        found.append(
+            Notice("warning", f"Fewer than {SAMPLES_FEW} intervals were measured{of(few)}: little can be said.")
+        )
     seams = [cell for cell in result.cells if any(event.kind == "seam" for event in cell.events)]
     if seams:
         found.append(Notice("warning", f"Resumed after a kill{of(seams)}: the seam is marked in the charts."))
-    warned: dict[str, list[Cell]] = {}
+    # The same warning with other figures is one notice, told with the figures of the first cell.
+    warned: dict[str, tuple[str, list[Cell]]] = {}
     for cell, summary in done:
         for text in summary.warnings:
-            warned.setdefault(text, []).append(cell)
-    found += [Notice("warning", f"{text}{of(cells)}") for text, cells in warned.items()]
+            warned.setdefault(_FIGURES.sub("#", text), (text, []))[1].append(cell)
+    for text, cells in warned.values():
+        if not (faults and text.startswith(FAULT_WARNING)):
+            found.append(Notice("warning", f"{text[:1].upper()}{text[1:]}{of(cells)}"))
     return found
 
 
 def _injected(result: Result, cell: Cell) -> bool:
     storage = result.experiment.get("storage")
     asked = isinstance(storage, dict) and bool(storage.get("fault"))
-    swept = any(name.startswith("storage.fault") and value for name, value in cell.set.items())
-    return asked or swept or any(event.kind == "fault" for event in cell.events)
+    return asked or any(name.startswith("storage.fault") and value for name, value in cell.set.items())
 
 
 def badges(result: Result) -> list[Badge]:
@@ -156,6 +171,8 @@ def badges(result: Result) -> list[Badge]:
         layers = cell.summary.layers if cell.summary is not None else {}
         for layer in LAYERS:
             text = layers.get(layer)
+            if text is not None and layer == "storage" and layers.get("device"):
+                text = f"{text}: {layers['device']}"
             if text is None:
                 if cell.summary is None and any(one.summary is not None for one in result.cells):
                     continue

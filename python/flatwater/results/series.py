@@ -33,11 +33,11 @@ Key = tuple[int, str, str]
 
 SERIES_SCHEMA = pa.schema(
     [
-        ("cell", pa.int32()),
-        ("layer", pa.dictionary(pa.int32(), pa.string())),
-        ("metric", pa.dictionary(pa.int32(), pa.string())),
-        ("time_s", pa.float64()),
-        ("value", pa.float64()),
+        pa.field("cell", pa.int32()),
+        pa.field("layer", pa.dictionary(pa.int32(), pa.string())),
+        pa.field("metric", pa.dictionary(pa.int32(), pa.string())),
+        pa.field("time_s", pa.float64()),
+        pa.field("value", pa.float64()),
     ]
 )
 HISTOGRAM_SCHEMA = pa.schema(

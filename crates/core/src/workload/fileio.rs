@@ -114,7 +114,7 @@ impl Generator {
 
     /// The next request; None when the workload's bytes are used up.
     #[inline]
-    pub fn next(&mut self) -> Option<Request> {
+    pub fn next_request(&mut self) -> Option<Request> {
         if let Some(file) = self.fsyncs.pop_front() {
             return Some(Request { kind: Kind::Fsync, file, bytes: 0, offset: 0 });
         }
@@ -150,13 +150,19 @@ impl Generator {
         Some(Request { kind, file, bytes: bytes as u32, offset })
     }
 
+    /// Returns the bytes of a request that cannot be sent now to the workload's budget.
+    pub fn pass_over(&self, request: Request) {
+        self.shared.issued_bytes.fetch_sub(u64::from(request.bytes), Relaxed);
+    }
+
     /// Moves the shared position over `bytes`; a block never crosses the end of a file.
     fn advance(&self, bytes: u64) -> (u32, u64) {
         let file_bytes = self.workload.file_bytes;
         let total = file_bytes * u64::from(self.workload.files);
         let mut now = self.shared.position.load(Relaxed);
         loop {
-            let start = if now % file_bytes + bytes > file_bytes { (now / file_bytes + 1) * file_bytes % total } else { now };
+            let start =
+                if now % file_bytes + bytes > file_bytes { (now / file_bytes + 1) * file_bytes % total } else { now };
             match self.shared.position.compare_exchange_weak(now, (start + bytes) % total, Relaxed, Relaxed) {
                 Ok(_) => return ((start / file_bytes) as u32, start % file_bytes),
                 Err(other) => now = other,
@@ -193,7 +199,7 @@ mod tests {
     fn the_same_seed_asks_for_the_same() {
         let take = |seed| {
             let mut generator = generator(Fileio { seed, ..workload() });
-            (0..100).map(|_| generator.next().unwrap()).collect::<Vec<_>>()
+            (0..100).map(|_| generator.next_request().unwrap()).collect::<Vec<_>>()
         };
         assert_eq!(take(1), take(1));
         assert_ne!(take(1), take(2));
@@ -202,7 +208,7 @@ mod tests {
     #[test]
     fn the_mix_is_as_asked() {
         let mut generator = generator(workload());
-        let reads = (0..100_000).filter(|_| generator.next().unwrap().kind == Kind::Read).count();
+        let reads = (0..100_000).filter(|_| generator.next_request().unwrap().kind == Kind::Read).count();
         assert!((59_000..61_000).contains(&reads), "{reads}");
     }
 
@@ -212,21 +218,21 @@ mod tests {
         let workload = Fileio { sequential: true, files: 2, file_bytes: 40_000, read_pct: 0.0, ..workload() };
         let mut lanes: Vec<_> =
             (0..2).map(|lane| Generator::new(workload.clone(), shared.clone(), lane).unwrap()).collect();
-        let places: Vec<_> = (0..6).map(|n| lanes[n % 2].next().unwrap()).map(|r| (r.file, r.offset)).collect();
+        let places: Vec<_> = (0..6).map(|n| lanes[n % 2].next_request().unwrap()).map(|r| (r.file, r.offset)).collect();
         assert_eq!(places, [(0, 0), (0, 16_384), (1, 0), (1, 16_384), (0, 0), (0, 16_384)]);
     }
 
     #[test]
     fn fsyncs_follow_every_nth_request() {
         let mut generator = generator(Fileio { fsync_every: 3, files: 2, ..workload() });
-        let kinds: Vec<_> = (0..10).map(|_| generator.next().unwrap().kind == Kind::Fsync).collect();
+        let kinds: Vec<_> = (0..10).map(|_| generator.next_request().unwrap().kind == Kind::Fsync).collect();
         assert_eq!(kinds, [false, false, false, true, true, false, false, false, true, true]);
     }
 
     #[test]
     fn ends_when_its_bytes_are_used_up() {
         let mut generator = generator(Fileio { limit_bytes: 5 * 16_384, ..workload() });
-        assert_eq!(std::iter::from_fn(|| generator.next()).count(), 5);
+        assert_eq!(std::iter::from_fn(|| generator.next_request()).count(), 5);
     }
 
     proptest! {
@@ -239,7 +245,7 @@ mod tests {
                 sequential, files, file_bytes, read_pct, block_sizes: sizes, seed, ..workload()
             });
             for _ in 0..200 {
-                let request = generator.next().unwrap();
+                let request = generator.next_request().unwrap();
                 prop_assert!(request.file < files);
                 prop_assert!(request.offset + u64::from(request.bytes) <= file_bytes);
                 if !sequential { prop_assert_eq!(request.offset % u64::from(request.bytes), 0); }

@@ -1,1 +1,261 @@
+//! The workload on real files: what is counted, what is found out, what a fault looks like from above.
 
+use super::*;
+use crate::prepare;
+use crate::storage::fault::FaultKind;
+use flatwater_core::workload::address::Distribution;
+
+const FILE_BYTES: u64 = 4 << 20;
+const BLOCK_BYTES: u32 = 16 << 10;
+
+/// A prepared file and a workload on it, both on a real file system.
+struct Bench {
+    _folder: tempfile::TempDir,
+    spec: Spec,
+}
+
+impl Bench {
+    fn new(engine: Engine) -> Self {
+        // Beside the build, and not in /tmp, which may be a tmpfs without O_DIRECT.
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("data");
+        std::fs::File::create(&path).unwrap();
+        let prepare = prepare::Prepare::start(prepare::Spec {
+            paths: vec![path.clone()],
+            file_bytes: FILE_BYTES,
+            done_bytes: 0,
+            threads: 2,
+            direct: false,
+            device: false,
+            compressible_pct: 0.0,
+            stamp_bytes: BLOCK_BYTES,
+            set_id: 7,
+            seed: 1,
+        })
+        .unwrap();
+        assert!(prepare.join(Duration::from_secs(60)));
+        assert_eq!(prepare.failure(), None);
+        assert_eq!(prepare.done_bytes(), FILE_BYTES);
+        let spec = Spec {
+            workload: Fileio {
+                sequential: false,
+                read_pct: 50.0,
+                block_sizes: vec![(BLOCK_BYTES, 100.0)],
+                files: 1,
+                file_bytes: FILE_BYTES,
+                fsync_every: 0,
+                fsync: FsyncPolicy::None,
+                distribution: Distribution::Uniform,
+                limit_bytes: 20 << 20,
+                seed: 1,
+            },
+            paths: vec![path],
+            threads: 2,
+            queue_depth: 8,
+            engine,
+            direct: false,
+            sync: SyncMode::None,
+            fsync_call: FsyncCall::Fsync,
+            rate_per_s: 0.0,
+            poisson: false,
+            compressible_pct: 0.0,
+            verify: Some(Verify { set_id: 7, generation_base: 1 << 16 }),
+            fault: None,
+            continue_on_error: false,
+            record: true,
+            interval_ms: 50,
+        };
+        Self { _folder: folder, spec }
+    }
+
+    /// Runs to the end; the totals of all intervals and the failure.
+    fn run(&self) -> (Vec<Interval>, Option<String>) {
+        let run = Run::start(self.spec.clone(), None).unwrap();
+        let mut intervals = Vec::new();
+        loop {
+            match run.next_interval(Duration::from_secs(20)) {
+                Next::Interval(interval) => intervals.push(*interval),
+                Next::Waiting => panic!("the run hangs"),
+                Next::Over => return (intervals, run.failure()),
+            }
+        }
+    }
+}
+
+fn operations(intervals: &[Interval]) -> u64 {
+    intervals.iter().flat_map(|interval| &interval.kinds).map(|kind| kind.operations).sum()
+}
+
+fn fault(kind: FaultKind) -> Fault {
+    Fault { kind, after_ops: 100, duration_s: 0.3 }
+}
+
+#[test]
+fn every_request_is_counted_once_and_verified() {
+    for engine in [Engine::Psync, Engine::IoUring] {
+        let (intervals, failure) = Bench::new(engine).run();
+        assert_eq!(failure, None);
+        assert_eq!(operations(&intervals), (20 << 20) / u64::from(BLOCK_BYTES));
+        let latencies: u64 = intervals.iter().flat_map(|i| &i.kinds).map(|kind| kind.latency.count()).sum();
+        assert_eq!(latencies, operations(&intervals));
+        let last = intervals.last().unwrap();
+        assert_eq!(last.in_flight, 0, "everything was drained");
+    }
+}
+
+#[test]
+fn every_write_is_followed_by_its_fsync() {
+    let mut bench = Bench::new(Engine::IoUring);
+    bench.spec.workload.fsync = FsyncPolicy::EveryWrite;
+    bench.spec.workload.limit_bytes = 1 << 20;
+    let (intervals, failure) = bench.run();
+    assert_eq!(failure, None);
+    let count = |kind: Kind| intervals.iter().map(|interval| interval.kinds[kind as usize].operations).sum::<u64>();
+    assert!(count(Kind::Write) > 0);
+    // What was outstanding when the bytes were used up is not synced: at most one write a slot.
+    let missing = count(Kind::Write) - count(Kind::Fsync);
+    assert!(missing <= u64::from(bench.spec.threads * bench.spec.queue_depth), "{missing} writes without fsync");
+}
+
+#[test]
+fn one_fsync_of_each_file_at_the_end() {
+    let mut bench = Bench::new(Engine::Psync);
+    bench.spec.workload.fsync = FsyncPolicy::End;
+    let (intervals, failure) = bench.run();
+    assert_eq!(failure, None);
+    assert_eq!(intervals.iter().map(|interval| interval.kinds[Kind::Fsync as usize].operations).sum::<u64>(), 1);
+}
+
+#[test]
+fn faults_are_named_with_their_place() {
+    for engine in [Engine::Psync, Engine::IoUring] {
+        for (kind, sign) in [
+            (FaultKind::Error, "Input/output error"),
+            (FaultKind::Full, "No space left on device"),
+            (FaultKind::CorruptRead, "damaged"),
+        ] {
+            let mut bench = Bench::new(engine);
+            bench.spec.fault = Some(fault(kind));
+            // Enough requests that each block is read again.
+            bench.spec.workload.limit_bytes = 400 << 20;
+            let (intervals, failure) = bench.run();
+            let failure = failure.unwrap_or_else(|| panic!("{kind:?} was not found out by {engine:?}"));
+            assert!(failure.contains(sign) && failure.contains("offset") && failure.contains("data"), "{failure}");
+            assert!(operations(&intervals) >= 50, "what was before the fault is kept");
+        }
+    }
+}
+
+#[test]
+fn reading_back_finds_lost_and_misplaced_writes() {
+    for (kind, signs) in [
+        (FaultKind::LostWrite, ["stale", "stale"]),
+        // Whichever is read first: the block that was hit, or the one that was missed.
+        (FaultKind::MisplacedWrite, ["misplaced", "stale"]),
+    ] {
+        for engine in [Engine::Psync, Engine::IoUring] {
+            let mut bench = Bench::new(engine);
+            // Each block is written once, so that no later write hides the fault.
+            bench.spec.workload.sequential = true;
+            bench.spec.workload.read_pct = 0.0;
+            bench.spec.workload.limit_bytes = FILE_BYTES;
+            bench.spec.threads = 1;
+            bench.spec.fault = Some(fault(kind));
+            let writing = Run::start(bench.spec.clone(), None).unwrap();
+            assert!(writing.join(Duration::from_secs(60)));
+            assert_eq!(writing.failure(), None, "nothing is read yet");
+            bench.spec.workload.read_pct = 100.0;
+            bench.spec.fault = None;
+            let reading = Run::start(bench.spec.clone(), Some(&writing)).unwrap();
+            assert!(reading.join(Duration::from_secs(60)));
+            let failure = reading.failure().unwrap_or_else(|| panic!("{kind:?} was not found out by {engine:?}"));
+            assert!(signs.iter().any(|sign| failure.contains(sign)), "{failure}");
+        }
+    }
+}
+
+#[test]
+fn counted_errors_do_not_end_the_run() {
+    let mut bench = Bench::new(Engine::Psync);
+    bench.spec.fault = Some(fault(FaultKind::Error));
+    bench.spec.continue_on_error = true;
+    let (intervals, failure) = bench.run();
+    let errors: u64 = intervals.iter().flat_map(|interval| &interval.kinds).map(|kind| kind.errors).sum();
+    assert_eq!(errors, (20 << 20) / u64::from(BLOCK_BYTES) - 100);
+    assert!(failure.is_some());
+}
+
+#[test]
+fn a_stall_is_dead_seconds_with_growing_age() {
+    for engine in [Engine::Psync, Engine::IoUring] {
+        let mut bench = Bench::new(engine);
+        bench.spec.fault = Some(fault(FaultKind::Stall));
+        let (intervals, failure) = bench.run();
+        assert_eq!(failure, None);
+        let dead: Vec<_> =
+            intervals.iter().filter(|i| i.in_flight > 0 && i.kinds.iter().all(|k| k.operations == 0)).collect();
+        assert!(dead.len() >= 3, "0.3 s in intervals of 0.05 s: {} dead ones", dead.len());
+        assert!(dead.windows(2).all(|pair| pair[1].oldest_ns > pair[0].oldest_ns));
+    }
+}
+
+#[test]
+fn an_open_loop_counts_from_the_intended_start() {
+    // A closed loop would report one slow request a thread; here each arrival of the stall waited.
+    let mut bench = Bench::new(Engine::Psync);
+    bench.spec.fault = Some(fault(FaultKind::Stall));
+    bench.spec.rate_per_s = 1000.0;
+    bench.spec.workload.limit_bytes = 600 * u64::from(BLOCK_BYTES);
+    let (intervals, failure) = bench.run();
+    assert_eq!(failure, None);
+    let slow: u64 = intervals
+        .iter()
+        .flat_map(|interval| &interval.kinds)
+        .flat_map(|kind| kind.latency.buckets())
+        .filter(|(latency_ns, _)| *latency_ns > 100_000_000)
+        .map(|(_, count)| count)
+        .sum();
+    assert!(slow > 100, "only {slow} requests saw the stall");
+    let length_s = intervals.last().unwrap().end_ns as f64 / 1e9;
+    assert!(length_s > 0.55, "600 arrivals at 1000/s ended after {length_s} s");
+}
+
+#[test]
+fn a_target_that_is_missing_is_named() {
+    let mut bench = Bench::new(Engine::Psync);
+    bench.spec.paths = vec!["/nonexistent/data".into()];
+    let Err(error) = Run::start(bench.spec, None) else { panic!("opened nothing") };
+    assert!(error.to_string().contains("/nonexistent/data"), "{error}");
+}
+
+#[test]
+fn preparing_goes_on_where_it_stopped() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let paths: Vec<_> = (0..3).map(|number| folder.path().join(format!("data.{number}"))).collect();
+    for path in &paths {
+        std::fs::File::create(path).unwrap();
+    }
+    let spec = prepare::Spec {
+        paths: paths.clone(),
+        file_bytes: (2 << 20) + 4096,
+        done_bytes: (3 << 20) + 5000,
+        threads: 4,
+        direct: false,
+        device: false,
+        compressible_pct: 0.0,
+        stamp_bytes: 0,
+        set_id: 1,
+        seed: 1,
+    };
+    let total = spec.file_bytes * 3;
+    let prepare = prepare::Prepare::start(spec).unwrap();
+    assert!(prepare.join(Duration::from_secs(60)));
+    assert_eq!((prepare.failure(), prepare.done_bytes()), (None, total));
+    let zeros = |path: &PathBuf| std::fs::read(path).unwrap().iter().all(|byte| *byte == 0);
+    assert!(zeros(&paths[0]), "the first file was done");
+    assert!(!zeros(&paths[1]) && !zeros(&paths[2]));
+    assert!(
+        std::fs::read(&paths[1]).unwrap()[..4096].iter().all(|byte| *byte == 0),
+        "as was this one's first chunk? no"
+    );
+}

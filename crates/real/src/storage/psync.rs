@@ -54,7 +54,8 @@ impl Queue for Psync {
                 },
             }
         };
-        let result = if answer < 0 { -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO) } else { answer as i32 };
+        let result =
+            if answer < 0 { -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO) } else { answer as i32 };
         done.push(Completion { slot: 0, result });
         Ok(())
     }

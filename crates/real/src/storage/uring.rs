@@ -117,10 +117,13 @@ impl Queue for Uring {
         match answer {
             Ok(_) => {}
             // A timeout, a signal, or a full completion queue: what has completed is still there to reap.
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN)) => {}
+            Err(error)
+                if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN)) => {}
             Err(error) => return Err(error),
         }
-        done.extend(self.ring.completion().map(|entry| Completion { slot: entry.user_data() as u32, result: entry.result() }));
+        done.extend(
+            self.ring.completion().map(|entry| Completion { slot: entry.user_data() as u32, result: entry.result() }),
+        );
         Ok(())
     }
 }

@@ -1,0 +1,81 @@
+# make demo   a one-minute experiment on this machine's storage, and its report
+# make test   every test that takes less than a few minutes
+# make check  formatting, lints and types
+# make bench  side by side with fio and sysbench; writes benchmarks/README.md
+# Each target installs what it needs first.
+
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Where the demo's data goes: 1 GiB, on the file system of this checkout unless DEMO_DIR says otherwise.
+DEMO_DIR ?= $(VENV)/demo-data
+DEMO_OUT ?= demo-result
+
+# Debian packages, each with the command that shows that it is there.
+BUILD_TOOLS := cc:gcc git:git
+TEST_TOOLS := fio:fio sysbench:sysbench chromium:chromium mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs \
+              losetup:mount mkswap:util-linux strace:strace
+
+ENGINE_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+
+.PHONY: setup demo test test-slow check bench lock clean build-tools test-tools
+
+setup: $(VENV)/.engine
+
+build-tools:
+	@scripts/apt-need $(BUILD_TOOLS)
+	@command -v cargo >/dev/null || { echo "error: no Rust toolchain (hint: install one with rustup, or your distribution's rustc and cargo >= 1.88)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: $(PYTHON) is older than 3.11 (hint: make PYTHON=python3.12 ...)" >&2; exit 1; }
+
+test-tools:
+	@scripts/apt-need $(TEST_TOOLS)
+
+$(VENV)/.python: requirements/dev.txt | build-tools
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || scripts/apt-need /:python3-venv
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	touch $@
+
+$(VENV)/.engine: $(VENV)/.python pyproject.toml $(ENGINE_SOURCES)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
+	touch $@
+
+demo: setup
+	@mkdir -p $(DEMO_DIR)
+	@rm -rf $(DEMO_OUT)
+	$(BIN)/flatwater run demo --set storage.path=$(DEMO_DIR) --out $(DEMO_OUT)
+	$(BIN)/flatwater report $(DEMO_OUT)
+
+test: setup test-tools
+	cargo test --workspace --locked --quiet
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: setup test-tools
+	cargo test --workspace --locked --release --quiet
+	$(BIN)/python -m pytest
+
+check: setup
+	cargo fmt --check
+	cargo clippy --workspace --all-targets --locked --quiet -- --deny warnings
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest flatwater._engine
+	$(BIN)/lint-imports
+
+bench: setup test-tools
+	$(BIN)/python -m benchmarks
+
+# Pins the newest versions again, with hashes and without the name of any index.
+lock: setup
+	cargo update
+	$(BIN)/python -m pip install --quiet uv
+	for set in run dev; do \
+	    $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --universal --python-version 3.11 \
+	        --custom-compile-command "make lock" pyproject.toml $$([ $$set = dev ] && echo requirements/dev.in) \
+	        --output-file requirements/$$set.txt; \
+	done
+
+clean:
+	rm -rf $(VENV) target dist demo-result .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
