@@ -75,8 +75,6 @@ def test_an_installed_package_finds_its_own(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(module, "__file__", str(package / "experiment" / "library.py"))
     with pytest.raises(FlatwaterError, match="library is missing"):
         library_dir()
-    (tmp_path / "experiments").mkdir()
-    assert library_dir() == tmp_path / "experiments"
-    (package / "experiments_library").mkdir()
-    (package / "experiments_library" / "mine.toml").touch()
+    (package / "experiments").mkdir()
+    (package / "experiments" / "mine.toml").touch()
     assert list(library_files()) == ["mine"]

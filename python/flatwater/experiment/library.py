@@ -23,12 +23,11 @@ class LibraryEntry:
 
 
 def library_dir() -> Path:
-    """Where the library is: inside the installed package, or at the root of the source tree."""
-    package = Path(__file__).parents[1]
-    for place in (package / "experiments_library", package.parents[1] / "experiments"):
-        if place.is_dir():
-            return place
-    raise FlatwaterError("the experiment library is missing", hint="reinstall flatwater")
+    """Where the library is: `experiments/` of the package, to which the source tree's `experiments` leads too."""
+    place = Path(__file__).parents[1] / "experiments"
+    if not place.is_dir():
+        raise FlatwaterError("the experiment library is missing", hint="reinstall flatwater")
+    return place
 
 
 def library_files() -> dict[str, Path]:

@@ -41,7 +41,12 @@ SERIES_SCHEMA = pa.schema(
     ]
 )
 HISTOGRAM_SCHEMA = pa.schema(
-    [("cell", pa.int32()), ("kind", pa.string()), ("time_s", pa.float64()), ("hdr", pa.binary())]
+    [
+        pa.field("cell", pa.int32()),
+        pa.field("kind", pa.string()),
+        pa.field("time_s", pa.float64()),
+        pa.field("hdr", pa.binary()),
+    ]
 )
 
 
@@ -182,11 +187,11 @@ class _SeriesFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self.parquet = pq.ParquetFile(path, read_dictionary=["layer", "metric"])
-        schema = self.parquet.schema_arrow
+        metadata = pq.read_metadata(path)
+        schema = metadata.schema.to_arrow_schema()
         if schema.names != SERIES_SCHEMA.names or schema.types[3:] != SERIES_SCHEMA.types[3:]:
             raise ValueError(f"{path.name} has not the columns of a series ({', '.join(SERIES_SCHEMA.names)})")
-        metadata = self.parquet.metadata
+        self.parquet = pq.ParquetFile(path, metadata=metadata, read_dictionary=["layer", "metric"])
         self.groups = [_promise(metadata.row_group(index)) for index in range(metadata.num_row_groups)]
         self.kept: dict[int, list[tuple[Key, Series]]] = {}
 
