@@ -75,10 +75,11 @@ def judge(
     """
     n = len(throughput)
     if n < SAMPLES_MIN:
+        mean = f" Their mean is {quantity(float(throughput.value.mean()))} {unit}." if n else ""
         return Judgement(
             None,
             f"Not enough samples: {n} of {seconds(interval_s)}, and a verdict takes {SAMPLES_MIN}; "
-            "measure for longer, or record more often (record.interval_s).",
+            f"measure for longer, or record more often (record.interval_s).{mean}",
         )
     start_s = float(throughput.time_s[0]) - interval_s
     end_s = float(throughput.time_s[-1])

@@ -23,6 +23,8 @@ PART_LINES = 3600
 ROW_GROUP_ROWS = 131_072
 #: Decoded row groups that are kept while reading (about 3 MB each): enough to walk along a cell.
 DECODED_GROUPS_MAX = 4
+#: Files kept open while reading: the parts of a cell of twelve days, and well under the usual limit of 1024.
+OPEN_FILES_MAX = 320
 #: Statistics of texts may be cut short by a writer (64 bytes is common), so longer ones prove nothing.
 STATISTICS_TEXT_MAX = 64
 #: What DuckDB may hold while it merges parts; the rest spills beside the result.
@@ -31,23 +33,21 @@ MERGE_MEMORY = "512MB"
 #: (cell, layer, metric)
 Key = tuple[int, str, str]
 
-SERIES_SCHEMA = pa.schema(
-    [
-        pa.field("cell", pa.int32()),
-        pa.field("layer", pa.dictionary(pa.int32(), pa.string())),
-        pa.field("metric", pa.dictionary(pa.int32(), pa.string())),
-        pa.field("time_s", pa.float64()),
-        pa.field("value", pa.float64()),
-    ]
-)
-HISTOGRAM_SCHEMA = pa.schema(
-    [
-        pa.field("cell", pa.int32()),
-        pa.field("kind", pa.string()),
-        pa.field("time_s", pa.float64()),
-        pa.field("hdr", pa.binary()),
-    ]
-)
+_SERIES_FIELDS: list[Any] = [  # pyarrow's types know no field of a dictionary
+    pa.field("cell", pa.int32()),
+    pa.field("layer", pa.dictionary(pa.int32(), pa.string())),
+    pa.field("metric", pa.dictionary(pa.int32(), pa.string())),
+    pa.field("time_s", pa.float64()),
+    pa.field("value", pa.float64()),
+]
+SERIES_SCHEMA = pa.schema(_SERIES_FIELDS)
+_HISTOGRAM_FIELDS: list[Any] = [
+    pa.field("cell", pa.int32()),
+    pa.field("kind", pa.string()),
+    pa.field("time_s", pa.float64()),
+    pa.field("hdr", pa.binary()),
+]
+HISTOGRAM_SCHEMA = pa.schema(_HISTOGRAM_FIELDS)
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,6 @@ class _SeriesFile:
             raise ValueError(f"{path.name} has not the columns of a series ({', '.join(SERIES_SCHEMA.names)})")
         self.parquet = pq.ParquetFile(path, metadata=metadata, read_dictionary=["layer", "metric"])
         self.groups = [_promise(metadata.row_group(index)) for index in range(metadata.num_row_groups)]
-        self.kept: dict[int, list[tuple[Key, Series]]] = {}
 
     def keys(self, cell: int) -> Iterator[Key]:
         for index, group in enumerate(self.groups):
@@ -214,11 +213,12 @@ class _SeriesFile:
 
     def runs(self, index: int) -> list[tuple[Key, Series]]:
         """The series of one row group, in their order."""
-        if index not in self.kept:
-            while len(self.kept) >= DECODED_GROUPS_MAX:
-                del self.kept[next(iter(self.kept))]
-            self.kept[index] = _runs(self.parquet.read_row_group(index))
-        return self.kept[index]
+        return _decode(self, index)
+
+
+@lru_cache(maxsize=DECODED_GROUPS_MAX)
+def _decode(file: _SeriesFile, index: int) -> list[tuple[Key, Series]]:
+    return _runs(file.parquet.read_row_group(index))
 
 
 def _promise(group: Any) -> _Group | None:
@@ -254,7 +254,7 @@ def _runs(table: pa.Table) -> list[tuple[Key, Series]]:
     ]
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=OPEN_FILES_MAX)
 def _open(path: Path, size: int, changed_ns: int) -> _SeriesFile:
     return _SeriesFile(path)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from flatwater.errors import FlatwaterError, UserError
@@ -26,6 +27,9 @@ from flatwater.results.folder import write_atomic
 ALIGNMENT_BYTES = 4096
 #: What is left free on a file system for its own metadata when files are prepared.
 RESERVE_BYTES = 16 * 1024 * 1024
+
+#: Most of the available memory that buffers may take: the page cache and the machine's other work need the rest.
+BUFFERS_SHARE_MAX = 0.5
 
 _STEM = "flatwater-fileio"
 
@@ -133,6 +137,7 @@ def open_target(experiment: Experiment, previous: Target | None = None) -> Targe
         )
     target._locks = locks
     _check_alignment(experiment, path)
+    _check_memory(experiment)
     return target
 
 
@@ -318,6 +323,21 @@ def _check_alignment(experiment: Experiment, path: Path) -> None:
                 where="workload.block_size",
                 hint="use whole sectors, or workload.direct = false",
             )
+
+
+def _check_memory(experiment: Experiment) -> None:
+    """Every request in flight has a buffer of its own."""
+    workload = experiment.workload
+    depth = workload.queue_depth if workload.engine == "io_uring" else 1
+    needed = workload.threads * depth * max(workload.block_sizes)
+    available = psutil.virtual_memory().available
+    if needed > available * BUFFERS_SHARE_MAX:
+        raise UserError(
+            f"{workload.threads} threads x {depth} requests of {print_size(max(workload.block_sizes))} need "
+            f"{print_size(needed)} of buffers, and {print_size(available)} of memory are available",
+            where="workload.queue_depth",
+            hint="fewer threads, a smaller depth or smaller blocks",
+        )
 
 
 def _read_manifest(path: Path) -> Prepared | None:

@@ -1,0 +1,11 @@
+"""`make bench`: flatwater beside fio and sysbench, in one run on one file; the page it writes is README.md.
+
+__main__.py   what runs, in order
+rows.py       the comparisons and their targets
+job.py        what a program is asked to do, and what it answers
+programs/     one file a program, met in its registry
+pairs.py      rounds in alternating order; ratios with their intervals
+recording.py  what recording costs; opening.py: how fast a long result opens
+noise.py      what else ran meanwhile
+page.py       the generated page
+"""

@@ -1,0 +1,44 @@
+"""How fast, and in how much memory, `flatwater report` draws a long result."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.job import run_child
+
+#: Eleven and a half days, each second with every series of a fileio run.
+SECONDS = 1_000_000
+#: A report is drawn this often: the median is not the first one's, which reads from a cold cache.
+TIMES = 3
+_TESTS = Path(__file__).parents[1] / "tests" / "report"
+_MAKE = "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1]); import synthetic; "
+_MAKE += "synthetic.single(Path(sys.argv[2]), int(sys.argv[3]))"
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Medians over the reports."""
+
+    seconds: int
+    wall_s: float
+    rss_max_bytes: int
+
+
+def measure_opening(folder: Path, seconds: int, tell: Callable[[str], None]) -> Opening:
+    """Makes a result of `seconds` intervals, and draws it as a user would."""
+    result = folder / "long"
+    # In a child: what it takes to make is no part of what it takes to draw.
+    run_child([sys.executable, "-c", _MAKE, str(_TESTS), str(result), str(seconds)], folder)
+    command = [str(Path(sys.executable).with_name("flatwater")), "report", str(result)]
+    drawn = [run_child(command, folder) for _ in range(TIMES)]
+    found = Opening(
+        seconds,
+        statistics.median(one.wall_s for one in drawn),
+        max(one.rss_max_bytes for one in drawn),
+    )
+    tell(f"report of {seconds:,} s: {found.wall_s:.2f} s, {found.rss_max_bytes / 2**20:.0f} MiB")
+    return found

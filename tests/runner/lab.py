@@ -1,0 +1,178 @@
+"""Runs the installed program on real files, as a user would, and looks at what it left behind.
+
+Everything that is asserted of every run is here: an exit code of the contract, one line of error at most, no
+traceback and no panic, and with `--json` nothing but JSON on standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from flatwater.results import Cell, CellSummary, Result, open_result
+
+FLATWATER = Path(sys.executable).with_name("flatwater")
+MIB = 2**20
+#: Long enough for any one run of these tests on a slow machine.
+PATIENCE_S = 60.0
+
+
+@dataclass
+class Ran:
+    """A run of the program that has ended."""
+
+    code: int
+    stdout: str
+    stderr: str
+    out: Path
+    took_s: float
+
+    @cached_property
+    def cells(self) -> list[dict[str, Any]]:
+        """The objects that `--json` printed."""
+        return [json.loads(line) for line in self.stdout.splitlines()]
+
+    @property
+    def cell(self) -> dict[str, Any]:
+        (only,) = self.cells
+        return only
+
+    @property
+    def error(self) -> str:
+        """The one line of error."""
+        (only,) = [line for line in self.stderr.splitlines() if line.startswith("error: ")]
+        return only
+
+    @property
+    def result(self) -> Result:
+        return open_result(self.out)
+
+    @property
+    def recorded(self) -> Cell:
+        """The only cell of the result."""
+        (only,) = self.result.cells
+        return only
+
+    @property
+    def summary(self) -> CellSummary:
+        summary = self.recorded.summary
+        assert summary is not None
+        return summary
+
+
+class Lab:
+    """A directory with data, experiments and results of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self.data.mkdir()
+        self._count = 0
+
+    def write(self, workload: Mapping[str, Any] = {}, storage: Mapping[str, Any] = {}, **rest: Any) -> Path:
+        """An experiment file: random reads and writes of 8 MiB for 0.3 s, unless told otherwise."""
+        self._count += 1
+        path = self.folder / f"experiment{self._count}.toml"
+        content = {
+            "workload": {"mode": "rndrw", "duration_s": 0.3} | dict(workload),
+            "storage": {"path": str(self.data), "size": 8 * MIB} | dict(storage),
+            "record": {"interval_s": 0.1},
+        } | rest
+        path.write_text(tomli_w.dumps(content))
+        return path
+
+    def start(
+        self, file: Path | str, *arguments: str | Path, out: Path | None = None, verb: str = "run"
+    ) -> Running:
+        """Starts `flatwater run FILE` and does not wait for it."""
+        if verb == "run":
+            out = out or self.folder / f"out{self._count}"
+            arguments = (*arguments, "--out", out)
+        command = [str(FLATWATER), verb, str(file), *map(str, arguments)]
+        process = subprocess.Popen(
+            command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_environment()
+        )
+        return Running(process, out or self.folder)
+
+    def run(self, file: Path | str, *arguments: str | Path, out: Path | None = None, verb: str = "run") -> Ran:
+        """Runs the program to its end."""
+        return self.start(file, *arguments, out=out, verb=verb).wait()
+
+    def go(
+        self,
+        workload: Mapping[str, Any] = {},
+        storage: Mapping[str, Any] = {},
+        *,
+        arguments: Sequence[str | Path] = ("--json",),
+        out: Path | None = None,
+        **rest: Any,
+    ) -> Ran:
+        """Writes an experiment and runs it."""
+        return self.run(self.write(workload, storage, **rest), *arguments, out=out)
+
+
+@dataclass
+class Running:
+    """A run of the program under way."""
+
+    process: subprocess.Popen[str]
+    out: Path
+    begun: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.begun = time.monotonic()
+
+    def wait(self) -> Ran:
+        """Waits for the end, and checks what holds for every run."""
+        stdout, stderr = self.process.communicate(timeout=PATIENCE_S)
+        took_s = time.monotonic() - self.begun
+        ran = Ran(self.process.returncode, stdout, stderr, self.out, took_s)
+        for sign in ("Traceback", "panicked", "Aborted", "Exception"):
+            assert sign not in stderr, stderr
+        if ran.code >= 0:
+            assert ran.code in (0, 1, 2, 130), stderr
+            errors = [line for line in stderr.splitlines() if line.startswith("error: ")]
+            assert len(errors) == (ran.code != 0), stderr
+            assert not errors or stderr.splitlines()[-1] == errors[0], stderr
+        return ran
+
+    def until(self, happened: Callable[[], object]) -> None:
+        """Waits until something happened; fails when the program ended before."""
+        until = time.monotonic() + PATIENCE_S
+        while not happened():
+            if self.process.poll() is not None and not happened():
+                raise AssertionError(f"ended before it happened: {self.wait()}")
+            assert time.monotonic() < until, "it never happened"
+            time.sleep(0.01)
+
+    def until_recorded(self, lines: int, cell: int = 0, phase: str = "measure") -> None:
+        """Waits until a cell's journal has so many intervals of a phase."""
+        journal = self.out / "cells" / f"{cell:04}" / "journal.jsonl"
+        self.until(lambda: journal.exists() and journal.read_text().count(f'"phase":"{phase}"') >= lines)
+
+    def send(self, number: signal.Signals) -> Ran:
+        """Sends a signal and waits; `took_s` is the time from the signal to the end."""
+        self.process.send_signal(number)
+        self.begun = time.monotonic()
+        return self.wait()
+
+
+def _environment() -> dict[str, str]:
+    # A terminal's width and colours must not change what is asserted.
+    return {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "COLUMNS")}
+
+
+def journal_lines(cell: Path) -> list[dict[str, Any]]:
+    """The intervals and events of a cell that is not sealed into the merged files yet."""
+    return [json.loads(line) for line in (cell / "journal.jsonl").read_text().splitlines()]

@@ -1,0 +1,229 @@
+"""What an experiment asks for is what the files see: modes, engines, sizes, fsyncs, rates, addresses, data."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+from lab import MIB, Lab
+
+from flatwater.results import Cell, Result
+
+MODES = ["seqwr", "seqrewr", "seqrd", "seqrw", "rndrd", "rndwr", "rndrw"]
+BLOCK = 16 * 1024
+
+
+def values(cell: Cell, metric: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A series of the workload in the measured phase."""
+    return cell.series("workload", metric).between(*cell.measured()).value
+
+
+def check_sane(cell: Cell, *, block: int = BLOCK, in_flight_max: int = 1) -> None:
+    """What holds for any run that went well."""
+    summary = cell.summary
+    assert summary is not None
+    assert (summary.status, summary.error, summary.errors) == ("complete", None, 0)
+    ops, throughput = values(cell, "ops_per_s"), values(cell, "throughput")
+    assert len(ops) == summary.samples > 0
+    assert ops.sum() > 0
+    np.testing.assert_allclose(throughput, ops, rtol=1e-6)
+    np.testing.assert_allclose(values(cell, "bytes_per_s"), ops * block, rtol=1e-5)
+    assert summary.bytes == summary.operations * block
+    # Intervals are 0.1 s to within the scheduler's whim; the totals are exact.
+    (start_s, end_s) = cell.measured()
+    assert summary.operations == pytest.approx(ops.mean() * (end_s - start_s), rel=0.05)
+    assert values(cell, "in_flight").max() <= in_flight_max
+    last = np.zeros(len(ops))
+    for name in ("p50", "p95", "p99", "p999", "max"):
+        percentile = values(cell, f"latency_{name}_us")
+        assert np.all(percentile >= last), name
+        last = percentile
+    assert np.all(values(cell, "latency_p50_us") > 0)
+    whole = summary.latency_us
+    assert whole is not None
+    assert 0 < whole.p50 <= whole.p95 <= whole.p99 <= whole.p999 <= whole.max
+    assert whole.count == summary.operations
+    assert summary.client_cpu_us_per_op is not None and summary.client_cpu_us_per_op > 0
+    for layer, metric in cell.metrics():
+        told = summary.metrics[f"{layer}.{metric}"]
+        assert told.mean is not None and told.max is not None, f"{layer}.{metric}"
+        assert told.mean <= told.max + 1e-9 * abs(told.max)
+
+
+def by_set(result: Result, *fields: str) -> dict[tuple[Any, ...], Cell]:
+    return {tuple(cell.set[field] for field in fields): cell for cell in result.cells}
+
+
+@pytest.fixture(scope="module")
+def every_mode(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """One sweep over everything, so that the program starts only once."""
+    lab = Lab(tmp_path_factory.mktemp("modes"))
+    sweep = {
+        "workload.mode": MODES,
+        "workload.direct": [True, False],
+        "zip": {"workload.engine": ["psync", "io_uring"], "workload.threads": [3, 2], "workload.queue_depth": [1, 4]},
+    }
+    ran = lab.go({"duration_s": 0.2}, sweep=sweep)
+    assert ran.code == 0, ran.stderr
+    return ran.result
+
+
+@pytest.mark.parametrize("engine", ["psync", "io_uring"])
+@pytest.mark.parametrize("direct", [True, False], ids=["direct", "buffered"])
+@pytest.mark.parametrize("mode", MODES)
+def test_every_mode_runs_on_every_engine(every_mode: Result, mode: str, direct: bool, engine: str) -> None:
+    cells = by_set(every_mode, "workload.mode", "workload.direct", "workload.engine")
+    cell = cells[mode, direct, engine]
+    check_sane(cell, in_flight_max=3 if engine == "psync" else 8)
+    reads, writes = values(cell, "read_ops_per_s").sum(), values(cell, "write_ops_per_s").sum()
+    if mode in ("seqrd", "rndrd"):
+        assert (writes, reads > 0) == (0, True)
+    elif mode in ("seqwr", "seqrewr", "rndwr"):
+        assert (reads, writes > 0) == (0, True)
+    else:
+        # 60 % reads unless told otherwise; some hundred requests at least.
+        assert reads / (reads + writes) == pytest.approx(0.6, abs=0.1)
+
+
+def test_every_outstanding_request_is_in_flight(lab: Lab) -> None:
+    cell = lab.go({"engine": "io_uring", "queue_depth": 16, "threads": 2, "mode": "rndrd"}).recorded
+    check_sane(cell, in_flight_max=32)
+    assert values(cell, "in_flight").mean() > 16
+
+
+def test_shares_of_reads(lab: Lab) -> None:
+    ran = lab.go({"direct": False}, sweep={"workload.read_pct": [0, 10, 90, 100]})
+    for cell in ran.result.cells:
+        reads = values(cell, "read_ops_per_s").sum() / values(cell, "ops_per_s").sum()
+        assert 100 * reads == pytest.approx(cell.set["workload.read_pct"], abs=3)
+
+
+def test_mixed_block_sizes(lab: Lab) -> None:
+    ran = lab.go({"block_size": {"4KiB": 75, "64KiB": 25}, "unit": "MiB/s", "direct": False})
+    assert ran.summary.bytes / ran.summary.operations == pytest.approx((0.75 * 4 + 0.25 * 64) * 1024, rel=0.05)
+    np.testing.assert_allclose(values(ran.recorded, "throughput"), values(ran.recorded, "bytes_per_s") / MIB, rtol=1e-6)
+    assert ran.cell["unit"] == "MiB/s"
+
+
+def test_several_files_are_all_used(lab: Lab) -> None:
+    ran = lab.go({"files": 5, "mode": "rndwr", "block_size": "4KiB"}, {"size": 10 * MIB})
+    check_sane(ran.recorded, block=4096)
+    files = sorted(lab.data.glob("flatwater-fileio.0*"))
+    assert [path.stat().st_size for path in files] == [2 * MIB] * 5
+    begun = (lab.data / "flatwater-fileio.json").stat().st_ctime - 1
+    assert all(path.stat().st_mtime > begun for path in files)
+
+
+class TestFsync:
+    def fsyncs(self, cell: Cell) -> float:
+        """Per request."""
+        summary = cell.summary
+        assert summary is not None
+        return float(values(cell, "fsync_ops_per_s").sum() / values(cell, "ops_per_s").sum())
+
+    def test_every_so_many_requests_for_every_file(self, lab: Lab) -> None:
+        ran = lab.go({"fsync_every": 20, "files": 2, "mode": "rndwr"})
+        assert self.fsyncs(ran.recorded) == pytest.approx(2 / 20, rel=0.2)
+        assert ran.summary.latency_by_kind_us["fsync"].p50 > 0
+        # The workload's latency is that of its requests.
+        assert ran.cell["latency_us"]["count"] == ran.cell["operations"]
+
+    @pytest.mark.parametrize("call", ["fsync", "fdatasync"])
+    @pytest.mark.parametrize("engine", ["psync", "io_uring"])
+    def test_after_every_write(self, lab: Lab, call: str, engine: str) -> None:
+        ran = lab.go({"fsync": "every-write", "fsync_call": call, "mode": "rndwr", "engine": engine})
+        assert self.fsyncs(ran.recorded) == pytest.approx(1, rel=0.05)
+
+    def test_at_the_end(self, lab: Lab) -> None:
+        ran = lab.go({"fsync": "end", "mode": "rndwr", "direct": False, "files": 3})
+        assert ran.code == 0
+        assert "fsync" not in ran.summary.latency_by_kind_us, "it comes after the measured phase"
+
+    @pytest.mark.parametrize("sync", ["sync", "dsync"])
+    def test_opened_for_write_through(self, lab: Lab, sync: str) -> None:
+        check_sane(lab.go({"sync": sync, "mode": "rndwr"}).recorded)
+
+
+class TestRate:
+    @pytest.mark.parametrize("arrival", ["fixed", "poisson"])
+    @pytest.mark.parametrize("engine", ["psync", "io_uring"])
+    def test_is_kept(self, lab: Lab, arrival: str, engine: str) -> None:
+        asked = {"rate_per_s": 2000, "arrival": arrival, "engine": engine, "threads": 4, "mode": "rndrd", "direct": False}
+        ran = lab.go(asked | {"duration_s": 2})
+        # 4,000 Poisson arrivals vary by 1.6 % (one standard deviation).
+        assert ran.cell["mean"] == pytest.approx(2000, rel=0.05)
+
+    def test_latency_counts_from_the_intended_start(self, lab: Lab) -> None:
+        """A stall of 0.5 s at 1,000 a second delays the 500 requests that arrive in it, 0.25 s on average."""
+        stall = {"kind": "stall", "after_ops": 500, "duration_s": 0.5}
+        asked = {"mode": "rndrd", "direct": False, "duration_s": 2, "rate_per_s": 1000}
+        ran = lab.go(asked, {"fault": stall})
+        latency = ran.cell["latency_us"]
+        assert latency["p999"] >= 0.45e6
+        assert latency["max"] >= 0.5e6
+        assert latency["p95"] > 0.25e6, "a quarter of all requests arrived in the stall"
+        assert ran.cell["mean"] == pytest.approx(1000, rel=0.05), "what was late was made up for"
+
+    def test_a_closed_loop_sees_one_slow_request(self, lab: Lab) -> None:
+        stall = {"kind": "stall", "after_ops": 200, "duration_s": 0.5}
+        ran = lab.go({"mode": "rndrd", "direct": False, "duration_s": 1}, {"fault": stall})
+        assert ran.cell["latency_us"]["max"] >= 0.5e6
+        assert ran.cell["latency_us"]["p99"] < 0.1e6
+
+    def test_more_than_the_device_can_do_is_seen_as_a_queue(self, lab: Lab) -> None:
+        ran = lab.go({"mode": "rndwr", "fsync": "every-write", "rate_per_s": 1e6, "duration_s": 1})
+        waiting = values(ran.recorded, "in_flight")
+        assert waiting[-1] > 2 * waiting[0] > 0
+        assert ran.cell["latency_us"]["max"] > 0.4e6
+
+
+@pytest.mark.parametrize("distribution", ["uniform", "zipf", "pareto", "hotspot"])
+def test_distributions_reach_the_disk(lab: Lab, distribution: str) -> None:
+    """Writes into a file of holes: the blocks that are then there are those that were drawn."""
+    ran = lab.go(
+        {"mode": "rndwr", "block_size": "4KiB", "distribution": distribution, "rate_per_s": 2000, "duration_s": 1},
+        {"size": 64 * MIB, "purge": True},
+    )
+    assert ran.code == 0, ran.stderr
+    share = (lab.data / "flatwater-fileio.0000").stat().st_blocks * 512 / (64 * MIB)
+    # 2,000 of 16,384 blocks: uniform hits 11.5 % of them, the others repeat themselves.
+    if distribution == "uniform":
+        assert share == pytest.approx(0.115, abs=0.02)
+    else:
+        assert 0.005 < share < 0.11
+
+
+@pytest.mark.parametrize("percent", [0, 30, 75])
+def test_data_is_as_compressible_as_asked(lab: Lab, percent: int) -> None:
+    lab.go({"mode": "seqwr", "compressible_pct": percent})
+    data = (lab.data / "flatwater-fileio.0000").read_bytes()
+    assert 1 - len(zlib.compress(data, 1)) / len(data) == pytest.approx(percent / 100, abs=0.03)
+    blocks = {data[at : at + 4096] for at in range(0, len(data), 4096)}
+    assert len(blocks) == len(data) // 4096, "nothing to deduplicate"
+
+
+def test_the_seed_chooses_the_addresses(lab: Lab) -> None:
+    def touched(seed: int, folder: str) -> list[int]:
+        (lab.data / folder).mkdir()
+        path = lab.data / folder / "file"
+        # 300 requests exactly would need a limit: rate and time give nearly as many, in the same order.
+        lab.go(
+            {"mode": "rndwr", "block_size": "4KiB", "rate_per_s": 500, "duration_s": 0.5},
+            {"size": 64 * MIB, "purge": True, "path": str(path)},
+            seed=seed,
+        )
+        data = path.read_bytes()
+        return [at for at in range(0, len(data), 4096) if any(data[at : at + 64])]
+
+    first, again, other = touched(1, "first"), touched(1, "again"), touched(2, "other")
+    assert len(set(first) & set(again)) > 0.9 * len(first)
+    assert len(set(first) & set(other)) < 0.2 * len(first)
+
+
+def test_without_latencies_the_throughput_is_still_there(lab: Lab) -> None:
+    ran = lab.go({"record_latency": False, "mode": "rndrd"})
+    assert ran.code == 0
+    assert ran.cell["mean"] > 0
+    assert ran.cell["latency_us"] is None
