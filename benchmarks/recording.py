@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,11 +47,11 @@ class Case:
 
 @dataclass(frozen=True)
 class Cost:
-    """Requests a second with and without recording (medians), and the rounds' ratios."""
+    """Requests a second, and CPU time of each, with and without recording (medians); the rounds' ratios of IOPS."""
 
     case: Case
-    recorded_iops: float
-    bare_iops: float
+    iops: tuple[float, float]
+    cpu_us: tuple[float, float]
     ratio: Ratio
 
 
@@ -70,7 +72,9 @@ def measure_cost(case: Case, setting: Setting, rounds: int, interval_s: float, t
     name, size = ("hot", HOT_BYTES) if case.hot else (FILE_NAME, setting.size_bytes)
     path = setting.folder / name
     if not path.exists():
-        path.write_bytes(bytes(size))
+        with path.open("wb") as handle:
+            handle.write(bytes(size))
+            os.fsync(handle.fileno())
     changes = {
         "storage.path": path,
         "storage.size": size,
@@ -86,38 +90,43 @@ def measure_cost(case: Case, setting: Setting, rounds: int, interval_s: float, t
         spec = workload_spec(experiment, target, seed=1)
     finally:
         target.release()
-    while case.hot and len(path.read_bytes()) < size:
-        raise FlatwaterError(f"{path} is too short")
-    rates: dict[bool, list[float]] = {True: [], False: []}
+    if case.hot:
+        path.read_bytes()
+    turns: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
     for _, recorded in alternating((True, False), rounds):
-        rates[recorded].append(_turn(spec, path, recorded=recorded))
-    found = ratio(rates[True], rates[False])
-    recorded_iops, bare_iops = (sorted(rates[side])[rounds // 2] for side in (True, False))
-    tell(f"recording, {case.title}: {recorded_iops:,.0f} / {bare_iops:,.0f} = {found.median:.3f}")
-    return Cost(case, recorded_iops, bare_iops, found)
+        turns[recorded].append(_turn(spec, path, recorded=recorded))
+    iops, cpu_us = ([[turn[part] for turn in turns[side]] for side in (True, False)] for part in (0, 1))
+    found = ratio(*iops)
+    tell(f"recording, {case.title}: {found.median:.3f} [{found.low:.3f}, {found.high:.3f}]")
+    return Cost(case, _medians(iops), _medians(cpu_us), found)
 
 
-def _turn(spec: dict[str, object], path: Path, *, recorded: bool) -> float:
-    """Requests a second of one turn."""
+def _medians(sides: list[list[float]]) -> tuple[float, float]:
+    return statistics.median(sides[0]), statistics.median(sides[1])
+
+
+def _turn(spec: dict[str, object], path: Path, *, recorded: bool) -> tuple[float, float]:
+    """Requests a second of one turn, and CPU time for each, us."""
     journal_path = path.with_name("journal.jsonl")
+    journal_path.unlink(missing_ok=True)
     try:
         with Journal(journal_path, start_probes(path) if recorded else [], "IOPS") as journal:
             run = FileioRun(json.dumps(spec | {"record": recorded}))
-            operations, measured_s, seen = 0, 0.0, 0
-            offset_s = journal.at_s
+            operations, measured_s, cpu_s, seen = 0, 0.0, 0.0, 0
             while seen < INTERVALS:
                 interval = run.next_interval(1.0)
                 if interval is None:
                     continue
                 if recorded:
-                    journal.interval(interval, offset_s, "measure")
+                    journal.interval(interval, 0.0, "measure")
                 seen += 1
                 if seen > 1:
                     operations += interval["totals"]["read"][0]
                     measured_s += interval["end_s"] - interval["start_s"]
+                    cpu_s += interval["cpu_s"]
             run.stop()
             if not run.join(60.0):
                 raise FlatwaterError("the device does not answer")
     except (EngineError, StopIteration) as error:
         raise FlatwaterError(f"the engine failed: {error}") from None
-    return operations / measured_s
+    return operations / measured_s, cpu_s * 1e6 / operations

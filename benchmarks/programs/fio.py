@@ -53,7 +53,7 @@ class Fio:
         return command
 
     def outcome(self, finished: Finished) -> Outcome:
-        """fio counts its job's CPU time itself, as percents of the job's run time."""
+        """Reads the JSON: fio counts its job's CPU time itself, as percents of the job's run time."""
         try:
             # fio may print notes before the JSON.
             job = json.loads(finished.output[finished.output.index("{") :])["jobs"][0]
@@ -67,5 +67,5 @@ class Fio:
             raise FlatwaterError(f"fio's output is not understood: {error!r}") from None
 
     def version(self) -> str:
-        """fio's own words: fio-3.33."""
+        """Its own words: fio-3.33."""
         return run_child(["fio", "--version"], Path.cwd()).output.strip().replace("-", " ", 1)

@@ -50,5 +50,5 @@ class Flatwater:
             raise FlatwaterError(f"flatwater's output is not understood: {error!r}") from None
 
     def version(self) -> str:
-        """flatwater's version."""
+        """Its version."""
         return f"flatwater {__version__}"

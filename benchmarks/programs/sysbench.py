@@ -37,7 +37,7 @@ class Sysbench:
         ]
 
     def outcome(self, finished: Finished) -> Outcome:
-        """sysbench does not tell its CPU time: the process's serves for both (it starts within milliseconds)."""
+        """Reads the totals. sysbench does not tell its CPU time: the process's serves for both (it starts within milliseconds)."""
         events = re.search(r"total number of events:\s+(\d+)", finished.output)
         seconds = re.search(r"total time:\s+([\d.]+)s", finished.output)
         if events is None or seconds is None or not int(events[1]) or not float(seconds[1]):
@@ -46,5 +46,5 @@ class Sysbench:
         return Outcome(int(events[1]) / float(seconds[1]), cpu_us, cpu_us)
 
     def version(self) -> str:
-        """sysbench's own words: sysbench 1.0.20."""
+        """Its own words: sysbench 1.0.20."""
         return " ".join(run_child(["sysbench", "--version"], Path.cwd()).output.split()[:2])

@@ -1,18 +1,16 @@
 //! Running the fileio workload on real files: one thread a lane, one ticker that ends the intervals.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use flatwater_core::interval::{Flights, Interval, Recorder};
-use flatwater_core::seed::stream;
-use flatwater_core::storage::{Completion, Kind, Queue, Request};
-use flatwater_core::workload::fileio::{Fileio, FsyncPolicy, Generator, Shared};
-use flatwater_core::workload::payload::{self, Generations, Header, Payload};
+use flatwater_core::storage::Queue;
+use flatwater_core::workload::fileio::{Fileio, Generator, Shared};
+use flatwater_core::workload::payload::Generations;
 use serde::Deserialize;
 
 use crate::Error;
@@ -23,7 +21,10 @@ use crate::storage::uring::Uring;
 use crate::storage::{Engine, FsyncCall, SyncMode, Target};
 
 mod arrival;
+mod lane;
+
 use arrival::Arrivals;
+use lane::Lane;
 
 /// A lane needs little stack: its buffers are on the heap, and there may be thousands of lanes.
 const LANE_STACK_BYTES: usize = 256 << 10;
@@ -284,289 +285,6 @@ impl Job {
                 Lane::new(self, lane, generator, FaultyQueue::new(queue, fault, self.fault_state.clone())).run();
             }
         }
-    }
-}
-
-/// A request under way.
-#[derive(Clone, Copy)]
-struct Flight {
-    request: Request,
-    started_ns: u64,
-    /// Verified block: its generation before this request (0: unknown).
-    generation: u32,
-}
-
-/// One thread's closed or open loop over its queue.
-struct Lane<'a, Q> {
-    job: &'a Job,
-    lane: usize,
-    queue: Q,
-    generator: Generator,
-    payload: Payload,
-    arrivals: Option<Arrivals>,
-    flights: Vec<Option<Flight>>,
-    free: Vec<u32>,
-    /// Requests that must come before the generator's next one.
-    follow_ups: VecDeque<Request>,
-    exhausted: bool,
-}
-
-impl<'a, Q: Queue> Lane<'a, Q> {
-    fn new(job: &'a Job, lane: usize, generator: Generator, mut queue: Q) -> Self {
-        let depth = queue.depth();
-        let seed = job.spec.workload.seed;
-        let payload = Payload::new(seed, lane as u64, job.spec.compressible_pct);
-        for slot in 0..depth {
-            payload.fill(queue.buffer(slot), lane as u64 * u64::from(depth) + u64::from(slot));
-        }
-        job.gate.arrive_and_wait();
-        let arrivals = Arrivals::new(&job.spec, lane, job.clock.now_ns(), stream(seed, "arrivals", lane as u64));
-        Self {
-            job,
-            lane,
-            queue,
-            generator,
-            payload,
-            arrivals,
-            flights: vec![None; depth as usize],
-            free: (0..depth).rev().collect(),
-            follow_ups: VecDeque::new(),
-            exhausted: false,
-        }
-    }
-
-    fn run(mut self) {
-        if let Err(source) = self.run_until_stopped().and_then(|()| self.sync_at_end()) {
-            self.job.fail(Error::Engine { engine: "waiting for requests", source, hint: "" });
-        }
-        self.job.recorder.flights(self.lane).close();
-    }
-
-    fn run_until_stopped(&mut self) -> std::io::Result<()> {
-        let mut fresh = Vec::with_capacity(self.flights.len());
-        let mut done = Vec::with_capacity(self.flights.len());
-        loop {
-            let stopping = self.job.stop.load(Relaxed) || self.exhausted;
-            if !stopping {
-                self.fill(&mut fresh);
-            }
-            if self.free.len() == self.flights.len() {
-                match &self.arrivals {
-                    // Nothing to do before the next arrival.
-                    Some(arrivals) if !stopping => {
-                        let now = self.job.clock.now_ns();
-                        self.job.clock.sleep_until(arrivals.next_ns().min(now + STOP_CHECK_NS));
-                        continue;
-                    }
-                    _ if stopping => return Ok(()),
-                    _ => continue,
-                }
-            }
-            self.begin(&mut fresh);
-            self.queue.wait(self.timeout_ns(stopping), &mut done)?;
-            self.finish(&mut done);
-        }
-    }
-
-    /// How long the queue may wait: to the next arrival when it could still be sent, else for ever.
-    fn timeout_ns(&self, stopping: bool) -> Option<u64> {
-        let arrivals = self.arrivals.as_ref().filter(|_| !stopping && !self.free.is_empty())?;
-        Some(arrivals.next_ns().saturating_sub(self.job.clock.now_ns()).min(STOP_CHECK_NS))
-    }
-
-    /// Pushes as many requests as there are free slots (and arrivals).
-    fn fill(&mut self, fresh: &mut Vec<u32>) {
-        let now_ns = if self.arrivals.is_some() { self.job.clock.now_ns() } else { 0 };
-        while let Some(slot) = self.free.pop() {
-            if self.follow_ups.is_empty() && self.arrivals.as_ref().is_some_and(|arrivals| arrivals.next_ns() > now_ns)
-            {
-                self.free.push(slot);
-                break;
-            }
-            let Some((request, generation)) = self.next_request() else {
-                self.exhausted = true;
-                self.free.push(slot);
-                break;
-            };
-            // An fsync is no arrival of its own: it starts when it is sent.
-            let started_ns = match &mut self.arrivals {
-                Some(arrivals) if request.kind != Kind::Fsync => arrivals.take(),
-                _ => 0,
-            };
-            if request.kind == Kind::Write {
-                self.prepare_write(slot, request, generation);
-            }
-            self.flights[slot as usize] = Some(Flight { request, started_ns, generation });
-            self.queue.push(slot, request);
-            fresh.push(slot);
-        }
-        if let Some(arrivals) = &self.arrivals {
-            self.job.recorder.flights(self.lane).intend(arrivals.next_ns());
-        }
-    }
-
-    /// The next request and, when blocks are verified, its block's generation. A block that another request has is
-    /// passed over.
-    fn next_request(&mut self) -> Option<(Request, u32)> {
-        if let Some(request) = self.follow_ups.pop_front() {
-            return Some((request, 0));
-        }
-        loop {
-            let request = self.generator.next_request()?;
-            match &self.job.generations {
-                Some(generations) if request.kind != Kind::Fsync => {
-                    if let Some(generation) = generations.take(self.block(request)) {
-                        return Some((request, generation));
-                    }
-                    self.generator.pass_over(request);
-                    if self.job.stop.load(Relaxed) {
-                        return None;
-                    }
-                }
-                _ => return Some((request, 0)),
-            }
-        }
-    }
-
-    fn block(&self, request: Request) -> u64 {
-        let bytes = u64::from(self.job.spec.workload.block_bytes_max());
-        u64::from(request.file) * (self.job.spec.workload.file_bytes / bytes) + request.offset / bytes
-    }
-
-    fn header(&self, request: Request, generation: u32) -> Option<Header> {
-        let verify = self.job.spec.verify?;
-        Some(Header { set_id: verify.set_id, file: request.file, offset: request.offset, generation })
-    }
-
-    /// The generation that a write leaves behind.
-    fn next_generation(&self, generation: u32) -> u32 {
-        let base = self.job.spec.verify.map_or(0, |verify| verify.generation_base);
-        generation.max(base) + 1
-    }
-
-    fn prepare_write(&mut self, slot: u32, request: Request, generation: u32) {
-        let header = self.header(request, self.next_generation(generation));
-        let block = &mut self.queue.buffer(slot)[..request.bytes as usize];
-        self.payload.stamp(block);
-        if let Some(header) = header {
-            payload::seal(block, header);
-        }
-    }
-
-    /// Marks what was pushed as begun: now in a closed loop, at its intended start in an open one.
-    fn begin(&mut self, fresh: &mut Vec<u32>) {
-        if fresh.is_empty() {
-            return;
-        }
-        let now_ns = self.job.clock.now_ns();
-        let flights = self.job.recorder.flights(self.lane);
-        for slot in fresh.drain(..) {
-            if let Some(flight) = &mut self.flights[slot as usize] {
-                if flight.started_ns == 0 {
-                    flight.started_ns = now_ns;
-                }
-                if self.job.spec.record {
-                    flights.begin(slot, flight.started_ns);
-                }
-            }
-        }
-    }
-
-    /// Counts what ended, checks it, and frees its slots.
-    fn finish(&mut self, done: &mut Vec<Completion>) {
-        if done.is_empty() {
-            return;
-        }
-        let now_ns = self.job.clock.now_ns();
-        let job = self.job;
-        // One lock a batch; it is free unless the ticker is collecting.
-        let mut kinds = job.recorder.shard(self.lane).lock().expect("no lane panics while it records");
-        for completion in done.drain(..) {
-            let Some(flight) = self.flights[completion.slot as usize].take() else { continue };
-            self.free.push(completion.slot);
-            let kind = &mut kinds[flight.request.kind as usize];
-            match self.check(completion, flight) {
-                Ok(()) => {
-                    kind.operations += 1;
-                    kind.bytes += u64::from(flight.request.bytes);
-                    if job.spec.record {
-                        job.recorder.flights(self.lane).end(completion.slot);
-                        kind.latency.record_ns(now_ns.saturating_sub(flight.started_ns));
-                    }
-                    if flight.request.kind == Kind::Write && job.spec.workload.fsync == FsyncPolicy::EveryWrite {
-                        let file = flight.request.file;
-                        self.follow_ups.push_back(Request { kind: Kind::Fsync, file, bytes: 0, offset: 0 });
-                    }
-                }
-                Err(error) => {
-                    kind.errors += 1;
-                    job.recorder.flights(self.lane).end(completion.slot);
-                    if job.spec.continue_on_error {
-                        job.failure.lock().expect("no lane panics here").get_or_insert(error);
-                    } else {
-                        job.fail(error);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Whether a request did what it should; gives its block back.
-    fn check(&mut self, completion: Completion, flight: Flight) -> Result<(), Error> {
-        let request = flight.request;
-        let outcome = self.check_result(completion, flight);
-        if let Some(generations) = &self.job.generations
-            && request.kind != Kind::Fsync
-        {
-            // After a failed request nobody knows what the block holds.
-            generations.give_back(self.block(request), *outcome.as_ref().unwrap_or(&0));
-        }
-        outcome.map(|_| ())
-    }
-
-    /// The generation that the block now has (0 when blocks are not verified).
-    fn check_result(&mut self, completion: Completion, flight: Flight) -> Result<u32, Error> {
-        let request = flight.request;
-        let path = || self.job.target.path(request.file);
-        let (offset, bytes) = (request.offset, request.bytes);
-        if completion.result != bytes as i32 {
-            let source = match completion.result {
-                negative if negative < 0 => std::io::Error::from_raw_os_error(-negative),
-                short => std::io::Error::other(format!("only {short} B were done")),
-            };
-            return Err(Error::Request { what: request.kind.name(), path: path(), offset, bytes, source });
-        }
-        let Some(header) = self.header(request, flight.generation) else { return Ok(0) };
-        match request.kind {
-            Kind::Fsync => Ok(0),
-            Kind::Write => Ok(self.next_generation(flight.generation)),
-            Kind::Read => {
-                let path = path();
-                let block = &self.queue.buffer(completion.slot)[..bytes as usize];
-                payload::check(block, header).map_err(|mismatch| Error::Mismatch { path, offset, bytes, mismatch })
-            }
-        }
-    }
-
-    /// The last lane to end makes everything durable, when the workload says so.
-    fn sync_at_end(&mut self) -> std::io::Result<()> {
-        let workload = &self.job.spec.workload;
-        if workload.fsync != FsyncPolicy::End || self.job.lanes_left.load(SeqCst) > 1 {
-            return Ok(());
-        }
-        let mut done = Vec::new();
-        for file in 0..workload.files {
-            let Some(slot) = self.free.pop() else { break };
-            let request = Request { kind: Kind::Fsync, file, bytes: 0, offset: 0 };
-            self.flights[slot as usize] = Some(Flight { request, started_ns: 0, generation: 0 });
-            self.queue.push(slot, request);
-            self.begin(&mut vec![slot]);
-            while self.flights[slot as usize].is_some() {
-                self.queue.wait(None, &mut done)?;
-                self.finish(&mut done);
-            }
-        }
-        Ok(())
     }
 }
 

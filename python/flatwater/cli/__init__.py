@@ -13,10 +13,19 @@ import typer
 
 from flatwater.errors import FlatwaterError, Interrupted
 
+EXAMPLES = """\
+[bold]Start with[/bold]
+
+flatwater run demo --set storage.path=DIR
+
+flatwater COMMAND --help shows examples of each.
+"""
+
 app = typer.Typer(
     name="flatwater",
     help="What does this stack sustain, and is the line flat? A laboratory for OLTP databases on flash.",
     no_args_is_help=True,
+    epilog=EXAMPLES,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -43,7 +43,8 @@ def verb(
         typer.Option("--set", metavar="FIELD=VALUE", help="Replace a field: storage.path=/mnt/flash. Repeatable."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR", help="The result folder [default: results/NAME-TIME].")
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="The result folder; a new one under results/ if not given."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a cell, and nothing else.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Run thousands of cells without asking.")] = False,
@@ -96,6 +97,8 @@ def cell_line(summary: CellSummary, done: int, total: int) -> str:
     """A finished cell in a line: what it was, what it gave."""
     label = ", ".join(f"{name.split('.')[-1]} {value}" for name, value in summary.set.items())
     place = f"[{done}/{total}] {label}: " if label else f"[{done}/{total}] "
-    if summary.status != "complete":
-        return f"{place}{summary.status}: {summary.error}"
+    if summary.status == "interrupted":
+        return f"{place}interrupted after {summary.samples * summary.interval_s:g} s of measurement"
+    if summary.status == "failed":
+        return f"{place}failed: {summary.error}"
     return place + summary.verdict_text + "".join(f"\n      warning: {text}" for text in summary.warnings)

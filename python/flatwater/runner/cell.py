@@ -90,21 +90,22 @@ class CellRunner:
     def _run_phases(self, measured_s: float) -> None:
         experiment, workload = self._experiment, self._experiment.workload
         killed_at = self._cell.journal.stat().st_mtime if measured_s else 0.0
+        before: FileioRun | None = None
         with Journal(self._cell.journal, start_probes(self._target.paths[0]), workload.unit) as journal:
             if measured_s:
                 gap_s = max(0.0, time.time() - killed_at)
-                journal.event("seam", f"resumed after the run was killed; {gap_s:.0f} s are missing here")
+                journal.event("seam", f"resumed after {gap_s:.0f} s in which nothing ran")
                 self._reporter.note(f"resuming after {measured_s:.0f} s of this cell")
             elif workload.precondition_passes > 0:
                 spec = precondition_spec(experiment, self._target, self._plan.seed)
-                self._drive(journal, spec, lambda start_s: ("precondition", None))
+                before = self._drive(journal, spec, lambda start_s: ("precondition", None))
             if self._interrupt.asked:
                 return
             schedule: Schedule = Timed(experiment, measured_s)
             if workload.steady_state == "snia":
                 schedule = UntilSteady(experiment)
             spec = workload_spec(experiment, self._target, self._plan.seed)
-            run = self._drive(journal, spec, schedule.phase, schedule)
+            run = self._drive(journal, spec, schedule.phase, schedule, after=before)
             if workload.verify and workload.read_fraction < 1 and not self._interrupt.asked:
                 self._drive(journal, read_back_spec(spec), lambda start_s: ("verify", None), after=run)
 
@@ -138,7 +139,9 @@ class CellRunner:
             if interval is None or (stop_by is not None and not self._stalled(interval)):
                 continue
             start_s, end_s = interval["start_s"], interval["end_s"]
-            if end_s - start_s < self._experiment.record.interval_s / 2:
+            # A figure over the last milliseconds is noise; but what failed in them, or was written by them, counts.
+            short = end_s - start_s < self._experiment.record.interval_s / 2
+            if short and schedule is not None and run.failure() is None:
                 continue
             phase, length_s = phase_of(start_s)
             if phase != shown:

@@ -12,6 +12,8 @@ from flatwater.runner.target import Target
 GENERATIONS_PER_RUN = 1 << 16
 #: Writers of a preparation: enough to fill the queue of any one device with 1 MiB requests.
 PREPARE_THREADS = 8
+#: A fault with no end outlasts every run.
+FOREVER_S = 1e9
 
 
 def workload_spec(cell: Experiment, target: Target, seed: int) -> dict[str, Any]:
@@ -52,7 +54,7 @@ def workload_spec(cell: Experiment, target: Target, seed: int) -> dict[str, Any]
         "poisson": workload.arrival == "poisson",
         "compressible_pct": workload.compressible_pct,
         "verify": verify,
-        "fault": fault.model_dump() if fault is not None else None,
+        "fault": fault.model_dump() | {"duration_s": fault.duration_s or FOREVER_S} if fault is not None else None,
         "continue_on_error": workload.on_error == "continue",
         "record": workload.record_latency,
         "interval_ms": round(cell.record.interval_s * 1000),
@@ -63,7 +65,9 @@ def precondition_spec(cell: Experiment, target: Target, seed: int) -> dict[str, 
     """SNIA's workload-independent preconditioning: sequential writes of several times the used size."""
     spec = workload_spec(cell, target, seed)
     workload = cell.workload
-    block = min(workload.precondition_block_size, target.file_bytes)
+    # Verified blocks are written whole, so that they keep their headers.
+    block = spec["workload"]["block_sizes"][0][0] if workload.verify else workload.precondition_block_size
+    block = min(block, target.file_bytes)
     spec["workload"] |= {
         "sequential": True,
         "read_pct": 0.0,
@@ -78,7 +82,6 @@ def precondition_spec(cell: Experiment, target: Target, seed: int) -> dict[str, 
         "threads": 1 if depth > 1 else 4,
         "queue_depth": depth,
         "rate_per_s": 0.0,
-        "verify": None,
         "fault": None,
     }
 

@@ -12,7 +12,7 @@ from flatwater import __version__
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment, cell_at, count_cells, require_runnable, run_order, to_toml
 from flatwater.probe import describe_machine, describe_storage
-from flatwater.results import CellSummary, Result, create_result, open_result
+from flatwater.results import Cell, CellSummary, Result, create_result, open_result
 from flatwater.results.folder import now_utc
 from flatwater.results.schema import CellPlan, Manifest
 from flatwater.runner.cell import CellRunner
@@ -115,9 +115,7 @@ def _run_cells(
             if _is_done(cell.summary):
                 continue
             if cell.summary is not None:
-                # It failed or was interrupted: its measurement is not continued, but made anew.
-                shutil.rmtree(cell.folder, ignore_errors=True)
-                cell.summary = None
+                _reopen(cell)
             plan = cell_at(experiment, index)
             target_now = open_target(plan.experiment, target)
             target._locks = target_now._locks
@@ -140,6 +138,16 @@ def _run_cells(
     reporter.close()
     result.seal(status)
     return Outcome(result, status, failure)
+
+
+def _reopen(cell: Cell) -> None:
+    """An interrupted cell is continued like a killed one; what failed is measured anew."""
+    assert cell.summary is not None
+    if cell.summary.status == "failed":
+        shutil.rmtree(cell.folder, ignore_errors=True)
+    for sealed in (*cell.folder.glob("*.parquet"), *cell.folder.glob("summary.json")):
+        sealed.unlink()
+    cell.summary = None
 
 
 def _is_done(summary: CellSummary | None) -> bool:

@@ -414,7 +414,7 @@ def plan_preparation(experiment: Experiment, target: Target) -> int | None:
 def forget_contents(target: Target) -> None:
     """After a purge: the files are there, but nothing is in them."""
     if target.prepared is not None:
-        target.prepared = target.prepared.model_copy(update={"done_bytes": 0, "complete": False, "stamp_bytes": 0})
+        target.prepared = target.prepared.model_copy(update={"done_bytes": 0, "complete": False})
         target.save()
 
 

@@ -3,7 +3,9 @@
 use super::*;
 use crate::prepare;
 use crate::storage::fault::FaultKind;
+use flatwater_core::storage::Kind;
 use flatwater_core::workload::address::Distribution;
+use flatwater_core::workload::fileio::FsyncPolicy;
 
 const FILE_BYTES: u64 = 4 << 20;
 const BLOCK_BYTES: u32 = 16 << 10;

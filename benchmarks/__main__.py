@@ -1,0 +1,182 @@
+"""`make bench`: `python -m benchmarks [--dir DIR] [--quick] [--only WORD] ...`."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.job import Outcome, Setting, run_child
+from benchmarks.noise import NoiseMeter
+from benchmarks.opening import SECONDS, Opening, measure_opening
+from benchmarks.page import Circumstances, Measured, page
+from benchmarks.pairs import alternating, ratio
+from benchmarks.programs import FLATWATER, PROGRAMS, Program
+from benchmarks.recording import CASES, measure_cost
+from benchmarks.rows import ROWS, Row
+from flatwater.errors import FlatwaterError, Interrupted, UserError
+from flatwater.probe import describe_machine, describe_storage
+
+README = Path(__file__).with_name("README.md")
+#: Rows of `--only` that are no comparison with a peer.
+RECORDING_NAME, OPENING_NAME = "recording", "report"
+
+
+def run(options: argparse.Namespace, command: str) -> str:
+    """Everything, in order; the page that says what came out."""
+    versions = [program.version() for program in PROGRAMS]
+    with tempfile.TemporaryDirectory(prefix="flatwater-bench-", dir=options.dir) as name:
+        setting = Setting(Path(name), options.size_mib * 2**20, options.seconds)
+        rows = [row for row in ROWS if options.only in row.job.title]
+        cases = [case for case in CASES if options.only in f"{RECORDING_NAME}, {case.title}"]
+        if rows or cases:
+            prepare(setting)
+        noise = NoiseMeter()
+        measured = [one for row in rows for one in compare(row, setting, options.rounds)]
+        costs = [
+            measure_cost(case, setting, options.recording_rounds, options.recording_interval_s, tell) for case in cases
+        ]
+        found = noise.read()
+        opening: Opening | None = None
+        if options.only in OPENING_NAME:
+            opening = measure_opening(setting.folder, options.report_seconds, tell)
+        storage = describe_storage(setting.folder)
+    where = Circumstances(
+        command=command,
+        date=time.strftime("%Y-%m-%d %H:%M %Z"),
+        machine=describe_machine(),
+        storage=storage,
+        versions=list(dict.fromkeys(versions)),
+        noise=found,
+        setting=setting,
+        rounds=options.rounds,
+        recording_rounds=options.recording_rounds,
+    )
+    return page(where, measured, costs, opening, PROGRAMS)
+
+
+def prepare(setting: Setting) -> None:
+    """Writes the file that all programs use, through flatwater, which then knows it as its own."""
+    tell(f"preparing {setting.size_bytes / 2**20:.0f} MiB in {setting.folder}")
+    short = Setting(setting.folder, setting.size_bytes, 1)
+    run_child(FLATWATER.command(ROWS[0].job, short, 0), setting.folder)
+
+
+def compare(row: Row, setting: Setting, rounds: int) -> list[Measured]:
+    """Runs flatwater and a row's peers in turns."""
+    programs: tuple[Program, ...] = (FLATWATER, row.peer, *row.shown)
+    found: dict[str, list[Outcome]] = {program.name: [] for program in programs}
+    for number, program in alternating(programs, rounds):
+        finished = run_child(program.command(row.job, setting, number + 1), setting.folder)
+        found[program.name].append(program.outcome(finished))
+    measured = [_measured(row, peer, found[FLATWATER.name], found[peer.name]) for peer in (row.peer, *row.shown)]
+    for one in measured:
+        tell(
+            f"{one.job.title} against {one.peer}: "
+            f"IOPS {one.iops[0]:,.0f} / {one.iops[1]:,.0f} = {one.iops_ratio.median:.3f}, "
+            f"CPU {one.cpu_us[0]:.2f} / {one.cpu_us[1]:.2f} us = {one.cpu_ratio.median:.3f}"
+        )
+    return measured
+
+
+def _measured(row: Row, peer: Program, ours: list[Outcome], theirs: list[Outcome]) -> Measured:
+    def medians(name: str) -> tuple[float, float]:
+        first, second = (statistics.median(getattr(one, name) for one in side) for side in (ours, theirs))
+        return first, second
+
+    return Measured(
+        job=row.job,
+        peer=peer.name,
+        iops=medians("iops"),
+        cpu_us=medians("cpu_us"),
+        whole_cpu_us=medians("whole_cpu_us"),
+        iops_ratio=ratio([one.iops for one in ours], [one.iops for one in theirs]),
+        cpu_ratio=ratio([one.cpu_us for one in ours], [one.cpu_us for one in theirs]),
+        cpu_target=row.cpu if peer is row.peer else None,
+    )
+
+
+def tell(text: str) -> None:
+    """A line of progress, to standard error: standard output is for the page."""
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+#: (option, full, quick). Full takes a quarter of an hour at most, quick a minute and a half. Six rounds are the fewest
+#: whose least and greatest ratio enclose the median with 95 % confidence; nine are the fewest that may drop an outlier.
+PRESETS = (
+    ("rounds", 6, 1),
+    ("seconds", 4, 1),
+    ("recording_rounds", 9, 2),
+    ("recording_interval_s", 1.0, 0.25),
+    ("size_mib", 1024, 256),
+    ("report_seconds", SECONDS, SECONDS),
+)
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="flatwater beside fio and sysbench, on one file in one run. Writes benchmarks/README.md.",
+        epilog="Numbers need a quiet machine and the storage that you care about: --dir.",
+    )
+    parser.add_argument("--dir", type=Path, default=Path(), help="a directory on the storage to use [this one]")
+    parser.add_argument("--quick", action="store_true", help="does everything work? Under 90 s; prints the page")
+    parser.add_argument("--only", default="", metavar="WORD", help="rows with WORD in their title; prints the page")
+    parser.add_argument("--out", type=Path, help="where the page goes [benchmarks/README.md when all was measured]")
+    for name, full, quick in PRESETS:
+        words = "--" + name.replace("_", "-")
+        parser.add_argument(words, type=type(full), metavar="N", help=f"[{full}; with --quick {quick}]")
+    options = parser.parse_args(arguments)
+    for name, full, quick in PRESETS:
+        if getattr(options, name) is None:
+            setattr(options, name, quick if options.quick else full)
+        elif getattr(options, name) <= 0:
+            parser.error(f"--{name.replace('_', '-')} must be more than 0")
+    if not options.dir.is_dir():
+        raise UserError(f"{options.dir} is no directory", where="--dir", hint=f"mkdir -p {options.dir}")
+    titles = [row.job.title for row in ROWS] + [f"{RECORDING_NAME}, {case.title}" for case in CASES] + [OPENING_NAME]
+    if not any(options.only in title for title in titles):
+        raise UserError(
+            f"no row has {options.only!r} in its title", where="--only", hint="there is: " + "; ".join(titles)
+        )
+    if options.out is None and not (options.quick or options.only):
+        options.out = README
+    return options
+
+
+def _command(arguments: list[str]) -> str:
+    """What was typed, without the name of a directory of this machine."""
+    words = [word for word in arguments if not word.startswith("--dir=")]
+    for name in ("--dir", "--out"):
+        while name in words:
+            del words[words.index(name) : words.index(name) + 2]
+    return shlex.join([".venv/bin/python", "-m", "benchmarks", *words]) + (
+        " --dir DIR" if "--dir" in " ".join(arguments) else ""
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Exit code: 0 measured (met or not), 1 a program failed, 2 bad arguments, 130 interrupted."""
+    try:
+        options = _options(arguments)
+        text = run(options, _command(arguments))
+    except FlatwaterError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return Interrupted.exit_code
+    if options.out is None:
+        print(text, end="")
+    else:
+        options.out.write_text(text)
+        tell(f"written: {options.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,96 @@
+"""House rules that no linter knows. Each failure names the file."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+#: Rows of a source file past which it does too much; the habit is 100 to 400.
+SOURCE_LINES_MAX = 560
+
+
+def _tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+TRACKED = _tracked()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except UnicodeDecodeError:
+        return ""
+
+
+def test_no_file_names_a_package_index() -> None:
+    # Whoever builds this may use a mirror. Cargo.lock names its source by rule, not by choice.
+    hosts = [r"pypi\.org", r"pythonhosted", r"static\.crates", r"index\.crates", r"deb\.debian", r"registry\.npmjs"]
+    pattern = re.compile("|".join(hosts))
+    found = [path for path in TRACKED if path != Path(__file__) and pattern.search(_text(path))]
+    assert not found
+
+
+def test_no_file_names_a_place_of_one_machine() -> None:
+    pattern = re.compile(r"(?<![\w.])/(?:work|home/\w+|root)/")
+    found = [path for path in TRACKED if path != Path(__file__) and pattern.search(_text(path))]
+    assert not found
+
+
+def test_nothing_generated_is_committed() -> None:
+    allowed = {".png"}
+    odd = [p for p in TRACKED if p.suffix in {".log", ".parquet", ".html", ".so", ".whl", ".jsonl", ".png"}]
+    templates = ROOT / "python/flatwater/report/templates"
+    samples = ROOT / "tests/results/imports"
+    assert not [
+        path
+        for path in odd
+        if templates not in path.parents
+        and samples not in path.parents
+        and not (path.suffix in allowed and path.parent == ROOT / "docs/pictures")
+    ]
+
+
+def test_source_files_stay_readable() -> None:
+    sources = [path for path in TRACKED if path.suffix in {".py", ".rs"}]
+    assert sources
+    long = {
+        str(path.relative_to(ROOT)): lines for path in sources if (lines := _text(path).count("\n")) > SOURCE_LINES_MAX
+    }
+    assert not long
+
+
+@pytest.mark.parametrize(
+    ("room", "pattern"),
+    [("cli", "cli/test_{}.py"), ("probe", "probe/test_{}.py"), ("results/importers", "results/test_import_{}.py")],
+)
+def test_every_kind_has_its_test(room: str, pattern: str) -> None:
+    registry = _text(ROOT / "python/flatwater" / room / "__init__.py")
+    kinds = [path.stem for path in (ROOT / "python/flatwater" / room).glob("*.py") if path.stem != "__init__"]
+    # A kind is what its registry names; the rest of a room serves the kinds.
+    registered = [kind for kind in kinds if re.search(rf"\b{kind}\b", registry)]
+    assert registered
+    renamed = {"importing": "import"}
+    wanted = [ROOT / "tests" / pattern.format(renamed.get(kind, kind)) for kind in registered]
+    assert not [path.name for path in wanted if not path.exists()]
+
+
+def test_the_readme_names_commands_that_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", _text(ROOT / "Makefile"), re.MULTILINE))
+    named = set(re.findall(r"^make ([a-z-]+)", _text(ROOT / "README.md"), re.MULTILINE))
+    assert {"demo", "test"} <= named <= targets
+    assert "make test" in _text(ROOT / ".ci/run")
+
+
+def test_links_in_the_docs_lead_somewhere() -> None:
+    pages = [path for path in TRACKED if path.suffix == ".md"]
+    links = [(page, target) for page in pages for target in re.findall(r"\]\(([^)#:]+)\)", _text(page))]
+    assert links
+    assert not [f"{page.name} -> {target}" for page, target in links if not (page.parent / target).exists()]
