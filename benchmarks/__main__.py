@@ -26,7 +26,7 @@ README = Path(__file__).with_name("README.md")
 RECORDING_NAME, OPENING_NAME = "recording", "report"
 
 
-def run(options: argparse.Namespace, command: str) -> str:
+def run(options: argparse.Namespace) -> str:
     """Everything, in order; the page that says what came out."""
     versions = [program.version() for program in PROGRAMS]
     with tempfile.TemporaryDirectory(prefix="flatwater-bench-", dir=options.dir) as name:
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace, command: str) -> str:
             opening = measure_opening(setting.folder, options.report_seconds, tell)
         storage = describe_storage(setting.folder)
     where = Circumstances(
-        command=command,
+        command=_command(options),
         date=time.strftime("%Y-%m-%d %H:%M %Z"),
         machine=describe_machine(),
         storage=storage,
@@ -148,22 +148,26 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def _command(arguments: list[str]) -> str:
-    """What was typed, without the name of a directory of this machine."""
-    words = [word for word in arguments if not word.startswith("--dir=")]
-    for name in ("--dir", "--out"):
-        while name in words:
-            del words[words.index(name) : words.index(name) + 2]
-    return shlex.join([".venv/bin/python", "-m", "benchmarks", *words]) + (
-        " --dir DIR" if "--dir" in " ".join(arguments) else ""
-    )
+def _command(options: argparse.Namespace) -> str:
+    """What was asked for, without the name of a directory of this machine."""
+    words = [".venv/bin/python", "-m", "benchmarks"]
+    if options.dir != Path():
+        words += ["--dir", "DIR"]
+    if options.quick:
+        words.append("--quick")
+    if options.only:
+        words += ["--only", options.only]
+    for name, full, quick in PRESETS:
+        if getattr(options, name) != (quick if options.quick else full):
+            words += ["--" + name.replace("_", "-"), str(getattr(options, name))]
+    return shlex.join(words)
 
 
 def main(arguments: list[str]) -> int:
     """Exit code: 0 measured (met or not), 1 a program failed, 2 bad arguments, 130 interrupted."""
     try:
         options = _options(arguments)
-        text = run(options, _command(arguments))
+        text = run(options)
     except FlatwaterError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

@@ -37,7 +37,7 @@ class Sysbench:
         ]
 
     def outcome(self, finished: Finished) -> Outcome:
-        """Reads the totals. sysbench does not tell its CPU time: the process's serves for both (it starts within milliseconds)."""
+        """Reads the totals; of CPU time there is none, so the process's serves for both: it starts in milliseconds."""
         events = re.search(r"total number of events:\s+(\d+)", finished.output)
         seconds = re.search(r"total time:\s+([\d.]+)s", finished.output)
         if events is None or seconds is None or not int(events[1]) or not float(seconds[1]):

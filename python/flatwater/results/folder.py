@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 import tomllib
-from dataclasses import dataclass
+import weakref
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 import pydantic
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.results import series as on_disk
 from flatwater.results.schema import SCHEMA_VERSION, CellPlan, CellSummary, Event, Manifest, Phase
-from flatwater.results.series import EMPTY, Series
+from flatwater.results.series import Series
 
 #: Refuse to parse JSON larger than this: a hostile or damaged folder must not exhaust memory.
 JSON_BYTES_MAX = 256 * 1024 * 1024
@@ -33,6 +34,8 @@ class Cell:
     result: Result
     plan: CellPlan
     summary: CellSummary | None
+    #: Whether the journal was turned into Parquet by this process; a kill may leave parts that are not whole.
+    sealed: bool = field(default=False, init=False)
 
     @property
     def index(self) -> int:
@@ -77,31 +80,18 @@ class Cell:
         merged = self.result.path / "series.parquet"
         if merged.exists():
             return [merged]
-        parts = sorted(self.folder.glob("series-*.parquet"))
-        if not parts and self.journal.exists():
-            raise _UnsealedError
-        return parts
-
-    @cached_property
-    def _unsealed(self) -> dict[tuple[str, str], Series]:
-        columns: dict[str, tuple[list[float], list[float]]] = {}
-        for line in on_disk.read_journal(self.journal):
-            for name, value in line.get("metrics", {}).items():
-                if value is not None:
-                    times, values = columns.setdefault(name, ([], []))
-                    times.append(float(line["time_s"]))
-                    values.append(float(value))
-        return {
-            (name.split(".", 1)[0], name.split(".", 1)[1]): Series(np.array(t), np.array(v))
-            for name, (t, v) in columns.items()
-        }
+        folder = self.folder
+        if self.summary is None and not self.sealed and self.journal.exists():
+            # Still running, or killed: sealed aside, so that reading it is the same and takes no more memory.
+            folder = Path(tempfile.mkdtemp(prefix="flatwater-"))
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            on_disk.seal_journal(self.index, self.journal, folder)
+        return sorted(folder.glob("series-*.parquet"))
 
     def series(self, layer: str, metric: str) -> Series:
         """One recorded series over the whole cell; empty when it was not recorded."""
         try:
             return on_disk.read_series(self._files, self.index, layer, metric)
-        except _UnsealedError:
-            return self._unsealed.get((layer, metric), EMPTY)
         except (OSError, ValueError) as error:
             raise FlatwaterError(f"cannot read the series: {error}", where=str(self.result.path)) from None
 
@@ -109,14 +99,8 @@ class Cell:
         """The (layer, metric) pairs that were recorded."""
         try:
             return on_disk.list_metrics(self._files, self.index)
-        except _UnsealedError:
-            return sorted(self._unsealed)
         except (OSError, ValueError) as error:
             raise FlatwaterError(f"cannot read the series: {error}", where=str(self.result.path)) from None
-
-
-class _UnsealedError(Exception):
-    """The cell is only a journal yet."""
 
 
 def phases_of_journal(journal: Path) -> list[Phase]:
@@ -165,10 +149,11 @@ class Result:
     def seal_cell(self, cell: Cell) -> None:
         """Turns a cell's journal into Parquet, from which its series are then read."""
         on_disk.seal_journal(cell.index, cell.journal, cell.folder)
+        cell.sealed = True
 
     def finish_cell(self, cell: Cell, summary: CellSummary) -> None:
         """Seals a cell, if that was not done yet, and keeps its summary; after this a resumed run skips it."""
-        if not any(cell.folder.glob("series-*.parquet")):
+        if not cell.sealed:
             self.seal_cell(cell)
         write_atomic(cell.folder / "summary.json", summary.model_dump_json(indent=1))
         cell.summary = summary
@@ -192,8 +177,10 @@ class Result:
                 self.path / "histograms.parquet",
                 "cell, kind, time_s",
             )
-            shutil.rmtree(self.path / "cells")
         self.write_manifest(status)
+        if status == "complete":
+            # Last: a kill before this leaves a whole result, and one in the middle of it too.
+            shutil.rmtree(self.path / "cells", ignore_errors=True)
 
 
 def create_result(
@@ -286,11 +273,16 @@ def read_json(path: Path) -> Any:
 def write_atomic(path: Path, text: str) -> None:
     """Replaces a file as a whole: a reader or a crash sees the old one or the new one."""
     partial = path.with_name(path.name + ".partial")
-    with partial.open("w") as handle:
-        handle.write(text)
-        handle.flush()
-        os.fsync(handle.fileno())
-    partial.replace(path)
+    try:
+        with partial.open("w") as handle:
+            handle.write(text)
+            handle.flush()
+            os.fsync(handle.fileno())
+        partial.replace(path)
+    except OSError:
+        # A full disk is not made fuller.
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def now_utc() -> str:

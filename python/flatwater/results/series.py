@@ -87,9 +87,23 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
                     where=str(path),
                     hint="the result was damaged after it was written; delete this cell's folder and use --resume",
                 ) from None
-            if not isinstance(line, dict):
-                raise FlatwaterError(f"line {number} is not a JSON object", where=str(path))
+            if not _is_journal_line(line):
+                raise FlatwaterError(f"line {number} is no interval and no event", where=str(path))
             yield line
+
+
+def _is_journal_line(line: Any) -> bool:
+    """Whether a line has the shape of what the runner writes: a folder is never trusted."""
+    if not isinstance(line, dict):
+        return False
+    metrics, histograms = line.get("metrics", {}), line.get("histograms", {})
+    return (
+        isinstance(metrics, dict)
+        and all("." in name and (value is None or isinstance(value, int | float)) for name, value in metrics.items())
+        and isinstance(histograms, dict)
+        and all(isinstance(line.get(name, 0.0), int | float) for name in ("time_s", "start_s"))
+        and ("metrics" not in line or "time_s" in line)
+    )
 
 
 def seal_journal(cell: int, journal: Path, parts: Path) -> None:
@@ -110,41 +124,49 @@ def seal_journal(cell: int, journal: Path, parts: Path) -> None:
 
 def _write_part(cell: int, block: list[dict[str, Any]], parts: Path, number: int) -> None:
     columns: dict[str, tuple[list[float], list[float]]] = {}
-    hdr_kind: list[str] = []
-    hdr_time: list[float] = []
-    hdr: list[bytes] = []
     for line in block:
-        at = float(line["time_s"])
         for name, value in line["metrics"].items():
             if value is not None:
                 times, values = columns.setdefault(name, ([], []))
-                times.append(at)
-                values.append(float(value))
-        for kind, text in line.get("histograms", {}).items():
-            hdr_kind.append(kind)
-            hdr_time.append(at)
-            hdr.append(base64.b64decode(text))
+                times.append(line["time_s"])
+                values.append(value)
     names = sorted(columns)
     lengths = [len(columns[name][0]) for name in names]
-    layers = [name.split(".", 1)[0] for name in names]
-    metrics = [name.split(".", 1)[1] for name in names]
     codes = np.repeat(np.arange(len(names), dtype=np.int32), lengths)
+    layers = pa.array([name.split(".", 1)[0] for name in names], pa.string())
+    metrics = pa.array([name.split(".", 1)[1] for name in names], pa.string())
     table = pa.table(
         [
             pa.array(np.full(sum(lengths), cell, dtype=np.int32)),
-            pa.DictionaryArray.from_arrays(codes, pa.array(layers, pa.string())),
-            pa.DictionaryArray.from_arrays(codes, pa.array(metrics, pa.string())),
+            pa.DictionaryArray.from_arrays(codes, layers),
+            pa.DictionaryArray.from_arrays(codes, metrics),
             pa.array(np.array([t for name in names for t in columns[name][0]], dtype=np.float64)),
             pa.array(np.array([v for name in names for v in columns[name][1]], dtype=np.float64)),
         ],
         schema=SERIES_SCHEMA,
     )
-    pq.write_table(table, parts / f"series-{number:05}.parquet", compression="zstd", row_group_size=ROW_GROUP_ROWS)
+    # A row group a metric: reading one metric of hundreds of parts then decodes nothing of the others.
+    pq.write_table(table, parts / f"series-{number:05}.parquet", compression="zstd", row_group_size=max(1, len(block)))
+    _write_histograms(cell, block, parts / f"histograms-{number:05}.parquet")
+
+
+def _write_histograms(cell: int, block: list[dict[str, Any]], path: Path) -> None:
+    rows = [(kind, line["time_s"], text) for line in block for kind, text in line.get("histograms", {}).items()]
+    try:
+        hdr = [base64.b64decode(text) for _, _, text in rows]
+    except (TypeError, ValueError) as error:
+        raise FlatwaterError(f"a histogram is not base64: {error}", where=str(path.parent)) from None
     table = pa.table(
-        [pa.array(np.full(len(hdr), cell, dtype=np.int32)), hdr_kind, hdr_time, pa.array(hdr, pa.binary())],
+        [
+            pa.array(np.full(len(rows), cell, dtype=np.int32)),
+            pa.array([kind for kind, _, _ in rows], pa.string()),
+            pa.array([time_s for _, time_s, _ in rows], pa.float64()),
+            pa.array(hdr, pa.binary()),
+        ],
         schema=HISTOGRAM_SCHEMA,
     )
-    pq.write_table(table, parts / f"histograms-{number:05}.parquet", compression="none")
+    # Already compressed, each by itself.
+    pq.write_table(table, path, compression="none")
 
 
 def merge_parts(parts: list[Path], target: Path, order: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
 from flatwater._engine import EngineError, Prepare, purge
 from flatwater.errors import FlatwaterError, Interrupted
@@ -59,13 +60,16 @@ def _write(cell: Experiment, target: Target, seed: int, begin: int, reporter: Re
     done = writers.done_bytes()
     whole = failure is None and done == writers.total_bytes()
     target.prepared = target.prepared.model_copy(update={"done_bytes": done, "complete": whole})
-    target.save()
     if failure is not None:
+        # A full device may not take the manifest either: then the last one stands, which claims less.
+        with suppress(FlatwaterError):
+            target.save()
         raise FlatwaterError(
             failure,
             where="storage.path",
             hint="mend the cause and run again: what was written is kept, and the preparation goes on from there",
         )
+    target.save()
     if not whole:
         raise Interrupted("interrupted while preparing; the next run goes on from there")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +15,11 @@ from flatwater.experiment import Experiment, cell_at, count_cells, require_runna
 from flatwater.probe import describe_machine, describe_storage
 from flatwater.results import Cell, CellSummary, Result, create_result, open_result
 from flatwater.results.folder import now_utc
-from flatwater.results.schema import CellPlan, Manifest
+from flatwater.results.schema import CellPlan, CellStatus, Manifest
 from flatwater.runner.cell import CellRunner
 from flatwater.runner.interrupt import Interrupt, watch_signals
 from flatwater.runner.progress import Reporter
-from flatwater.runner.target import Target, open_target
+from flatwater.runner.target import Target, check_space, open_target
 
 #: A result folder's manifest lists its cells: more than this are no experiment, but a mistake.
 CELLS_MAX = 100_000
@@ -29,7 +30,7 @@ class Outcome:
     """How a run ended."""
 
     result: Result
-    status: str
+    status: CellStatus
     error: str | None = None
 
 
@@ -54,32 +55,52 @@ def run_experiment(
             where="sweep",
             hint="split the experiment",
         )
+    result = _reopen_result(experiment, out) if resume else None
+    if result is not None and result.manifest.status == "complete":
+        reporter.note(f"{out} is complete: nothing is missing")
+        return Outcome(result, "complete")
     target = open_target(cell_at(experiment, 0).experiment)
     try:
-        result = _open(experiment, out, target, resume=resume)
+        if result is None:
+            check_space(target, _largest_bytes(experiment, target.path))
+            result = _create_result(experiment, out, target)
         with watch_signals() as interrupt:
             return _run_cells(experiment, result, target, reporter, interrupt, on_cell)
     finally:
         target.release()
 
 
-def _open(experiment: Experiment, out: Path, target: Target, *, resume: bool) -> Result:
-    toml = to_toml(experiment)
-    if resume and (out / "flatwater.json").exists():
-        if (out / "experiment.toml").read_text() != toml:
-            raise UserError(
-                f"{out} holds another experiment",
-                where="--resume",
-                hint=f"use the same file and --set as then: {out / 'experiment.toml'} has them, resolved",
-            )
-        result = open_result(out)
-        if result.manifest.flatwater_version != __version__:
-            raise UserError(
-                f"{out} was begun by flatwater {result.manifest.flatwater_version}, this is {__version__}",
-                where="--resume",
-                hint="finish it with that version, or start anew: cells of two versions do not compare",
-            )
-        return result
+def _largest_bytes(experiment: Experiment, path: Path) -> int:
+    """What the largest cell on a path uses: a sweep over the size should not end at its last cell."""
+    storages = (cell_at(experiment, position).experiment.storage for position in range(experiment.sweep.positions))
+    sizes = (
+        int(storage.size * storage.fill) for storage in storages if storage.size and Path(storage.path or "") == path
+    )
+    return max(sizes, default=0)
+
+
+def _reopen_result(experiment: Experiment, out: Path) -> Result | None:
+    if not (out / "flatwater.json").exists():
+        return None
+    result = open_result(out)
+    if (out / "experiment.toml").read_text(errors="replace") != to_toml(experiment):
+        raise UserError(
+            f"{out} holds another experiment",
+            where="--resume",
+            hint=f"use the same file and --set as then: {out / 'experiment.toml'} has them, resolved",
+        )
+    if len(result.cells) != count_cells(experiment):
+        raise UserError(f"{out} has not the cells of its experiment", where="--resume", hint="the result is damaged")
+    if result.manifest.flatwater_version != __version__:
+        raise UserError(
+            f"{out} was begun by flatwater {result.manifest.flatwater_version}, this is {__version__}",
+            where="--resume",
+            hint="finish it with that version, or start anew: cells of two versions do not compare",
+        )
+    return result
+
+
+def _create_result(experiment: Experiment, out: Path, target: Target) -> Result:
     plans = [
         CellPlan(index=cell.index, repeat=cell.repeat, set=cell.set, seed=cell.seed)
         for cell in (cell_at(experiment, index) for index in range(count_cells(experiment)))
@@ -94,7 +115,7 @@ def _open(experiment: Experiment, out: Path, target: Target, *, resume: bool) ->
         cells=plans,
     )
     folder = target.path if target.path.exists() else target.path.parent
-    return create_result(out, manifest, toml, describe_machine() | {"storage": describe_storage(folder)})
+    return create_result(out, manifest, to_toml(experiment), describe_machine() | {"storage": describe_storage(folder)})
 
 
 def _run_cells(
@@ -105,39 +126,61 @@ def _run_cells(
     interrupt: Interrupt,
     on_cell: Callable[[CellSummary, int, int], None],
 ) -> Outcome:
-    total = len(result.cells)
-    done = sum(1 for cell in result.cells if _is_done(cell.summary))
-    result.write_manifest("running")
-    status, failure = "complete", None
     try:
-        for index in run_order(experiment):
-            cell = result.cells[index]
-            if _is_done(cell.summary):
-                continue
-            if cell.summary is not None:
-                _reopen(cell)
-            plan = cell_at(experiment, index)
-            target_now = open_target(plan.experiment, target)
-            target._locks = target_now._locks
-            reporter.cell(done + 1, total, cell.label)
-            summary = CellRunner(result, cell, plan, target_now, reporter, interrupt).run()
-            target.prepared = target_now.prepared
-            if not plan.experiment.storage.keep:
-                target_now.remove()
-            done += 1
-            on_cell(summary, done, total)
-            if summary.status != "complete":
-                status, failure = summary.status, summary.error
-                break
-    except FlatwaterError:
-        result.seal("failed")
+        result.write_manifest("running")
+        try:
+            status, failure = _run_missing(experiment, result, target, reporter, interrupt, on_cell)
+        except FlatwaterError:
+            result.seal("failed")
+            raise
+        reporter.close()
+        result.seal(status)
+    except BrokenPipeError:
+        # Whoever read our output went away: as if the user had stopped the run.
+        result.write_manifest("interrupted")
         raise
+    except OSError as error:
+        with suppress(OSError):
+            result.write_manifest("failed")
+        raise FlatwaterError(
+            f"cannot write the result: {error.strerror or error}",
+            where=str(result.path),
+            hint="make room there, then --resume goes on",
+        ) from None
     except KeyboardInterrupt:
         result.write_manifest("interrupted")
         raise Interrupted("interrupted twice: the cell under way was left as it is; --resume repeats it") from None
-    reporter.close()
-    result.seal(status)
     return Outcome(result, status, failure)
+
+
+def _run_missing(
+    experiment: Experiment,
+    result: Result,
+    target: Target,
+    reporter: Reporter,
+    interrupt: Interrupt,
+    on_cell: Callable[[CellSummary, int, int], None],
+) -> tuple[CellStatus, str | None]:
+    """Runs cells until all are done or one is not; how the last one ended."""
+    total = len(result.cells)
+    done = sum(1 for cell in result.cells if _is_done(cell.summary))
+    for index in run_order(experiment):
+        cell = result.cells[index]
+        if _is_done(cell.summary):
+            continue
+        if cell.summary is not None:
+            _reopen(cell)
+        plan = cell_at(experiment, index)
+        target = open_target(plan.experiment, target)
+        reporter.cell(done + 1, total, cell.label)
+        summary = CellRunner(result, cell, plan, target, reporter, interrupt).run()
+        if not plan.experiment.storage.keep:
+            target.remove()
+        done += 1
+        on_cell(summary, done, total)
+        if summary.status != "complete":
+            return summary.status, summary.error
+    return "complete", None
 
 
 def _reopen(cell: Cell) -> None:

@@ -82,8 +82,12 @@ class Target:
 
     def save(self) -> None:
         """Writes the manifest; a block device has none, and is prepared anew by each run."""
-        if self.manifest is not None and self.prepared is not None:
+        if self.manifest is None or self.prepared is None:
+            return
+        try:
             write_atomic(self.manifest, self.prepared.model_dump_json())
+        except OSError as error:
+            raise FlatwaterError(f"cannot write {self.manifest}: {error.strerror}", where="storage.path") from None
 
     def release(self) -> None:
         """Lets other runs use the storage."""
@@ -119,12 +123,12 @@ def open_target(experiment: Experiment, previous: Target | None = None) -> Targe
         info = None
     except (OSError, ValueError) as error:
         raise UserError(f"cannot use {path}: {getattr(error, 'strerror', None) or error}", where=where) from None
-    if previous is not None and previous.path == path:
-        locks = previous._locks
-    else:
-        if previous is not None:
-            previous.release()
-        locks = [_lock(path if info is not None else path.parent, exclusive=info is not None)]
+    # All targets of a run share one list of locks: whoever holds any of them can release what is held now.
+    locks = previous._locks if previous is not None else []
+    if previous is not None and previous.path != path:
+        previous.release()
+    if not locks:
+        locks.append(_lock(path if info is not None else path.parent, exclusive=info is not None))
     if info is None or stat.S_ISREG(info.st_mode):
         target = _file_target(experiment, path, exists=info is not None)
     elif stat.S_ISDIR(info.st_mode):
@@ -361,6 +365,24 @@ def _is_ours(target: Target, path: Path) -> bool:
     )
 
 
+def _is_whole(target: Target, path: Path) -> bool:
+    """Whether a file is still the one that was prepared: not deleted, replaced or cut short since."""
+    assert target.prepared is not None
+    return path.exists() and _is_ours(target, path) and path.stat().st_size >= target.prepared.file_bytes
+
+
+def _remove_others(target: Target) -> None:
+    """Deletes files that an experiment with more of them left here: their space is needed, their data is not."""
+    if target.kind != "directory" or target.prepared is None:
+        return
+    wanted = {path.name for path in target.paths}
+    for known in target.prepared.files:
+        path = target.path / known.name
+        # The names are what a manifest says: nothing outside the directory is ours.
+        if known.name not in wanted and path.parent == target.path and path.is_file() and _is_ours(target, path):
+            path.unlink()
+
+
 def boot_id() -> str:
     """Changes when the machine is started anew."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -385,9 +407,11 @@ def plan_preparation(experiment: Experiment, target: Target) -> int | None:
         and (stamp in (0, old.stamp_bytes))
         and (old.complete or old.boot_id == boot_id())
         and (old.file_bytes == target.file_bytes or len(target.paths) == 1)
+        and (target.kind == "device" or all(_is_whole(target, path) for path in target.paths))
     )
     done = min(old.done_bytes, target.used_bytes) if keep and old is not None else 0
-    _check_space(target, done)
+    _remove_others(target)
+    check_space(target, target.used_bytes)
     _create_files(target)
     target.prepared = Prepared(
         set_id=old.set_id if keep and old is not None else uuid.uuid4().int >> 65,
@@ -418,17 +442,22 @@ def forget_contents(target: Target) -> None:
         target.save()
 
 
-def _check_space(target: Target, done: int) -> None:
+def check_space(target: Target, used_bytes: int) -> None:
+    """Raises UserError when the file system has no room for files of so many bytes in all."""
     if target.kind == "device":
         return
     folder = target.path if target.kind == "directory" else target.path.parent
     free = os.statvfs(folder)
     available = free.f_bavail * free.f_frsize
     held = sum(path.stat().st_blocks * 512 for path in target.paths if path.exists())
-    needed = max(0, target.used_bytes - max(done, held))
+    if target.prepared is not None and all(_is_whole(target, path) for path in target.paths):
+        # A file system that compresses holds more than its blocks tell.
+        held = max(held, target.prepared.done_bytes)
+    needed = max(0, used_bytes - held)
     if needed and needed + RESERVE_BYTES > available:
         raise UserError(
-            f"{print_size(needed)} are needed in {folder}, and {print_size(available)} are free",
+            f"{print_size(needed)} more are needed in {folder}, and {print_size(available)} are free "
+            f"({print_size(RESERVE_BYTES)} of them are left alone)",
             where="storage.size",
             hint="a smaller storage.size, or another storage.path",
         )
@@ -436,8 +465,12 @@ def _check_space(target: Target, done: int) -> None:
 
 def _create_files(target: Target) -> None:
     for path in target.paths:
+        if path.exists():
+            continue
         try:
-            if not path.exists():
-                path.touch(mode=0o600)
+            path.touch(mode=0o600)
         except OSError as error:
             raise FlatwaterError(f"cannot create {path}: {error.strerror}", where="storage.path") from None
+        if target.kind == "file":
+            # Until now only its directory was locked, which others may use too.
+            target._locks.append(_lock(path, exclusive=True))
