@@ -24,7 +24,9 @@ def test_fileio_runs_in_one_file_are_a_sweep(tmp_path: Path) -> None:
     assert first.series("workload", "latency_p95_us").value[0] == pytest.approx(float(line.split()[-1]) * 1000)
     assert result.experiment["workload"]["mode"] == "rndrw"
     assert result.experiment["workload"]["block_size"] == "16KiB"
-    assert found.latency_us is None, "sysbench reports one percentile, not five"
+    assert found.latency_us is not None
+    assert found.latency_us.p95 == 280, "the one percentile that sysbench prints"
+    assert (found.latency_us.p50, found.latency_us.p999) == (None, None), "what it does not print is not known"
 
 
 def test_a_dead_second_has_no_latency_and_is_a_stall(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ class Event(_Stored):
 
 
 class Dip(_Stored):
-    """Throughput under the dip threshold: `depth` is 1 - lowest second / median, 0..1."""
+    """Throughput under the dip threshold: `depth` is 1 - lowest second / usual level, 0..1."""
 
     start_s: float
     length_s: float
@@ -50,13 +50,13 @@ class Stall(_Stored):
 
 
 class LatencyUs(_Stored):
-    """Percentiles of one kind of request over the measured phase, microseconds."""
+    """Percentiles of one kind of request over the measured phase, microseconds; None: an import was not told."""
 
-    p50: float
-    p95: float
-    p99: float
-    p999: float
-    max: float
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    p999: float | None = None
+    max: float | None = None
     count: int = 0
 
 

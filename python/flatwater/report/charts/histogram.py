@@ -111,13 +111,13 @@ def _steps(kind: str, found: dict[int, float], floor: float, *, filled: bool) ->
     }
 
 
-def _percentile_marks(latency_us: dict[str, float], span: float) -> Json:
+def _percentile_marks(latency_us: dict[str, float | None], span: float) -> Json:
     shapes: list[Json] = []
     notes: list[Json] = []
     place = -math.inf
     for field, word in PERCENTILES:
         value = latency_us[field]
-        if not (math.isfinite(value) and value > 0):
+        if not value or not math.isfinite(value):
             continue
         x = value * 1e-6
         shapes.append(

@@ -21,7 +21,7 @@ class SweepLatency(SweepChart):
     def draw(self, result: Result, swept: Swept) -> list[Figure]:
         def ours(summary: CellSummary) -> Judged | None:
             found = summary.latency_us
-            return Judged(found.p95 * 1e-6) if found is not None and found.p95 > 0 else None
+            return Judged(found.p95 * 1e-6) if found is not None and found.p95 else None
 
         def theirs(published: Published, summary: CellSummary) -> float | None:
             factor = UNITS.get(published.unit)

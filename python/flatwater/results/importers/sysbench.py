@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.errors import UserError
+from flatwater.results import LatencyUs
 from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, numbered_lines, read_text
 
 NAME = "sysbench"
@@ -233,6 +234,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         interval_s=interval_s,
         settings=_settings(run, fileio),
         layers={"workload": "real", "storage": "real"} if fileio else {"workload": "real", "database": "real"},
+        latency_us=_latency(run.totals),
         operations=round(done),
         bytes=round(size),
         errors=int(run.totals.get("errors", 0)),
@@ -270,6 +272,14 @@ def _whole_run(path: Path, run: _Run) -> dict[str, float]:
     if totals.get("latency_max_ms"):
         metrics["workload.latency_max_us"] = totals["latency_max_ms"] * 1000
     return metrics
+
+
+def _latency(totals: dict[str, float]) -> LatencyUs | None:
+    """The run's percentiles, as far as sysbench printed them: one besides the maximum."""
+    in_us = {
+        name: totals[f"latency_{name}_ms"] * 1000 for name in ("p95", "p99", "max") if totals.get(f"latency_{name}_ms")
+    }
+    return LatencyUs.model_validate(in_us) if in_us else None
 
 
 def _settings(run: _Run, fileio: bool) -> dict[str, str | int]:
