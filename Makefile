@@ -38,12 +38,13 @@ $(VENV)/.python: requirements/dev.txt | build-tools
 	touch $@
 
 $(VENV)/.engine: $(VENV)/.python pyproject.toml $(ENGINE_SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
+	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
 	touch $@
 
 demo: setup
 	@mkdir -p $(DEMO_DIR)
 	@rm -rf $(DEMO_OUT)
+	@sync # what the build wrote must not be written back under the measurement
 	$(BIN)/flatwater run demo --set storage.path=$(DEMO_DIR) --out $(DEMO_OUT)
 	$(BIN)/flatwater report $(DEMO_OUT)
 

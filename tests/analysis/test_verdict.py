@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from flatwater.analysis.verdict import Judgement, judge
+from flatwater.results import Series
 
 sys.path.insert(0, str(Path(__file__).parent))
 from known_series import series
@@ -123,3 +124,11 @@ def test_nothing_finished() -> None:
 @pytest.mark.parametrize("interval_s", [0.1, 1.0, 10.0])
 def test_the_verdict_does_not_depend_on_the_interval(interval_s: float) -> None:
     assert judged(line(round(600 / interval_s), share=0.03), interval_s).verdict == "flat"
+
+
+def test_a_dip_of_whole_rounds_is_judged_by_the_rounds_it_fills() -> None:
+    # Ten seconds, four of them low: rounds of 2 s without the dip would be too few to judge.
+    values = [3388, 3949, 3803, 4459, 1602, 2452, 1591, 2462, 3927, 4595]
+    found = judge(Series(np.arange(1.0, 11.0), np.array(values, dtype=float)), 1.0, "IOPS")
+    assert found.verdict == "not steady"
+    assert "range over" in found.text and "too few" not in found.text

@@ -136,7 +136,9 @@ def _rounds(part: Series, interval_s: float, dips: Dips) -> tuple[Rounds, int]:
             rounds = make_rounds(part, begin_s, min(dips.period_s, length_s / periods))
             return rounds, min(WINDOW, len(rounds.mean))
     round_s = ROUND_S if length_s >= WINDOW * ROUND_S - interval_s / 2 else length_s / WINDOW
-    return make_rounds(part, begin_s, round_s, dips.low), WINDOW
+    rounds = make_rounds(part, begin_s, round_s, dips.low)
+    # Dips that swallow whole rounds are no dips in an otherwise steady line: they are judged with the rest.
+    return (rounds if len(rounds.mean) >= WINDOW else make_rounds(part, begin_s, round_s)), WINDOW
 
 
 def _decide(

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from flatwater._engine import EngineError, Prepare, purge
 from flatwater.errors import FlatwaterError, Interrupted
-from flatwater.experiment import Experiment
+from flatwater.experiment import Experiment, print_size
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
 from flatwater.runner.spec import prepare_spec
@@ -47,7 +47,10 @@ def _write(cell: Experiment, target: Target, seed: int, begin: int, reporter: Re
         writers = Prepare(prepare_spec(cell, target, seed, begin, direct=_accepts_direct(target)))
     except EngineError as error:
         raise FlatwaterError(str(error), where="storage.path") from None
+    if begin:
+        reporter.note(f"going on: {print_size(begin)} of {print_size(writers.total_bytes())} are there")
     saved = time.monotonic()
+    # A full device may not take the manifest either: then the last one stands, which claims less.
     while not writers.join(0.1):
         reporter.written(writers.done_bytes(), writers.total_bytes())
         if interrupt.asked:
@@ -55,13 +58,13 @@ def _write(cell: Experiment, target: Target, seed: int, begin: int, reporter: Re
         if time.monotonic() - saved >= SAVE_S:
             saved = time.monotonic()
             target.prepared = target.prepared.model_copy(update={"done_bytes": writers.done_bytes()})
-            target.save()
+            with suppress(FlatwaterError):
+                target.save()
     failure = writers.failure()
     done = writers.done_bytes()
     whole = failure is None and done == writers.total_bytes()
     target.prepared = target.prepared.model_copy(update={"done_bytes": done, "complete": whole})
     if failure is not None:
-        # A full device may not take the manifest either: then the last one stands, which claims less.
         with suppress(FlatwaterError):
             target.save()
         raise FlatwaterError(

@@ -123,6 +123,11 @@ def open_target(experiment: Experiment, previous: Target | None = None) -> Targe
         info = None
     except (OSError, ValueError) as error:
         raise UserError(f"cannot use {path}: {getattr(error, 'strerror', None) or error}", where=where) from None
+    if info is not None and not any(kind(info.st_mode) for kind in (stat.S_ISREG, stat.S_ISDIR, stat.S_ISBLK)):
+        # Before the lock: merely opening a FIFO waits for its writer.
+        raise UserError(
+            f"{path} is neither a directory nor a file nor a block device", where=where, hint="give a directory"
+        )
     # All targets of a run share one list of locks: whoever holds any of them can release what is held now.
     locks = previous._locks if previous is not None else []
     if previous is not None and previous.path != path:
@@ -133,12 +138,8 @@ def open_target(experiment: Experiment, previous: Target | None = None) -> Targe
         target = _file_target(experiment, path, exists=info is not None)
     elif stat.S_ISDIR(info.st_mode):
         target = _directory_target(experiment, path)
-    elif stat.S_ISBLK(info.st_mode):
-        target = _device_target(experiment, path, previous)
     else:
-        raise UserError(
-            f"{path} is neither a directory nor a file nor a block device", where=where, hint="give a directory"
-        )
+        target = _device_target(experiment, path, previous)
     target._locks = locks
     _check_alignment(experiment, path)
     _check_memory(experiment)
