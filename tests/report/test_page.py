@@ -187,20 +187,19 @@ def test_writes_where_it_is_told(single: Result, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_million_seconds_open_in_five_seconds_and_a_gibibyte(tmp_path: Path) -> None:
+def test_a_million_seconds_open_in_a_gibibyte(tmp_path: Path) -> None:
     path = synthetic.single(tmp_path / "result", 1_000_000, histograms=False)
     code = (
-        "import resource, sys, time; start = time.monotonic()\n"
+        "import resource, sys\n"
         "from pathlib import Path\n"
         "from flatwater.report import write_page\n"
         "from flatwater.results import open_result\n"
         "write_page(open_result(sys.argv[1]), Path(sys.argv[1]) / 'report.html')\n"
-        "print(time.monotonic() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
     ran = subprocess.run([sys.executable, "-c", code, path], check=True, capture_output=True, text=True)
-    seconds, kib = map(float, ran.stdout.split())
-    assert seconds < 5
-    assert kib < 2**20
+    # How long it takes is for `make bench` to say.
+    assert int(ran.stdout) < 2**20
     assert (path / "report.html").stat().st_size < 8e6
 
 
