@@ -7,7 +7,7 @@ import typer
 from typer.testing import CliRunner
 
 from flatwater.cli import show
-from flatwater.cli.show import complete_experiment
+from flatwater.cli.arguments import complete_experiment
 from flatwater.errors import UserError
 from flatwater.experiment import load
 from flatwater.experiment.library import library_files

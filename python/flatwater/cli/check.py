@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flatwater.cli.show import complete_experiment
+from flatwater.cli.arguments import ExperimentFile, Overrides
 from flatwater.errors import UserError
 
 NAME = "check"
@@ -23,14 +23,8 @@ flatwater check my.toml --json
 
 
 def verb(
-    file: Annotated[
-        str,
-        typer.Argument(help="An experiment file, or a name of the library.", autocompletion=complete_experiment),
-    ],
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUE", help="Replace a field: storage.path=/mnt/flash. Repeatable."),
-    ] = None,
+    file: ExperimentFile,
+    set_: Overrides = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Check an experiment file without running it, and say how long it takes."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flatwater.cli.show import complete_experiment
+from flatwater.cli.arguments import ExperimentFile, Overrides
 
 if TYPE_CHECKING:
     from flatwater.results import CellSummary
@@ -34,14 +34,8 @@ EXECUTORS = ("local",)
 
 
 def verb(
-    file: Annotated[
-        str,
-        typer.Argument(help="An experiment file, or a name of the library.", autocompletion=complete_experiment),
-    ],
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUE", help="Replace a field: storage.path=/mnt/flash. Repeatable."),
-    ] = None,
+    file: ExperimentFile,
+    set_: Overrides = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="The result folder; a new one under results/ if not given."),

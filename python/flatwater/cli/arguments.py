@@ -1,0 +1,44 @@
+"""Arguments that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def complete_experiment(incomplete: str) -> list[str]:
+    """Names of the library, and the TOML files and directories beside what is typed so far."""
+    from flatwater.errors import FlatwaterError
+    from flatwater.experiment.library import library_files
+
+    try:
+        names = [name for name in library_files() if name.startswith(incomplete)]
+    except FlatwaterError:
+        names = []
+    typed, _, start = incomplete.rpartition("/")
+    folder = Path(f"{typed}/" if "/" in incomplete else ".")
+    prefix = f"{typed}/" if "/" in incomplete else ""
+    try:
+        beside = [path for path in sorted(folder.iterdir()) if path.name.startswith(start)]
+        files = [f"{prefix}{path.name}" for path in beside if path.suffix == ".toml" and path.is_file()]
+        folders = [f"{prefix}{path.name}/" for path in beside if path.is_dir() and not path.name.startswith(".")]
+    except OSError:  # no such directory, or not ours to read: then there is nothing to offer
+        return names
+    return [*names, *files, *folders]
+
+
+#: A file, or a name of the library.
+ExperimentFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE", help="An experiment file, or a name of the library.", autocompletion=complete_experiment
+    ),
+]
+
+#: Fields to replace before anything is checked.
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FIELD=VALUE", help="Replace a field: storage.path=/mnt/flash. Repeatable."),
+]
