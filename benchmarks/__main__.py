@@ -105,11 +105,11 @@ def tell(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-#: (option, full, quick). Full takes a quarter of an hour at most, quick a minute and a half. Six rounds are the fewest
+#: (option, full, quick). Full takes 13 minutes, quick a little over one. Six rounds are the fewest
 #: whose least and greatest ratio enclose the median with 95 % confidence; nine are the fewest that may drop an outlier.
 PRESETS = (
     ("rounds", 6, 1),
-    ("seconds", 4, 1),
+    ("seconds", 3, 1),
     ("recording_rounds", 9, 2),
     ("recording_interval_s", 1.0, 0.25),
     ("size_mib", 1024, 256),

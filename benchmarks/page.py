@@ -121,8 +121,9 @@ by the median ratio; *undecided*: it misses the target, but the interval reaches
 
 CPU time is user and system time of all threads. flatwater's is that of the measured time (`client_cpu_us_per_op` in
 `flatwater run --json`), its recorder and probes included; fio's is its own count of its job, without its start;
-sysbench tells none, so it is the whole process's. *Whole process* is all time from exec to exit for each request: there
-flatwater pays for starting Python and for writing the result, which a run of minutes does not show.
+sysbench tells none, so it is the whole process's, less that of a sysbench with nothing to do. *Whole process* is all
+time from exec to exit for each request: there flatwater pays for starting Python and for writing the result, which a
+run of minutes does not show.
 
 The peers' options: fio with registered files and fixed buffers (as flatwater) and its default batching, and once more
 with batches; uniform addresses, with repetition; sysbench with `direct`, one file and no fsync. All else is default."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import tracemalloc
 import tomllib
+import tracemalloc
 from collections import Counter
 from typing import Any
 

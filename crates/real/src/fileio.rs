@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use flatwater_core::interval::{Flights, Interval, Recorder};
 use flatwater_core::storage::Queue;
@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use crate::Error;
 use crate::clock::{Clock, process_cpu_ns};
+use crate::storage::buffer::Buffers;
 use crate::storage::fault::{Fault, FaultState, FaultyQueue};
 use crate::storage::psync::Psync;
 use crate::storage::uring::Uring;
@@ -91,6 +92,9 @@ struct Job {
     lanes_left: AtomicUsize,
     failure: Mutex<Option<Error>>,
     gate: Gate,
+    /// Told when the last lane ended.
+    ended: Condvar,
+    ended_lock: Mutex<()>,
 }
 
 /// Lets all lanes begin together, once each has its queue.
@@ -163,21 +167,24 @@ impl Run {
             lanes_left: AtomicUsize::new(lanes as usize),
             failure: Mutex::new(None),
             gate: Gate::default(),
+            ended: Condvar::new(),
+            ended_lock: Mutex::new(()),
         });
         let mut started = 0;
-        for (lane, generator) in generators.into_iter().enumerate() {
+        let buffers = Buffers::for_queues(lanes, depth, job.spec.workload.block_bytes_max());
+        for (lane, (generator, buffers)) in generators.into_iter().zip(buffers).enumerate() {
             let own = job.clone();
             let spawned = thread::Builder::new()
                 .name(format!("lane-{lane}"))
                 .stack_size(LANE_STACK_BYTES)
-                .spawn(move || own.run_lane(lane, generator));
+                .spawn(move || own.run_lane(lane, generator, buffers));
             if let Err(source) = spawned {
                 job.fail(Error::Engine {
                     engine: "threads",
                     source,
                     hint: " (hint: fewer workload.threads, or raise ulimit -u)",
                 });
-                job.lanes_left.fetch_sub(lanes as usize - lane, SeqCst);
+                job.end_lanes(lanes as usize - lane);
                 break;
             }
             started += 1;
@@ -210,14 +217,7 @@ impl Run {
 
     /// Waits until all lanes ended; false when some did not within `timeout` (their device does not answer).
     pub fn join(&self, timeout: Duration) -> bool {
-        let until = Instant::now() + timeout;
-        while self.job.lanes_left.load(SeqCst) > 0 {
-            if Instant::now() >= until {
-                return false;
-            }
-            thread::sleep(Duration::from_millis(2));
-        }
-        true
+        self.job.wait_for_lanes(timeout)
     }
 
     /// The first failure, in words.
@@ -244,11 +244,7 @@ impl Job {
         let mut cpu = process_cpu_ns();
         let mut next_ns = begin_ns + step_ns;
         loop {
-            // Sleeps in slices, so that a run that ends early is not waited for.
-            while self.clock.now_ns() < next_ns && self.lanes_left.load(SeqCst) > 0 {
-                self.clock.sleep_until(next_ns.min(self.clock.now_ns() + STOP_CHECK_NS));
-            }
-            let over = self.lanes_left.load(SeqCst) == 0;
+            let over = self.wait_for_lanes(Duration::from_nanos(next_ns.saturating_sub(self.clock.now_ns())));
             let mut interval = self.recorder.collect(self.clock.now_ns());
             interval.start_ns -= begin_ns;
             interval.end_ns -= begin_ns;
@@ -262,12 +258,11 @@ impl Job {
         }
     }
 
-    fn run_lane(&self, lane: usize, generator: Generator) {
+    fn run_lane(&self, lane: usize, generator: Generator, buffers: Buffers) {
         let target = self.target.clone();
-        let block_bytes = self.spec.workload.block_bytes_max();
         match self.spec.engine {
-            Engine::Psync => self.run_queue(lane, generator, Psync::new(target, block_bytes)),
-            Engine::IoUring => match Uring::new(target, self.spec.queue_depth, block_bytes) {
+            Engine::Psync => self.run_queue(lane, generator, Psync::new(target, buffers)),
+            Engine::IoUring => match Uring::new(target, buffers) {
                 Ok(queue) => self.run_queue(lane, generator, queue),
                 Err(error) => {
                     self.gate.arrive_and_wait();
@@ -275,7 +270,22 @@ impl Job {
                 }
             },
         }
-        self.lanes_left.fetch_sub(1, SeqCst);
+        self.end_lanes(1);
+    }
+
+    fn end_lanes(&self, count: usize) {
+        if self.lanes_left.fetch_sub(count, SeqCst) == count {
+            let _lock = self.ended_lock.lock().expect("nothing panics under it");
+            self.ended.notify_all();
+        }
+    }
+
+    /// Waits until all lanes ended, `timeout` at most; whether they did.
+    fn wait_for_lanes(&self, timeout: Duration) -> bool {
+        let lock = self.ended_lock.lock().expect("nothing panics under it");
+        let running = |(): &mut ()| self.lanes_left.load(SeqCst) > 0;
+        let (_lock, wait) = self.ended.wait_timeout_while(lock, timeout, running).expect("nothing panics under it");
+        !wait.timed_out()
     }
 
     fn run_queue<Q: Queue>(&self, lane: usize, generator: Generator, queue: Q) {

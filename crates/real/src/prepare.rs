@@ -92,10 +92,11 @@ impl Prepare {
             writers_left: AtomicUsize::new(writers as usize),
             failure: Mutex::new(None),
         });
-        for writer in 0..writers {
+        let buffers = Buffers::for_queues(writers, 1, chunk_bytes as u32);
+        for (writer, buffers) in buffers.into_iter().enumerate() {
             let own = job.clone();
             thread::spawn(move || {
-                if let Err(error) = own.write_chunks(u64::from(writer)) {
+                if let Err(error) = own.write_chunks(writer as u64, buffers) {
                     own.failure.lock().expect("no writer panics here").get_or_insert(error);
                     own.stop.store(true, SeqCst);
                 }
@@ -171,9 +172,8 @@ impl Job {
         self.spec.file_bytes * self.spec.paths.len() as u64
     }
 
-    fn write_chunks(&self, writer: u64) -> Result<(), Error> {
+    fn write_chunks(&self, writer: u64, mut buffers: Buffers) -> Result<(), Error> {
         let spec = &self.spec;
-        let mut buffers = Buffers::new(1, self.chunk_bytes as u32);
         let mut payload = Payload::new(spec.seed, writer, spec.compressible_pct);
         payload.fill(buffers.slot(0), writer);
         let mut open_file: Option<(u64, std::fs::File)> = None;

@@ -19,7 +19,7 @@ from flatwater.probe import describe_storage, start_probes
 from flatwater.results import Cell, CellSummary, Phase, Published, Result, Series
 from flatwater.results.folder import events_of_journal, now_utc, phases_of_journal
 from flatwater.results.schema import CellStatus
-from flatwater.results.series import read_journal
+from flatwater.results.series import EMPTY, read_journal
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.prepare import prepare_target
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from flatwater._engine import Interval
 
 #: How often the runner looks up from waiting for an interval.
-POLL_S = 0.1
+POLL_S = 0.25
 #: After Ctrl-C the result is written within two seconds, whether the device answers or not.
 INTERRUPT_PATIENCE_S = 1.0
 #: At the end of a run, how long a device may take to finish what is outstanding.
@@ -268,9 +268,11 @@ def _is_measured(line: dict[str, Any], phases: list[Phase]) -> bool:
 
 
 def _measured_only(series: Series, phases: list[Phase]) -> Series:
-    """Without the warm-up that follows a seam."""
+    """Without the warm-up that follows a seam; nothing when the run ended before it measured."""
     spans = [series.between(phase.start_s, phase.end_s) for phase in phases if phase.name == MEASURE]
-    if len(spans) < 2:
+    if not spans:
+        return EMPTY
+    if len(spans) == 1:
         return series
     return Series(np.concatenate([s.time_s for s in spans]), np.concatenate([s.value for s in spans]))
 
@@ -318,9 +320,10 @@ def device_text(path: Path) -> str:
 def _with_hint(text: str) -> str:
     """Adds what to do to an engine's failure, where that is known."""
     hints = {
-        "os error 28": "free space, or a smaller storage.size; what was measured is kept",
+        "os error 24": "fewer workload.files, or more with ulimit -n",
+        "os error 28": "free space, or a smaller storage.size",
         "O_DIRECT: Invalid argument": "this file system has no O_DIRECT: workload.direct = false",
-        "os error 5": "the device failed: see dmesg; what was measured is kept",
+        "(os error 5)": "the device failed: see dmesg",
     }
     hint = next((f" (hint: {hint})" for sign, hint in hints.items() if sign in text), "")
     return text + hint

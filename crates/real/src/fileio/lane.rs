@@ -65,6 +65,10 @@ impl<'a, Q: Queue> Lane<'a, Q> {
             self.job.fail(Error::Engine { engine: "waiting for requests", source, hint: "" });
         }
         self.job.recorder.flights(self.lane).close();
+        if self.free.len() < self.flights.len() {
+            // The kernel may still write into the buffers of what is outstanding, so they are never freed.
+            std::mem::forget(self.queue);
+        }
     }
 
     fn run_until_stopped(&mut self) -> std::io::Result<()> {

@@ -18,9 +18,9 @@ pub struct Psync {
 }
 
 impl Psync {
-    /// A queue of depth one with a buffer of `block_bytes`.
-    pub fn new(target: Arc<Target>, block_bytes: u32) -> Self {
-        Self { target, buffers: Buffers::new(1, block_bytes), pushed: None }
+    /// A queue of depth one; `buffers` has one slot.
+    pub fn new(target: Arc<Target>, buffers: Buffers) -> Self {
+        Self { target, buffers, pushed: None }
     }
 }
 

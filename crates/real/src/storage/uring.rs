@@ -26,16 +26,16 @@ pub struct Uring {
     ring: IoUring,
     target: Arc<Target>,
     buffers: Buffers,
-    depth: u32,
     fixed_buffers: bool,
     /// Requests pushed since the last `wait`.
     pushed: u32,
 }
 
 impl Uring {
-    /// A ring for `depth` requests of up to `block_bytes`.
-    pub fn new(target: Arc<Target>, depth: u32, block_bytes: u32) -> Result<Self, Error> {
+    /// A ring with as many entries as there are buffers.
+    pub fn new(target: Arc<Target>, buffers: Buffers) -> Result<Self, Error> {
         let failed = |source| Error::Engine { engine: "io_uring", source, hint: HINT };
+        let depth = buffers.slots();
         // Only this thread submits, and completions are handled when it enters the kernel anyway: it is not
         // interrupted for them (Linux 6.0). Older kernels get a plain ring. Deferring them to the wait itself
         // (DEFER_TASKRUN) wakes it at the first of a burst and cost 1.1x the CPU time per request at depth 32.
@@ -47,21 +47,15 @@ impl Uring {
             .map_err(failed)?;
         let descriptors: Vec<_> = target.files.iter().map(AsRawFd::as_raw_fd).collect();
         ring.submitter().register_files(&descriptors).map_err(failed)?;
-        let buffers = Buffers::new(depth, block_bytes);
         // SAFETY: the buffers live as long as the ring: both are fields of the same struct, and `Drop` of the ring
         // (declared first) comes before theirs.
-        let fixed_buffers = match unsafe { ring.submitter().register_buffers(&buffers.iovecs(depth)) } {
+        let fixed_buffers = match unsafe { ring.submitter().register_buffers(&buffers.iovecs()) } {
             Ok(()) => true,
             // Registered memory counts against RLIMIT_MEMLOCK; without it the requests still work.
             Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => false,
             Err(error) => return Err(failed(error)),
         };
-        Ok(Self { ring, target, buffers, depth, fixed_buffers, pushed: 0 })
-    }
-
-    /// Whether the buffers could be registered.
-    pub fn has_fixed_buffers(&self) -> bool {
-        self.fixed_buffers
+        Ok(Self { ring, target, buffers, fixed_buffers, pushed: 0 })
     }
 
     fn entry(&self, slot: u32, request: Request) -> squeue::Entry {
@@ -86,7 +80,7 @@ impl Uring {
 
 impl Queue for Uring {
     fn depth(&self) -> u32 {
-        self.depth
+        self.buffers.slots()
     }
 
     fn buffer(&mut self, slot: u32) -> &mut [u8] {
