@@ -110,7 +110,8 @@ def _turn(spec: dict[str, object], path: Path, *, recorded: bool) -> tuple[float
     journal_path = path.with_name("journal.jsonl")
     journal_path.unlink(missing_ok=True)
     try:
-        with Journal(journal_path, start_probes(path) if recorded else [], "IOPS") as journal:
+        with Journal(journal_path, "IOPS") as journal:
+            journal.probes = start_probes(path) if recorded else []
             run = FileioRun(json.dumps(spec | {"record": recorded}))
             operations, measured_s, cpu_s, seen = 0, 0.0, 0.0, 0
             while seen < INTERVALS:

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -21,9 +21,10 @@ Mount = Callable[..., Path]
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Lab:
+def lab(tmp_path: Path) -> Iterator[Lab]:
     """A directory to run experiments in."""
-    return Lab(tmp_path)
+    with closing(Lab(tmp_path)) as lab:
+        yield lab
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ def test_a_quiet_machine() -> None:
         ({"machine.cpu_steal_pct": 2.5}, "neighbour"),
         ({"machine.others_cpu_pct": 110.0}, "1.1 cores"),
         ({"machine.cpu_idle_pct": 1.0, "machine.cpu_iowait_pct": 2.0}, "saturated"),
-        ({"machine.pressure_cpu_some_pct": 30.0}, "waited for a CPU"),
+        ({"machine.pressure_cpu_some_pct": 30.0, "machine.cpu_idle_pct": 20.0}, "waited for a CPU"),
         ({"machine.pressure_memory_some_pct": 9.0}, "memory"),
         ({"machine.cpu_iowait_pct": 40.0, "storage.utilisation_pct": 10.0}, "another device"),
         ({"workload.client_cpu_user_pct": 50.0, "workload.client_cpu_system_pct": 100.0}, "load generator"),
@@ -35,3 +35,18 @@ def test_waiting_for_the_device_under_test_is_no_noise() -> None:
         noise_warnings({"machine.cpu_iowait_pct": 90.0, "storage.utilisation_pct": 99.0, "machine.cpu_idle_pct": 5.0})
         == []
     )
+
+
+def test_a_thread_that_wakes_for_every_completion_is_no_contention() -> None:
+    alone = {
+        "machine.pressure_cpu_some_pct": 17.0,
+        "machine.cpu_idle_pct": 54.0,
+        "machine.cpu_iowait_pct": 26.0,
+        "machine.others_cpu_pct": 1.0,
+    }
+    assert noise_warnings(alone, 2) == []
+    crowded = noise_warnings({**alone, "machine.others_cpu_pct": 60.0}, 2)
+    assert [text.split(":")[0] for text in crowded] == [
+        "other processes used 0.6 cores",
+        "tasks waited for a CPU 17 % of the time (PSI)",
+    ]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flatwater.analysis.verdict import Judgement, judge
+from flatwater.analysis.verdict import Judgement, judge, quantity
 from flatwater.results import Series
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -106,6 +106,16 @@ def test_stalls_come_first() -> None:
     found = judged(values, in_flight=series(np.full(300, 8.0)))
     assert found.verdict == "stalls"
     assert "at 100 s nothing finished for 2 s while requests waited" in found.text
+
+
+def test_a_stall_to_the_end_is_not_the_level() -> None:
+    values = line(120)
+    values[40:] = 0
+    found = judged(values, in_flight=series(np.full(120, 8.0)))
+    assert found.verdict == "stalls"
+    assert f"mean of the whole measured phase {quantity(values.mean())} IOPS" in found.text
+    assert "warmup_s" not in found.text
+    assert "steady" not in found.text
 
 
 def test_too_few_samples_and_none_at_all() -> None:

@@ -61,6 +61,10 @@ def test_nothing_in_common(results: list[str], tmp_path: Path) -> None:
     error = CliRunner().invoke(app, [results[0], str(other.path)]).exception
     assert isinstance(error, UserError)
     assert "no cell of one is in the other" in str(error)
+    assert "before-the-change sweeps workload.threads, other sweeps storage.fill" in str(error)
+    unswept = make_result(tmp_path / "unswept", [({}, 0, np.full(20, 5.0))])
+    error = CliRunner().invoke(app, [results[0], str(unswept.path)]).exception
+    assert "before-the-change sweeps workload.threads, unswept sweeps nothing" in str(error)
 
 
 def test_not_a_result(results: list[str], tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ CASES = {
     # values
     "choices": "[workload]\nmode = 'rndwx'\nengine = 'io_urng'\nsync = true\nfsync = 'never'\nunit = 'MB/s'\n"
     "distribution = 'gauss'\narrival = 'possion'\nsteady_state = 'SNIA'\n",
+    "choices-equally-near": "[workload]\nmode = 'rndrq'\n",
     "types": W + "threads = true\nfiles = 1.0\nqueue_depth = '4'\ndirect = 1\nverify = 'yes'\nread_pct = '50'\n",
     "dates": "title = 2020-01-01\n" + W + "block_size = 2020-01-01\nduration_s = 10:00:00\n",
     "sizes": W + "block_size = '12Q'\n[storage]\nsize = 0\n",
@@ -75,6 +76,7 @@ CASES = {
     "unaligned": W + "block_size = 1000\n",
     "verify-mixed": W + "verify = true\nblock_size = { '4KiB' = 50, '8KiB' = 50 }\n",
     "verify-small": W + "verify = true\ndirect = false\nblock_size = 256\n",
+    "verify-large": W + "verify = true\nblock_size = '128MiB'\n",
     "ratio-and-percent": W + "read_pct = 50\nrw_ratio = 1\n",
     "fsync-twice": W + "fsync = 'every-write'\nfsync_every = 10\n",
     "snia-few-rounds": W + "steady_state = 'snia'\nrounds_max = 3\n",

@@ -15,8 +15,8 @@ import synthetic
 
 from flatwater.errors import UserError
 from flatwater.report import write_page
-from flatwater.report.page import embedded, flattened, render
-from flatwater.results import Event, Published, Result, open_result
+from flatwater.report.page import embedded, flattened, render, tiles
+from flatwater.results import Event, Phase, Published, Result, open_result
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}<!--%{x}"
 
@@ -76,6 +76,21 @@ def test_what_the_page_says(single: Result, sweep: Result) -> None:
     for words in ('<a href="#cell-9">', "990 MiB/s", "-1.9 %", "not steady", "986.1 ± 11.8", "storage.fill"):
         assert words in text
     assert text.count("<option") == 10
+
+
+@pytest.mark.parametrize(("since_s", "told"), [(0.000116, "from the start"), (0.49, "from the start"), (20.0, "20 s")])
+def test_steady_from_the_start(since_s: float, told: str) -> None:
+    phases = [Phase(name="measure", start_s=0.0, end_s=60.0)]
+    assert (
+        dict(tiles(synthetic.summary(0, {}, 300.0, 60, steady_since_s=since_s, phases=phases)))["steady since"] == told
+    )
+
+
+def test_repeats_of_a_setting_stand_together(tmp_path: Path) -> None:
+    plans: list[tuple[dict[str, Any], int]] = [({"a.b": value}, repeat) for repeat in (0, 1) for value in (1, 2)]
+    html = render(synthetic.create(tmp_path / "r", plans))
+    rows = re.findall(r'<tr( class="again")?>\n<td>(\d)</td>', html)
+    assert [(cell, bool(again)) for again, cell in rows] == [("0", False), ("2", True), ("1", False), ("3", True)]
 
 
 def test_names_from_outside_stay_text(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import synthetic
 
 from flatwater.report.sentences import Badge, badges, headline, notices
-from flatwater.results import CellSummary, Result, open_result
+from flatwater.results import CellSummary, Published, Result, open_result
 
 
 def texts(result: Result) -> str:
@@ -31,8 +31,8 @@ def test_a_sweep_is_summed_up(sweep: Result) -> None:
     assert headline(sweep) == (
         "Of 10 finished cells, 5 flat, 4 with dips, 1 not steady. "
         "Best: 1,027 ± 12.3 MiB/s (fill 0.2, threads 16); "
-        "lowest: 409.1 ± 4.91 MiB/s (fill 1.0, threads 8), 2.51x less. "
-        "Against 5 published figures: -1.9 % to -0.4 %."
+        "lowest: 409.1 ± 4.91 MiB/s (fill 1, threads 8), 2.51x less. "
+        "Against what was published: mean -1.9 % to -0.4 % (5 figures)."
     )
 
 
@@ -83,9 +83,43 @@ def test_an_injected_fault_is_said_once_and_first(tmp_path: Path) -> None:
     warnings = ["a fault was injected on purpose: stall", "stolen time"]
     synthetic.write_summaries(result, [synthetic.summary(0, {}, 400.0, 600, warnings=warnings)])
     assert texts(open_result(tmp_path / "r")).splitlines() == [
-        "bad: A fault was injected on purpose.",
+        "bad: A fault was injected on purpose: stall.",
         "warning: Stolen time",
     ]
+
+
+def test_a_fault_of_a_cell_that_never_finished_has_its_kind_too(tmp_path: Path) -> None:
+    plans: list[tuple[dict[str, Any], int]] = [({"storage.fault.kind": kind}, 0) for kind in ("stall", "full")]
+    result = synthetic.create(tmp_path / "r", plans, status="running")
+    assert texts(result).splitlines()[1:] == [
+        "bad: A fault was injected on purpose: stall (kind stall).",
+        "bad: A fault was injected on purpose: full (kind full).",
+    ]
+
+
+def test_published_figures_by_metric_and_repeats_as_one(tmp_path: Path) -> None:
+    plans: list[tuple[dict[str, Any], int]] = [({"a.b": value}, repeat) for value in (1, 2) for repeat in (0, 1)]
+    result = synthetic.create(tmp_path / "r", plans)
+
+    def figure(metric: str, error: float) -> Published:
+        return Published(value=100, unit="", metric=metric, ours=100 * (1 + error), error=error)
+
+    cells = [
+        synthetic.summary(
+            index,
+            values,
+            400.0,
+            600,
+            repeat=repeat,
+            published=figure("mean", -0.5 + 0.1 * index),
+            published_others=[figure("latency_us.p95", 6.0)] if values["a.b"] == 1 else [],
+        )
+        for index, (values, repeat) in enumerate(plans)
+    ]
+    synthetic.write_summaries(result, cells)
+    assert headline(open_result(tmp_path / "r")).endswith(
+        " Against what was published: mean -45.0 % to -25.0 % (2 figures), latency p95 +600.0 %."
+    )
 
 
 def test_layers(single: Result, unfinished_path: Path, tmp_path: Path) -> None:

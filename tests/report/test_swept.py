@@ -96,6 +96,10 @@ def test_numbers_and_sizes() -> None:
     assert [as_number(value) for value in (3, "16KiB", "2G", "1.5 MiB", "512", "x", True, float("nan"), None)] == [
         3.0, 16384.0, 2.0 * 2**30, 1.5 * 2**20, 512.0, None, None, None, None,
     ]  # fmt: skip
-    assert shown("workload.block_size", 16384) == "16 KiB"
+    assert [shown("workload.block_size", value) for value in (16384, "16k", "16KiB")] == ["16 KiB"] * 3
+    assert shown("storage.size", "2GB") == "1.863 GiB"
+    assert as_number("2GB") == 2e9
+    assert shown("workload.block_size", {"4KiB": 100}) == '{"4KiB": 100}'
+    assert shown("import.label", "16k") == "16k"
     assert shown("workload.threads", 16384) == "16,384"
     assert shown("storage.fill", 0.2) == "0.2"

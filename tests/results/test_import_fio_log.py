@@ -30,6 +30,26 @@ def test_averaged_logs_of_two_jobs_are_one_cell(tmp_path: Path) -> None:
     assert kib == pytest.approx(cell.series("workload", "ops_per_s").value * 16, rel=0.05)
     assert 10 < cell.series("workload", "read_latency_mean_us").value[0] < 10_000
     assert found.latency_us is None, "averages have no percentiles"
+    means = [cell.series("workload", f"{kind}latency_mean_us").value for kind in ("", "read_", "write_")]
+    assert np.all(means[0] >= np.minimum(means[1], means[2]))
+    assert np.all(means[0] <= np.maximum(means[1], means[2]))
+    assert "fio logs no window that the end of the run cut short" in found.warnings[0]
+
+
+def test_logs_that_end_early_or_begin_late_are_told(tmp_path: Path) -> None:
+    def log(kind: str, job: int, seconds: range) -> Path:
+        path = tmp_path / f"x_{kind}.{job}.log"
+        path.write_text("".join(f"{second * 1000}, 500, 0, 0, 0\n" for second in seconds))
+        return path
+
+    (cell,) = read_files([log("iops", 1, range(4, 21)), log("iops", 2, range(4, 11)), log("lat", 1, range(4, 21))])
+    early, late, _ = cell.warnings
+    assert early.startswith("x_iops.2.log ends at 10 s, others at 20 s")
+    assert late.startswith("nothing was logged in the first 3 s: operations and data are those of the 17 s")
+    assert cell.operations == 500 * 17 + 500 * 7
+    assert cell.intervals[0].metrics["workload.latency_mean_us"] == 0.5
+    (cell,) = read_files([log("iops", 1, range(1, 21))])
+    assert len(cell.warnings) == 1
 
 
 def test_one_line_an_io_gives_percentiles(tmp_path: Path) -> None:

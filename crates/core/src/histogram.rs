@@ -72,11 +72,6 @@ impl Histogram {
         self.0.max()
     }
 
-    /// Mean latency; 0 when empty.
-    pub fn mean_ns(&self) -> f64 {
-        self.0.mean()
-    }
-
     /// Non-empty buckets as (highest value of the bucket in ns, count).
     pub fn buckets(&self) -> Vec<(u64, u64)> {
         self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_since_last_iteration())).collect()

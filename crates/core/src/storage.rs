@@ -57,8 +57,11 @@ pub trait Queue {
     /// The buffer of a free slot: data to write, or data read.
     fn buffer(&mut self, slot: u32) -> &mut [u8];
 
-    /// Takes a request into a free slot; nothing need happen before `wait`.
+    /// Takes a request into a free slot; nothing happens to it before `submit` or `wait`.
     fn push(&mut self, slot: u32, request: Request);
+
+    /// Starts what was pushed, where the queue can do that without waiting.
+    fn submit(&mut self) {}
 
     /// Starts what was pushed and waits until one request ended or `timeout_ns` passed; appends what ended.
     ///

@@ -119,6 +119,11 @@ impl FileioRun {
     fn failure(&self) -> Option<String> {
         self.0.failure()
     }
+
+    /// What made the run weaker than asked, in words, or None.
+    fn warning(&self) -> Option<String> {
+        self.0.warning()
+    }
 }
 
 fn interval_dict<'py>(py: Python<'py>, interval: &Interval) -> PyResult<Bound<'py, PyDict>> {
@@ -182,10 +187,10 @@ impl Prepare {
     }
 }
 
-/// Gives a file's or a device's data back to the storage (TRIM).
+/// Gives the first `length` bytes of a file or device back to the storage (TRIM).
 #[pyfunction]
-fn purge(py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
-    py.detach(|| flatwater_real::storage::purge(&path)).map_err(engine_error)
+fn purge(py: Python<'_>, path: std::path::PathBuf, length: u64) -> PyResult<()> {
+    py.detach(|| flatwater_real::storage::purge(&path, length)).map_err(engine_error)
 }
 
 /// The engine.

@@ -60,6 +60,8 @@ pub struct Spec {
     pub compressible_pct: f64,
     /// Stamp and check every block.
     pub verify: Option<Verify>,
+    /// Forget what the page cache holds of the files before the first request.
+    pub drop_cache: bool,
     /// What goes wrong on purpose.
     pub fault: Option<Fault>,
     /// Count failed requests and go on, instead of ending the run at the first.
@@ -90,11 +92,28 @@ struct Job {
     fault_state: Arc<FaultState>,
     stop: AtomicBool,
     lanes_left: AtomicUsize,
+    /// Lanes that may still send requests; the one that takes it to zero makes everything durable at the end.
+    lanes_writing: AtomicUsize,
     failure: Mutex<Option<Error>>,
+    warning: Mutex<Option<String>>,
     gate: Gate,
     /// Told when the last lane ended.
     ended: Condvar,
     ended_lock: Mutex<()>,
+}
+
+/// Counts a lane as ended, even one that panicked: a run must never wait for what will not come.
+struct LaneEnd<'a>(&'a Job);
+
+impl Drop for LaneEnd<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0
+                .fail(Error::Workload("a thread of the load generator broke down: this is a bug of flatwater".into()));
+            self.0.gate.arrive();
+        }
+        self.0.end_lanes(1);
+    }
 }
 
 /// Lets all lanes begin together, once each has its queue.
@@ -105,10 +124,14 @@ struct Gate {
 }
 
 impl Gate {
-    fn arrive_and_wait(&self) {
-        let mut state = self.state.lock().expect("no lane panics here");
-        state.0 += 1;
+    fn arrive(&self) {
+        self.state.lock().expect("no lane panics here").0 += 1;
         self.changed.notify_all();
+    }
+
+    fn arrive_and_wait(&self) {
+        self.arrive();
+        let state = self.state.lock().expect("no lane panics here");
         drop(self.changed.wait_while(state, |state| !state.1).expect("no lane panics here"));
     }
 
@@ -141,6 +164,9 @@ impl Run {
     pub fn start(spec: Spec, after: Option<&Self>) -> Result<Self, Error> {
         let write = spec.workload.read_pct < 100.0;
         let target = Arc::new(Target::open(&spec.paths, write, spec.direct, spec.sync, spec.fsync_call)?);
+        if spec.drop_cache {
+            target.drop_cache()?;
+        }
         let generations = spec.verify.map(|_| {
             after.and_then(|run| run.job.generations.clone()).unwrap_or_else(|| {
                 let per_file = spec.workload.file_bytes / u64::from(spec.workload.block_bytes_max().max(1));
@@ -165,7 +191,9 @@ impl Run {
             fault_state: Arc::default(),
             stop: AtomicBool::new(false),
             lanes_left: AtomicUsize::new(lanes as usize),
+            lanes_writing: AtomicUsize::new(lanes as usize),
             failure: Mutex::new(None),
+            warning: Mutex::new(None),
             gate: Gate::default(),
             ended: Condvar::new(),
             ended_lock: Mutex::new(()),
@@ -197,7 +225,10 @@ impl Run {
         thread::Builder::new()
             .name("ticker".into())
             .spawn(move || ticker.tick(begin_ns, |interval| sender.send(interval).is_ok()))
-            .map_err(|source| Error::Engine { engine: "threads", source, hint: "" })?;
+            .map_err(|source| {
+                job.stop.store(true, SeqCst);
+                Error::Engine { engine: "threads", source, hint: " (hint: raise ulimit -u)" }
+            })?;
         Ok(Self { job, intervals: Mutex::new(intervals) })
     }
 
@@ -218,6 +249,11 @@ impl Run {
     /// Waits until all lanes ended; false when some did not within `timeout` (their device does not answer).
     pub fn join(&self, timeout: Duration) -> bool {
         self.job.wait_for_lanes(timeout)
+    }
+
+    /// What made the run weaker than asked, in words.
+    pub fn warning(&self) -> Option<String> {
+        self.job.warning.lock().expect("no lane panics here").clone()
     }
 
     /// The first failure, in words.
@@ -259,18 +295,39 @@ impl Job {
     }
 
     fn run_lane(&self, lane: usize, generator: Generator, buffers: Buffers) {
+        let _end = LaneEnd(self);
         let target = self.target.clone();
         match self.spec.engine {
             Engine::Psync => self.run_queue(lane, generator, Psync::new(target, buffers)),
             Engine::IoUring => match Uring::new(target, buffers) {
-                Ok(queue) => self.run_queue(lane, generator, queue),
+                Ok(queue) => {
+                    if !queue.has_fixed_buffers() {
+                        self.warn(
+                            "the buffers could not be registered (RLIMIT_MEMLOCK), which costs CPU time in every \
+                             request: raise ulimit -l",
+                        );
+                    }
+                    self.run_queue(lane, generator, queue);
+                }
                 Err(error) => {
                     self.gate.arrive_and_wait();
                     self.fail(error);
                 }
             },
         }
-        self.end_lanes(1);
+    }
+
+    /// A request failed: the first one is told, and ends the run unless it is to go on.
+    fn note_error(&self, error: Error) {
+        if self.spec.continue_on_error {
+            self.failure.lock().expect("no lane panics here").get_or_insert(error);
+        } else {
+            self.fail(error);
+        }
+    }
+
+    fn warn(&self, text: &str) {
+        self.warning.lock().expect("no lane panics here").get_or_insert_with(|| text.to_owned());
     }
 
     fn end_lanes(&self, count: usize) {

@@ -15,8 +15,6 @@ use crate::storage::buffer::Buffers;
 
 /// Bytes that one thread writes at a time: large enough for any device's full bandwidth.
 const CHUNK_BYTES: u64 = 1 << 20;
-/// Largest verified block: a chunk holds whole blocks.
-const STAMP_BYTES_MAX: u32 = 64 << 20;
 
 /// What to write.
 #[derive(Clone, Debug, Deserialize)]
@@ -78,7 +76,7 @@ impl Prepare {
             }
         }
         let writers = spec.threads.max(1);
-        let chunk_bytes = match u64::from(spec.stamp_bytes.min(STAMP_BYTES_MAX)) {
+        let chunk_bytes = match u64::from(spec.stamp_bytes) {
             0 => CHUNK_BYTES,
             stamp => (CHUNK_BYTES / stamp).max(1) * stamp,
         };
@@ -95,13 +93,17 @@ impl Prepare {
         let buffers = Buffers::for_queues(writers, 1, chunk_bytes as u32);
         for (writer, buffers) in buffers.into_iter().enumerate() {
             let own = job.clone();
-            thread::spawn(move || {
+            let spawned = thread::Builder::new().name(format!("prepare-{writer}")).spawn(move || {
                 if let Err(error) = own.write_chunks(writer as u64, buffers) {
-                    own.failure.lock().expect("no writer panics here").get_or_insert(error);
-                    own.stop.store(true, SeqCst);
+                    own.fail(error);
                 }
                 own.writers_left.fetch_sub(1, SeqCst);
             });
+            if let Err(source) = spawned {
+                job.fail(Error::Engine { engine: "threads", source, hint: " (hint: raise ulimit -u)" });
+                job.writers_left.fetch_sub(writers as usize - writer, SeqCst);
+                break;
+            }
         }
         Ok(Self(job))
     }
@@ -164,6 +166,11 @@ fn chunks_before(bytes: u64, file_bytes: u64, chunk_bytes: u64) -> u64 {
 }
 
 impl Job {
+    fn fail(&self, error: Error) {
+        self.failure.lock().expect("no writer panics here").get_or_insert(error);
+        self.stop.store(true, SeqCst);
+    }
+
     fn chunks_per_file(&self) -> u64 {
         self.spec.file_bytes.div_ceil(self.chunk_bytes)
     }
@@ -174,8 +181,8 @@ impl Job {
 
     fn write_chunks(&self, writer: u64, mut buffers: Buffers) -> Result<(), Error> {
         let spec = &self.spec;
-        let mut payload = Payload::new(spec.seed, writer, spec.compressible_pct);
-        payload.fill(buffers.slot(0), writer);
+        let mut payload = Payload::new(spec.seed, "prepare", writer, spec.compressible_pct);
+        payload.fill(buffers.slot(0), 0);
         let mut open_file: Option<(u64, std::fs::File)> = None;
         while !self.stop.load(SeqCst) {
             let chunk = self.next_chunk.fetch_add(1, SeqCst);
@@ -189,7 +196,7 @@ impl Job {
             let Some((_, file)) = &open_file else { break };
             let bytes = self.chunk_bytes.min(spec.file_bytes - offset);
             let data = &mut buffers.slot(0)[..bytes as usize];
-            payload.stamp(data);
+            payload.renew(data);
             self.seal(data, index as u32, offset);
             file.write_all_at(data, offset).map_err(|source| Error::Request {
                 what: "preparing write",

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from flatwater.analysis.autocorrelation import CONFIDENCE, Estimate, estimate_mean, student_quantile
+from flatwater.experiment.units import parse_size, print_size
 from flatwater.results import Cell, Result
 
 #: Degrees of freedom of an estimate read from a summary alone: its interval already holds Student's factor.
@@ -97,6 +98,18 @@ def unique_names(results: list[Result]) -> list[str]:
             name, number = f"{base} ({number})", number + 1
         names.append(name)
     return names
+
+
+def nothing_shared(results: list[Result]) -> str:
+    """Why no cell of one result is in the other: what each of them sweeps, or that one has not finished."""
+    names = unique_names(results)
+    unfinished = [name for name, result in zip(names, results, strict=True) if not _grouped(result)]
+    if unfinished:
+        return f"no cell of {' and '.join(unfinished)} has finished with a mean"
+    swept = [sorted({field for cell in result.cells for field in cell.set}) for result in results]
+    told = [f"{name} sweeps {', '.join(fields) or 'nothing'}" for name, fields in zip(names, swept, strict=True)]
+    why = ", at other values" if all(fields == swept[0] for fields in swept) else ""
+    return f"no cell of one is in the other: {', '.join(told)}{why}"
 
 
 def ratio_interval(baseline: Estimate, other: Estimate) -> tuple[float, float, float]:
@@ -184,7 +197,17 @@ def _row(ours: list[Cell], theirs: list[Cell], our_name: str, name: str) -> Row:
 
 
 def _label(cell: Cell) -> str:
-    return ", ".join(f"{name.split('.')[-1]} {value}" for name, value in cell.set.items()) or "all"
+    return ", ".join(f"{name.split('.')[-1]} {_shown(name, value)}" for name, value in cell.set.items()) or "all"
+
+
+def _shown(name: str, value: Any) -> str:
+    """A swept value; a size in a binary unit, however the file spells it."""
+    if name.endswith("size"):
+        try:
+            return print_size(parse_size(value))
+        except ValueError:
+            pass  # a mixture of sizes
+    return str(value)
 
 
 def _side(cells: list[Cell]) -> Side:

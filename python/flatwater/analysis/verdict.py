@@ -5,7 +5,8 @@ rule, so no single number describes the run), **drifting** (each window passes, 
 level holds, with holes in it), **flat**.
 
 Figures in the sentence are those of the settled part: after the transient (`warmup`) and from where on the rule holds
-(`steady`). Where the whole measured phase gives another mean, the sentence says so.
+(`steady`). Where the whole measured phase gives another mean, the sentence says so. With stalls they are those of the
+whole measured phase: what looks like a transient or like a level may be the stall itself.
 """
 
 from __future__ import annotations
@@ -102,14 +103,14 @@ def judge(
     settled_s = steady_since_s if steady_since_s is not None else float(part.time_s[0]) - interval_s
     settled = part.between(settled_s, end_s)
     held = [dip for dip in dips.dips if dip.start_s + dip.length_s > settled_s]
-    verdict, text = _decide(settled, rounds, last, stalls, held, dips, unit, settled_s)
-    if last is not None and last.steady and verdict != "drifting":
+    verdict, text = _decide(throughput if stalls else settled, rounds, last, stalls, held, dips, unit, settled_s)
+    if last is not None and last.steady and verdict not in ("drifting", "stalls"):
         since_text = "from the start" if settled_s <= start_s + interval_s / 2 else f"from {seconds(settled_s)}"
         apart = " apart from the dips" if verdict == "dips" and held else ""
         text += f", steady {since_text}{apart}"
     text += "."
     whole = float(throughput.value.mean())
-    if abs(whole - float(settled.value.mean())) > MEANS_DIFFER * whole:
+    if not stalls and abs(whole - float(settled.value.mean())) > MEANS_DIFFER * whole:
         text += f" Over the whole measured phase the mean is {quantity(whole)}; a longer workload.warmup_s would agree."
     if end_s - start_s < WINDOW * ROUND_S - interval_s / 2:
         text += f" Judged over rounds of {seconds(rounds.round_s)}: the measured phase is shorter than 5 minutes."
@@ -157,7 +158,7 @@ def _decide(
     margin = f" ± {quantity(estimate.ci95)} (95 % CI)" if estimate else ""
     level = f"{quantity(figures.mean or 0.0)} {unit}{margin}, flatness {share:.2f}"
     if stalls:
-        return "stalls", f"{_stalls_text(stalls)} {level}"
+        return "stalls", f"{_stalls_text(stalls)} mean of the whole measured phase {level}"
     if last is None or not last.steady:
         return "not steady", f"Not steady: {last or 'too few rounds'}; mean {level}"
     judged = np.array([mean for mean, at in zip(rounds.mean, rounds.start_s, strict=True) if at >= settled_s - 1e-3])

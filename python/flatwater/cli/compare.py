@@ -42,15 +42,17 @@ def verb(
     from rich.console import Console
 
     from flatwater.analysis import compare
+    from flatwater.analysis.compare import nothing_shared
     from flatwater.errors import UserError
     from flatwater.results import open_result
 
     if len(results) < 2:
         raise UserError("a comparison takes two results", where=str(results[0]), hint="flatwater compare A B")
-    comparison = compare([open_result(path) for path in results])
+    opened = [open_result(path) for path in results]
+    comparison = compare(opened)
     if not comparison.rows:
         raise UserError(
-            "no cell of one is in the other: they sweep different fields, or have not finished",
+            nothing_shared(opened),
             where=", ".join(str(path) for path in results),
             hint="`flatwater report` shows the cells of each",
         )

@@ -83,7 +83,7 @@ def verb(
     if outcome.status == "interrupted":
         raise Interrupted(f"interrupted; what was measured is in {folder}", hint=f"--out {folder} --resume goes on")
     if outcome.status == "failed":
-        raise FlatwaterError(outcome.error or "the run failed", hint=f"what was measured is in {folder}")
+        raise FlatwaterError(f"the run failed, what was measured is in {folder}: {outcome.error}")
     sys.stdout.flush()
 
 

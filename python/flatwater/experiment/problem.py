@@ -16,6 +16,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
+#: Choices that are listed beside a guess: few enough to read, and the guess may be wrong.
+_FEW_CHOICES = 8
 #: Values longer than this are cut when an error quotes them.
 _LONGEST_QUOTE = 60
 
@@ -63,15 +65,26 @@ def raise_problems(title: str, problems: Iterable[Problem], *, within: str = "")
 
 def nearest(word: str, choices: Iterable[str]) -> str | None:
     """The valid choice that looks most like `word`, if any does."""
+    close = _closest(word, choices)
+    return close[0] if close else None
+
+
+def _closest(word: str, choices: Iterable[str]) -> list[str]:
+    """The valid choices that look most like `word`: several where they are equally near."""
     by_lower = {choice.lower(): choice for choice in choices}
-    close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
-    return by_lower[close[0]] if close else None
+    near = difflib.get_close_matches(word.lower(), by_lower, n=max(len(by_lower), 1), cutoff=0.6)
+    likeness = [difflib.SequenceMatcher(a=one, b=word.lower()).ratio() for one in near]
+    return [by_lower[one] for one, ratio in zip(near, likeness, strict=True) if ratio == likeness[0]]
 
 
 def suggest(word: str, choices: Sequence[str]) -> str:
     """The hint for a word that is not one of `choices`."""
-    close = nearest(word, choices)
-    return f"did you mean {close}?" if close else f"one of: {', '.join(choices)}"
+    close = _closest(word, choices)
+    listed = f"one of: {', '.join(choices)}"
+    if not close:
+        return listed
+    guess = f"did you mean {' or '.join(filter(None, (', '.join(close[:-1]), close[-1])))}?"
+    return f"{guess} {listed}" if len(choices) <= _FEW_CHOICES else guess
 
 
 def quote(value: Any) -> str:

@@ -44,7 +44,8 @@ class FileStorage(Layer):
     fill: float = Field(default=1.0, gt=0, le=1)
     #: Allow writing to a block device, or to a file that flatwater did not create.
     overwrite: bool = False
-    #: Discard the used range first (a freshly formatted device).
+    #: Discard the used range first, and nothing beyond it: what the workload uses is then freshly formatted, the rest
+    #: of the device is as it was.
     purge: bool = False
     #: Keep the prepared files after the run.
     keep: bool = True

@@ -27,6 +27,8 @@ MAX_THREADS = 4096
 MAX_QUEUE_DEPTH = 4096
 #: Linux moves at most 2 GiB - 4 KiB in one request (MAX_RW_COUNT); stay well under it.
 MAX_BLOCK_SIZE = 2**30
+#: The preparation stamps the blocks that verify will check; it writes blocks of at most this size, each as a whole.
+MAX_VERIFIED_BLOCK_SIZE = 64 * 2**20
 #: Linux's usual hard limit on open files is 1,048,576; sysbench's default is 128 files.
 MAX_FILES = 65536
 #: Addresses and lengths of direct IO are multiples of a sector; 512 is the smallest sector there is.
@@ -209,6 +211,10 @@ class Fileio(Layer):
             if self.verify and size < SECTOR:
                 what = f"verify needs blocks of {SECTOR} bytes or more, not {write_size(size)}"
                 yield _problem("block_size", what, None, "verify")
+            if self.verify and size > MAX_VERIFIED_BLOCK_SIZE:
+                most = print_size(MAX_VERIFIED_BLOCK_SIZE)
+                what = f"verify needs blocks of {most} or less, which the preparation can stamp, not {write_size(size)}"
+                yield _problem("block_size", what, "smaller blocks, or verify = false", "verify")
         if self.verify and len(self.block_sizes) > 1:
             what = "verify cannot be used with mixed block sizes: a block would be overwritten in parts"
             yield _problem("verify", what, "use one block_size", "block_size")

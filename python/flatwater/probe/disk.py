@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from pathlib import Path
@@ -51,9 +52,10 @@ def mount_of(path: Path) -> dict[str, str]:
 def read_mounts() -> list[dict[str, str]]:
     """Every mount of this process, from /proc/self/mountinfo, proc(5); with `device` as `major:minor`."""
     mounts = []
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+    # Only spaces, tabs, newlines and backslashes are escaped: what else Python takes for white space may be in a name.
+    for line in Path("/proc/self/mountinfo").read_bytes().decode(errors="surrogateescape").rstrip("\n").split("\n"):
         before, _, after = line.partition(" - ")
-        fields, (kind, source, super_options) = before.split(), after.split(" ", 2)
+        fields, (kind, source, super_options) = before.split(" "), after.split(" ", 2)
         mounts.append(
             {
                 "device": fields[2],
@@ -67,7 +69,7 @@ def read_mounts() -> list[dict[str, str]]:
 
 
 def _unescape(text: str) -> str:
-    return text.encode().decode("unicode_escape") if "\\" in text else text
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
 
 
 class DiskProbe:

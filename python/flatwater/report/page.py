@@ -19,7 +19,7 @@ from flatwater.errors import UserError
 from flatwater.report import sentences, units
 from flatwater.report.drawing import CELLS_DRAWN_MAX, draw, drawn_cells, sweep_figures
 from flatwater.report.figure import TEMPLATE
-from flatwater.report.swept import shown
+from flatwater.report.swept import label, shown
 from flatwater.results import SCHEMA_VERSION, Cell, CellSummary, Result
 
 #: Rows of the machine's table, and marks listed for a cell, before the rest is only counted.
@@ -81,6 +81,7 @@ def render(result: Result) -> str:
             badges=sentences.badges(result),
             fields=list(dict.fromkeys(name for cell in result.cells for name in cell.set)),
             repeated=any(cell.plan.repeat for cell in result.cells),
+            rows=_by_setting(result),
             has_published=any(cell.summary is not None and cell.summary.published for cell in result.cells),
             drawn={cell.index for cell in shown_cells},
             cells=shown_cells,
@@ -94,6 +95,7 @@ def render(result: Result) -> str:
             experiment=_experiment(result),
             version=__version__,
             schema_version=SCHEMA_VERSION,
+            label=label,
             shown=shown,
             units=units,
         )
@@ -106,6 +108,23 @@ def embedded(value: Any) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704
 
 
+def _by_setting(result: Result) -> list[tuple[Cell, bool]]:
+    """The cells with the repeats of one setting together, and whether a cell repeats the one above it."""
+    groups: dict[str, list[Cell]] = {}
+    for cell in result.cells:
+        groups.setdefault(json.dumps(cell.set, sort_keys=True, default=str), []).append(cell)
+    return [(cell, place > 0) for group in groups.values() for place, cell in enumerate(group)]
+
+
+def _steady_since(summary: CellSummary) -> str:
+    """When the run became steady; the moment in which the first interval began is no time of its own."""
+    since_s = summary.steady_since_s
+    if since_s is None:
+        return ""
+    start_s = next((phase.start_s for phase in summary.phases if phase.name == "measure"), 0.0)
+    return "from the start" if since_s - start_s < summary.interval_s / 2 else units.seconds(since_s)
+
+
 def tiles(summary: CellSummary) -> list[tuple[str, str]]:
     """The figures of one cell: (what, value with unit)."""
     latency = summary.latency_us
@@ -116,7 +135,7 @@ def tiles(summary: CellSummary) -> list[tuple[str, str]]:
             f"{units.number(summary.stddev, 3)} {summary.unit}" if summary.stddev is not None else "",
         ),
         ("flatness", units.number(summary.flatness, 3) if summary.flatness is not None else ""),
-        ("steady since", units.seconds(summary.steady_since_s) if summary.steady_since_s is not None else ""),
+        ("steady since", _steady_since(summary)),
         ("dip period", units.seconds(summary.dip_period_s) if summary.dip_period_s is not None else ""),
     ]
     if latency is not None:

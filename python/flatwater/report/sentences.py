@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from flatwater.report.swept import label
 from flatwater.report.units import number, percent
 from flatwater.results import Cell, CellSummary, Result, Verdict
 
@@ -88,17 +90,31 @@ def _range(done: list[tuple[Cell, CellSummary]]) -> str:
     if best[0] == worst[0]:
         return f"All at {mean_text(best[2])}."
     ratio = f", {best[0] / worst[0]:.2f}x less" if worst[0] > 0 else ""
-    return f"Best: {mean_text(best[2])} ({best[1].label}); lowest: {mean_text(worst[2])} ({worst[1].label}){ratio}."
+    return f"Best: {mean_text(best[2])} ({label(best[1])}); lowest: {mean_text(worst[2])} ({label(worst[1])}){ratio}."
 
 
 def _published(done: list[tuple[Cell, CellSummary]]) -> str:
-    errors = [s.published.error for _, s in done if s.published is not None and s.published.error is not None]
-    if not errors:
-        return ""
-    if len(errors) == 1:
-        return f"Against the published figure: {percent(errors[0], signed=True)}."
-    span = f"{percent(min(errors), signed=True)} to {percent(max(errors), signed=True)}"
-    return f"Against {len(errors)} published figures: {span}."
+    """How far off, a clause a metric: an error of a latency and one of a rate have nothing to do with each other."""
+    repeats: dict[str, dict[str, list[float]]] = {}
+    for cell, summary in done:
+        setting = json.dumps(cell.set, sort_keys=True, default=str)
+        for one in ([summary.published] if summary.published else []) + summary.published_others:
+            if one.error is not None:
+                # The repeats of one setting share its published figure, and so the mean of their errors is theirs.
+                figure = json.dumps([setting, one.value, one.source])
+                repeats.setdefault(one.metric, {}).setdefault(figure, []).append(one.error)
+    clauses = []
+    for metric, figures in repeats.items():
+        errors = [sum(of_one) / len(of_one) for of_one in figures.values()]
+        low, high = (percent(error, signed=True) for error in (min(errors), max(errors)))
+        many = f" ({len(errors)} figures)" if len(errors) > 1 else ""
+        clauses.append(f"{metric_words(metric)} {low if low == high else f'{low} to {high}'}{many}")
+    return f"Against what was published: {', '.join(clauses)}." if clauses else ""
+
+
+def metric_words(metric: str) -> str:
+    """A metric of a published figure for people: `latency_us.p95` -> latency p95."""
+    return metric.replace("latency_us.", "latency ").replace("p999", "p99.9")
 
 
 def notices(result: Result) -> list[Notice]:
@@ -110,7 +126,7 @@ def notices(result: Result) -> list[Notice]:
     def of(cells: list[Cell]) -> str:
         if not many:
             return ""
-        names = "; ".join(cell.label for cell in cells[:NAMED_MAX])
+        names = "; ".join(label(cell) for cell in cells[:NAMED_MAX])
         more = f" and {len(cells) - NAMED_MAX} more" if len(cells) > NAMED_MAX else ""
         return f" ({names}{more})"
 
@@ -127,11 +143,14 @@ def notices(result: Result) -> list[Notice]:
         if summary.status != "complete":
             why = f": {summary.error}" if summary.error else ""
             found.append(Notice("bad", f"{summary.status}{why}{of([cell])}"))
-    faults = [cell for cell in result.cells if _injected(result, cell)]
-    if faults:
-        found.append(
-            Notice("bad", f"A fault was injected on purpose{of(faults) if len(faults) < len(result.cells) else ''}.")
-        )
+    faults: dict[str, list[Cell]] = {}
+    for cell in result.cells:
+        if (kind := _injected(result, cell)) is not None:
+            faults.setdefault(kind, []).append(cell)
+    for kind, cells in faults.items():
+        what = f": {kind}" if kind else ""
+        where = of(cells) if len(cells) < len(result.cells) else ""
+        found.append(Notice("bad", f"A fault was injected on purpose{what}{where}."))
     restless = [cell for cell, summary in done if summary.verdict == "not steady" or summary.steady is False]
     if restless:
         found.append(
@@ -158,10 +177,20 @@ def notices(result: Result) -> list[Notice]:
     return found
 
 
-def _injected(result: Result, cell: Cell) -> bool:
+def _injected(result: Result, cell: Cell) -> str | None:
+    """The kind of the fault that a cell was given, empty when it is not known; None when there was no fault."""
+    for text in cell.summary.warnings if cell.summary is not None else []:
+        if text.startswith(FAULT_WARNING):
+            return text.removeprefix(FAULT_WARNING).strip(" :.")
     storage = result.experiment.get("storage")
-    asked = isinstance(storage, dict) and bool(storage.get("fault"))
-    return asked or any(name.startswith("storage.fault") and value for name, value in cell.set.items())
+    fault = storage.get("fault") if isinstance(storage, dict) else None
+    asked = dict(fault) if isinstance(fault, dict) else {}
+    for name, value in cell.set.items():
+        if name == "storage.fault" and isinstance(value, dict):
+            asked = dict(value)
+        elif name.startswith("storage.fault."):
+            asked[name.removeprefix("storage.fault.")] = value
+    return str(asked.get("kind", "")) if asked else None
 
 
 def badges(result: Result) -> list[Badge]:

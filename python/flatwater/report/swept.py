@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import dataclass
 from typing import Any
 
+from flatwater.experiment.units import parse_size
 from flatwater.report.units import binary_bytes, number
 from flatwater.results import Cell, Result
 
@@ -15,8 +15,6 @@ from flatwater.results import Cell, Result
 LOG_RATIO = 16
 #: More distinct values than this are left to plotly to label.
 LABELS_MAX = 16
-
-_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGTP]?)(?:i?B)?\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -112,14 +110,27 @@ def as_number(value: Any) -> float | None:
         return None
     if isinstance(value, int | float):
         return float(value) if math.isfinite(value) else None
-    if isinstance(value, str) and (match := _SIZE.fullmatch(value)):
-        return float(match[1]) * 1024.0 ** " KMGTP".index(match[2].upper() or " ")
-    return None
+    return None if (size := _size(value)) is None else float(size)
+
+
+def _size(value: Any) -> int | None:
+    """Bytes of a size as an experiment file may spell it; None for what is none."""
+    try:
+        return parse_size(value)
+    except ValueError:
+        return None
 
 
 def shown(name: str, value: Any) -> str:
-    """A swept value as text; whole numbers of bytes in binary units."""
+    """A swept value as text; sizes in binary units, however the file spells them."""
+    if name.endswith(("size", "_bytes")) and (size := _size(value)) is not None:
+        return binary_bytes(size)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value if isinstance(value, str) else json.dumps(value, default=str)
-    is_size = name.endswith(("size", "_bytes"))
-    return binary_bytes(value) if is_size else number(value, 6)
+    return number(value, 6)
+
+
+def label(cell: Cell) -> str:
+    """The swept values of a cell in a few words: as `Cell.label`, with values as the tables and axes show them."""
+    text = ", ".join(f"{name.split('.')[-1]} {shown(name, value)}" for name, value in cell.set.items())
+    return (text or cell.result.name) + (f" (repeat {cell.plan.repeat + 1})" if cell.plan.repeat else "")

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import pydantic
 
-from flatwater.errors import FlatwaterError, UserError
+from flatwater.errors import UserError
 from flatwater.results import series as on_disk
 from flatwater.results.schema import SCHEMA_VERSION, CellPlan, CellSummary, Event, Manifest, Phase
 from flatwater.results.series import Series
@@ -79,6 +79,8 @@ class Cell:
     def _files(self) -> list[Path]:
         merged = self.result.path / "series.parquet"
         if merged.exists():
+            if not merged.is_file():
+                raise UserError("it is not a file", where=str(merged))
             return [merged]
         folder = self.folder
         if self.summary is None and not self.sealed and self.journal.exists():
@@ -92,29 +94,34 @@ class Cell:
         """One recorded series over the whole cell; empty when it was not recorded."""
         try:
             return on_disk.read_series(self._files, self.index, layer, metric)
-        except (OSError, ValueError) as error:
-            raise FlatwaterError(f"cannot read the series: {error}", where=str(self.result.path)) from None
+        except on_disk.UNREADABLE as error:
+            raise UserError(f"cannot read the series: {error}", where=str(self.result.path)) from None
 
     def metrics(self) -> list[tuple[str, str]]:
         """The (layer, metric) pairs that were recorded."""
         try:
             return on_disk.list_metrics(self._files, self.index)
-        except (OSError, ValueError) as error:
-            raise FlatwaterError(f"cannot read the series: {error}", where=str(self.result.path)) from None
+        except on_disk.UNREADABLE as error:
+            raise UserError(f"cannot read the series: {error}", where=str(self.result.path)) from None
+
+
+def add_to_phases(phases: list[Phase], line: dict[str, Any]) -> None:
+    """Lengthens the last phase by an interval's line, or begins the next; an event's line is passed over."""
+    name, end_s = line.get("phase"), line.get("time_s")
+    if not isinstance(name, str) or not isinstance(end_s, int | float):
+        return
+    if phases and phases[-1].name == name:
+        phases[-1].end_s = float(end_s)
+    else:
+        start_s = float(line.get("start_s", phases[-1].end_s if phases else 0.0))
+        phases.append(Phase(name=name, start_s=start_s, end_s=float(end_s)))
 
 
 def phases_of_journal(journal: Path) -> list[Phase]:
     """Phases from the journal's own marks: runs of lines with the same `phase`."""
     phases: list[Phase] = []
     for line in on_disk.read_journal(journal):
-        name, end_s = line.get("phase"), line.get("time_s")
-        if not isinstance(name, str) or not isinstance(end_s, int | float):
-            continue
-        start_s = float(line.get("start_s", phases[-1].end_s if phases else 0.0))
-        if phases and phases[-1].name == name:
-            phases[-1].end_s = float(end_s)
-        else:
-            phases.append(Phase(name=name, start_s=start_s, end_s=float(end_s)))
+        add_to_phases(phases, line)
     return phases
 
 
@@ -187,13 +194,18 @@ def create_result(
     path: Path, manifest: Manifest, experiment_toml: str, machine: dict[str, Any], *, exist_ok: bool = False
 ) -> Result:
     """Makes a result folder; refuses one that exists and is not empty."""
-    if path.exists() and not exist_ok and (not path.is_dir() or any(path.iterdir())):
-        raise UserError(
-            "the result folder exists and is not empty",
-            where=str(path),
-            hint="choose another --out, or --resume to finish what a killed run left",
-        )
     try:
+        # What reads and writes Parquet knows no other paths.
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise UserError("the path of a result must be UTF-8 text", where=repr(str(path))) from None
+    try:
+        if path.exists() and not exist_ok and (not path.is_dir() or any(path.iterdir())):
+            raise UserError(
+                "the result folder exists and is not empty" if path.is_dir() else "this is a file, and no folder",
+                where=str(path),
+                hint="choose another --out, or --resume to finish what a killed run left",
+            )
         (path / "cells").mkdir(parents=True, exist_ok=True)
         write_atomic(path / "experiment.toml", experiment_toml)
         write_atomic(path / "machine.json", json.dumps(machine, indent=1))
@@ -209,8 +221,8 @@ def open_result(path: Path | str) -> Result:
     Errors: UserError when it is not a result folder, is damaged, or was written by a newer flatwater.
     """
     path = Path(path)
-    if not (path / "flatwater.json").is_file():
-        what = "no such folder" if not path.exists() else "not a flatwater result (no flatwater.json in it)"
+    if not _is_there(path / "flatwater.json"):
+        what = "not a flatwater result (no flatwater.json in it)" if _is_there(path) else "no such folder"
         raise UserError(
             what, where=str(path), hint="give the folder that `flatwater run` or `flatwater import` printed"
         )
@@ -224,29 +236,37 @@ def open_result(path: Path | str) -> Result:
         )
     manifest = validate(Manifest, raw, path / "flatwater.json")
     try:
-        experiment = tomllib.loads((path / "experiment.toml").read_text(errors="replace"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+        experiment = tomllib.loads(read_file(path / "experiment.toml").decode(errors="replace"))
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         raise UserError(f"cannot read experiment.toml: {error}", where=str(path)) from None
-    machine = read_json(path / "machine.json") if (path / "machine.json").exists() else {}
+    machine = read_json(path / "machine.json") if _is_there(path / "machine.json") else {}
     if not isinstance(machine, dict):
         raise UserError("machine.json is not an object", where=str(path))
-    summaries: dict[int, CellSummary] = {}
-    if (path / "summary.json").exists():
-        whole = read_json(path / "summary.json")
-        cells = whole.get("cells") if isinstance(whole, dict) else None
-        if not isinstance(cells, list):
-            raise UserError("summary.json has no list of cells", where=str(path))
-        for item in cells:
-            summary = validate(CellSummary, item, path / "summary.json")
-            summaries[summary.cell] = summary
+    summaries = _read_summaries(path / "summary.json") if _is_there(path / "summary.json") else {}
     result = Result(path, manifest, experiment, machine, [])
     for plan in sorted(manifest.cells, key=lambda plan: plan.index):
-        cell = Cell(result, plan, summaries.get(plan.index))
+        # While a run is under way (or was killed), only the cells know what is done: the rest is of a time before.
+        cell = Cell(result, plan, None if manifest.status == "running" else summaries.get(plan.index))
         own = cell.folder / "summary.json"
-        if own.exists():
+        if _is_there(own):
             cell.summary = validate(CellSummary, read_json(own), own)
         result.cells.append(cell)
     return result
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long, a folder that may not be entered
+        return False
+
+
+def _read_summaries(path: Path) -> dict[int, CellSummary]:
+    whole = read_json(path)
+    cells = whole.get("cells") if isinstance(whole, dict) else None
+    if not isinstance(cells, list):
+        raise UserError("there is no list of cells in it", where=str(path))
+    return {summary.cell: summary for summary in (validate(CellSummary, item, path) for item in cells)}
 
 
 def validate(model: type[Stored], raw: Any, where: Path) -> Stored:
@@ -259,13 +279,21 @@ def validate(model: type[Stored], raw: Any, where: Path) -> Stored:
         raise UserError(f"{place}: {first['msg']}", where=str(where), hint="the result is damaged") from None
 
 
-def read_json(path: Path) -> Any:
+def read_file(path: Path) -> bytes:
+    """A small file of a result folder. Errors: UserError for what is no file (a FIFO would never end), or too large."""
     try:
+        if not path.is_file():
+            raise UserError("there is no such file" if not path.exists() else "it is not a file", where=str(path))
         if path.stat().st_size > JSON_BYTES_MAX:
             raise UserError(f"larger than {JSON_BYTES_MAX >> 20} MiB", where=str(path), hint="the result is damaged")
-        return json.loads(path.read_bytes())
+        return path.read_bytes()
     except OSError as error:
         raise UserError(f"cannot read it: {error.strerror}", where=str(path)) from None
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(read_file(path))
     except (ValueError, RecursionError) as error:
         raise UserError(f"not JSON: {error}", where=str(path), hint="the result is damaged or truncated") from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 #: Version of everything in a result folder; a folder with a newer one is refused.
 SCHEMA_VERSION = 1
@@ -18,7 +18,11 @@ class _Stored(BaseModel):
 
 
 class Phase(_Stored):
-    """A stretch of the cell's time: `precondition`, `warmup`, `measure` or `verify`."""
+    """A stretch of the cell's time.
+
+    `precondition`, `warmup`, `approach` (SNIA's rounds before the last five), `measure`, `drain` (what was outstanding
+    when the measurement ended, and a final fsync), `verify`. Only `measure` is judged.
+    """
 
     name: str
     start_s: float
@@ -128,7 +132,8 @@ class CellSummary(_Stored):
 class CellPlan(_Stored):
     """A cell as planned: what is swept, which repeat, which seed."""
 
-    index: int
+    #: 32 bits in a Parquet file.
+    index: int = Field(ge=0, lt=2**31)
     repeat: int
     set: dict[str, Any]
     seed: int
@@ -147,3 +152,10 @@ class Manifest(_Stored):
     seed: int
     source: str = "run"
     cells: list[CellPlan]
+
+    @field_validator("cells")
+    @classmethod
+    def _numbered_once(cls, cells: list[CellPlan]) -> list[CellPlan]:
+        if len({cell.index for cell in cells}) != len(cells):
+            raise ValueError("two cells have the same index")
+        return cells

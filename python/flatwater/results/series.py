@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flatwater.errors import FlatwaterError
+from flatwater.errors import FlatwaterError, UserError
 
 #: Journal lines turned into one sorted part at a time: bounds the memory of sealing a run of days.
 PART_LINES = 3600
@@ -29,6 +29,9 @@ OPEN_FILES_MAX = 320
 STATISTICS_TEXT_MAX = 64
 #: What DuckDB may hold while it merges parts; the rest spills beside the result.
 MERGE_MEMORY = "512MB"
+
+#: What a damaged Parquet file raises while it is read.
+UNREADABLE = (OSError, ValueError, pa.ArrowException)
 
 #: (cell, layer, metric)
 Key = tuple[int, str, str]
@@ -81,14 +84,14 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
                 return
             try:
                 line = json.loads(raw)
-            except ValueError as error:
-                raise FlatwaterError(
+            except (ValueError, RecursionError) as error:
+                raise UserError(
                     f"line {number} is not JSON: {error}",
                     where=str(path),
                     hint="the result was damaged after it was written; delete this cell's folder and use --resume",
                 ) from None
             if not _is_journal_line(line):
-                raise FlatwaterError(f"line {number} is no interval and no event", where=str(path))
+                raise UserError(f"line {number} is no interval and no event", where=str(path))
             yield line
 
 
@@ -99,30 +102,61 @@ def _is_journal_line(line: Any) -> bool:
     metrics, histograms = line.get("metrics", {}), line.get("histograms", {})
     return (
         isinstance(metrics, dict)
-        and all("." in name and (value is None or isinstance(value, int | float)) for name, value in metrics.items())
+        and all("." in name and (value is None or _is_number(value)) for name, value in metrics.items())
         and isinstance(histograms, dict)
-        and all(isinstance(line.get(name, 0.0), int | float) for name in ("time_s", "start_s"))
+        and all(isinstance(text, str) for text in histograms.values())
+        and all(_is_number(line.get(name, 0.0)) for name in ("time_s", "start_s"))
         and ("metrics" not in line or "time_s" in line)
     )
 
 
+def _is_number(value: Any) -> bool:
+    # Integers of JSON have no end, those of Parquet have 64 bits.
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**63)
+
+
+class PartWriter:
+    """Turns journal lines into sorted parts `series-NNNNN.parquet` and `histograms-NNNNN.parquet`, block by block.
+
+    Fed while a cell runs, it leaves little to do at the end of a day's run. Errors of `add` and `close`: FlatwaterError
+    when a line does not hold what it should; `where` names the journal.
+    """
+
+    def __init__(self, cell: int, folder: Path, where: Path) -> None:
+        self._cell = cell
+        self._folder = folder
+        self._where = where
+        self._block: list[dict[str, Any]] = []
+        self._parts = 0
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Takes an interval's line; an event's is passed over."""
+        if "metrics" in line:
+            self._block.append(line)
+            if len(self._block) == PART_LINES:
+                self._write()
+
+    def close(self) -> None:
+        """Writes what is left; there is at least one part afterwards."""
+        if self._block or self._parts == 0:
+            self._write()
+
+    def _write(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        _write_part(self._cell, self._block, self._where, self._folder, self._parts)
+        self._parts += 1
+        self._block = []
+
+
 def seal_journal(cell: int, journal: Path, parts: Path) -> None:
-    """Writes a cell's journal as sorted Parquet parts `parts/series-NNN.parquet` and `parts/histograms-NNN.parquet`."""
-    parts.mkdir(parents=True, exist_ok=True)
-    block: list[dict[str, Any]] = []
-    number = 0
+    """Turns a whole journal into parts."""
+    writer = PartWriter(cell, parts, journal)
     for line in read_journal(journal):
-        if "metrics" not in line:
-            continue
-        block.append(line)
-        if len(block) == PART_LINES:
-            _write_part(cell, block, parts, number)
-            block, number = [], number + 1
-    if block or number == 0:
-        _write_part(cell, block, parts, number)
+        writer.add(line)
+    writer.close()
 
 
-def _write_part(cell: int, block: list[dict[str, Any]], parts: Path, number: int) -> None:
+def _write_part(cell: int, block: list[dict[str, Any]], journal: Path, parts: Path, number: int) -> None:
     columns: dict[str, tuple[list[float], list[float]]] = {}
     for line in block:
         for name, value in line["metrics"].items():
@@ -147,15 +181,15 @@ def _write_part(cell: int, block: list[dict[str, Any]], parts: Path, number: int
     )
     # A row group a metric: reading one metric of hundreds of parts then decodes nothing of the others.
     pq.write_table(table, parts / f"series-{number:05}.parquet", compression="zstd", row_group_size=max(1, len(block)))
-    _write_histograms(cell, block, parts / f"histograms-{number:05}.parquet")
+    _write_histograms(cell, block, journal, parts / f"histograms-{number:05}.parquet")
 
 
-def _write_histograms(cell: int, block: list[dict[str, Any]], path: Path) -> None:
+def _write_histograms(cell: int, block: list[dict[str, Any]], journal: Path, path: Path) -> None:
     rows = [(kind, line["time_s"], text) for line in block for kind, text in line.get("histograms", {}).items()]
     try:
-        hdr = [base64.b64decode(text) for _, _, text in rows]
-    except (TypeError, ValueError) as error:
-        raise FlatwaterError(f"a histogram is not base64: {error}", where=str(path.parent)) from None
+        hdr = [base64.b64decode(text, validate=True) for _, _, text in rows]
+    except ValueError as error:
+        raise UserError(f"a histogram is not base64: {error}", where=str(journal)) from None
     table = pa.table(
         [
             pa.array(np.full(len(rows), cell, dtype=np.int32)),
@@ -174,13 +208,19 @@ def merge_parts(parts: list[Path], target: Path, order: str) -> None:
     import duckdb  # here, because only sealing needs it and reading must start fast
 
     partial = target.with_suffix(".partial")
-    with duckdb.connect() as connection:
-        connection.execute(f"SET memory_limit='{MERGE_MEMORY}'")
-        connection.execute("SET temp_directory=?", [str(target.parent / "sealing")])
-        connection.execute("SET preserve_insertion_order=true")
-        connection.read_parquet([str(part) for part in parts]).order(order).write_parquet(
-            str(partial), compression="zstd", row_group_size=ROW_GROUP_ROWS
-        )
+    try:
+        with duckdb.connect() as connection:
+            connection.execute(f"SET memory_limit='{MERGE_MEMORY}'")
+            connection.execute("SET temp_directory=?", [str(target.parent / "sealing")])
+            connection.execute("SET preserve_insertion_order=true")
+            connection.read_parquet([str(part) for part in parts]).order(order).write_parquet(
+                str(partial), compression="zstd", row_group_size=ROW_GROUP_ROWS
+            )
+    except duckdb.Error as error:
+        partial.unlink(missing_ok=True)
+        raise FlatwaterError(
+            f"cannot write {target.name}: {error}", where=str(target.parent), hint="make room there, then --resume"
+        ) from None
     partial.replace(target)
 
 
@@ -257,6 +297,8 @@ def _promise(group: Any) -> _Group | None:
 
 
 def _runs(table: pa.Table) -> list[tuple[Key, Series]]:
+    # A damaged file may point outside of its own dictionaries.
+    table.validate(full=True)
     table = table.combine_chunks()
     if not len(table):
         return []

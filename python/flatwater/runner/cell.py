@@ -17,15 +17,15 @@ from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import PlannedCell, published_for
 from flatwater.probe import describe_storage, start_probes
 from flatwater.results import Cell, CellSummary, Phase, Published, Result, Series
-from flatwater.results.folder import events_of_journal, now_utc, phases_of_journal
+from flatwater.results.folder import now_utc, phases_of_journal
 from flatwater.results.schema import CellStatus
 from flatwater.results.series import EMPTY, read_journal
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.prepare import prepare_target
 from flatwater.runner.progress import Reporter
-from flatwater.runner.schedule import APPROACH, MEASURE, Schedule, Timed, UntilSteady
-from flatwater.runner.spec import precondition_spec, read_back_spec, workload_spec
+from flatwater.runner.schedule import APPROACH, DRAIN, MEASURE, Schedule, Timed, UntilSteady
+from flatwater.runner.spec import derived_seed, precondition_spec, read_back_spec, workload_spec
 from flatwater.runner.tally import Tally
 from flatwater.runner.target import Target
 
@@ -53,7 +53,9 @@ class CellRunner:
         self._target = target
         self._reporter = reporter
         self._interrupt = interrupt
-        self._stuck: str | None = None
+        #: What is wrong with how it was measured, for the summary's warnings.
+        self._warnings: list[str] = []
+        self._killed_at = 0.0
 
     def run(self) -> CellSummary:
         """Runs the cell and keeps its summary, whatever happened: the summary's status tells."""
@@ -61,53 +63,57 @@ class CellRunner:
         measured_s = self._resumable()
         status: CellStatus = "complete"
         failure = None
-        try:
-            prepare_target(self._experiment, self._target, self._plan.seed, self._reporter, self._interrupt)
-            self._run_phases(measured_s)
-            if self._interrupt.asked:
-                status, failure = "interrupted", "interrupted by the user"
-        except Interrupted as error:
-            status, failure = "interrupted", str(error)
-        except UserError:
-            raise
-        except FlatwaterError as error:
-            status, failure = "failed", str(error)
-        except EngineError as error:
-            status, failure = "failed", _with_hint(str(error))
-        return self._finish(status, failure, started_at)
+        with Journal(self._cell.journal, self._experiment.workload.unit, self._cell.index) as journal:
+            try:
+                prepare_target(self._experiment, self._target, self._plan.seed, self._reporter, self._interrupt)
+                journal.probes = start_probes(self._target.paths[0])
+                self._run_phases(journal, measured_s)
+                if self._interrupt.asked:
+                    status, failure = "interrupted", "interrupted by the user"
+            except Interrupted as error:
+                status, failure = "interrupted", str(error)
+            except UserError:
+                raise
+            except FlatwaterError as error:
+                status, failure = "failed", str(error)
+            except EngineError as error:
+                status, failure = "failed", _with_hint(str(error))
+        return self._finish(journal, status, failure, started_at)
 
     def _resumable(self) -> float:
         """Seconds that a killed run measured of this cell; 0 (and an empty folder) when it must start anew."""
         journal = self._cell.journal
         phases = phases_of_journal(journal) if journal.exists() else []
         if self._experiment.workload.steady_state == "none" and phases and phases[-1].name == MEASURE:
+            self._killed_at = journal.stat().st_mtime
             return sum(phase.end_s - phase.start_s for phase in phases if phase.name == MEASURE)
         # What was before the measurement (preconditioning, rounds without a gap) only counts in one piece.
         if self._cell.folder.exists():
             shutil.rmtree(self._cell.folder)
         return 0.0
 
-    def _run_phases(self, measured_s: float) -> None:
-        experiment, workload = self._experiment, self._experiment.workload
-        killed_at = self._cell.journal.stat().st_mtime if measured_s else 0.0
+    def _run_phases(self, journal: Journal, measured_s: float) -> None:
+        experiment, workload, seed = self._experiment, self._experiment.workload, self._plan.seed
         before: FileioRun | None = None
-        with Journal(self._cell.journal, start_probes(self._target.paths[0]), workload.unit) as journal:
-            if measured_s:
-                gap_s = max(0.0, time.time() - killed_at)
-                journal.event("seam", f"resumed after {gap_s:.0f} s in which nothing ran")
-                self._reporter.note(f"resuming after {measured_s:.0f} s of this cell")
-            elif workload.precondition_passes > 0:
-                spec = precondition_spec(experiment, self._target, self._plan.seed)
-                before = self._drive(journal, spec, lambda start_s: ("precondition", None))
-            if self._interrupt.asked:
-                return
-            schedule: Schedule = Timed(experiment, measured_s)
-            if workload.steady_state == "snia":
-                schedule = UntilSteady(experiment)
-            spec = workload_spec(experiment, self._target, self._plan.seed)
+        if measured_s:
+            gap_s = max(0.0, time.time() - self._killed_at)
+            journal.event("seam", f"resumed after {gap_s:.0f} s in which nothing ran")
+            self._reporter.note(f"resuming after {measured_s:.0f} s of this cell")
+            seed = derived_seed(seed, f"resumed at {journal.at_s}")
+        elif workload.precondition_passes > 0:
+            spec = precondition_spec(experiment, self._target, derived_seed(seed, "precondition"))
+            before = self._drive(journal, spec, lambda start_s: ("precondition", None))
+        if self._interrupt.asked:
+            return
+        schedule: Schedule = Timed(experiment, measured_s)
+        if workload.steady_state == "snia":
+            schedule = UntilSteady(experiment)
+        spec = workload_spec(experiment, self._target, seed)
+        run = before
+        if measured_s < workload.duration_s - experiment.record.interval_s / 2 or workload.steady_state == "snia":
             run = self._drive(journal, spec, schedule.phase, schedule, after=before)
-            if workload.verify and workload.read_fraction < 1 and not self._interrupt.asked:
-                self._drive(journal, read_back_spec(spec), lambda start_s: ("verify", None), after=run)
+        if workload.verify and workload.read_fraction < 1 and not self._interrupt.asked:
+            self._drive(journal, read_back_spec(spec), lambda start_s: ("verify", None), after=run)
 
     def _drive(
         self,
@@ -129,21 +135,24 @@ class CellRunner:
                 run.stop()
                 stop_by = time.monotonic() + INTERRUPT_PATIENCE_S
             if stop_by is not None and time.monotonic() > stop_by:
-                self._stuck = "requests were still outstanding when the run ended: the device does not answer"
-                journal.event("warning", self._stuck)
+                stuck = "requests were still outstanding when the run ended: the device does not answer"
+                journal.event("warning", stuck)
+                if not self._interrupt.asked:
+                    raise FlatwaterError(stuck, hint="see dmesg; what was measured is kept")
+                self._warnings.append(stuck)
                 break
             try:
                 interval = run.next_interval(POLL_S)
             except StopIteration:
                 break
-            if interval is None or (stop_by is not None and not self._stalled(interval)):
+            if interval is None or (stop_by is not None and not _is_owed(interval)):
                 continue
             start_s, end_s = interval["start_s"], interval["end_s"]
             # A figure over the last milliseconds is noise; but what failed in them, or was written by them, counts.
             short = end_s - start_s < self._experiment.record.interval_s / 2
-            if short and schedule is not None and run.failure() is None:
+            if short and schedule is not None and stop_by is None and run.failure() is None:
                 continue
-            phase, length_s = phase_of(start_s)
+            phase, length_s = (DRAIN, None) if stop_by is not None else phase_of(start_s)
             if phase != shown:
                 shown, phase_start_s = phase, start_s
                 self._reporter.phase(phase, length_s)
@@ -160,6 +169,10 @@ class CellRunner:
                 self._reporter.note(note)
             if schedule is not None:
                 schedule.notes.clear()
+        warning = run.warning()
+        if warning is not None:
+            journal.event("warning", warning)
+            self._warnings.append(warning)
         failure = run.failure()
         if failure is not None:
             journal.event("fault", failure)
@@ -167,23 +180,14 @@ class CellRunner:
                 raise EngineError(failure)
         return run
 
-    @staticmethod
-    def _stalled(interval: Interval) -> bool:
-        """After the end, only seconds in which a device still owes answers are worth recording."""
-        return interval["metrics"]["in_flight"] > 0
-
-    def _finish(self, status: CellStatus, failure: str | None, started_at: str) -> CellSummary:
+    def _finish(self, journal: Journal, status: CellStatus, failure: str | None, started_at: str) -> CellSummary:
         cell, experiment = self._cell, self._experiment
-        cell.folder.mkdir(parents=True, exist_ok=True)
-        self._result.seal_cell(cell)
-        journal = cell.journal
-        phases = phases_of_journal(journal)
+        journal.seal()
+        cell.sealed = True
+        phases, tally = journal.phases, journal.tally
         if experiment.workload.steady_state == "snia" and status == "complete":
             phases = _split_approach(phases, UntilSteady(experiment).window_s)
-        tally = Tally()
-        for line in read_journal(journal):
-            if "metrics" in line and _is_measured(line, phases):
-                tally.add(line)
+            tally = _tally_of(cell, phases)
         analysis = analyse(
             lambda layer, metric: _measured_only(cell.series(layer, metric), phases),
             cell.metrics(),
@@ -193,11 +197,9 @@ class CellRunner:
             cores=self._result.machine.get("cores"),
         )
         latencies = tally.latencies()
-        warnings = list(analysis.warnings)
+        warnings = [*self._warnings, *analysis.warnings]
         if experiment.storage.fault is not None:
             warnings.insert(0, f"a fault was injected on purpose: {experiment.storage.fault.kind}")
-        if self._stuck:
-            warnings.insert(0, self._stuck)
         figures = {name: getattr(analysis, name) for name in _FROM_ANALYSIS}
         summary = CellSummary(
             cell=cell.index,
@@ -218,7 +220,7 @@ class CellRunner:
             errors=tally.errors,
             warnings=warnings,
             phases=phases,
-            events=events_of_journal(journal),
+            events=journal.events,
             started_at=started_at,
             histograms=tally.histograms(),
         )
@@ -260,6 +262,20 @@ def _split_approach(phases: list[Phase], window_s: float) -> list[Phase]:
         else:
             split.append(phase)
     return split
+
+
+def _is_owed(interval: Interval) -> bool:
+    """After the end, an interval is worth recording if a device still owes answers, or has just made data durable."""
+    return interval["metrics"]["in_flight"] > 0 or interval["totals"]["fsync"][0] > 0
+
+
+def _tally_of(cell: Cell, phases: list[Phase]) -> Tally:
+    """The totals of phases that are not those of the journal's own marks."""
+    tally = Tally()
+    for line in read_journal(cell.journal):
+        if "metrics" in line and _is_measured(line, phases):
+            tally.add(line)
+    return tally
 
 
 def _is_measured(line: dict[str, Any], phases: list[Phase]) -> bool:

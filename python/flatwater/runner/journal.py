@@ -5,13 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from flatwater.probe import Probe
-from flatwater.results.series import read_journal
+from flatwater.results import Event, Phase
+from flatwater.results.folder import add_to_phases, validate
+from flatwater.results.series import PartWriter, read_journal
+from flatwater.runner.schedule import DRAIN, MEASURE
+from flatwater.runner.tally import Tally
 
 if TYPE_CHECKING:
     from flatwater._engine import Interval
@@ -20,14 +24,27 @@ MIB = 2**20
 
 
 class Journal:
-    """Appends to `journal.jsonl`. `at_s` is the end of the last interval in it."""
+    """Appends to `journal.jsonl`, and keeps account of what is in it, so that the end of a long run has little to do.
 
-    def __init__(self, path: Path, probes: Iterable[Probe], unit: str) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.at_s = _trim(path)
-        self._handle = path.open("a")
-        self._probes = list(probes)
+    `at_s` is the end of the last interval; `phases`, `events` and the `tally` of the measured phase cover the whole
+    journal, also what a killed run left in it.
+    """
+
+    def __init__(self, path: Path, unit: str, cell: int = 0) -> None:
+        self.at_s = 0.0
+        self.phases: list[Phase] = []
+        self.events: list[Event] = []
+        self.tally = Tally()
+        self.probes: Sequence[Probe] = ()
+        self._path = path
         self._unit = unit
+        self._parts = PartWriter(cell, path.parent, path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            for line in read_journal(path):
+                self._account(line)
+            _trim(path)
+        self._handle = path.open("a")
 
     def __enter__(self) -> Journal:
         return self
@@ -39,6 +56,22 @@ class Journal:
         os.fsync(self._handle.fileno())
         self._handle.close()
 
+    def seal(self) -> None:
+        """Turns what is left of the journal into Parquet."""
+        self._parts.close()
+
+    def _account(self, line: dict[str, Any]) -> None:
+        self._parts.add(line)
+        if line.get("event") is not None:
+            self.events.append(validate(Event, line["event"], self._path))
+            return
+        add_to_phases(self.phases, line)
+        self.at_s = float(line["time_s"])
+        if line["phase"] == MEASURE:
+            self.tally.add(line)
+        elif line["phase"] == DRAIN:
+            self.tally.add_drained(line)
+
     def interval(self, interval: Interval, offset_s: float, phase: str) -> dict[str, float]:
         """Writes an interval with what the probes tell of it; returns its metrics."""
         metrics = {f"workload.{name}": value for name, value in interval["metrics"].items()}
@@ -46,12 +79,11 @@ class Journal:
             metrics["workload.throughput"] = metrics["workload.bytes_per_s"] / MIB
         else:
             metrics["workload.throughput"] = metrics["workload.ops_per_s"]
-        for probe in self._probes:
+        for probe in self.probes:
             metrics |= probe.sample()
-        self.at_s = offset_s + interval["end_s"]
         self._write(
             {
-                "time_s": round(self.at_s, 6),
+                "time_s": round(offset_s + interval["end_s"], 6),
                 "start_s": round(offset_s + interval["start_s"], 6),
                 "phase": phase,
                 "cpu_s": interval["cpu_s"],
@@ -70,13 +102,11 @@ class Journal:
         # One write a line: a kill can tear the last line only.
         self._handle.write(json.dumps(line, separators=(",", ":")) + "\n")
         self._handle.flush()
+        self._account(line)
 
 
-def _trim(path: Path) -> float:
-    """Cuts off a line that a kill tore; returns the end of the last interval."""
-    if not path.exists():
-        return 0.0
-    at_s = max((float(line.get("time_s", 0.0)) for line in read_journal(path)), default=0.0)
+def _trim(path: Path) -> None:
+    """Cuts off a line that a kill tore."""
     with path.open("rb+") as handle:
         data_end = handle.seek(0, os.SEEK_END)
         while data_end > 0:
@@ -85,4 +115,3 @@ def _trim(path: Path) -> float:
                 break
             data_end -= 1
         handle.truncate(data_end)
-    return at_s

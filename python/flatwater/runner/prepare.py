@@ -29,7 +29,7 @@ def prepare_target(cell: Experiment, target: Target, seed: int, reporter: Report
         reporter.phase("purge", None)
         for path in target.paths:
             try:
-                purge(path)
+                purge(path, target.file_bytes)
             except EngineError as error:
                 raise FlatwaterError(str(error), where="storage.purge", hint="storage.purge = false") from None
         forget_contents(target)

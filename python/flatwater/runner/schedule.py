@@ -7,7 +7,7 @@ from typing import Protocol
 from flatwater.analysis.steady import WINDOW, SteadyState
 from flatwater.experiment import Experiment
 
-WARMUP, MEASURE, APPROACH = "warmup", "measure", "approach"
+WARMUP, MEASURE, APPROACH, DRAIN = "warmup", "measure", "approach", "drain"
 
 
 class Schedule(Protocol):

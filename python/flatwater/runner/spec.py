@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -14,6 +15,11 @@ GENERATIONS_PER_RUN = 1 << 16
 PREPARE_THREADS = 8
 #: A fault with no end outlasts every run.
 FOREVER_S = 1e9
+
+
+def derived_seed(seed: int, purpose: str) -> int:
+    """A seed of its own for a part of a cell that must not repeat another's data and addresses."""
+    return int.from_bytes(hashlib.sha256(f"flatwater:{seed}:{purpose}".encode()).digest()[:8], "big") >> 11
 
 
 def workload_spec(cell: Experiment, target: Target, seed: int) -> dict[str, Any]:
@@ -54,6 +60,7 @@ def workload_spec(cell: Experiment, target: Target, seed: int) -> dict[str, Any]
         "poisson": workload.arrival == "poisson",
         "compressible_pct": workload.compressible_pct,
         "verify": verify,
+        "drop_cache": False,
         "fault": fault.model_dump() | {"duration_s": fault.duration_s or FOREVER_S} if fault is not None else None,
         "continue_on_error": workload.on_error == "continue",
         "record": workload.record_latency,
@@ -92,7 +99,8 @@ def read_back_spec(spec: dict[str, Any]) -> dict[str, Any]:
     block = workload["block_sizes"][0][0]
     limit = workload["file_bytes"] // block * block * workload["files"]
     changed = {"sequential": True, "read_pct": 100.0, "fsync_every": 0, "fsync": "none", "limit_bytes": limit}
-    return spec | {"workload": workload | changed, "rate_per_s": 0.0, "fault": None}
+    # What the page cache holds would prove nothing about the storage.
+    return spec | {"workload": workload | changed, "rate_per_s": 0.0, "fault": None, "drop_cache": True}
 
 
 def prepare_spec(cell: Experiment, target: Target, seed: int, done_bytes: int, *, direct: bool) -> str:

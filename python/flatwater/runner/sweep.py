@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
 from collections.abc import Callable
@@ -200,4 +201,5 @@ def _is_done(summary: CellSummary | None) -> bool:
 def default_folder(experiment: Experiment) -> Path:
     """A new folder under `results/`: the experiment's name, the time, and two letters against collisions."""
     stamp = now_utc().replace(":", "").replace("-", "").replace("T", "-").split("+")[0]
-    return Path("results") / f"{experiment.name}-{stamp}-{secrets.token_hex(1)}"
+    name = re.sub(r"[^\w.-]+", "-", experiment.name).strip(".-") or "experiment"
+    return Path("results") / f"{name}-{stamp}-{secrets.token_hex(1)}"

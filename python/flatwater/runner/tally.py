@@ -20,20 +20,28 @@ class Tally:
         self.bytes = 0
         self.errors = 0
         self.cpu_s = 0.0
-        self.measured_s = 0.0
         self._latency: dict[str, Histogram] = {}
 
     def add(self, line: dict[str, Any]) -> None:
         """Adds a journal line of the measured phase."""
-        self.measured_s += line["time_s"] - line["start_s"]
         self.cpu_s += line["cpu_s"]
         for kind, (operations, moved, errors) in line["totals"].items():
             self.errors += errors
             if kind in _REQUESTS:
                 self.operations += operations
                 self.bytes += moved
-        for kind, text in line["histograms"].items():
-            self._latency.setdefault(kind, Histogram()).merge(Histogram.from_v2(base64.b64decode(text)))
+        for kind in line["histograms"]:
+            self._merge(line, kind)
+
+    def add_drained(self, line: dict[str, Any]) -> None:
+        """Adds a line of the time after the measured phase: its errors, and the fsyncs that made the rest durable."""
+        self.errors += sum(errors for _, _, errors in line["totals"].values())
+        if "fsync" in line["histograms"]:
+            self._merge(line, "fsync")
+
+    def _merge(self, line: dict[str, Any], kind: str) -> None:
+        found = Histogram.from_v2(base64.b64decode(line["histograms"][kind]))
+        self._latency.setdefault(kind, Histogram()).merge(found)
 
     @property
     def cpu_us_per_op(self) -> float | None:

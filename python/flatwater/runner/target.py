@@ -6,6 +6,7 @@ files that it made itself (a manifest beside them says which), unless the experi
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -91,9 +92,7 @@ class Target:
 
     def release(self) -> None:
         """Lets other runs use the storage."""
-        for descriptor in self._locks:
-            os.close(descriptor)
-        self._locks.clear()
+        _unlock(self._locks)
 
     def remove(self) -> None:
         """Deletes what was prepared (`storage.keep = false`); devices and files of others stay."""
@@ -134,15 +133,21 @@ def open_target(experiment: Experiment, previous: Target | None = None) -> Targe
         previous.release()
     if not locks:
         locks.append(_lock(path if info is not None else path.parent, exclusive=info is not None))
-    if info is None or stat.S_ISREG(info.st_mode):
-        target = _file_target(experiment, path, exists=info is not None)
-    elif stat.S_ISDIR(info.st_mode):
-        target = _directory_target(experiment, path)
-    else:
-        target = _device_target(experiment, path, previous)
+    try:
+        if info is None or stat.S_ISREG(info.st_mode):
+            target = _file_target(experiment, path, exists=info is not None)
+        elif stat.S_ISDIR(info.st_mode):
+            target = _directory_target(experiment, path)
+        else:
+            target = _device_target(experiment, path, previous)
+            if _needs_write(experiment) and len(locks) == 1:
+                locks.append(_claim(path))
+        _check_alignment(experiment, path)
+        _check_memory(experiment)
+    except UserError:
+        _unlock(locks)
+        raise
     target._locks = locks
-    _check_alignment(experiment, path)
-    _check_memory(experiment)
     return target
 
 
@@ -160,6 +165,30 @@ def _lock(path: Path, *, exclusive: bool) -> int:
             f"another flatwater is using {path}", where="storage.path", hint="wait for it, or use another directory"
         ) from None
     return descriptor
+
+
+def _claim(path: Path) -> int:
+    """Claims a block device for this process alone, before anything is written to it and until the run ends.
+
+    The kernel refuses it if anything holds the device (also what leaves no trace to look for, like a second member of a
+    mounted btrfs), and refuses to mount it meanwhile.
+    """
+    try:
+        return os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+    except OSError as error:
+        what = "the kernel says that something holds it" if error.errno == errno.EBUSY else error.strerror
+        raise UserError(
+            f"{path} is in use ({what}): it will not be written to"
+            if error.errno == errno.EBUSY
+            else f"{path}: {what}",
+            where="storage.path",
+            hint="unmount what is on it, or choose another device",
+        ) from None
+
+
+def _unlock(locks: list[int]) -> None:
+    while locks:
+        os.close(locks.pop())
 
 
 def _file_bytes(experiment: Experiment, size: int) -> int:

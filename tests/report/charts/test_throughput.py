@@ -7,7 +7,7 @@ import synthetic
 from flatwater.report.charts import WANTED
 from flatwater.report.charts.throughput import Throughput
 from flatwater.report.recorded import Recorded, read
-from flatwater.results import open_result
+from flatwater.results import Phase, open_result
 
 
 def test_marks_what_was_judged(recorded: Recorded) -> None:
@@ -28,6 +28,18 @@ def test_names_the_phases_and_the_seam(recorded: Recorded) -> None:
     shapes = figure.layout["shapes"]
     assert [shape["type"] for shape in shapes] == ["rect", "rect", "rect", "line", "line"]
     assert (shapes[0]["x0"], shapes[0]["x1"]) == (0, 200 / 60)
+
+
+def test_what_is_not_measured_is_shaded_and_named(tmp_path: Path) -> None:
+    names = ["warmup", "approach", "measure", "drain", "verify"]
+    phases = [Phase(name=name, start_s=20 * i, end_s=20 * (i + 1)) for i, name in enumerate(names)]
+    result = synthetic.create(tmp_path / "r", [({}, 0)])
+    synthetic.write_rows(result, iter([(0, synthetic.columns(synthetic.np.random.default_rng(1), 100, 300, [], []))]))
+    synthetic.write_summaries(result, [synthetic.summary(0, {}, 300.0, 100, phases=phases)])
+    [figure] = Throughput().draw(read(open_result(result.path).cells[0], WANTED, 100))
+    texts = [note["text"] for note in figure.layout["annotations"]]
+    assert texts == ["warm-up", "approach to steady state", "drain", "verify"]
+    assert [shape["x0"] for shape in figure.layout["shapes"]] == [0, 20, 60, 80]
 
 
 def test_without_a_judgement_there_is_only_the_line(unfinished_path: Path) -> None:

@@ -20,7 +20,7 @@ pub enum Distribution {
     /// A share `h` of the blocks gets a share 1 - h of the requests, at every scale (the power rule that sysbench and
     /// fio call pareto; h = 0.2 is the 80/20 rule).
     Pareto {
-        /// Share of the blocks, between 0 and 0.5.
+        /// Share of the blocks, between 0 and 1; 0.5 is uniform.
         h: f64,
     },
     /// The first `data_pct` % of the blocks gets `access_pct` % of the requests, evenly inside and outside.

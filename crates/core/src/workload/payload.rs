@@ -10,7 +10,7 @@ use crate::seed::{splitmix, stream};
 /// Data is made in chunks of this size, each partly random and partly zero, so that a device that compresses sees
 /// the chosen ratio whatever unit it works in. 4 KiB is the unit of today's compressing and deduplicating devices.
 const CHUNK_BYTES: usize = 4096;
-/// Bytes of each chunk that differ in every write, so that no device or file system can deduplicate.
+/// What differs in every write of a chunk that is all zeros.
 const STAMP_BYTES: usize = 16;
 
 /// Marks a block as ours.
@@ -23,35 +23,51 @@ pub const HEADER_BYTES: usize = 40;
 pub struct Payload {
     seed: u64,
     compressible_pct: f64,
-    stamps: u64,
+    words: u64,
 }
 
 impl Payload {
-    /// Data of which `compressible_pct` % compresses away. `lane` keeps the stamps of lanes apart.
-    pub fn new(seed: u64, lane: u64, compressible_pct: f64) -> Self {
-        Self { seed, compressible_pct, stamps: splitmix(seed ^ splitmix(lane)) }
+    /// Data of which `compressible_pct` % compresses away. Every `user` (a lane, a writer of a preparation) of a seed
+    /// makes other data.
+    pub fn new(seed: u64, user: &str, index: u64, compressible_pct: f64) -> Self {
+        let seed = stream(seed, user, index).next_u64();
+        Self { seed, compressible_pct, words: seed }
     }
 
-    /// Fills a buffer once; later writes only stamp it.
-    pub fn fill(&self, buffer: &mut [u8], index: u64) {
-        let mut rng = stream(self.seed, "payload", index);
+    /// Bytes of a chunk that do not compress.
+    fn random_bytes(&self, chunk_bytes: usize) -> usize {
+        (chunk_bytes as f64 * (1.0 - self.compressible_pct / 100.0)).round() as usize
+    }
+
+    /// Fills the buffer of a slot once; each write then makes it its own.
+    pub fn fill(&self, buffer: &mut [u8], slot: u64) {
+        let mut rng = stream(self.seed, "slot", slot);
         for chunk in buffer.chunks_mut(CHUNK_BYTES) {
-            let random = (chunk.len() as f64 * (1.0 - self.compressible_pct / 100.0)).round() as usize;
+            let random = self.random_bytes(chunk.len());
             rng.fill_bytes(&mut chunk[..random]);
             chunk[random..].fill(0);
         }
     }
 
-    /// Makes this write's data differ from every other's.
+    /// Makes this write's data differ from every other's: all that is random is xored with a word that is used once, so
+    /// that nothing compresses or deduplicates against an earlier write, however large the window. The zeros stay; where
+    /// there is nothing else, a stamp of 16 B keeps the chunks apart.
     #[inline]
-    pub fn stamp(&mut self, buffer: &mut [u8]) {
+    pub fn renew(&mut self, buffer: &mut [u8]) {
         for chunk in buffer.chunks_mut(CHUNK_BYTES) {
-            self.stamps = self.stamps.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            // At the chunk's end: its beginning may hold a header.
-            let at = chunk.len().saturating_sub(STAMP_BYTES);
-            if let Some(stamp) = chunk[at..].first_chunk_mut::<STAMP_BYTES>() {
-                stamp[..8].copy_from_slice(&self.stamps.to_le_bytes());
-                stamp[8..].copy_from_slice(&splitmix(self.stamps).to_le_bytes());
+            self.words = self.words.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let word = splitmix(self.words);
+            let random = self.random_bytes(chunk.len());
+            if random < STAMP_BYTES {
+                if let Some(stamp) = chunk.first_chunk_mut::<STAMP_BYTES>() {
+                    stamp[..8].copy_from_slice(&word.to_le_bytes());
+                    stamp[8..].copy_from_slice(&self.words.to_le_bytes());
+                }
+                continue;
+            }
+            let (words, _) = chunk[..random].as_chunks_mut::<8>();
+            for bytes in words {
+                *bytes = (u64::from_le_bytes(*bytes) ^ word).to_le_bytes();
             }
         }
     }
@@ -189,7 +205,7 @@ mod tests {
 
     fn block() -> Vec<u8> {
         let mut block = vec![0; 8192];
-        Payload::new(1, 0, 0.0).fill(&mut block, 0);
+        Payload::new(1, "test", 0, 0.0).fill(&mut block, 0);
         seal(&mut block, HEADER);
         block
     }
@@ -216,18 +232,34 @@ mod tests {
     #[test]
     fn compressibility_is_as_asked_and_writes_differ() {
         for pct in [0.0, 25.0, 100.0] {
-            let mut payload = Payload::new(5, 0, pct);
+            let mut payload = Payload::new(5, "test", 0, pct);
             let mut buffer = vec![0xAA; 16_384];
             payload.fill(&mut buffer, 0);
             let zeros = buffer.iter().filter(|byte| **byte == 0).count() as f64 / buffer.len() as f64;
             assert!((zeros - pct / 100.0).abs() < 0.01, "{pct} %: {zeros}");
-            payload.stamp(&mut buffer);
+            payload.renew(&mut buffer);
             let first = buffer.clone();
-            payload.stamp(&mut buffer);
+            payload.renew(&mut buffer);
             for (old, new) in first.chunks(CHUNK_BYTES).zip(buffer.chunks(CHUNK_BYTES)) {
                 assert_ne!(old, new);
             }
+            if pct < 100.0 {
+                let same = first.iter().zip(&buffer).filter(|(old, new)| old == new && **old != 0).count();
+                assert!(same < 200, "{same} bytes of the write before are still there: it compresses against it");
+            }
         }
+    }
+
+    #[test]
+    fn users_of_one_seed_make_other_data() {
+        let first = |user, index| {
+            let mut buffer = [0; 64];
+            Payload::new(3, user, index, 0.0).fill(&mut buffer, 0);
+            buffer
+        };
+        assert_eq!(first("lane", 0), first("lane", 0));
+        assert_ne!(first("lane", 0), first("lane", 1));
+        assert_ne!(first("lane", 0), first("prepare", 0));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! One thread of a run: its closed or open loop over its queue.
 
 use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::time::Duration;
 
 use flatwater_core::seed::stream;
 use flatwater_core::storage::{Completion, Kind, Queue, Request};
@@ -11,6 +13,25 @@ use flatwater_core::workload::payload::{self, Header, Payload};
 use super::arrival::Arrivals;
 use super::{Job, STOP_CHECK_NS};
 use crate::Error;
+
+/// Requests of a batch that go to the device at once, while the rest of the batch is still being made. Measured at
+/// depth 32 on a virtio disk: with the whole batch in one call the device idles meanwhile (0.8x the IOPS), with a call
+/// for every 8 requests the CPU time per request is 1.1x; one early call gets both.
+const HEAD_REQUESTS: usize = 8;
+/// Blocks that are asked for in vain before a lane waits for those who have them.
+const PASSED_OVER_MAX: usize = 64;
+/// How long a lane with nothing outstanding then waits: about the time of a fast request.
+const HELD_PAUSE: Duration = Duration::from_micros(50);
+
+/// What a lane can do next.
+enum Next {
+    /// Send this; the block's generation before it (0: unknown, or blocks are not verified).
+    Request(Request, u32),
+    /// Wait: every block that was asked for has a request under way.
+    Held,
+    /// Nothing any more: the workload's bytes are used up.
+    Over,
+}
 
 /// A request under way.
 #[derive(Clone, Copy)]
@@ -25,7 +46,9 @@ struct Flight {
 pub(super) struct Lane<'a, Q> {
     job: &'a Job,
     lane: usize,
-    queue: Q,
+    /// Dropped only when nothing is outstanding: the kernel may still write into the buffers of what is, so after an
+    /// error or a panic they are never freed.
+    queue: ManuallyDrop<Q>,
     generator: Generator,
     payload: Payload,
     arrivals: Option<Arrivals>,
@@ -34,22 +57,24 @@ pub(super) struct Lane<'a, Q> {
     /// Requests that must come before the generator's next one.
     follow_ups: VecDeque<Request>,
     exhausted: bool,
+    /// Kept to reuse its memory.
+    outcomes: Vec<(Completion, Flight, Result<(), Error>)>,
 }
 
 impl<'a, Q: Queue> Lane<'a, Q> {
     pub(super) fn new(job: &'a Job, lane: usize, generator: Generator, mut queue: Q) -> Self {
         let depth = queue.depth();
         let seed = job.spec.workload.seed;
-        let payload = Payload::new(seed, lane as u64, job.spec.compressible_pct);
+        let payload = Payload::new(seed, "lane", lane as u64, job.spec.compressible_pct);
         for slot in 0..depth {
-            payload.fill(queue.buffer(slot), lane as u64 * u64::from(depth) + u64::from(slot));
+            payload.fill(queue.buffer(slot), u64::from(slot));
         }
         job.gate.arrive_and_wait();
         let arrivals = Arrivals::new(&job.spec, lane, job.clock.now_ns(), stream(seed, "arrivals", lane as u64));
         Self {
             job,
             lane,
-            queue,
+            queue: ManuallyDrop::new(queue),
             generator,
             payload,
             arrivals,
@@ -57,17 +82,22 @@ impl<'a, Q: Queue> Lane<'a, Q> {
             free: (0..depth).rev().collect(),
             follow_ups: VecDeque::new(),
             exhausted: false,
+            outcomes: Vec::with_capacity(depth as usize),
         }
     }
 
     pub(super) fn run(mut self) {
+        if self.arrivals.is_some() {
+            // The kernel may otherwise wake a sleeper 50 us late, which would all count as latency.
+            // SAFETY: plain system call about this thread alone.
+            unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+        }
         if let Err(source) = self.run_until_stopped().and_then(|()| self.sync_at_end()) {
             self.job.fail(Error::Engine { engine: "waiting for requests", source, hint: "" });
         }
         self.job.recorder.flights(self.lane).close();
-        if self.free.len() < self.flights.len() {
-            // The kernel may still write into the buffers of what is outstanding, so they are never freed.
-            std::mem::forget(self.queue);
+        if self.free.len() == self.flights.len() {
+            drop(ManuallyDrop::into_inner(self.queue));
         }
     }
 
@@ -88,11 +118,16 @@ impl<'a, Q: Queue> Lane<'a, Q> {
                         continue;
                     }
                     _ if stopping => return Ok(()),
-                    _ => continue,
+                    // Other lanes hold the blocks that this one asked for.
+                    _ => {
+                        std::thread::sleep(HELD_PAUSE);
+                        continue;
+                    }
                 }
             }
             self.begin(&mut fresh);
-            self.queue.wait(self.timeout_ns(stopping), &mut done)?;
+            let timeout_ns = self.timeout_ns(stopping);
+            self.queue.wait(timeout_ns, &mut done)?;
             self.finish(&mut done);
         }
     }
@@ -103,19 +138,23 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         Some(arrivals.next_ns().saturating_sub(self.job.clock.now_ns()).min(STOP_CHECK_NS))
     }
 
-    /// Pushes as many requests as there are free slots (and arrivals).
+    /// Pushes as many requests as there are free slots (and arrivals); the first of them go to the device at once.
     fn fill(&mut self, fresh: &mut Vec<u32>) {
         let now_ns = if self.arrivals.is_some() { self.job.clock.now_ns() } else { 0 };
+        let mut head_sent = false;
         while let Some(slot) = self.free.pop() {
             if self.follow_ups.is_empty() && self.arrivals.as_ref().is_some_and(|arrivals| arrivals.next_ns() > now_ns)
             {
                 self.free.push(slot);
                 break;
             }
-            let Some((request, generation)) = self.next_request() else {
-                self.exhausted = true;
-                self.free.push(slot);
-                break;
+            let (request, generation) = match self.next_request() {
+                Next::Request(request, generation) => (request, generation),
+                other => {
+                    self.exhausted = matches!(other, Next::Over);
+                    self.free.push(slot);
+                    break;
+                }
             };
             // An fsync is no arrival of its own: it starts when it is sent.
             let started_ns = match &mut self.arrivals {
@@ -128,33 +167,35 @@ impl<'a, Q: Queue> Lane<'a, Q> {
             self.flights[slot as usize] = Some(Flight { request, started_ns, generation });
             self.queue.push(slot, request);
             fresh.push(slot);
+            if fresh.len() == HEAD_REQUESTS && !head_sent {
+                head_sent = true;
+                self.begin(fresh);
+                self.queue.submit();
+            }
         }
         if let Some(arrivals) = &self.arrivals {
             self.job.recorder.flights(self.lane).intend(arrivals.next_ns());
         }
     }
 
-    /// The next request and, when blocks are verified, its block's generation. A block that another request has is
-    /// passed over.
-    fn next_request(&mut self) -> Option<(Request, u32)> {
+    /// The next request. Of verified blocks, one that another request has is passed over.
+    fn next_request(&mut self) -> Next {
         if let Some(request) = self.follow_ups.pop_front() {
-            return Some((request, 0));
+            return Next::Request(request, 0);
         }
-        loop {
-            let request = self.generator.next_request()?;
+        for _ in 0..PASSED_OVER_MAX {
+            let Some(request) = self.generator.next_request() else { return Next::Over };
             match &self.job.generations {
                 Some(generations) if request.kind != Kind::Fsync => {
                     if let Some(generation) = generations.take(self.block(request)) {
-                        return Some((request, generation));
+                        return Next::Request(request, generation);
                     }
                     self.generator.pass_over(request);
-                    if self.job.stop.load(Relaxed) {
-                        return None;
-                    }
                 }
-                _ => return Some((request, 0)),
+                _ => return Next::Request(request, 0),
             }
         }
+        Next::Held
     }
 
     fn block(&self, request: Request) -> u64 {
@@ -176,7 +217,7 @@ impl<'a, Q: Queue> Lane<'a, Q> {
     fn prepare_write(&mut self, slot: u32, request: Request, generation: u32) {
         let header = self.header(request, self.next_generation(generation));
         let block = &mut self.queue.buffer(slot)[..request.bytes as usize];
-        self.payload.stamp(block);
+        self.payload.renew(block);
         if let Some(header) = header {
             payload::seal(block, header);
         }
@@ -208,34 +249,31 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         }
         let now_ns = self.job.clock.now_ns();
         let job = self.job;
-        // One lock a batch; it is free unless the ticker is collecting.
-        let mut kinds = job.recorder.shard(self.lane).lock().expect("no lane panics while it records");
         for completion in done.drain(..) {
             let Some(flight) = self.flights[completion.slot as usize].take() else { continue };
             self.free.push(completion.slot);
+            let outcome = self.check(completion, flight);
+            self.outcomes.push((completion, flight, outcome));
+        }
+        // One lock a batch, and nothing slow under it: up to 64 lanes have one of their own.
+        let mut kinds = job.recorder.shard(self.lane).lock().expect("no lane panics while it records");
+        for (completion, flight, outcome) in self.outcomes.drain(..) {
             let kind = &mut kinds[flight.request.kind as usize];
-            match self.check(completion, flight) {
-                Ok(()) => {
-                    kind.operations += 1;
-                    kind.bytes += u64::from(flight.request.bytes);
-                    if job.spec.record {
-                        job.recorder.flights(self.lane).end(completion.slot);
-                        kind.latency.record_ns(now_ns.saturating_sub(flight.started_ns));
-                    }
-                    if flight.request.kind == Kind::Write && job.spec.workload.fsync == FsyncPolicy::EveryWrite {
-                        let file = flight.request.file;
-                        self.follow_ups.push_back(Request { kind: Kind::Fsync, file, bytes: 0, offset: 0 });
-                    }
-                }
-                Err(error) => {
-                    kind.errors += 1;
-                    job.recorder.flights(self.lane).end(completion.slot);
-                    if job.spec.continue_on_error {
-                        job.failure.lock().expect("no lane panics here").get_or_insert(error);
-                    } else {
-                        job.fail(error);
-                    }
-                }
+            if let Err(error) = outcome {
+                kind.errors += 1;
+                job.recorder.flights(self.lane).end(completion.slot);
+                job.note_error(error);
+                continue;
+            }
+            kind.operations += 1;
+            kind.bytes += u64::from(flight.request.bytes);
+            if job.spec.record {
+                job.recorder.flights(self.lane).end(completion.slot);
+                kind.latency.record_ns(now_ns.saturating_sub(flight.started_ns));
+            }
+            if flight.request.kind == Kind::Write && job.spec.workload.fsync == FsyncPolicy::EveryWrite {
+                let file = flight.request.file;
+                self.follow_ups.push_back(Request { kind: Kind::Fsync, file, bytes: 0, offset: 0 });
             }
         }
     }
@@ -280,7 +318,7 @@ impl<'a, Q: Queue> Lane<'a, Q> {
     /// The last lane to end makes everything durable, when the workload says so.
     fn sync_at_end(&mut self) -> std::io::Result<()> {
         let workload = &self.job.spec.workload;
-        if workload.fsync != FsyncPolicy::End || self.job.lanes_left.load(SeqCst) > 1 {
+        if workload.fsync != FsyncPolicy::End || self.job.lanes_writing.fetch_sub(1, SeqCst) > 1 {
             return Ok(());
         }
         let mut done = Vec::new();

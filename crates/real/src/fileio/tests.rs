@@ -62,6 +62,7 @@ impl Bench {
             poisson: false,
             compressible_pct: 0.0,
             verify: Some(Verify { set_id: 7, generation_base: 1 << 16 }),
+            drop_cache: false,
             fault: None,
             continue_on_error: false,
             record: true,
@@ -220,6 +221,40 @@ fn an_open_loop_counts_from_the_intended_start() {
     assert!(slow > 100, "only {slow} requests saw the stall");
     let length_s = intervals.last().unwrap().end_ns as f64 / 1e9;
     assert!(length_s > 0.55, "600 arrivals at 1000/s ended after {length_s} s");
+}
+
+#[test]
+fn requests_in_flight_agree_with_littles_law() {
+    // Latency was once counted from after the first requests of a batch had been submitted: of what completes at once,
+    // a thousandth of it. In a closed loop IOPS x mean latency is the depth, less the time in which requests are made.
+    for depth in [7, 8, 32] {
+        let mut bench = Bench::new(Engine::IoUring);
+        bench.spec.verify = None;
+        bench.spec.workload.read_pct = 100.0;
+        bench.spec.workload.block_sizes = vec![(256 << 10, 100.0)];
+        bench.spec.workload.limit_bytes = 4 << 30;
+        (bench.spec.threads, bench.spec.queue_depth) = (1, depth);
+        let (intervals, failure) = bench.run();
+        assert_eq!(failure, None);
+        let total_ns: f64 = intervals
+            .iter()
+            .flat_map(|interval| interval.kinds[0].latency.buckets())
+            .map(|(latency_ns, count)| latency_ns as f64 * count as f64)
+            .sum();
+        let in_flight = total_ns / intervals.last().unwrap().end_ns as f64;
+        let depth = f64::from(depth);
+        assert!(in_flight > 0.5 * depth && in_flight < 1.1 * depth, "{in_flight} in flight at depth {depth}");
+    }
+}
+
+#[test]
+fn more_requests_than_verified_blocks_do_not_hang() {
+    let mut bench = Bench::new(Engine::IoUring);
+    bench.spec.workload.file_bytes = 4 * u64::from(BLOCK_BYTES);
+    bench.spec.queue_depth = 32;
+    let (intervals, failure) = bench.run();
+    assert_eq!(failure, None);
+    assert_eq!(operations(&intervals), (20 << 20) / u64::from(BLOCK_BYTES));
 }
 
 #[test]

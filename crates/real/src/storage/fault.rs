@@ -117,6 +117,10 @@ impl<Q: Queue> Queue for FaultyQueue<Q> {
         }
     }
 
+    fn submit(&mut self) {
+        self.inner.submit();
+    }
+
     fn wait(&mut self, timeout_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
         let before = done.len();
         done.append(&mut self.faked);

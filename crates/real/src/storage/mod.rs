@@ -1,7 +1,7 @@
 //! Real storage: files and block devices, and the engines that drive them.
 //!
 //! To add an engine: one file here that implements `flatwater_core::storage::Queue`, a variant of `Engine`, an arm in
-//! `fileio::drive_lane`, and its tests beside it.
+//! `fileio`'s `run_lane`, and its tests beside it.
 
 pub mod buffer;
 pub mod fault;
@@ -60,8 +60,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// Opens all files. A block device that will be written is opened exclusively: the kernel then refuses one that is
-    /// mounted or held by anything.
+    /// Opens all files. Whoever asks for a block device to be written holds an exclusive claim on it already: a second
+    /// one is refused by the kernel, even to the same process.
     pub fn open(
         paths: &[PathBuf],
         write: bool,
@@ -81,7 +81,6 @@ impl Target {
 
 fn open(path: &Path, write: bool, direct: bool, sync: SyncMode) -> Result<File, Error> {
     let failed = |what| move |source| Error::File { path: path.into(), what, source };
-    let device = std::fs::metadata(path).map_err(failed("cannot open it"))?.file_type().is_block_device();
     let mut flags = match sync {
         SyncMode::None => 0,
         SyncMode::Sync => libc::O_SYNC,
@@ -90,9 +89,6 @@ fn open(path: &Path, write: bool, direct: bool, sync: SyncMode) -> Result<File, 
     if direct {
         flags |= libc::O_DIRECT;
     }
-    if device && write {
-        flags |= libc::O_EXCL;
-    }
     OpenOptions::new().read(true).write(write).custom_flags(flags).open(path).map_err(failed(if direct {
         "cannot open it with O_DIRECT"
     } else {
@@ -100,21 +96,21 @@ fn open(path: &Path, write: bool, direct: bool, sync: SyncMode) -> Result<File, 
     }))
 }
 
-/// Gives a file's or a device's data back to the storage (TRIM): what the SNIA test calls purge.
-pub fn purge(path: &Path) -> Result<(), Error> {
+/// Gives the first `bytes` of a file or device back to the storage (TRIM): what the SNIA test calls purge.
+pub fn purge(path: &Path, bytes: u64) -> Result<(), Error> {
     let failed = |what| move |source| Error::File { path: path.into(), what, source };
     let file = open(path, true, false, SyncMode::None)?;
     let metadata = file.metadata().map_err(failed("cannot read its metadata"))?;
     let answer = if metadata.file_type().is_block_device() {
         /// `_IO(0x12, 119)`, linux/fs.h.
         const BLKDISCARD: libc::c_ulong = 0x1277;
-        let range = [0u64, device_bytes(&file).map_err(failed("cannot read its size"))?];
+        let range = [0u64, bytes];
         // SAFETY: the ioctl reads two u64 from the array, which outlives the call.
         unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD as _, range.as_ptr()) }
     } else {
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         // SAFETY: plain system call on a descriptor that we own.
-        unsafe { libc::fallocate(file.as_raw_fd(), mode, 0, metadata.len().max(1) as libc::off_t) }
+        unsafe { libc::fallocate(file.as_raw_fd(), mode, 0, bytes.max(1) as libc::off_t) }
     };
     if answer < 0 {
         return Err(failed("it cannot be purged (no TRIM)")(std::io::Error::last_os_error()));
@@ -122,8 +118,18 @@ pub fn purge(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Size of an open block device, bytes.
-fn device_bytes(file: &File) -> std::io::Result<u64> {
-    use std::io::{Seek, SeekFrom};
-    (&*file).seek(SeekFrom::End(0))
+impl Target {
+    /// Writes back and forgets what the page cache holds of the files, so that what is read next comes from the storage.
+    pub fn drop_cache(&self) -> Result<(), Error> {
+        for (path, file) in self.paths.iter().zip(&self.files) {
+            let failed = |source| Error::File { path: path.clone(), what: "cannot drop its cache", source };
+            file.sync_data().map_err(failed)?;
+            // SAFETY: plain system call on a descriptor that we own; a length of 0 is the whole file.
+            let answer = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+            if answer != 0 {
+                return Err(failed(std::io::Error::from_raw_os_error(answer)));
+            }
+        }
+        Ok(())
+    }
 }

@@ -15,11 +15,6 @@ use crate::Error;
 const HINT: &str = " (hint: io_uring may be switched off here, see sysctl kernel.io_uring_disabled or the container's \
                     seccomp profile; workload.engine = \"psync\" works everywhere)";
 
-/// Requests of a batch that go to the device at once, while the rest of the batch is still being made. Measured at
-/// depth 32 on a virtio disk: with the whole batch in one call the device idles meanwhile (0.8x the IOPS), with a call
-/// for every 8 requests the CPU time per request is 1.1x; one early call gets both.
-const HEAD_REQUESTS: u32 = 8;
-
 /// A ring and the buffers of its slots. A batch costs two system calls: one for its head, and one (`wait`) for the rest
 /// of it that also reaps everything that has completed.
 pub struct Uring {
@@ -27,8 +22,6 @@ pub struct Uring {
     target: Arc<Target>,
     buffers: Buffers,
     fixed_buffers: bool,
-    /// Requests pushed since the last `wait`.
-    pushed: u32,
 }
 
 impl Uring {
@@ -55,7 +48,12 @@ impl Uring {
             Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => false,
             Err(error) => return Err(failed(error)),
         };
-        Ok(Self { ring, target, buffers, fixed_buffers, pushed: 0 })
+        Ok(Self { ring, target, buffers, fixed_buffers })
+    }
+
+    /// Whether the buffers could be registered: without, each request costs the pinning of its pages.
+    pub fn has_fixed_buffers(&self) -> bool {
+        self.fixed_buffers
     }
 
     fn entry(&self, slot: u32, request: Request) -> squeue::Entry {
@@ -89,18 +87,17 @@ impl Queue for Uring {
 
     fn push(&mut self, slot: u32, request: Request) {
         let entry = self.entry(slot, request);
-        // SAFETY: the buffer outlives the request: slots are reused only after completion, and dropping the ring
-        // waits for nothing but is preceded by the driver's draining of all slots.
+        // SAFETY: the buffer outlives the request: a slot is reused only after its completion, and a lane that ends with
+        // requests outstanding never drops its queue (`Lane::queue`).
         unsafe { self.ring.submission().push(&entry) }.expect("the ring has an entry for every slot");
-        self.pushed += 1;
-        if self.pushed == HEAD_REQUESTS {
-            // Whatever hinders this call hinders the one in `wait` too, which says so.
-            let _ = self.ring.submit();
-        }
+    }
+
+    fn submit(&mut self) {
+        // Whatever hinders this call hinders the one in `wait` too, which says so.
+        let _ = self.ring.submit();
     }
 
     fn wait(&mut self, timeout_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
-        self.pushed = 0;
         let answer = match timeout_ns {
             None => self.ring.submit_and_wait(1),
             Some(timeout_ns) => {

@@ -10,8 +10,16 @@ from flatwater.report.recorded import Recorded
 from flatwater.report.units import plain
 from flatwater.results import Dip, Stall
 
-PHASE_COLOURS = {"precondition": "#cfcfcf", "warmup": "#e6e0cf", "verify": "#dfe6e9"}
-PHASE_WORDS = {"precondition": "precondition", "warmup": "warm-up", "verify": "verify"}
+#: Everything but `measure` is shaded. `approach`: SNIA's rounds before the last five; `drain`: what was still
+#: outstanding when the time was up.
+PHASE_COLOURS = {
+    "precondition": "#cfcfcf",
+    "warmup": "#e6e0cf",
+    "approach": "#ebe6d8",
+    "drain": "#dfe6e9",
+    "verify": "#dfe6e9",
+}
+PHASE_WORDS = {"warmup": "warm-up", "approach": "approach to steady state"}
 SETTLING_COLOUR = "#f1ecdf"
 #: A phase narrower than this share of the axis has no room for its name.
 LABELLED_SHARE = 0.07
@@ -39,7 +47,7 @@ def timeline(recorded: Recorded, layout: Json, *, labels: bool = False) -> Json:
 
     for phase in cell.phases:
         if phase.name in PHASE_COLOURS:
-            shade(phase.start_s, phase.end_s, PHASE_COLOURS[phase.name], PHASE_WORDS[phase.name])
+            shade(phase.start_s, phase.end_s, PHASE_COLOURS[phase.name], PHASE_WORDS.get(phase.name, phase.name))
     start_s, _ = cell.measured()
     if cell.summary is not None and cell.summary.warmup_end_s is not None:
         shade(start_s, cell.summary.warmup_end_s, SETTLING_COLOUR, "settling")

@@ -3,6 +3,7 @@
 A line is `time in ms, value, direction, block size[, offset[, priority]]`. The logs of one prefix are one cell: its
 jobs' IOPS and bandwidth are added up. With `log_avg_msec` the block size is 0 and the value an average (IOPS, KiB/s,
 nanoseconds, as fio 3 writes them); without, every line is an IO, and seconds and percentiles are computed here.
+Average latencies have no percentiles: they are kept as the series `workload.latency_mean_us`, and by kind.
 """
 
 from __future__ import annotations
@@ -139,7 +140,34 @@ def _averaged(label: str, logs: list[_Log]) -> ImportedCell:
         source, divisor = ("ops_per_s", 1.0) if unit == "IOPS" else ("bytes_per_s", 2.0**20)
         interval["workload.throughput"] = interval[f"workload.{source}"] / divisor
     begins_ms = np.concatenate(([max(ends_ms[0] - length_ms, 0)], ends_ms[:-1]))
-    return _finished(label, unit, metrics, begins_ms / 1000, ends_ms / 1000, logs)
+    cell = _finished(label, unit, metrics, begins_ms / 1000, ends_ms / 1000, logs)
+    cell.warnings += _not_covered(logs, ends_ms, length_ms)
+    return cell
+
+
+def _not_covered(logs: list[_Log], ends_ms: Ints, length_ms: int) -> list[str]:
+    """Where lines are missing at an end of the run, so that the rates there and the counts of the run are too low."""
+    found = []
+    last_ms = max(int(log.time.max()) for log in logs)
+    short = [log for log in logs if last_ms - log.time.max() > 1.5 * length_ms]
+    if short:
+        named = ", ".join(log.path.name for log in short[:3]) + (f" and {len(short) - 3} more" if short[3:] else "")
+        end_s = min(int(log.time.max()) for log in short) / 1000
+        found.append(
+            f"{named} ends at {end_s:,.0f} s, others at {last_ms / 1000:,.0f} s: operations and data are those of "
+            "the windows that were logged, and are too few if the job went on"
+        )
+    late_ms = int(ends_ms[0]) - length_ms
+    if late_ms > length_ms / 2:
+        found.append(
+            f"nothing was logged in the first {late_ms / 1000:,.0f} s: operations and data are those of the "
+            f"{(ends_ms[-1] - late_ms) / 1000:,.0f} s after them"
+        )
+    found.append(
+        f"operations and data are worked out from {len(ends_ms):,} averages; fio logs no window that the end of the "
+        f"run cut short, so up to {length_ms / 1000:g} s may be missing"
+    )
+    return found
 
 
 def _add_mean_latency(metrics: list[dict[str, float]], logs: list[_Log], ends_ms: Ints, length_ms: int) -> None:
@@ -154,6 +182,15 @@ def _add_mean_latency(metrics: list[dict[str, float]], logs: list[_Log], ends_ms
             np.add.at(jobs, number[own], 1)
         for index in np.flatnonzero(jobs).tolist():
             metrics[index][f"workload.{word}_latency_mean_us"] = float(total[index] / jobs[index])
+    for interval in metrics:
+        kinds = [word for word in DIRECTIONS if f"workload.{word}_latency_mean_us" in interval]
+        means = [interval[f"workload.{word}_latency_mean_us"] for word in kinds]
+        rates = [interval.get(f"workload.{word}_ops_per_s", 0.0) for word in kinds]
+        # Without the rates of several kinds it is not known how much each of them weighs.
+        if len(kinds) == 1:
+            interval["workload.latency_mean_us"] = means[0]
+        elif sum(rates) > 0:
+            interval["workload.latency_mean_us"] = float(np.average(means, weights=rates))
 
 
 def _per_io(label: str, logs: list[_Log]) -> ImportedCell:

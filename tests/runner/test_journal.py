@@ -1,0 +1,63 @@
+"""The journal: a line an interval, whole after any kill."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from lab import Lab, journal_lines
+
+from flatwater.runner.journal import Journal
+
+
+def interval(start_s: float, end_s: float) -> dict[str, object]:
+    metrics = {"ops_per_s": 10.0, "bytes_per_s": 2.0 * 2**20, "in_flight": 1.0}
+    return {"start_s": start_s, "end_s": end_s, "metrics": metrics, "histograms": {}, "totals": {}, "cpu_s": 0.0}
+
+
+def append(path: Path, unit: str = "IOPS") -> Journal:
+    with Journal(path, [], unit) as journal:
+        offset_s = journal.at_s
+        journal.interval(interval(0.0, 1.0), offset_s, "measure")  # type: ignore[arg-type]
+        journal.event("warning", "something")
+    return journal
+
+
+def test_goes_on_where_it_ended(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    for _ in range(2):
+        append(path)
+    lines = journal_lines(tmp_path)
+    assert [line["time_s"] for line in lines if "metrics" in line] == [1.0, 2.0]
+    assert [line["event"]["time_s"] for line in lines if "event" in line] == [1.0, 2.0]
+
+
+def test_a_torn_line_is_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    append(path)
+    with path.open("a") as handle:
+        handle.write('{"time_s": 7.0, "metrics": {"workl')
+    append(path)
+    assert [line["time_s"] for line in journal_lines(tmp_path) if "metrics" in line] == [1.0, 2.0]
+
+
+def test_one_torn_line_alone_is_an_empty_journal(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text('{"time_s": 7.0, "metr')
+    assert append(path).at_s == 1.0
+
+
+def test_throughput_is_in_the_unit_of_the_experiment(tmp_path: Path) -> None:
+    append(tmp_path / "a" / "journal.jsonl", "MiB/s")
+    (line, _) = journal_lines(tmp_path / "a")
+    assert line["metrics"]["workload.throughput"] == 2.0
+
+
+def test_the_lines_of_a_run(lab: Lab) -> None:
+    run = lab.start(lab.write({"duration_s": 1}))
+    run.until_recorded(3)
+    for line in journal_lines(run.out / "cells/0000")[:3]:
+        assert {"time_s", "start_s", "phase", "metrics", "histograms", "totals", "cpu_s"} <= set(line)
+        assert all("." in name for name in line["metrics"])
+        json.dumps(line, allow_nan=False)
+    assert run.wait().code == 0

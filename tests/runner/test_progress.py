@@ -1,0 +1,96 @@
+"""What a run says of itself, on a terminal and elsewhere."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import subprocess
+
+import pytest
+from lab import FLATWATER, Lab
+from rich.console import Console
+
+from flatwater.runner import progress
+from flatwater.runner.progress import LiveReporter, PlainReporter, latency_text, sparkline, start_reporter
+
+
+def test_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    said = io.StringIO()
+    reporter = PlainReporter(said)
+    reporter.cell(1, 2, "threads 8")
+    reporter.phase("measure", 60.0)
+    for second in range(1, 31):
+        now = 1000.0 + second
+        reporter.interval(float(second), 1234.5 * second, "IOPS", 1500.0)
+    assert said.getvalue().splitlines() == [
+        "cell 1 of 2: threads 8",
+        "  measure, 1 min",
+        "  measure 10 s: 12,345 IOPS, p95 1.50 ms, 50 s left",
+        "  measure 20 s: 24,690 IOPS, p95 1.50 ms, 40 s left",
+        "  measure 30 s: 37,035 IOPS, p95 1.50 ms, 30 s left",
+    ]
+
+
+def test_bytes_of_a_preparation(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    said = io.StringIO()
+    reporter = PlainReporter(said)
+    reporter.phase("prepare", None)
+    now = 11.0
+    reporter.written(3 * 2**20, 12 * 2**20)
+    assert said.getvalue().splitlines() == ["  prepare", "  prepare 3 MiB of 12 MiB"]
+
+
+def test_a_live_view_shows_where_it_is() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    reporter = LiveReporter(console)
+    reporter.cell(1, 3, "threads 8")
+    reporter.phase("measure", 60.0)
+    for second in range(1, 21):
+        reporter.interval(float(second), 100.0 * second, "IOPS", 2500.0)
+    with console.capture() as shown:
+        console.print(reporter._render())
+    reporter.close()
+    text = shown.get()
+    for part in ("cell 1 of 3: threads 8", "measure", "2,000 IOPS", "p95 2.50 ms", "40 s left", "█"):
+        assert part in text
+
+
+def test_only_a_terminal_gets_the_live_view() -> None:
+    assert isinstance(start_reporter(io.StringIO()), PlainReporter)
+
+
+def test_on_a_terminal_the_program_draws_and_leaves_its_lines(lab: Lab) -> None:
+    file = lab.write({"mode": "rndrd", "duration_s": 1})
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [FLATWATER, "run", file, "--out", lab.folder / "out"], stdout=subprocess.PIPE, stderr=theirs, text=True
+    ) as run:
+        os.close(theirs)
+        drawn = b""
+        while True:
+            try:
+                some = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not some:
+                break
+            drawn += some
+        assert run.stdout is not None
+        assert run.stdout.read().startswith("result: ")
+    os.close(ours)
+    assert run.returncode == 0
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", drawn.decode())
+    assert "cell 1 of 1" in text and "IOPS" in text and "p95" in text and "[1/1]" in text
+
+
+def test_values_in_the_unit_that_suits() -> None:
+    assert [latency_text(value) for value in (None, 12.3, 1234.0, 2.5e6)] == ["-", "12 us", "1.23 ms", "2.5 s"]
+    assert sparkline([0.0, 1.0, 2.0]) == "▁▄█"
+    assert sparkline([]) == ""
+    assert sparkline([0.0, 0.0]) == "▁▁"

@@ -1,0 +1,233 @@
+"""Many cells: their order, what a killed run leaves for the next, and what two of them share."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from lab import MIB, Lab, journal_lines
+
+
+def order(stderr: str) -> list[str]:
+    """The cells' labels in the order in which they ran."""
+    return [line.split(": ", 1)[1] for line in stderr.splitlines() if line.startswith("cell ")]
+
+
+class TestCells:
+    def test_fill_levels_over_one_file(self, lab: Lab) -> None:
+        ran = lab.go({"duration_s": 0.1}, {"size": 32 * MIB}, sweep={"storage.fill": [0.25, 0.5, 1.0]})
+        assert [cell["set"] for cell in ran.cells] == [{"storage.fill": fill} for fill in (0.25, 0.5, 1.0)]
+        assert [cell["cell"] for cell in ran.cells] == [0, 1, 2]
+        assert len(list(lab.data.glob("flatwater-fileio.0*"))) == 1
+        assert (lab.data / "flatwater-fileio.0000").stat().st_size == 32 * MIB
+        assert ran.stderr.count("going on: ") == 2, "each level only adds to the one before"
+        shrunk = lab.go({"duration_s": 0.1}, {"size": 32 * MIB, "fill": 0.25})
+        assert "prepare" not in shrunk.stderr
+
+    def test_threads(self, lab: Lab) -> None:
+        ran = lab.go({"mode": "rndrd", "fsync": "none"}, sweep={"workload.threads": [1, 4]})
+        one, four = ran.cells
+        assert one["metrics"]["workload.in_flight"]["max"] == 1
+        assert 1 < four["metrics"]["workload.in_flight"]["max"] <= 4
+
+    def test_repeats_run_in_an_order_that_the_seed_shuffles(self, lab: Lab) -> None:
+        asked = {"mode": "rndrd", "direct": False, "duration_s": 0.1}
+        sweep = {"workload.threads": [1, 2, 3, 4, 5]}
+        first, again, other = (lab.go(asked, sweep=sweep, repeat=2, seed=seed) for seed in (7, 7, 8))
+        assert order(first.stderr) == order(again.stderr) != order(other.stderr)
+        assert len(set(order(first.stderr))) == 10
+        assert all("(repeat 2)" not in label for label in order(first.stderr)[:5]), "one whole repeat after another"
+        seeds = {cell["cell"]: cell["seed"] for cell in first.cells}
+        assert len(set(seeds.values())) == 10
+        assert seeds == {cell["cell"]: cell["seed"] for cell in again.cells}
+        assert {cell["cell"]: cell["repeat"] for cell in first.cells} == {index: index // 5 for index in range(10)}
+
+    def test_each_cell_holds_its_own_path(self, lab: Lab) -> None:
+        """Also when it comes back to the first: cells 0 and 2 are on `a`, cell 1 is on `b`."""
+        paths = [str(lab.data / name) for name in "ab"]
+        for path in paths:
+            Path(path).mkdir()
+        sweep = {"workload.threads": [1, 2], "storage.path": paths}
+        run = lab.start(lab.write({"duration_s": 0.8, "mode": "rndrd"}, sweep=sweep), "--json")
+        for cell, held, free in ((1, 1, 0), (2, 0, 1)):
+            run.until_recorded(1, cell=cell)
+            short = {"duration_s": 0.1, "mode": "rndrd"}
+            assert lab.go(short, {"path": paths[held]}).code == 2
+            assert lab.go(short, {"path": paths[free]}).code == 0
+        assert run.send(signal.SIGINT).code == 130
+
+    def test_a_path_that_is_missing_later_keeps_what_was_measured(self, lab: Lab) -> None:
+        sweep = {"storage.path": [str(lab.data), str(lab.folder / "no" / "such")]}
+        ran = lab.go({"duration_s": 0.1}, sweep=sweep)
+        assert ran.code == 2
+        assert "does not exist" in ran.error
+        if ran.out.exists():
+            assert [cell.summary is not None for cell in ran.result.cells] == [True, False]
+
+    def test_a_thousand_million_cells_are_counted_and_refused_at_once(self, lab: Lab) -> None:
+        values = list(range(1, 1001))
+        sweep = {f"workload.{field}": values for field in ("rate_per_s", "fsync_every", "threads")}
+        ran = lab.go(sweep=sweep)
+        assert (ran.code, ran.took_s < 5) == (2, True), ran.took_s
+        assert "1,000,000,000 cells" in ran.error and "--yes" in ran.error
+        assert not ran.out.exists()
+        sure = lab.go(arguments=("--yes",), sweep=sweep)
+        assert sure.code == 2
+        assert "1,000,000,000 cells are more than one run can hold" in sure.error
+
+
+class TestResume:
+    def test_a_killed_measurement_is_finished(self, lab: Lab) -> None:
+        file = lab.write({"mode": "rndrd", "duration_s": 2, "warmup_s": 0.2})
+        run = lab.start(file)
+        run.until_recorded(6)
+        ran = run.send(signal.SIGKILL)
+        with (ran.out / "cells/0000/journal.jsonl").open("a") as journal:
+            journal.write('{"time_s": 99, "metr')  # as a kill in the middle of a write leaves it
+        killed = ran.recorded
+        assert killed.summary is None
+        assert len(killed.series("workload", "ops_per_s")) >= 6, "readable as it was left"
+        assert lab.run(ran.out, verb="report").code == 0
+        after = lab.run(file, "--json", "--resume", out=ran.out)
+        assert after.code == 0, after.stderr
+        cell = after.recorded
+        measured = [phase for phase in cell.phases if phase.name == "measure"]
+        assert len(measured) == 2, [phase.name for phase in cell.phases]
+        assert sum(phase.end_s - phase.start_s for phase in measured) == pytest.approx(2, abs=0.15)
+        (seam,) = [event for event in cell.events if event.kind == "seam"]
+        assert seam.time_s == pytest.approx(measured[0].end_s, abs=0.01)
+        assert "resumed" in seam.text
+        assert cell.summary is not None
+        assert cell.summary.samples == pytest.approx(20, abs=2), "the second warm-up does not count"
+        assert after.result.manifest.status == "complete"
+
+    def test_only_the_missing_cells_are_run(self, lab: Lab) -> None:
+        file = lab.write({"mode": "rndrd", "duration_s": 0.4}, sweep={"workload.threads": [1, 2, 3]})
+        run = lab.start(file)
+        run.until(lambda: (run.out / "cells/0000/summary.json").exists())
+        ran = run.send(signal.SIGKILL)
+        first = (ran.out / "cells/0000/summary.json").read_bytes()
+        after = lab.run(file, "--json", "--resume", out=ran.out)
+        assert after.code == 0
+        assert [cell["cell"] for cell in after.cells] == [1, 2]
+        assert after.stderr.startswith("cell 2 of 3")
+        whole = after.result
+        assert [cell.set["workload.threads"] for cell in whole.cells] == [1, 2, 3]
+        assert whole.cells[0].summary is not None
+        assert whole.cells[0].summary.model_dump_json(indent=1).encode() == first
+        assert all(len(cell.series("workload", "throughput")) == 4 for cell in whole.cells)
+
+    @pytest.mark.parametrize("status", [signal.SIGINT, signal.SIGTERM])
+    def test_an_interrupted_run_goes_on(self, lab: Lab, status: signal.Signals) -> None:
+        file = lab.write({"mode": "rndrd", "duration_s": 1.5})
+        run = lab.start(file)
+        run.until_recorded(4)
+        assert run.send(status).code == 130
+        after = lab.run(file, "--json", "--resume", out=run.out)
+        assert after.code == 0, after.stderr
+        assert after.cell["status"] == "complete"
+        assert after.cell["samples"] == pytest.approx(15, abs=2)
+
+    def test_a_failed_cell_is_measured_anew(self, lab: Lab) -> None:
+        fault = {"kind": "error", "after_ops": 300}
+        file = lab.write({"mode": "rndrd", "duration_s": 0.5}, {"fault": fault})
+        ran = lab.run(file, "--json")
+        assert ran.code == 1
+        again = lab.run(file, "--json", "--resume", out=ran.out)
+        assert again.code == 1, "it fails again"
+        assert [event.kind for event in again.recorded.events] == ["fault"]
+
+    def test_nothing_is_missing_of_a_complete_result(self, lab: Lab) -> None:
+        file = lab.write({"duration_s": 0.1})
+        ran = lab.run(file)
+        before = {path: path.read_bytes() for path in ran.out.iterdir()}
+        after = lab.run(file, "--json", "--resume", out=ran.out)
+        assert (after.code, after.stdout) == (0, "")
+        assert "nothing is missing" in after.stderr
+        assert {path: path.read_bytes() for path in ran.out.iterdir()} == before
+
+    def test_another_experiment_is_refused(self, lab: Lab) -> None:
+        ran = lab.go({"duration_s": 0.1})
+        for other in ({"duration_s": 0.2}, {"duration_s": 0.1, "threads": 2}):
+            after = lab.run(lab.write(other), "--resume", out=ran.out)
+            assert after.code == 2
+            assert "holds another experiment" in after.error
+        after = lab.run(lab.write({"duration_s": 0.1}), "--resume", "--seed", "9", out=ran.out)
+        assert after.code == 2
+
+    def test_a_result_of_another_version_is_refused(self, lab: Lab) -> None:
+        file = lab.write({"mode": "rndrd", "duration_s": 5})
+        run = lab.start(file)
+        run.until_recorded(1)
+        run.send(signal.SIGKILL)
+        manifest = run.out / "flatwater.json"
+        content = json.loads(manifest.read_text()) | {"flatwater_version": "0.0.0"}
+        manifest.write_text(json.dumps(content))
+        after = lab.run(file, "--resume", out=run.out)
+        assert after.code == 2
+        assert "was begun by flatwater 0.0.0" in after.error
+
+    def test_a_folder_that_is_no_result_is_refused(self, lab: Lab) -> None:
+        out = lab.folder / "photos"
+        out.mkdir()
+        (out / "holiday.jpg").write_bytes(b"precious")
+        for arguments in ((), ("--resume",)):
+            ran = lab.run(lab.write(), *arguments, out=out)
+            assert ran.code == 2
+            assert "not empty" in ran.error
+        assert [path.name for path in out.iterdir()] == ["holiday.jpg"]
+
+    def test_a_damaged_result_is_refused(self, lab: Lab) -> None:
+        file = lab.write({"mode": "rndrd", "duration_s": 5})
+        run = lab.start(file)
+        run.until_recorded(2)
+        run.send(signal.SIGKILL)
+        for name, text in (("flatwater.json", "{"), ("experiment.toml", "\xff = [")):
+            kept = (run.out / name).read_bytes()
+            (run.out / name).write_text(text, encoding="latin-1")
+            assert lab.run(file, "--resume", out=run.out).code == 2
+            (run.out / name).write_bytes(kept)
+        (run.out / "experiment.toml").unlink()
+        assert lab.run(file, "--resume", out=run.out).code == 2
+
+    @pytest.mark.slow
+    def test_whatever_moment_it_is_killed_at(self, lab: Lab) -> None:
+        """Kills at random moments, until a run gets through: nothing is lost, nothing is measured twice."""
+        file = lab.write({"mode": "rndrd", "duration_s": 0.5}, sweep={"workload.threads": [1, 2, 3]})
+        out = lab.folder / "out"
+        chance = random.Random(5)
+        for attempt in range(60):
+            run = lab.start(file, "--resume", out=out)
+            try:
+                run.process.wait(0.4 + 0.8 * chance.random() + 0.03 * attempt)
+                break
+            except subprocess.TimeoutExpired:
+                run.send(signal.SIGKILL)
+        assert run.wait().code == 0
+        for cell in lab.run(file, "--resume", out=out).result.cells:
+            assert cell.summary is not None
+            measured = sum(phase.end_s - phase.start_s for phase in cell.phases if phase.name == "measure")
+            assert measured == pytest.approx(0.5, abs=0.2)
+            assert len(cell.series("workload", "throughput")) >= 4
+
+
+def test_lines_of_the_journal_are_whole_as_they_come(lab: Lab) -> None:
+    run = lab.start(lab.write({"duration_s": 1}))
+    run.until_recorded(3)
+    lines = journal_lines(run.out / "cells/0000")
+    assert [line["phase"] for line in lines[:3]] == ["measure"] * 3
+    assert run.wait().code == 0
+    assert not (run.out / "cells").exists(), "sealed into one file"
+
+
+def test_the_storage_of_the_result_is_described(lab: Lab, tmpfs: Callable[[int], Path]) -> None:
+    place = tmpfs(32)
+    ran = lab.go({"direct": False, "duration_s": 0.1}, {"path": str(place)})
+    storage = ran.result.machine["storage"]
+    assert (storage["file_system"], storage["path"]) == ("tmpfs", str(place))
+    assert "device" not in storage
