@@ -86,6 +86,14 @@ def test_steady_from_the_start(since_s: float, told: str) -> None:
     )
 
 
+def test_steady_after_an_approach() -> None:
+    phases = [Phase(name="approach", start_s=0.0, end_s=600.0), Phase(name="measure", start_s=600.0, end_s=900.0)]
+    assert (
+        dict(tiles(synthetic.summary(0, {}, 300.0, 300, steady_since_s=600.0, phases=phases)))["steady since"]
+        == "10 min"
+    )
+
+
 def test_repeats_of_a_setting_stand_together(tmp_path: Path) -> None:
     plans: list[tuple[dict[str, Any], int]] = [({"a.b": value}, repeat) for repeat in (0, 1) for value in (1, 2)]
     html = render(synthetic.create(tmp_path / "r", plans))

@@ -54,8 +54,15 @@ pub trait Queue {
     /// Requests that can be outstanding: slots are 0..depth.
     fn depth(&self) -> u32;
 
-    /// The buffer of a free slot: data to write, or data read.
+    /// Gives a free slot the buffer for its next request and returns it: for a write the one that was longest unused of
+    /// all that hold data to write, so that what is written next to each other differs.
+    fn take_buffer(&mut self, slot: u32, kind: Kind) -> &mut [u8];
+
+    /// The buffer that a slot has.
     fn buffer(&mut self, slot: u32) -> &mut [u8];
+
+    /// Buffers with data to write, for whoever fills them once.
+    fn write_buffers(&mut self) -> Vec<&mut [u8]>;
 
     /// Takes a request into a free slot; nothing happens to it before `submit` or `wait`.
     fn push(&mut self, slot: u32, request: Request);

@@ -199,7 +199,7 @@ impl Run {
             ended_lock: Mutex::new(()),
         });
         let mut started = 0;
-        let buffers = Buffers::for_queues(lanes, depth, job.spec.workload.block_bytes_max());
+        let buffers = Buffers::for_queues(lanes, depth, job.spec.workload.block_bytes_max(), write);
         for (lane, (generator, buffers)) in generators.into_iter().zip(buffers).enumerate() {
             let own = job.clone();
             let spawned = thread::Builder::new()

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use flatwater_core::storage::Kind;
 use flatwater_core::workload::payload::{self, Header, Payload};
 use serde::Deserialize;
 
@@ -90,7 +91,7 @@ impl Prepare {
             writers_left: AtomicUsize::new(writers as usize),
             failure: Mutex::new(None),
         });
-        let buffers = Buffers::for_queues(writers, 1, chunk_bytes as u32);
+        let buffers = Buffers::for_queues(writers, 1, chunk_bytes as u32, true);
         for (writer, buffers) in buffers.into_iter().enumerate() {
             let own = job.clone();
             let spawned = thread::Builder::new().name(format!("prepare-{writer}")).spawn(move || {
@@ -182,7 +183,9 @@ impl Job {
     fn write_chunks(&self, writer: u64, mut buffers: Buffers) -> Result<(), Error> {
         let spec = &self.spec;
         let mut payload = Payload::new(spec.seed, "prepare", writer, spec.compressible_pct);
-        payload.fill(buffers.slot(0), 0);
+        for (index, buffer) in buffers.pool().into_iter().enumerate() {
+            payload.fill(buffer, index as u64);
+        }
         let mut open_file: Option<(u64, std::fs::File)> = None;
         while !self.stop.load(SeqCst) {
             let chunk = self.next_chunk.fetch_add(1, SeqCst);
@@ -195,8 +198,8 @@ impl Job {
             }
             let Some((_, file)) = &open_file else { break };
             let bytes = self.chunk_bytes.min(spec.file_bytes - offset);
-            let data = &mut buffers.slot(0)[..bytes as usize];
-            payload.renew(data);
+            let data = &mut buffers.take(0, Kind::Write)[..bytes as usize];
+            payload.stamp(data);
             self.seal(data, index as u32, offset);
             file.write_all_at(data, offset).map_err(|source| Error::Request {
                 what: "preparing write",

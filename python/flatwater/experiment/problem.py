@@ -74,7 +74,8 @@ def _closest(word: str, choices: Iterable[str]) -> list[str]:
     by_lower = {choice.lower(): choice for choice in choices}
     near = difflib.get_close_matches(word.lower(), by_lower, n=max(len(by_lower), 1), cutoff=0.6)
     likeness = [difflib.SequenceMatcher(a=one, b=word.lower()).ratio() for one in near]
-    return [by_lower[one] for one, ratio in zip(near, likeness, strict=True) if ratio == likeness[0]]
+    best = {one for one, ratio in zip(near, likeness, strict=True) if ratio == likeness[0]}
+    return [choice for lower, choice in by_lower.items() if lower in best]
 
 
 def suggest(word: str, choices: Sequence[str]) -> str:

@@ -89,6 +89,7 @@ def render(result: Result) -> str:
             data=cells,
             report_data=embedded({"template": TEMPLATE, "sweep": swept}),
             tiles=tiles,
+            metric_words=sentences.metric_words,
             verdict_word=sentences.verdict_word,
             marks=marks,
             machine=flattened(result.machine),
@@ -121,7 +122,8 @@ def _steady_since(summary: CellSummary) -> str:
     since_s = summary.steady_since_s
     if since_s is None:
         return ""
-    start_s = next((phase.start_s for phase in summary.phases if phase.name == "measure"), 0.0)
+    # SNIA's rounds before the last five are no part of the measured phase, yet they say when it became steady.
+    start_s = next((phase.start_s for phase in summary.phases if phase.name in ("approach", "measure")), 0.0)
     return "from the start" if since_s - start_s < summary.interval_s / 2 else units.seconds(since_s)
 
 

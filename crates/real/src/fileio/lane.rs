@@ -66,8 +66,8 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         let depth = queue.depth();
         let seed = job.spec.workload.seed;
         let payload = Payload::new(seed, "lane", lane as u64, job.spec.compressible_pct);
-        for slot in 0..depth {
-            payload.fill(queue.buffer(slot), u64::from(slot));
+        for (index, buffer) in queue.write_buffers().into_iter().enumerate() {
+            payload.fill(buffer, index as u64);
         }
         job.gate.arrive_and_wait();
         let arrivals = Arrivals::new(&job.spec, lane, job.clock.now_ns(), stream(seed, "arrivals", lane as u64));
@@ -161,8 +161,9 @@ impl<'a, Q: Queue> Lane<'a, Q> {
                 Some(arrivals) if request.kind != Kind::Fsync => arrivals.take(),
                 _ => 0,
             };
-            if request.kind == Kind::Write {
-                self.prepare_write(slot, request, generation);
+            match request.kind {
+                Kind::Write => self.prepare_write(slot, request, generation),
+                kind => drop(self.queue.take_buffer(slot, kind)),
             }
             self.flights[slot as usize] = Some(Flight { request, started_ns, generation });
             self.queue.push(slot, request);
@@ -216,8 +217,8 @@ impl<'a, Q: Queue> Lane<'a, Q> {
 
     fn prepare_write(&mut self, slot: u32, request: Request, generation: u32) {
         let header = self.header(request, self.next_generation(generation));
-        let block = &mut self.queue.buffer(slot)[..request.bytes as usize];
-        self.payload.renew(block);
+        let block = &mut self.queue.take_buffer(slot, Kind::Write)[..request.bytes as usize];
+        self.payload.stamp(block);
         if let Some(header) = header {
             payload::seal(block, header);
         }

@@ -1,9 +1,12 @@
 //! Buffers aligned for O_DIRECT, on huge pages where the kernel has them.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
+
+use flatwater_core::storage::Kind;
 
 /// Enough for any device: the largest logical block in use, and the page size.
 pub const ALIGNMENT_BYTES: usize = 4096;
@@ -49,50 +52,105 @@ impl Drop for Memory {
     }
 }
 
-/// Equal buffers for the slots of one queue.
+/// Memory for data to write, of all queues together. It is also how far apart two writes of the same buffer are: well
+/// over the window of any compression that a device or file system does (ZFS records and zstd's default: 1 to 8 MiB).
+const WRITE_POOL_BYTES: usize = 64 << 20;
+/// Most buffers with data to write for one queue; io_uring registers up to 16,384 in all.
+const WRITE_BUFFERS_MAX: usize = 1024;
+
+/// Equal buffers of one queue: one a slot to read into, and a pool of those with data to write, which take turns.
 #[derive(Debug)]
 pub struct Buffers {
     memory: Arc<Memory>,
-    /// Where the first slot begins in the memory.
+    /// Where the first buffer begins in the memory.
     begin: usize,
-    slot_bytes: usize,
+    buffer_bytes: usize,
     slots: u32,
+    buffers: u32,
+    /// The buffer that each slot has.
+    taken: Vec<u32>,
+    /// Buffers with data to write that no slot has, longest unused first.
+    pool: VecDeque<u32>,
 }
 
 impl Buffers {
-    /// `slots` zeroed buffers of `bytes` each, for each of `queues` queues.
-    pub fn for_queues(queues: u32, slots: u32, bytes: u32) -> Vec<Self> {
-        let slot_bytes = (bytes.max(1) as usize).next_multiple_of(ALIGNMENT_BYTES);
-        let queue_bytes = slot_bytes * slots as usize;
+    /// Zeroed buffers of `bytes` each for each of `queues` queues of `slots` slots; with a pool if there are `writes`.
+    pub fn for_queues(queues: u32, slots: u32, bytes: u32, writes: bool) -> Vec<Self> {
+        let buffer_bytes = (bytes.max(1) as usize).next_multiple_of(ALIGNMENT_BYTES);
+        let share = WRITE_POOL_BYTES / queues as usize / buffer_bytes;
+        // Every slot may write at once, and each must find a buffer.
+        let pool = if writes { share.min(WRITE_BUFFERS_MAX).max(slots as usize) } else { 0 };
+        let queue_bytes = buffer_bytes * (slots as usize + pool);
         let memory = Arc::new(Memory::new(queue_bytes * queues as usize));
         (0..queues as usize)
-            .map(|queue| Self { memory: memory.clone(), begin: queue * queue_bytes, slot_bytes, slots })
+            .map(|queue| Self {
+                memory: memory.clone(),
+                begin: queue * queue_bytes,
+                buffer_bytes,
+                slots,
+                buffers: slots + pool as u32,
+                taken: (0..slots).collect(),
+                pool: (slots..slots + pool as u32).collect(),
+            })
             .collect()
     }
 
-    /// Number of buffers.
+    /// Number of slots.
     pub fn slots(&self) -> u32 {
         self.slots
     }
 
-    /// Address of a slot's buffer.
-    pub fn pointer(&self, slot: u32) -> *mut u8 {
-        assert!(slot < self.slots, "slot {slot} is outside the queue");
-        // SAFETY: inside the allocation: `for_queues` made it for all slots of all queues.
-        unsafe { self.memory.start.as_ptr().add(self.begin + slot as usize * self.slot_bytes) }
+    /// Number of the buffer that a slot has, as registered.
+    pub fn index(&self, slot: u32) -> u32 {
+        self.taken[slot as usize]
     }
 
-    /// A slot's buffer.
-    pub fn slot(&mut self, slot: u32) -> &mut [u8] {
-        // SAFETY: initialised, inside the allocation, and no other `Buffers` reaches this range; the queues hand a slot
+    /// Address of the buffer that a slot has.
+    pub fn pointer(&self, slot: u32) -> *mut u8 {
+        self.address(self.index(slot))
+    }
+
+    fn address(&self, buffer: u32) -> *mut u8 {
+        assert!(buffer < self.buffers, "buffer {buffer} is outside the queue");
+        // SAFETY: inside the allocation: `for_queues` made it for all buffers of all queues.
+        unsafe { self.memory.start.as_ptr().add(self.begin + buffer as usize * self.buffer_bytes) }
+    }
+
+    fn slice(&mut self, buffer: u32) -> &mut [u8] {
+        // SAFETY: initialised, inside the allocation, and no other `Buffers` reaches this range; the queues hand a buffer
         // to the kernel only between push and completion, when their callers do not touch it.
-        unsafe { slice::from_raw_parts_mut(self.pointer(slot), self.slot_bytes) }
+        unsafe { slice::from_raw_parts_mut(self.address(buffer), self.buffer_bytes) }
+    }
+
+    /// Gives a free slot the buffer for its next request; see `Queue::take_buffer`.
+    pub fn take(&mut self, slot: u32, kind: Kind) -> &mut [u8] {
+        let had = self.taken[slot as usize];
+        if had >= self.slots {
+            self.pool.push_back(had);
+        }
+        // What is read goes elsewhere than what is written: a device that returns zeros must not be sent zeros back.
+        let next = if kind == Kind::Write { self.pool.pop_front().unwrap_or(slot) } else { slot };
+        self.taken[slot as usize] = next;
+        self.slice(next)
+    }
+
+    /// The buffer that a slot has.
+    pub fn slot(&mut self, slot: u32) -> &mut [u8] {
+        self.slice(self.index(slot))
+    }
+
+    /// All buffers of the pool. They do not overlap; none may be taken meanwhile.
+    pub fn pool(&mut self) -> Vec<&mut [u8]> {
+        let bytes = self.buffer_bytes;
+        let all = self.pool.iter().map(|buffer| self.address(*buffer));
+        // SAFETY: as in `slice`; the numbers in the pool differ, so these are different pieces, borrowed with self.
+        all.map(|start| unsafe { slice::from_raw_parts_mut(start, bytes) }).collect()
     }
 
     /// All buffers as the kernel wants them registered.
     pub fn iovecs(&self) -> Vec<libc::iovec> {
-        (0..self.slots)
-            .map(|slot| libc::iovec { iov_base: self.pointer(slot).cast(), iov_len: self.slot_bytes })
+        (0..self.buffers)
+            .map(|buffer| libc::iovec { iov_base: self.address(buffer).cast(), iov_len: self.buffer_bytes })
             .collect()
     }
 }
@@ -103,7 +161,7 @@ mod tests {
 
     #[test]
     fn queues_and_slots_do_not_overlap() {
-        let mut queues = Buffers::for_queues(3, 5, 5000);
+        let mut queues = Buffers::for_queues(3, 5, 5000, false);
         for (queue, buffers) in queues.iter_mut().enumerate() {
             for slot in 0..5 {
                 assert!(buffers.slot(slot).iter().all(|byte| *byte == 0), "zeroed, and nobody else's");
@@ -119,8 +177,30 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "outside the queue")]
-    fn a_slot_that_is_not_there_is_refused() {
-        Buffers::for_queues(1, 2, 4096)[0].pointer(2);
+    fn data_to_write_takes_turns_and_is_not_read_over() {
+        let mut buffers = Buffers::for_queues(1, 4, 16_384, true).remove(0);
+        for (number, buffer) in buffers.pool().into_iter().enumerate() {
+            buffer.fill(number as u8 % 250 + 1);
+        }
+        let mut last = Vec::new();
+        for round in 0..3000u32 {
+            let slot = round % 4;
+            buffers.take(slot, Kind::Read).fill(0);
+            let written = buffers.take(slot, Kind::Write).as_ptr() as usize;
+            assert!(buffers.slot(slot).iter().all(|byte| *byte != 0), "what was read came back as data to write");
+            assert!(!last.iter().rev().take(900).any(|before| *before == written), "the same buffer too soon");
+            last.push(written);
+        }
+    }
+
+    #[test]
+    fn every_slot_finds_a_buffer_to_write() {
+        for (queues, slots, bytes) in [(1, 1, 64 << 20), (64, 128, 1 << 20), (1, 4096, 4096)] {
+            let mut buffers = Buffers::for_queues(queues, slots, bytes.min(1 << 16), true).remove(0);
+            let mut found: Vec<_> = (0..slots).map(|slot| buffers.take(slot, Kind::Write).as_ptr() as usize).collect();
+            found.sort_unstable();
+            found.dedup();
+            assert_eq!(found.len(), slots as usize);
+        }
     }
 }

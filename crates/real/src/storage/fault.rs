@@ -86,8 +86,16 @@ impl<Q: Queue> Queue for FaultyQueue<Q> {
         self.inner.depth()
     }
 
+    fn take_buffer(&mut self, slot: u32, kind: Kind) -> &mut [u8] {
+        self.inner.take_buffer(slot, kind)
+    }
+
     fn buffer(&mut self, slot: u32) -> &mut [u8] {
         self.inner.buffer(slot)
+    }
+
+    fn write_buffers(&mut self) -> Vec<&mut [u8]> {
+        self.inner.write_buffers()
     }
 
     fn push(&mut self, slot: u32, request: Request) {

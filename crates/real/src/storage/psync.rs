@@ -29,8 +29,16 @@ impl Queue for Psync {
         1
     }
 
+    fn take_buffer(&mut self, slot: u32, kind: Kind) -> &mut [u8] {
+        self.buffers.take(slot, kind)
+    }
+
     fn buffer(&mut self, slot: u32) -> &mut [u8] {
         self.buffers.slot(slot)
+    }
+
+    fn write_buffers(&mut self) -> Vec<&mut [u8]> {
+        self.buffers.pool()
     }
 
     fn push(&mut self, _slot: u32, request: Request) {

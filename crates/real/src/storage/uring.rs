@@ -58,7 +58,7 @@ impl Uring {
 
     fn entry(&self, slot: u32, request: Request) -> squeue::Entry {
         let file = types::Fixed(request.file);
-        let (buffer, bytes, index) = (self.buffers.pointer(slot), request.bytes, slot as u16);
+        let (buffer, bytes, index) = (self.buffers.pointer(slot), request.bytes, self.buffers.index(slot) as u16);
         let entry = match (request.kind, self.fixed_buffers) {
             (Kind::Read, true) => opcode::ReadFixed::new(file, buffer, bytes, index).offset(request.offset).build(),
             (Kind::Read, false) => opcode::Read::new(file, buffer, bytes).offset(request.offset).build(),
@@ -81,8 +81,16 @@ impl Queue for Uring {
         self.buffers.slots()
     }
 
+    fn take_buffer(&mut self, slot: u32, kind: Kind) -> &mut [u8] {
+        self.buffers.take(slot, kind)
+    }
+
     fn buffer(&mut self, slot: u32) -> &mut [u8] {
         self.buffers.slot(slot)
+    }
+
+    fn write_buffers(&mut self) -> Vec<&mut [u8]> {
+        self.buffers.pool()
     }
 
     fn push(&mut self, slot: u32, request: Request) {
