@@ -8,19 +8,24 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lab import FLATWATER, MIB, Lab
+from lab import FLATWATER, Lab
 
-KEYS = """schema_version cell set seed layers unit mean stddev flatness verdict steady_since_s latency_us
-client_cpu_us_per_op published metrics""".split()
+KEYS = {"schema_version", "cell", "set", "seed", "layers", "unit", "mean", "stddev", "flatness", "verdict"}
+KEYS |= {"steady_since_s", "latency_us", "client_cpu_us_per_op", "published", "metrics"}
 VERDICTS = {"flat", "dips", "stalls", "drifting", "not steady", None}
 
 
 class TestJson:
-    def test_every_promised_key(self, lab: Lab) -> None:
-        ran = lab.start(lab.write({"duration_s": 1.2}), "--json").wait()
+    def test_every_promised_key_and_nothing_else_on_standard_output(self, lab: Lab) -> None:
+        ran = lab.start(lab.write({"duration_s": 1}), "--json").wait()
         assert ran.code == 0
-        cell = ran.cell
-        assert set(KEYS) <= set(cell)
+
+        def refuse(word: str) -> None:
+            raise AssertionError(f"{word} is not JSON")
+
+        (line,) = ran.stdout.splitlines()
+        cell = json.loads(line, parse_constant=refuse)
+        assert set(cell) >= KEYS
         assert (cell["schema_version"], cell["cell"], cell["set"], cell["unit"]) == (1, 0, {}, "IOPS")
         assert {name: cell["layers"][name] for name in ("workload", "database", "cache", "storage")} == {
             "workload": "real",
@@ -37,16 +42,6 @@ class TestJson:
             assert name.split(".")[0] in ("workload", "storage", "machine")
             assert isinstance(told["mean"], float) and isinstance(told["max"], float)
 
-    def test_is_strict_and_alone_on_standard_output(self, lab: Lab) -> None:
-        ran = lab.start(lab.write(sweep={"workload.threads": [1, 2]}), "--json").wait()
-
-        def refuse(word: str) -> None:
-            raise AssertionError(f"{word} is not JSON")
-
-        lines = ran.stdout.splitlines()
-        assert [json.loads(line, parse_constant=refuse)["cell"] for line in lines] == [0, 1]
-        assert "cell 1 of 2" in ran.stderr
-
     def test_the_object_is_the_one_in_the_result(self, lab: Lab) -> None:
         ran = lab.go()
         (kept,) = json.loads((ran.out / "summary.json").read_text())["cells"]
@@ -55,7 +50,7 @@ class TestJson:
         assert set(histograms) == {"all", "read", "write"}
 
     def test_a_reader_that_goes_away_is_no_error(self, lab: Lab) -> None:
-        file = lab.write({"duration_s": 0.5, "mode": "rndrd"}, sweep={"workload.threads": [1, 2, 3]})
+        file = lab.write({"mode": "rndrd"}, sweep={"workload.threads": [1, 2, 3]})
         command = f"{FLATWATER} run {file} --json --out {lab.folder / 'out'} | head -c 1"
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
         assert done.stdout == "{"
@@ -64,14 +59,14 @@ class TestJson:
 
 class TestPlain:
     def test_says_what_happens_and_where_the_result_is(self, lab: Lab) -> None:
-        ran = lab.start(lab.write({"duration_s": 1, "warmup_s": 0.3}, title="A test")).wait()
+        ran = lab.start(lab.write({"duration_s": 0.5, "warmup_s": 0.2}, title="A test")).wait()
         assert ran.code == 0
         assert ran.stdout.splitlines() == [f"result: {ran.out}", f"report: flatwater report {ran.out}"]
         said = [line.strip() for line in ran.stderr.splitlines()]
         assert said[0] == "cell 1 of 1: experiment1"
         assert said[1] == "prepare"
         assert said[2].startswith("warmup, ")
-        assert said[3].startswith("measure, 1 s")
+        assert said[3] == "measure, 0.5 s"
         assert said[4].startswith("[1/1] ") and "IOPS" in said[4]
 
     def test_a_swept_cell_is_named_by_its_values(self, lab: Lab) -> None:
@@ -151,10 +146,7 @@ class TestArguments:
 
 
 class TestExitCodes:
-    """2 and 130 are all over the other tests."""
-
-    def test_done(self, lab: Lab) -> None:
-        assert lab.start(lab.write()).wait().code == 0
+    """0, 2 and 130 are all over the other tests."""
 
     def test_failed_says_what_and_where_it_is_kept(self, lab: Lab) -> None:
         ran = lab.start(lab.write({"mode": "rndrd"}, {"fault": {"kind": "error", "after_ops": 100}})).wait()
@@ -162,12 +154,6 @@ class TestExitCodes:
         assert "Input/output error" in ran.error and str(ran.out) in ran.error
         assert ran.error.count("(hint: ") == 1
         assert ran.stdout.splitlines()[0] == f"result: {ran.out}"
-
-    def test_an_unusable_engine_says_what_else_there_is(self, lab: Lab) -> None:
-        """A ring of 4,096 entries with 4 MiB each is more than can be registered; whatever happens is one line."""
-        asked = {"mode": "rndrd", "engine": "io_uring", "queue_depth": 64, "block_size": "4MiB", "threads": 4}
-        ran = lab.go(asked, {"size": 16 * MIB})
-        assert ran.code in (0, 1, 2)
 
     def test_too_few_file_descriptors(self, lab: Lab) -> None:
         file = lab.write({"mode": "rndrd", "files": 200, "block_size": "4KiB"})

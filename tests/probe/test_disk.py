@@ -60,7 +60,9 @@ def test_a_device_that_goes_away_tells_nothing(device: Callable[..., Path]) -> N
     assert DiskProbe(Path("/nowhere/at/all")).sample() == {}
 
 
-@pytest.mark.parametrize("name", ["with space", "grün und blau", "back\\slash", "tab\tand\nnewline", "no\u00a0break\u2028"])
+@pytest.mark.parametrize(
+    "name", ["with space", "grün und blau", "back\\slash", "tab\tand\nnewline", "no\u00a0break\u2028"]
+)
 def test_mounts_with_odd_names(mount: Callable[..., Path], name: str) -> None:
     place = mount("none", "-t", "tmpfs", "-o", "size=1m", name=name)
     assert str(place) in [found["target"] for found in read_mounts()]

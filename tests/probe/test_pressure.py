@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -24,7 +25,7 @@ def test_shares_of_the_time() -> None:
 
 def test_more_tasks_than_processors_is_pressure() -> None:
     probe = PressureProbe()
-    tasks = [subprocess.Popen([sys.executable, "-S", "-c", BUSY]) for _ in range(2 * (__import__("os").cpu_count() or 1))]
+    tasks = [subprocess.Popen([sys.executable, "-S", "-c", BUSY]) for _ in range(2 * (os.cpu_count() or 1))]
     for task in tasks:
         task.wait()
     assert probe.sample()["machine.pressure_cpu_some_pct"] > 20

@@ -170,7 +170,18 @@ class TestRefused:
     @pytest.mark.parametrize("leaf", LEAVES)
     @pytest.mark.parametrize(
         "content",
-        [b"", b"{", b"\0\xff\xfe", b"null", b"[]", b"7", b'"text"', b"[" * 100_000, b"1" + b"0" * 5000, b"a = [" * 50_000],
+        [
+            b"",
+            b"{",
+            b"\0\xff\xfe",
+            b"null",
+            b"[]",
+            b"7",
+            b'"text"',
+            b"[" * 100_000,
+            b"1" + b"0" * 5000,
+            b"a = [" * 50_000,
+        ],
         ids=lambda content: repr(content[:12]),
     )
     def test_a_damaged_file(self, whole: Path, copy: Callable[[Path], Path], leaf: str, content: bytes) -> None:
@@ -236,7 +247,10 @@ class TestRefused:
 
     def test_names_lead_nowhere(self, whole: Path, copy: Callable[[Path], Path], tmp_path: Path) -> None:
         path = copy(whole)
-        raw = json.loads((path / "flatwater.json").read_text()) | {"name": "../../outside", "title": "<script>\n\x1b[2J"}
+        raw = json.loads((path / "flatwater.json").read_text()) | {
+            "name": "../../outside",
+            "title": "<script>\n\x1b[2J",
+        }
         (path / "flatwater.json").write_text(json.dumps(raw))
         before = sorted(tmp_path.parent.iterdir())
         walk(open_result(path))

@@ -32,7 +32,9 @@ def write(path: Path, lines: list[Row]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as journal:
         for at, metrics in enumerate(lines, 1):
-            journal.write(json.dumps({"time_s": float(at), "start_s": at - 1.0, "phase": "measure", "metrics": metrics}))
+            journal.write(
+                json.dumps({"time_s": float(at), "start_s": at - 1.0, "phase": "measure", "metrics": metrics})
+            )
             journal.write("\n")
     return path
 

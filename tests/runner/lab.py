@@ -94,20 +94,18 @@ class Lab:
         self._started: list[subprocess.Popen[str]] = []
 
     def write(self, workload: Mapping[str, Any] = {}, storage: Mapping[str, Any] = {}, **rest: Any) -> Path:
-        """An experiment file: random reads and writes of 8 MiB for 0.3 s, unless told otherwise."""
+        """An experiment file: random reads and writes of 8 MiB for 0.2 s, unless told otherwise."""
         self._count += 1
         path = self.folder / f"experiment{self._count}.toml"
         content = {
-            "workload": {"mode": "rndrw", "duration_s": 0.3} | dict(workload),
+            "workload": {"mode": "rndrw", "duration_s": 0.2} | dict(workload),
             "storage": {"path": str(self.data), "size": 8 * MIB} | dict(storage),
             "record": {"interval_s": 0.1},
         } | rest
         path.write_text(tomli_w.dumps(content))
         return path
 
-    def start(
-        self, file: Path | str, *arguments: str | Path, out: Path | None = None, verb: str = "run"
-    ) -> Running:
+    def start(self, file: Path | str, *arguments: str | Path, out: Path | None = None, verb: str = "run") -> Running:
         """Starts `flatwater run FILE` and does not wait for it."""
         if verb == "run":
             out = out or self.folder / f"out{self._count}"

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+
 import numpy as np
 import pytest
 from lab import MIB, Lab
 
+from flatwater._engine import Histogram
 from flatwater.results import Cell
+
+#: One of them is enough for every day where the engine only passes on what happens above it.
+EACH_ENGINE = pytest.mark.parametrize("engine", ["io_uring", pytest.param("psync", marks=pytest.mark.slow)])
 
 
 def phase_names(cell: Cell) -> list[str]:
@@ -15,14 +21,14 @@ def phase_names(cell: Cell) -> list[str]:
 
 class TestPhases:
     def test_warm_up_is_recorded_and_left_out(self, lab: Lab) -> None:
-        cell = lab.go({"warmup_s": 0.4, "duration_s": 0.6}).recorded
+        cell = lab.go({"warmup_s": 0.3, "duration_s": 0.4}).recorded
         assert phase_names(cell) == ["warmup", "measure"]
         warmup, measure = cell.phases
-        assert warmup.end_s == measure.start_s == pytest.approx(0.4, abs=0.05)
-        assert measure.end_s - measure.start_s == pytest.approx(0.6, abs=0.06)
-        assert cell.summary is not None and cell.summary.samples == 6
+        assert warmup.end_s == measure.start_s == pytest.approx(0.3, abs=0.05)
+        assert measure.end_s - measure.start_s == pytest.approx(0.4, abs=0.06)
+        assert cell.summary is not None and cell.summary.samples == 4
 
-    @pytest.mark.parametrize("engine", ["psync", "io_uring"])
+    @EACH_ENGINE
     def test_preconditioning_writes_so_many_times_the_size(self, lab: Lab, engine: str) -> None:
         ran = lab.go({"precondition_passes": 8, "mode": "rndrd", "engine": engine}, {"size": 32 * MIB})
         cell = ran.recorded
@@ -42,17 +48,18 @@ class TestPhases:
     def test_snia_measures_rounds_until_they_agree(self, lab: Lab) -> None:
         """Reads at a fixed rate are steady from the first round on."""
         asked = {"mode": "rndrd", "direct": False, "rate_per_s": 2000, "steady_state": "snia"}
-        ran = lab.go(asked | {"round_s": 0.3, "rounds_max": 12, "precondition_passes": 1})
+        ran = lab.go(asked | {"round_s": 0.2, "rounds_max": 12, "precondition_passes": 1})
         assert ran.code == 0, ran.stderr
         rounds = [event.text for event in ran.recorded.events if event.kind == "round"]
-        assert rounds[0].startswith("round 1: ")
+        assert rounds[0].startswith("round 1 of at most 12: ") and rounds[0].endswith(" IOPS")
         assert rounds[-1].startswith("steady after "), rounds
         assert ran.cell["verdict"] != "not steady"
         names = phase_names(ran.recorded)
         assert names[0] == "precondition" and names[-1] == "measure"
         measure = ran.recorded.phases[-1]
-        assert measure.end_s - measure.start_s == pytest.approx(5 * 0.3, abs=0.2), "the last five rounds"
+        assert measure.end_s - measure.start_s == pytest.approx(5 * 0.2, abs=0.15), "the last five rounds"
 
+    @pytest.mark.slow
     def test_snia_gives_up_after_the_most_rounds(self, lab: Lab) -> None:
         """Four good rounds, two dead ones, and one that makes up for them."""
         stall = {"kind": "stall", "after_ops": 1200, "duration_s": 0.6}
@@ -64,8 +71,7 @@ class TestPhases:
 
 
 class TestVerify:
-    @pytest.mark.parametrize("engine", ["psync", "io_uring"])
-    @pytest.mark.parametrize("mode", ["rndrw", "rndwr", "seqrw"])
+    @pytest.mark.parametrize(("mode", "engine"), [("rndrw", "io_uring"), ("rndwr", "psync"), ("seqrw", "io_uring")])
     def test_a_sound_storage_passes(self, lab: Lab, mode: str, engine: str) -> None:
         depth = 8 if engine == "io_uring" else 1
         ran = lab.go({"mode": mode, "engine": engine, "queue_depth": depth, "threads": 2, "verify": True})
@@ -81,7 +87,7 @@ class TestVerify:
         lengths = np.diff(np.concatenate([[verify.start_s], read.time_s]))
         assert (read.value * lengths).sum() == pytest.approx(64 * MIB, rel=0.02)
 
-    @pytest.mark.parametrize("engine", ["psync", "io_uring"])
+    @EACH_ENGINE
     def test_a_lost_write_is_named(self, lab: Lab, engine: str) -> None:
         fault = {"kind": "lost-write", "after_ops": 50}
         # Slowly and in order: a block that is written again before it is read hides what was lost.
@@ -129,7 +135,7 @@ class TestVerify:
 
 
 class TestFaults:
-    @pytest.mark.parametrize("engine", ["psync", "io_uring"])
+    @EACH_ENGINE
     def test_a_device_error_ends_the_run_and_keeps_the_result(self, lab: Lab, engine: str) -> None:
         fault = {"kind": "error", "after_ops": 2000}
         asked = {"mode": "rndrd", "engine": engine, "duration_s": 30, "rate_per_s": 4000}
@@ -152,11 +158,11 @@ class TestFaults:
         assert lab.run(ran.out, verb="report").code == 0
 
     def test_errors_are_counted_when_asked_to_go_on(self, lab: Lab) -> None:
-        asked = {"mode": "rndrd", "duration_s": 1, "on_error": "continue", "rate_per_s": 1000}
-        ran = lab.go(asked, {"fault": {"kind": "error", "after_ops": 500}})
+        asked = {"mode": "rndrd", "duration_s": 0.6, "on_error": "continue", "rate_per_s": 1000}
+        ran = lab.go(asked, {"fault": {"kind": "error", "after_ops": 300}})
         assert (ran.code, ran.cell["status"]) == (0, "complete")
-        assert ran.cell["errors"] == pytest.approx(500, abs=60)
-        assert ran.cell["operations"] == pytest.approx(500, abs=60)
+        assert ran.cell["errors"] == pytest.approx(300, abs=60)
+        assert ran.cell["operations"] == pytest.approx(300, abs=60)
         assert ran.cell["metrics"]["workload.errors_per_s"]["max"] == pytest.approx(1000, rel=0.1)
         assert any("requests failed" in warning for warning in ran.cell["warnings"])
 
@@ -167,10 +173,10 @@ class TestFaults:
         assert "No space left on device" in ran.error
         assert ran.summary.operations >= 800
 
-    @pytest.mark.parametrize("engine", ["psync", "io_uring"])
+    @EACH_ENGINE
     def test_a_dead_second_looks_dead(self, lab: Lab, engine: str) -> None:
-        stall = {"kind": "stall", "after_ops": 2000, "duration_s": 1}
-        asked = {"mode": "rndrd", "direct": False, "rate_per_s": 4000, "duration_s": 2, "engine": engine}
+        stall = {"kind": "stall", "after_ops": 1600, "duration_s": 1}
+        asked = {"mode": "rndrd", "direct": False, "rate_per_s": 4000, "duration_s": 1.8, "engine": engine}
         ran = lab.go(asked, {"fault": stall})
         assert ran.cell["verdict"] == "stalls", ran.cell["verdict_text"]
         (stalled,) = ran.cell["stalls"]
@@ -186,16 +192,6 @@ class TestFaults:
         for name in ("p50", "p99", "max"):
             latency = cell.series("workload", f"latency_{name}_us")
             np.testing.assert_allclose(latency.value[np.isin(latency.time_s, dead)], ages, rtol=0.01)
-
-    def test_a_stall_without_an_end_lasts_to_the_end(self, lab: Lab) -> None:
-        """`duration_s` = 0 means so."""
-        asked = {"mode": "rndrd", "direct": False, "rate_per_s": 1000, "duration_s": 1}
-        run = lab.start(lab.write(asked, {"fault": {"kind": "stall", "after_ops": 500}}), "--json")
-        run.until_recorded(8)
-        import signal
-
-        ran = run.send(signal.SIGINT)
-        assert ran.cell["operations"] <= 600
 
 
 class TestSummary:
@@ -213,10 +209,6 @@ class TestSummary:
 
     def test_the_histogram_is_that_of_the_measured_phase(self, lab: Lab) -> None:
         ran = lab.go({"warmup_s": 0.2, "duration_s": 0.4})
-        from base64 import b64decode
-
-        from flatwater._engine import Histogram
-
         whole = Histogram.from_v2(b64decode(ran.summary.histograms["all"]))
         assert whole.count() == ran.cell["operations"]
         assert whole.max_ns() / 1000 == pytest.approx(ran.cell["latency_us"]["max"])

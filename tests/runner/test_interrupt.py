@@ -11,8 +11,7 @@ from lab import MIB, Lab
 END_S = 4.0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("engine", ["psync", "io_uring"])
+@pytest.mark.parametrize(("engine", "number"), [("psync", signal.SIGINT), ("io_uring", signal.SIGTERM)])
 def test_in_the_measurement(lab: Lab, number: signal.Signals, engine: str) -> None:
     depth = 8 if engine == "io_uring" else 1
     asked = {"mode": "rndrd", "duration_s": 60, "engine": engine, "queue_depth": depth, "threads": 2}
@@ -29,7 +28,7 @@ def test_in_the_measurement(lab: Lab, number: signal.Signals, engine: str) -> No
     assert lab.run(ran.out, verb="report").code == 0
 
 
-@pytest.mark.parametrize("engine", ["psync", "io_uring"])
+@pytest.mark.parametrize("engine", ["io_uring", pytest.param("psync", marks=pytest.mark.slow)])
 def test_while_the_device_does_not_answer(lab: Lab, engine: str) -> None:
     stall = {"kind": "stall", "after_ops": 200}
     asked = {"mode": "rndrd", "duration_s": 60, "engine": engine, "threads": 2}

@@ -16,7 +16,8 @@ def interval(start_s: float, end_s: float) -> dict[str, object]:
 
 
 def append(path: Path, unit: str = "IOPS") -> Journal:
-    with Journal(path, [], unit) as journal:
+    """A run's next interval and event."""
+    with Journal(path, unit) as journal:
         offset_s = journal.at_s
         journal.interval(interval(0.0, 1.0), offset_s, "measure")  # type: ignore[arg-type]
         journal.event("warning", "something")
@@ -54,10 +55,12 @@ def test_throughput_is_in_the_unit_of_the_experiment(tmp_path: Path) -> None:
 
 
 def test_the_lines_of_a_run(lab: Lab) -> None:
-    run = lab.start(lab.write({"duration_s": 1}))
+    run = lab.start(lab.write({"duration_s": 0.6}))
     run.until_recorded(3)
     for line in journal_lines(run.out / "cells/0000")[:3]:
         assert {"time_s", "start_s", "phase", "metrics", "histograms", "totals", "cpu_s"} <= set(line)
+        assert line["phase"] == "measure"
         assert all("." in name for name in line["metrics"])
         json.dumps(line, allow_nan=False)
     assert run.wait().code == 0
+    assert not (run.out / "cells").exists(), "sealed into one file"

@@ -79,12 +79,10 @@ class TestReuse:
 
 
 class TestKilled:
-    def test_it_goes_on_from_the_mark(
-        self, lab: Lab, device: Callable[..., Path], mount: Callable[..., Path]
-    ) -> None:
+    def test_it_goes_on_from_the_mark(self, lab: Lab, device: Callable[..., Path], mount: Callable[..., Path]) -> None:
         size = 700 * MIB
         # Every write waits for the disk: slow enough to be killed in the middle.
-        place = mount(device(800, "ext4"), "-o", "sync")
+        place = mount(device(900, "ext4"), "-o", "sync")
         marks = place / "flatwater-fileio.json"
         file = lab.write({"mode": "rndrd"}, {"path": str(place), "size": size})
         run = lab.start(file)
@@ -98,7 +96,7 @@ class TestKilled:
             handle.write(b"as it was left")
         after = lab.run(file, "--json", "--resume", out=ran.out)
         assert after.code == 0, after.stderr
-        assert f"  going on: {print_size(mark)} of 700 MiB are there" in after.stderr
+        assert f"  {print_size(mark)} of 700 MiB are there already" in after.stderr
         assert json.loads(marks.read_text())["done_bytes"] == size
         with data.open("rb") as handle:
             assert handle.read(14) == b"as it was left", "what was done is not done again"
@@ -135,12 +133,12 @@ class TestSpace:
             assert lab.go({"direct": False}, storage={"path": str(place), "size": 40 * MIB}).code == 0
 
     def test_someone_else_fills_the_disk_meanwhile(self, lab: Lab, tmpfs: Callable[[int], Path]) -> None:
-        place = tmpfs(600)
-        run = lab.start(lab.write({"direct": False}, {"path": str(place), "size": 560 * MIB}), "--json")
+        place = tmpfs(300)
+        run = lab.start(lab.write({"direct": False}, {"path": str(place), "size": 260 * MIB}), "--json")
         run.until(lambda: (place / "flatwater-fileio.0000").exists())
         other = place / "someone-elses"
         with other.open("wb") as handle, suppress(OSError):
-            for _ in range(600):
+            for _ in range(300):
                 handle.write(bytes(MIB))
         ran = run.wait()
         assert ran.code == 1, ran
@@ -148,7 +146,7 @@ class TestSpace:
         assert ran.result.manifest.status == "failed"
         assert lab.run(ran.out, verb="report").code == 0
         other.unlink()
-        again = lab.go({"direct": False}, {"path": str(place), "size": 560 * MIB})
+        again = lab.go({"direct": False}, {"path": str(place), "size": 260 * MIB})
         assert again.code == 0, again.stderr
 
     def test_the_disk_fills_up_in_the_run(self, lab: Lab, tmpfs: Callable[[int], Path]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lab import MIB, Lab, journal_lines
+from lab import MIB, Lab
 
 
 def order(stderr: str) -> list[str]:
@@ -25,7 +25,7 @@ class TestCells:
         assert [cell["cell"] for cell in ran.cells] == [0, 1, 2]
         assert len(list(lab.data.glob("flatwater-fileio.0*"))) == 1
         assert (lab.data / "flatwater-fileio.0000").stat().st_size == 32 * MIB
-        assert ran.stderr.count("going on: ") == 2, "each level only adds to the one before"
+        assert ran.stderr.count("are there already") == 2, "each level only adds to the one before"
         shrunk = lab.go({"duration_s": 0.1}, {"size": 32 * MIB, "fill": 0.25})
         assert "prepare" not in shrunk.stderr
 
@@ -37,23 +37,24 @@ class TestCells:
 
     def test_repeats_run_in_an_order_that_the_seed_shuffles(self, lab: Lab) -> None:
         asked = {"mode": "rndrd", "direct": False, "duration_s": 0.1}
-        sweep = {"workload.threads": [1, 2, 3, 4, 5]}
+        sweep = {"workload.threads": [1, 2, 3]}
         first, again, other = (lab.go(asked, sweep=sweep, repeat=2, seed=seed) for seed in (7, 7, 8))
         assert order(first.stderr) == order(again.stderr) != order(other.stderr)
-        assert len(set(order(first.stderr))) == 10
-        assert all("(repeat 2)" not in label for label in order(first.stderr)[:5]), "one whole repeat after another"
+        assert len(set(order(first.stderr))) == 6
+        assert all("(repeat 2)" not in label for label in order(first.stderr)[:3]), "one whole repeat after another"
         seeds = {cell["cell"]: cell["seed"] for cell in first.cells}
-        assert len(set(seeds.values())) == 10
+        assert len(set(seeds.values())) == 6
         assert seeds == {cell["cell"]: cell["seed"] for cell in again.cells}
-        assert {cell["cell"]: cell["repeat"] for cell in first.cells} == {index: index // 5 for index in range(10)}
+        assert {cell["cell"]: cell["repeat"] for cell in first.cells} == {index: index // 3 for index in range(6)}
 
+    @pytest.mark.slow
     def test_each_cell_holds_its_own_path(self, lab: Lab) -> None:
         """Also when it comes back to the first: cells 0 and 2 are on `a`, cell 1 is on `b`."""
         paths = [str(lab.data / name) for name in "ab"]
         for path in paths:
             Path(path).mkdir()
         sweep = {"workload.threads": [1, 2], "storage.path": paths}
-        run = lab.start(lab.write({"duration_s": 0.8, "mode": "rndrd"}, sweep=sweep), "--json")
+        run = lab.start(lab.write({"duration_s": 0.7, "mode": "rndrd"}, sweep=sweep), "--json")
         for cell, held, free in ((1, 1, 0), (2, 0, 1)):
             run.until_recorded(1, cell=cell)
             short = {"duration_s": 0.1, "mode": "rndrd"}
@@ -83,27 +84,27 @@ class TestCells:
 
 class TestResume:
     def test_a_killed_measurement_is_finished(self, lab: Lab) -> None:
-        file = lab.write({"mode": "rndrd", "duration_s": 2, "warmup_s": 0.2})
+        file = lab.write({"mode": "rndrd", "duration_s": 1.2, "warmup_s": 0.2})
         run = lab.start(file)
-        run.until_recorded(6)
+        run.until_recorded(4)
         ran = run.send(signal.SIGKILL)
         with (ran.out / "cells/0000/journal.jsonl").open("a") as journal:
             journal.write('{"time_s": 99, "metr')  # as a kill in the middle of a write leaves it
         killed = ran.recorded
         assert killed.summary is None
-        assert len(killed.series("workload", "ops_per_s")) >= 6, "readable as it was left"
+        assert len(killed.series("workload", "ops_per_s")) >= 4, "readable as it was left"
         assert lab.run(ran.out, verb="report").code == 0
         after = lab.run(file, "--json", "--resume", out=ran.out)
         assert after.code == 0, after.stderr
         cell = after.recorded
         measured = [phase for phase in cell.phases if phase.name == "measure"]
         assert len(measured) == 2, [phase.name for phase in cell.phases]
-        assert sum(phase.end_s - phase.start_s for phase in measured) == pytest.approx(2, abs=0.15)
+        assert sum(phase.end_s - phase.start_s for phase in measured) == pytest.approx(1.2, abs=0.15)
         (seam,) = [event for event in cell.events if event.kind == "seam"]
         assert seam.time_s == pytest.approx(measured[0].end_s, abs=0.01)
         assert "resumed" in seam.text
         assert cell.summary is not None
-        assert cell.summary.samples == pytest.approx(20, abs=2), "the second warm-up does not count"
+        assert cell.summary.samples == pytest.approx(12, abs=1), "the second warm-up does not count"
         assert after.result.manifest.status == "complete"
 
     def test_only_the_missing_cells_are_run(self, lab: Lab) -> None:
@@ -122,16 +123,15 @@ class TestResume:
         assert whole.cells[0].summary.model_dump_json(indent=1).encode() == first
         assert all(len(cell.series("workload", "throughput")) == 4 for cell in whole.cells)
 
-    @pytest.mark.parametrize("status", [signal.SIGINT, signal.SIGTERM])
-    def test_an_interrupted_run_goes_on(self, lab: Lab, status: signal.Signals) -> None:
-        file = lab.write({"mode": "rndrd", "duration_s": 1.5})
+    def test_an_interrupted_run_goes_on(self, lab: Lab) -> None:
+        file = lab.write({"mode": "rndrd", "duration_s": 1})
         run = lab.start(file)
         run.until_recorded(4)
-        assert run.send(status).code == 130
+        assert run.send(signal.SIGTERM).code == 130
         after = lab.run(file, "--json", "--resume", out=run.out)
         assert after.code == 0, after.stderr
         assert after.cell["status"] == "complete"
-        assert after.cell["samples"] == pytest.approx(15, abs=2)
+        assert after.cell["samples"] == pytest.approx(10, abs=2)
 
     def test_a_failed_cell_is_measured_anew(self, lab: Lab) -> None:
         fault = {"kind": "error", "after_ops": 300}
@@ -214,15 +214,6 @@ class TestResume:
             measured = sum(phase.end_s - phase.start_s for phase in cell.phases if phase.name == "measure")
             assert measured == pytest.approx(0.5, abs=0.2)
             assert len(cell.series("workload", "throughput")) >= 4
-
-
-def test_lines_of_the_journal_are_whole_as_they_come(lab: Lab) -> None:
-    run = lab.start(lab.write({"duration_s": 1}))
-    run.until_recorded(3)
-    lines = journal_lines(run.out / "cells/0000")
-    assert [line["phase"] for line in lines[:3]] == ["measure"] * 3
-    assert run.wait().code == 0
-    assert not (run.out / "cells").exists(), "sealed into one file"
 
 
 def test_the_storage_of_the_result_is_described(lab: Lab, tmpfs: Callable[[int], Path]) -> None:

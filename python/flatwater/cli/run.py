@@ -91,8 +91,7 @@ def cell_line(summary: CellSummary, done: int, total: int) -> str:
     """A finished cell in a line: what it was, what it gave."""
     label = ", ".join(f"{name.split('.')[-1]} {value}" for name, value in summary.set.items())
     place = f"[{done}/{total}] {label}: " if label else f"[{done}/{total}] "
-    if summary.status == "interrupted":
-        return f"{place}interrupted after {summary.samples * summary.interval_s:g} s of measurement"
-    if summary.status == "failed":
-        return f"{place}failed: {summary.error}"
+    if summary.status != "complete":
+        # Why a cell failed is told at the end, as the run's error.
+        return f"{place}{summary.status} after {summary.samples * summary.interval_s:g} s of measurement"
     return place + summary.verdict_text + "".join(f"\n      warning: {text}" for text in summary.warnings)

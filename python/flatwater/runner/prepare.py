@@ -48,7 +48,7 @@ def _write(cell: Experiment, target: Target, seed: int, begin: int, reporter: Re
     except EngineError as error:
         raise FlatwaterError(str(error), where="storage.path") from None
     if begin:
-        reporter.note(f"going on: {print_size(begin)} of {print_size(writers.total_bytes())} are there")
+        reporter.note(f"{print_size(begin)} of {print_size(writers.total_bytes())} are there already")
     saved = time.monotonic()
     # A full device may not take the manifest either: then the last one stands, which claims less.
     while not writers.join(0.1):

@@ -52,6 +52,7 @@ class UntilSteady:
         self._warmup_s = cell.workload.warmup_s
         self._round_s = cell.workload.round_s
         self._rounds_max = cell.workload.rounds_max
+        self._unit = cell.workload.unit
         self._slack_s = cell.record.interval_s / 2
         self._steady = SteadyState()
         self._round: list[float] = []
@@ -60,7 +61,8 @@ class UntilSteady:
     def phase(self, start_s: float) -> tuple[str, float | None]:
         if start_s < self._warmup_s - self._slack_s:
             return WARMUP, self._warmup_s
-        return MEASURE, self._round_s * self._rounds_max
+        # Nobody knows how many rounds it takes: the notes tell of each.
+        return MEASURE, None
 
     def over(self, start_s: float, end_s: float, throughput: float) -> bool:
         if start_s < self._warmup_s - self._slack_s:
@@ -71,7 +73,7 @@ class UntilSteady:
         mean = sum(self._round) / len(self._round)
         self._round.clear()
         self.rounds += 1
-        self.notes.append(f"round {self.rounds}: {mean:,.1f}")
+        self.notes.append(f"round {self.rounds} of at most {self._rounds_max}: {mean:,.1f} {self._unit}")
         judged = self._steady.add(mean)
         if judged is not None and judged.steady:
             self.notes.append(f"steady after {self.rounds} rounds: {judged}")
