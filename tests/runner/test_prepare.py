@@ -137,7 +137,7 @@ class TestSpace:
         run = lab.start(lab.write({"direct": False}, {"path": str(place), "size": 260 * MIB}), "--json")
         run.until(lambda: (place / "flatwater-fileio.0000").exists())
         other = place / "someone-elses"
-        with other.open("wb") as handle, suppress(OSError):
+        with suppress(OSError), other.open("wb") as handle:
             for _ in range(300):
                 handle.write(bytes(MIB))
         ran = run.wait()
@@ -155,7 +155,7 @@ class TestSpace:
         asked = {"mode": "seqwr", "direct": False, "duration_s": 30, "block_size": "64KiB", "rate_per_s": 600}
         run = lab.start(lab.write(asked, {"path": str(place), "size": 96 * MIB, "purge": True}), "--json")
         run.until_recorded(2)
-        with (place / "someone-elses").open("wb") as handle, suppress(OSError):
+        with suppress(OSError), (place / "someone-elses").open("wb") as handle:
             for _ in range(128):
                 handle.write(bytes(MIB))
         ran = run.wait()
@@ -170,7 +170,7 @@ class TestSpace:
         place = tmpfs(4)
         run = lab.start(lab.write({"duration_s": 30, "mode": "rndrd", "direct": False}), out=place / "result")
         run.until_recorded(3)
-        with (place / "someone-elses").open("wb", buffering=0) as handle, suppress(OSError):
+        with suppress(OSError), (place / "someone-elses").open("wb", buffering=0) as handle:
             while True:
                 handle.write(bytes(4096))
         ran = run.wait()
