@@ -25,7 +25,7 @@ class Fault(Table):
     kind: Literal["error", "full", "stall", "lost-write", "misplaced-write", "corrupt-read"]
     #: Requests that go well before the fault.
     after_ops: int = Field(default=0, ge=0)
-    #: How long the fault lasts; 0 = to the end.
+    #: How long a stall lasts; 0 = to the end.
     duration_s: Seconds = 0.0
 
 
