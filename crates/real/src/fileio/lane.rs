@@ -14,7 +14,7 @@ use super::arrival::Arrivals;
 use super::{Job, STOP_CHECK_NS};
 use crate::Error;
 
-/// Requests of a batch that go to the device at once, while the rest of the batch is still being made. Measured at
+/// Requests of a batch that go to an idle device at once, while the rest of the batch is still being made. Measured at
 /// depth 32 on a virtio disk: with the whole batch in one call the device idles meanwhile (0.8x the IOPS), with a call
 /// for every 8 requests the CPU time per request is 1.1x; one early call gets both.
 const HEAD_REQUESTS: usize = 8;
@@ -138,10 +138,11 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         Some(arrivals.next_ns().saturating_sub(self.job.clock.now_ns()).min(STOP_CHECK_NS))
     }
 
-    /// Pushes as many requests as there are free slots (and arrivals); the first of them go to the device at once.
+    /// Pushes as many requests as there are free slots (and arrivals); the first of them go to an idle device at once.
     fn fill(&mut self, fresh: &mut Vec<u32>) {
         let now_ns = if self.arrivals.is_some() { self.job.clock.now_ns() } else { 0 };
-        let mut head_sent = false;
+        // A device that still has work need not be woken before the whole batch is there.
+        let mut head_due = self.flights.len() - self.free.len() < HEAD_REQUESTS;
         while let Some(slot) = self.free.pop() {
             if self.follow_ups.is_empty() && self.arrivals.as_ref().is_some_and(|arrivals| arrivals.next_ns() > now_ns)
             {
@@ -168,8 +169,8 @@ impl<'a, Q: Queue> Lane<'a, Q> {
             self.flights[slot as usize] = Some(Flight { request, started_ns, generation });
             self.queue.push(slot, request);
             fresh.push(slot);
-            if fresh.len() == HEAD_REQUESTS && !head_sent {
-                head_sent = true;
+            if head_due && fresh.len() == HEAD_REQUESTS {
+                head_due = false;
                 self.begin(fresh);
                 self.queue.submit();
             }
