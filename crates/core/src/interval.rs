@@ -195,6 +195,11 @@ impl Recorder {
         &self.shards[lane % self.shards.len()]
     }
 
+    /// The first interval begins at `now_ns`. What lanes have recorded by then belongs to it: nothing is dropped.
+    pub fn begin(&self, now_ns: u64) {
+        *self.collected_ns.lock().expect("one ticker") = now_ns;
+    }
+
     /// Ends an interval at `now_ns`: takes what was recorded since the last one.
     pub fn collect(&self, now_ns: u64) -> Interval {
         let mut kinds = Kinds::default();
@@ -252,12 +257,16 @@ mod tests {
     #[test]
     fn every_request_is_in_exactly_one_interval() {
         let recorder = Recorder::new((0..100).map(|_| Flights::new(1, 0)).collect());
+        recorder.shard(0).lock().unwrap()[Kind::Write as usize].operations += 1;
+        recorder.begin(500_000_000);
         for lane in 0..100 {
             let mut shard = recorder.shard(lane).lock().unwrap();
             shard[Kind::Read as usize].operations += 1;
             shard[Kind::Read as usize].latency.record_ns(lane as u64 + 1);
         }
         let first = recorder.collect(1_000_000_000);
+        assert_eq!(first.start_ns, 500_000_000);
+        assert_eq!(first.kinds[1].operations, 1, "what was recorded before the clock was read is not lost");
         assert_eq!(first.kinds[0].operations, 100);
         assert_eq!(first.kinds[0].latency.count(), 100);
         assert_eq!(recorder.collect(2_000_000_000).kinds[0].operations, 0);

@@ -219,7 +219,7 @@ impl Run {
         }
         job.gate.open_when(started);
         let begin_ns = job.clock.now_ns();
-        job.recorder.collect(begin_ns);
+        job.recorder.begin(begin_ns);
         let (sender, intervals) = channel();
         let ticker = job.clone();
         thread::Builder::new()
