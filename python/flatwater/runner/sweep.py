@@ -25,6 +25,9 @@ from flatwater.runner.target import Target, check_space, open_target
 #: A result folder's manifest lists its cells: more than this are no experiment, but a mistake.
 CELLS_MAX = 100_000
 
+#: Told each finished cell's summary, how many are done, and how many there are.
+OnCell = Callable[[CellSummary, int, int], None]
+
 
 @dataclass
 class Outcome:
@@ -39,7 +42,7 @@ def run_experiment(
     experiment: Experiment,
     out: Path,
     reporter: Reporter,
-    on_cell: Callable[[CellSummary, int, int], None],
+    on_cell: OnCell,
     *,
     resume: bool = False,
 ) -> Outcome:
@@ -125,7 +128,7 @@ def _run_cells(
     target: Target,
     reporter: Reporter,
     interrupt: Interrupt,
-    on_cell: Callable[[CellSummary, int, int], None],
+    on_cell: OnCell,
 ) -> Outcome:
     try:
         result.write_manifest("running")
@@ -160,7 +163,7 @@ def _run_missing(
     target: Target,
     reporter: Reporter,
     interrupt: Interrupt,
-    on_cell: Callable[[CellSummary, int, int], None],
+    on_cell: OnCell,
 ) -> tuple[CellStatus, str | None]:
     """Runs cells until all are done or one is not; how the last one ended."""
     total = len(result.cells)

@@ -53,8 +53,8 @@ impl Drop for Memory {
 }
 
 /// Data to write of one queue, and so how far apart two writes of the same buffer are: over the window of what devices and
-/// file systems compress in (lz4 64 KiB, btrfs 128 KiB, ZFS records to 1 MiB), and little enough for the cache of the processor, where the
-/// device finds it fastest: with 16 MiB a virtio disk wrote 0.93x as fast, with 512 KiB no faster.
+/// file systems compress in (lz4 64 KiB, btrfs 128 KiB, ZFS records to 1 MiB), and little enough for the processor's cache,
+/// where the device finds it fastest: with 16 MiB a virtio disk wrote 0.93x as fast, with 512 KiB no faster.
 const WRITE_POOL_BYTES: usize = 2 << 20;
 /// The same of all queues together, which bounds the memory of thousands.
 const WRITE_POOLS_BYTES: usize = 64 << 20;
