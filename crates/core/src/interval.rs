@@ -4,13 +4,23 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::histogram::Histogram;
-use crate::storage::Kind;
 
 /// Most shards that lanes record into: enough that their locks are never contended by more than a few lanes,
 /// few enough that 4,096 lanes do not hold gigabytes of histograms.
 pub const SHARDS_MAX: usize = 64;
 
-/// Counts and latencies of one kind of request.
+/// A kind of request (a read) or of transaction (a Payment) whose figures are told apart.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// The name used in series.
+    pub name: &'static str,
+    /// Whether bytes are counted.
+    pub moves_bytes: bool,
+    /// Whether it is an operation of the workload, whose rate and latency count (an fsync only serves others).
+    pub counts: bool,
+}
+
+/// Counts and latencies of one kind.
 #[derive(Clone, Debug, Default)]
 pub struct KindInterval {
     /// Requests that finished well.
@@ -36,7 +46,7 @@ impl KindInterval {
 }
 
 /// Counts and latencies by kind.
-pub type Kinds = [KindInterval; Kind::ALL.len()];
+pub type Kinds = Box<[KindInterval]>;
 
 /// When each outstanding request of one lane began, for whoever looks while the lane is stuck.
 #[derive(Debug)]
@@ -107,8 +117,12 @@ pub struct Interval {
     pub start_ns: u64,
     /// End, ns of the run's clock.
     pub end_ns: u64,
-    /// By kind of request.
+    /// What the kinds are.
+    pub told: &'static [Kind],
+    /// By kind, in their order.
     pub kinds: Kinds,
+    /// Other things that were counted, by name.
+    pub counters: Vec<(String, u64)>,
     /// Requests outstanding (and overdue) at its end.
     pub in_flight: u64,
     /// Age of the oldest of them, ns.
@@ -130,12 +144,15 @@ impl Interval {
         let seconds = (self.end_ns - self.start_ns).max(1) as f64 / 1e9;
         let mut out = Vec::with_capacity(40);
         let mut requests = KindInterval::default();
-        for (kind, own) in Kind::ALL.iter().zip(&self.kinds) {
-            let name = kind.name();
-            if *kind != Kind::Fsync {
+        let moves_bytes = self.told.iter().any(|kind| kind.moves_bytes);
+        for (kind, own) in self.told.iter().zip(&self.kinds) {
+            let name = kind.name;
+            if kind.counts {
                 requests.operations += own.operations;
                 requests.bytes += own.bytes;
                 requests.latency.merge(&own.latency);
+            }
+            if kind.moves_bytes {
                 out.push((format!("{name}_bytes_per_s"), own.bytes as f64 / seconds));
             }
             requests.errors += own.errors;
@@ -143,8 +160,13 @@ impl Interval {
             push_latency(&mut out, &format!("{name}_latency"), &own.latency);
         }
         out.push(("ops_per_s".into(), requests.operations as f64 / seconds));
-        out.push(("bytes_per_s".into(), requests.bytes as f64 / seconds));
+        if moves_bytes {
+            out.push(("bytes_per_s".into(), requests.bytes as f64 / seconds));
+        }
         out.push(("errors_per_s".into(), requests.errors as f64 / seconds));
+        for (name, count) in &self.counters {
+            out.push((format!("{name}_per_s"), *count as f64 / seconds));
+        }
         out.push(("in_flight".into(), self.in_flight as f64));
         if self.in_flight > 0 {
             out.push(("oldest_in_flight_us".into(), self.oldest_ns as f64 / 1e3));
@@ -173,16 +195,30 @@ fn push_latency(out: &mut Vec<(String, f64)>, prefix: &str, latency: &Histogram)
 /// Where lanes record and the ticker collects.
 #[derive(Debug)]
 pub struct Recorder {
+    told: &'static [Kind],
     shards: Vec<Mutex<Kinds>>,
     flights: Vec<Flights>,
+    counters: Vec<(String, AtomicU64)>,
     collected_ns: Mutex<u64>,
 }
 
 impl Recorder {
-    /// A recorder for one `Flights` a lane.
-    pub fn new(flights: Vec<Flights>) -> Self {
+    /// A recorder of these kinds and counters, for one `Flights` a lane.
+    pub fn new(told: &'static [Kind], counters: Vec<String>, flights: Vec<Flights>) -> Self {
         let shards = flights.len().clamp(1, SHARDS_MAX);
-        Self { shards: (0..shards).map(|_| Mutex::default()).collect(), flights, collected_ns: Mutex::new(0) }
+        Self {
+            told,
+            shards: (0..shards).map(|_| Mutex::new(no_kinds(told))).collect(),
+            flights,
+            counters: counters.into_iter().map(|name| (name, AtomicU64::new(0))).collect(),
+            collected_ns: Mutex::new(0),
+        }
+    }
+
+    /// Adds to a counter, by its place.
+    #[inline]
+    pub fn count(&self, counter: usize, by: u64) {
+        self.counters[counter].1.fetch_add(by, Relaxed);
     }
 
     /// The outstanding requests of a lane.
@@ -202,10 +238,10 @@ impl Recorder {
 
     /// Ends an interval at `now_ns`: takes what was recorded since the last one.
     pub fn collect(&self, now_ns: u64) -> Interval {
-        let mut kinds = Kinds::default();
+        let mut kinds = no_kinds(self.told);
         for shard in &self.shards {
             let mut shard = shard.lock().expect("no lane panics while it records");
-            for (own, total) in shard.iter_mut().zip(&mut kinds) {
+            for (own, total) in shard.iter_mut().zip(kinds.iter_mut()) {
                 own.take_into(total);
             }
         }
@@ -216,14 +252,29 @@ impl Recorder {
         let mut collected = self.collected_ns.lock().expect("one ticker");
         let start_ns = std::mem::replace(&mut *collected, now_ns);
         let oldest_ns = now_ns - oldest_start_ns;
-        Interval { start_ns, end_ns: now_ns, kinds, in_flight, oldest_ns, cpu_user_ns: 0, cpu_system_ns: 0 }
+        let counters = self.counters.iter().map(|(name, count)| (name.clone(), count.swap(0, Relaxed))).collect();
+        let told = self.told;
+        let (cpu_user_ns, cpu_system_ns) = (0, 0);
+        Interval { start_ns, end_ns: now_ns, told, kinds, counters, in_flight, oldest_ns, cpu_user_ns, cpu_system_ns }
     }
+}
+
+fn no_kinds(told: &[Kind]) -> Kinds {
+    told.iter().map(|_| KindInterval::default()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage;
     use std::collections::HashMap;
+
+    const READ: usize = storage::Kind::Read as usize;
+    const WRITE: usize = storage::Kind::Write as usize;
+
+    fn recorder(flights: Vec<Flights>) -> Recorder {
+        Recorder::new(&storage::Kind::TOLD, vec!["retries".into()], flights)
+    }
 
     fn metrics(interval: &Interval) -> HashMap<String, f64> {
         interval.metrics().into_iter().collect()
@@ -232,7 +283,7 @@ mod tests {
     #[test]
     fn a_dead_second_looks_dead() {
         // sysbench and tpcc_start print `95%: 0.000` for a second in which the server was stopped.
-        let recorder = Recorder::new(vec![Flights::new(2, 0)]);
+        let recorder = recorder(vec![Flights::new(2, 0)]);
         recorder.flights(0).begin(0, 500_000_000);
         let second = metrics(&recorder.collect(3_000_000_000));
         assert_eq!(second["ops_per_s"], 0.0);
@@ -246,7 +297,7 @@ mod tests {
 
     #[test]
     fn an_overdue_arrival_counts_as_waiting() {
-        let recorder = Recorder::new(vec![Flights::new(1, 100)]);
+        let recorder = recorder(vec![Flights::new(1, 100)]);
         recorder.flights(0).intend(1_000);
         let interval = recorder.collect(2_000);
         assert_eq!((interval.in_flight, interval.oldest_ns), (11, 1_000));
@@ -256,13 +307,13 @@ mod tests {
 
     #[test]
     fn every_request_is_in_exactly_one_interval() {
-        let recorder = Recorder::new((0..100).map(|_| Flights::new(1, 0)).collect());
-        recorder.shard(0).lock().unwrap()[Kind::Write as usize].operations += 1;
+        let recorder = recorder((0..100).map(|_| Flights::new(1, 0)).collect());
+        recorder.shard(0).lock().unwrap()[WRITE].operations += 1;
         recorder.begin(500_000_000);
         for lane in 0..100 {
             let mut shard = recorder.shard(lane).lock().unwrap();
-            shard[Kind::Read as usize].operations += 1;
-            shard[Kind::Read as usize].latency.record_ns(lane as u64 + 1);
+            shard[READ].operations += 1;
+            shard[READ].latency.record_ns(lane as u64 + 1);
         }
         let first = recorder.collect(1_000_000_000);
         assert_eq!(first.start_ns, 500_000_000);
@@ -270,5 +321,8 @@ mod tests {
         assert_eq!(first.kinds[0].operations, 100);
         assert_eq!(first.kinds[0].latency.count(), 100);
         assert_eq!(recorder.collect(2_000_000_000).kinds[0].operations, 0);
+        recorder.count(0, 3);
+        assert_eq!(metrics(&recorder.collect(4_000_000_000))["retries_per_s"], 1.5);
+        assert_eq!(metrics(&recorder.collect(5_000_000_000))["retries_per_s"], 0.0);
     }
 }

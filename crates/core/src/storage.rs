@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::interval;
+
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -14,8 +16,12 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds, in the order of their index.
-    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Fsync];
+    /// What is recorded of each, in the order of their index.
+    pub const TOLD: [interval::Kind; 3] = [
+        interval::Kind { name: Self::Read.name(), moves_bytes: true, counts: true },
+        interval::Kind { name: Self::Write.name(), moves_bytes: true, counts: true },
+        interval::Kind { name: Self::Fsync.name(), moves_bytes: false, counts: false },
+    ];
 
     /// The name used in series.
     pub const fn name(self) -> &'static str {

@@ -1,6 +1,10 @@
-//! flatwater's drivers for real layers: files and block devices through psync or io_uring.
+//! flatwater's drivers for real layers: files and block devices through psync or io_uring, and databases through
+//! their own protocol.
 
+mod arrival;
 pub mod clock;
+pub mod crew;
+pub mod database;
 pub mod fileio;
 pub mod prepare;
 pub mod storage;

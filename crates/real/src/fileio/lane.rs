@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use flatwater_core::seed::stream;
@@ -10,9 +10,10 @@ use flatwater_core::storage::{Completion, Kind, Queue, Request};
 use flatwater_core::workload::fileio::{FsyncPolicy, Generator};
 use flatwater_core::workload::payload::{self, Header, Payload};
 
-use super::arrival::Arrivals;
-use super::{Job, STOP_CHECK_NS};
+use super::Job;
 use crate::Error;
+use crate::arrival::{Arrivals, period_ns};
+use crate::crew::STOP_CHECK_NS;
 
 /// Requests of a batch that go to an idle device at once, while the rest of the batch is still being made. Measured at
 /// depth 32 on a virtio disk: with the whole batch in one call the device idles meanwhile (0.8x the IOPS), with a call
@@ -69,8 +70,10 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         for (index, buffer) in queue.write_buffers().into_iter().enumerate() {
             payload.fill(buffer, index as u64);
         }
-        job.gate.arrive_and_wait();
-        let arrivals = Arrivals::new(&job.spec, lane, job.clock.now_ns(), stream(seed, "arrivals", lane as u64));
+        job.crew.gate.arrive_and_wait();
+        let (threads, rng) = (job.spec.threads, stream(seed, "arrivals", lane as u64));
+        let (period_ns, share) = (period_ns(threads, job.spec.rate_per_s), lane as f64 / f64::from(threads));
+        let arrivals = Arrivals::new(period_ns, job.spec.poisson, share, job.crew.clock.now_ns(), rng);
         Self {
             job,
             lane,
@@ -93,9 +96,9 @@ impl<'a, Q: Queue> Lane<'a, Q> {
             unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
         }
         if let Err(source) = self.run_until_stopped().and_then(|()| self.sync_at_end()) {
-            self.job.fail(Error::Engine { engine: "waiting for requests", source, hint: "" });
+            self.job.crew.fail(Error::Engine { engine: "waiting for requests", source, hint: "" });
         }
-        self.job.recorder.flights(self.lane).close();
+        self.job.crew.recorder.flights(self.lane).close();
         if self.free.len() == self.flights.len() {
             drop(ManuallyDrop::into_inner(self.queue));
         }
@@ -105,7 +108,7 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         let mut fresh = Vec::with_capacity(self.flights.len());
         let mut done = Vec::with_capacity(self.flights.len());
         loop {
-            let stopping = self.job.stop.load(Relaxed) || self.exhausted;
+            let stopping = self.job.crew.stopping() || self.exhausted;
             if !stopping {
                 self.fill(&mut fresh);
             }
@@ -113,8 +116,8 @@ impl<'a, Q: Queue> Lane<'a, Q> {
                 match &self.arrivals {
                     // Nothing to do before the next arrival.
                     Some(arrivals) if !stopping => {
-                        let now = self.job.clock.now_ns();
-                        self.job.clock.sleep_until(arrivals.next_ns().min(now + STOP_CHECK_NS));
+                        let now = self.job.crew.clock.now_ns();
+                        self.job.crew.clock.sleep_until(arrivals.next_ns().min(now + STOP_CHECK_NS));
                         continue;
                     }
                     _ if stopping => return Ok(()),
@@ -135,12 +138,12 @@ impl<'a, Q: Queue> Lane<'a, Q> {
     /// How long the queue may wait: to the next arrival when it could still be sent, else for ever.
     fn timeout_ns(&self, stopping: bool) -> Option<u64> {
         let arrivals = self.arrivals.as_ref().filter(|_| !stopping && !self.free.is_empty())?;
-        Some(arrivals.next_ns().saturating_sub(self.job.clock.now_ns()).min(STOP_CHECK_NS))
+        Some(arrivals.next_ns().saturating_sub(self.job.crew.clock.now_ns()).min(STOP_CHECK_NS))
     }
 
     /// Pushes as many requests as there are free slots (and arrivals); the first of them go to an idle device at once.
     fn fill(&mut self, fresh: &mut Vec<u32>) {
-        let now_ns = if self.arrivals.is_some() { self.job.clock.now_ns() } else { 0 };
+        let now_ns = if self.arrivals.is_some() { self.job.crew.clock.now_ns() } else { 0 };
         // A device that still has work need not be woken before the whole batch is there.
         let mut head_due = self.flights.len() - self.free.len() < HEAD_REQUESTS;
         while let Some(slot) = self.free.pop() {
@@ -176,7 +179,7 @@ impl<'a, Q: Queue> Lane<'a, Q> {
             }
         }
         if let Some(arrivals) = &self.arrivals {
-            self.job.recorder.flights(self.lane).intend(arrivals.next_ns());
+            self.job.crew.recorder.flights(self.lane).intend(arrivals.next_ns());
         }
     }
 
@@ -230,8 +233,8 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         if fresh.is_empty() {
             return;
         }
-        let now_ns = self.job.clock.now_ns();
-        let flights = self.job.recorder.flights(self.lane);
+        let now_ns = self.job.crew.clock.now_ns();
+        let flights = self.job.crew.recorder.flights(self.lane);
         for slot in fresh.drain(..) {
             if let Some(flight) = &mut self.flights[slot as usize] {
                 if flight.started_ns == 0 {
@@ -249,7 +252,7 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         if done.is_empty() {
             return;
         }
-        let now_ns = self.job.clock.now_ns();
+        let now_ns = self.job.crew.clock.now_ns();
         let job = self.job;
         for completion in done.drain(..) {
             let Some(flight) = self.flights[completion.slot as usize].take() else { continue };
@@ -258,19 +261,19 @@ impl<'a, Q: Queue> Lane<'a, Q> {
             self.outcomes.push((completion, flight, outcome));
         }
         // One lock a batch, and nothing slow under it: up to 64 lanes have one of their own.
-        let mut kinds = job.recorder.shard(self.lane).lock().expect("no lane panics while it records");
+        let mut kinds = job.crew.recorder.shard(self.lane).lock().expect("no lane panics while it records");
         for (completion, flight, outcome) in self.outcomes.drain(..) {
             let kind = &mut kinds[flight.request.kind as usize];
             if let Err(error) = outcome {
                 kind.errors += 1;
-                job.recorder.flights(self.lane).end(completion.slot);
+                job.crew.recorder.flights(self.lane).end(completion.slot);
                 job.note_error(error);
                 continue;
             }
             kind.operations += 1;
             kind.bytes += u64::from(flight.request.bytes);
             if job.spec.record {
-                job.recorder.flights(self.lane).end(completion.slot);
+                job.crew.recorder.flights(self.lane).end(completion.slot);
                 kind.latency.record_ns(now_ns.saturating_sub(flight.started_ns));
             }
             if flight.request.kind == Kind::Write && job.spec.workload.fsync == FsyncPolicy::EveryWrite {

@@ -1,11 +1,13 @@
 //! The workload on real files: what is counted, what is found out, what a fault looks like from above.
 
 use super::*;
+use crate::crew::Next;
 use crate::prepare;
 use crate::storage::fault::FaultKind;
-use flatwater_core::storage::Kind;
+use flatwater_core::interval::Interval;
 use flatwater_core::workload::address::Distribution;
 use flatwater_core::workload::fileio::FsyncPolicy;
+use std::time::Duration;
 
 const FILE_BYTES: u64 = 4 << 20;
 const BLOCK_BYTES: u32 = 16 << 10;
@@ -39,7 +41,7 @@ impl Bench {
         assert_eq!(prepare.failure(), None);
         assert_eq!(prepare.done_bytes(), FILE_BYTES);
         let spec = Spec {
-            workload: Fileio {
+            workload: workload::Fileio {
                 sequential: false,
                 read_pct: 50.0,
                 block_sizes: vec![(BLOCK_BYTES, 100.0)],
@@ -73,13 +75,13 @@ impl Bench {
 
     /// Runs to the end; the totals of all intervals and the failure.
     fn run(&self) -> (Vec<Interval>, Option<String>) {
-        let run = Run::start(self.spec.clone(), None).unwrap();
+        let run = super::Fileio::start(self.spec.clone(), None).unwrap();
         let mut intervals = Vec::new();
         loop {
-            match run.next_interval(Duration::from_secs(20)) {
+            match run.run().next_interval(Duration::from_secs(20)) {
                 Next::Interval(interval) => intervals.push(*interval),
                 Next::Waiting => panic!("the run hangs"),
-                Next::Over => return (intervals, run.failure()),
+                Next::Over => return (intervals, run.run().failure()),
             }
         }
     }
@@ -164,14 +166,14 @@ fn reading_back_finds_lost_and_misplaced_writes() {
             bench.spec.workload.limit_bytes = FILE_BYTES;
             bench.spec.threads = 1;
             bench.spec.fault = Some(fault(kind));
-            let writing = Run::start(bench.spec.clone(), None).unwrap();
-            assert!(writing.join(Duration::from_secs(60)));
-            assert_eq!(writing.failure(), None, "nothing is read yet");
+            let writing = super::Fileio::start(bench.spec.clone(), None).unwrap();
+            assert!(writing.run().join(Duration::from_secs(60)));
+            assert_eq!(writing.run().failure(), None, "nothing is read yet");
             bench.spec.workload.read_pct = 100.0;
             bench.spec.fault = None;
-            let reading = Run::start(bench.spec.clone(), Some(&writing)).unwrap();
-            assert!(reading.join(Duration::from_secs(60)));
-            let failure = reading.failure().unwrap_or_else(|| panic!("{kind:?} was not found out by {engine:?}"));
+            let reading = super::Fileio::start(bench.spec.clone(), Some(&writing)).unwrap();
+            assert!(reading.run().join(Duration::from_secs(60)));
+            let failure = reading.run().failure().unwrap_or_else(|| panic!("{kind:?} was not found out by {engine:?}"));
             assert!(signs.iter().any(|sign| failure.contains(sign)), "{failure}");
         }
     }
@@ -261,7 +263,7 @@ fn more_requests_than_verified_blocks_do_not_hang() {
 fn a_target_that_is_missing_is_named() {
     let mut bench = Bench::new(Engine::Psync);
     bench.spec.paths = vec!["/nonexistent/data".into()];
-    let Err(error) = Run::start(bench.spec, None) else { panic!("opened nothing") };
+    let Err(error) = super::Fileio::start(bench.spec, None) else { panic!("opened nothing") };
     assert!(error.to_string().contains("/nonexistent/data"), "{error}");
 }
 

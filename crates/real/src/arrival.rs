@@ -3,10 +3,13 @@
 use flatwater_core::seed::Rng;
 use rand::Rng as _;
 
-use super::Spec;
+/// Mean time between the arrivals of one of `lanes`, which together get `rate_per_s`; 0 in a closed loop.
+pub(crate) fn period_ns(lanes: u32, rate_per_s: f64) -> f64 {
+    if rate_per_s > 0.0 { f64::from(lanes) / rate_per_s * 1e9 } else { 0.0 }
+}
 
 /// The arrivals of one lane.
-pub(super) struct Arrivals {
+pub(crate) struct Arrivals {
     next_ns: f64,
     period_ns: f64,
     poisson: bool,
@@ -14,28 +17,22 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Mean time between the arrivals of one lane; 0 in a closed loop.
-    pub(super) fn period_ns(spec: &Spec) -> f64 {
-        if spec.rate_per_s > 0.0 { f64::from(spec.threads) / spec.rate_per_s * 1e9 } else { 0.0 }
-    }
-
-    /// Arrivals from `begin_ns` on; None in a closed loop. Lanes are staggered over one period.
-    pub(super) fn new(spec: &Spec, lane: usize, begin_ns: u64, rng: Rng) -> Option<Self> {
-        let period_ns = Self::period_ns(spec);
+    /// Arrivals from `begin_ns` on, every `period_ns` evenly or at random; None in a closed loop (period 0). `share`
+    /// (0..1) staggers the lanes over one period.
+    pub(crate) fn new(period_ns: f64, poisson: bool, share: f64, begin_ns: u64, rng: Rng) -> Option<Self> {
         if period_ns == 0.0 {
             return None;
         }
-        let next_ns = begin_ns as f64 + period_ns * lane as f64 / f64::from(spec.threads);
-        Some(Self { next_ns, period_ns, poisson: spec.poisson, rng })
+        Some(Self { next_ns: begin_ns as f64 + period_ns * share, period_ns, poisson, rng })
     }
 
     /// The next intended start, ns of the run's clock.
-    pub(super) fn next_ns(&self) -> u64 {
+    pub(crate) fn next_ns(&self) -> u64 {
         self.next_ns as u64
     }
 
     /// Takes the next intended start and moves on.
-    pub(super) fn take(&mut self) -> u64 {
+    pub(crate) fn take(&mut self) -> u64 {
         let now = self.next_ns();
         // The inverse of the exponential distribution's function; 1 - u is never 0.
         let share = if self.poisson { -(1.0 - self.rng.random::<f64>()).ln() } else { 1.0 };

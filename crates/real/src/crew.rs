@@ -1,0 +1,278 @@
+//! The threads of a workload: they begin together, a ticker ends the intervals, and whoever waits for them never waits
+//! for what will not come.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use flatwater_core::interval::{Interval, Recorder};
+
+use crate::Error;
+use crate::clock::{Clock, process_cpu_ns};
+
+/// Longest sleep or wait after which a lane looks whether it should stop.
+pub(crate) const STOP_CHECK_NS: u64 = 50_000_000;
+
+/// What the threads (lanes) of a workload share with its ticker and with whoever started it.
+pub struct Crew {
+    /// Where lanes record.
+    pub recorder: Recorder,
+    /// The run's clock.
+    pub clock: Clock,
+    pub(crate) gate: Gate,
+    stop: AtomicBool,
+    /// Told when the run is to stop.
+    stopped: Condvar,
+    pauses: Mutex<()>,
+    /// Nobody waits for what is outstanding any more.
+    abandon: Arc<AtomicBool>,
+    lanes_left: AtomicUsize,
+    failure: Mutex<Option<Error>>,
+    warning: Mutex<Option<String>>,
+    /// Told when the last lane ended.
+    ended: Condvar,
+    ended_lock: Mutex<()>,
+}
+
+/// Counts a lane as ended, even one that panicked: a run must never wait for what will not come.
+struct LaneEnd<'a>(&'a Crew);
+
+impl Drop for LaneEnd<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0
+                .fail(Error::Workload("a thread of the load generator broke down: this is a bug of flatwater".into()));
+            self.0.gate.arrive();
+        }
+        self.0.end_lanes(1);
+    }
+}
+
+/// Lets all lanes begin together, once each is ready.
+#[derive(Default)]
+pub(crate) struct Gate {
+    state: Mutex<(u32, bool)>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn arrive(&self) {
+        self.state.lock().expect("no lane panics here").0 += 1;
+        self.changed.notify_all();
+    }
+
+    /// Waits until all lanes are here.
+    pub(crate) fn arrive_and_wait(&self) {
+        self.arrive();
+        let state = self.state.lock().expect("no lane panics here");
+        drop(self.changed.wait_while(state, |state| !state.1).expect("no lane panics here"));
+    }
+
+    fn open_when(&self, lanes: u32) {
+        let state = self.state.lock().expect("no lane panics here");
+        let mut state = self.changed.wait_while(state, |state| state.0 < lanes).expect("no lane panics here");
+        state.1 = true;
+        self.changed.notify_all();
+    }
+}
+
+impl Crew {
+    /// A crew of so many lanes, none of which runs yet.
+    pub fn new(recorder: Recorder, lanes: u32) -> Self {
+        Self {
+            recorder,
+            clock: Clock::start(),
+            gate: Gate::default(),
+            stop: AtomicBool::new(false),
+            stopped: Condvar::new(),
+            pauses: Mutex::new(()),
+            abandon: Arc::default(),
+            lanes_left: AtomicUsize::new(lanes as usize),
+            failure: Mutex::new(None),
+            warning: Mutex::new(None),
+            ended: Condvar::new(),
+            ended_lock: Mutex::new(()),
+        }
+    }
+
+    /// Starts one lane for each piece of `work`, and the ticker. Each lane must pass the gate once. `hint` says what to
+    /// do when there cannot be so many threads.
+    ///
+    /// # Errors
+    /// The ticker could not be started; a lane that could not is the run's failure.
+    pub(crate) fn start<T: Send + 'static>(
+        self: Arc<Self>,
+        work: Vec<T>,
+        stack_bytes: usize,
+        interval_ms: u64,
+        hint: &'static str,
+        lane_body: impl Fn(usize, T) + Send + Sync + 'static,
+    ) -> Result<Run, Error> {
+        let lanes = work.len();
+        let lane_body = Arc::new(lane_body);
+        let mut started = 0;
+        for (lane, own) in work.into_iter().enumerate() {
+            let (crew, body) = (self.clone(), lane_body.clone());
+            let spawned =
+                thread::Builder::new().name(format!("lane-{lane}")).stack_size(stack_bytes).spawn(move || {
+                    let _end = LaneEnd(&crew);
+                    body(lane, own);
+                });
+            if let Err(source) = spawned {
+                self.fail(Error::Engine { engine: "threads", source, hint });
+                self.end_lanes(lanes - lane);
+                break;
+            }
+            started += 1;
+        }
+        self.gate.open_when(started);
+        let begin_ns = self.clock.now_ns();
+        self.recorder.begin(begin_ns);
+        let (sender, intervals) = channel();
+        let ticker = self.clone();
+        thread::Builder::new()
+            .name("ticker".into())
+            .spawn(move || ticker.tick(begin_ns, interval_ms, |interval| sender.send(interval).is_ok()))
+            .map_err(|source| {
+                self.stop();
+                Error::Engine { engine: "threads", source, hint: " (hint: raise ulimit -u)" }
+            })?;
+        Ok(Run { crew: self, intervals: Mutex::new(intervals) })
+    }
+
+    /// Whether lanes should finish what is outstanding and end.
+    #[inline]
+    pub fn stopping(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// The flag that tells whoever waits for an answer that nobody wants it any more.
+    pub fn abandon_flag(&self) -> Arc<AtomicBool> {
+        self.abandon.clone()
+    }
+
+    fn stop(&self) {
+        self.stop.store(true, SeqCst);
+        let _lock = self.pauses.lock().expect("nothing panics under it");
+        self.stopped.notify_all();
+    }
+
+    /// Sleeps until a moment of the run's clock; false when the run is to stop, which ends the sleep.
+    pub(crate) fn pause_until(&self, at_ns: u64) -> bool {
+        let now_ns = self.clock.now_ns();
+        if at_ns > now_ns && !self.stopping() {
+            let lock = self.pauses.lock().expect("nothing panics under it");
+            let going_on = |(): &mut ()| !self.stopping();
+            let timeout = Duration::from_nanos(at_ns - now_ns);
+            drop(self.stopped.wait_timeout_while(lock, timeout, going_on).expect("nothing panics under it"));
+        }
+        !self.stopping()
+    }
+
+    /// Keeps the first failure, and ends the run.
+    pub(crate) fn fail(&self, error: Error) {
+        self.note_failure(error);
+        self.stop();
+    }
+
+    /// Keeps the first failure.
+    pub(crate) fn note_failure(&self, error: Error) {
+        self.failure.lock().expect("no lane panics here").get_or_insert(error);
+    }
+
+    /// Keeps the first warning.
+    pub(crate) fn warn(&self, text: &str) {
+        self.warning.lock().expect("no lane panics here").get_or_insert_with(|| text.to_owned());
+    }
+
+    /// Ends an interval at each multiple of its length until all lanes ended and the last one was told.
+    fn tick(&self, begin_ns: u64, interval_ms: u64, mut tell: impl FnMut(Interval) -> bool) {
+        let step_ns = interval_ms.max(1) * 1_000_000;
+        let mut cpu = process_cpu_ns();
+        let mut next_ns = begin_ns + step_ns;
+        loop {
+            let over = self.wait_for_lanes(Duration::from_nanos(next_ns.saturating_sub(self.clock.now_ns())));
+            let mut interval = self.recorder.collect(self.clock.now_ns());
+            interval.start_ns -= begin_ns;
+            interval.end_ns -= begin_ns;
+            let now_cpu = process_cpu_ns();
+            (interval.cpu_user_ns, interval.cpu_system_ns) = (now_cpu.0 - cpu.0, now_cpu.1 - cpu.1);
+            cpu = now_cpu;
+            next_ns += step_ns * (1 + self.clock.now_ns().saturating_sub(next_ns) / step_ns);
+            if !tell(interval) || over {
+                return;
+            }
+        }
+    }
+
+    fn end_lanes(&self, count: usize) {
+        if self.lanes_left.fetch_sub(count, SeqCst) == count {
+            let _lock = self.ended_lock.lock().expect("nothing panics under it");
+            self.ended.notify_all();
+        }
+    }
+
+    /// Waits until all lanes ended, `timeout` at most; whether they did.
+    fn wait_for_lanes(&self, timeout: Duration) -> bool {
+        let lock = self.ended_lock.lock().expect("nothing panics under it");
+        let running = |(): &mut ()| self.lanes_left.load(SeqCst) > 0;
+        let (_lock, wait) = self.ended.wait_timeout_while(lock, timeout, running).expect("nothing panics under it");
+        !wait.timed_out()
+    }
+}
+
+/// A running workload.
+pub struct Run {
+    crew: Arc<Crew>,
+    intervals: Mutex<Receiver<Interval>>,
+}
+
+/// What `next_interval` found.
+pub enum Next {
+    /// An interval ended.
+    Interval(Box<Interval>),
+    /// None ended in time.
+    Waiting,
+    /// The run is over and every interval was taken.
+    Over,
+}
+
+impl Run {
+    /// Waits for the next interval to end.
+    pub fn next_interval(&self, timeout: Duration) -> Next {
+        match self.intervals.lock().expect("no reader panics here").recv_timeout(timeout) {
+            Ok(interval) => Next::Interval(Box::new(interval)),
+            Err(RecvTimeoutError::Timeout) => Next::Waiting,
+            Err(RecvTimeoutError::Disconnected) => Next::Over,
+        }
+    }
+
+    /// Asks all lanes to finish what is outstanding and end.
+    pub fn stop(&self) {
+        self.crew.stop();
+    }
+
+    /// Waits until all lanes ended; false when some did not within `timeout` (their device or server does not answer).
+    pub fn join(&self, timeout: Duration) -> bool {
+        self.crew.wait_for_lanes(timeout)
+    }
+
+    /// What made the run weaker than asked, in words.
+    pub fn warning(&self) -> Option<String> {
+        self.crew.warning.lock().expect("no lane panics here").clone()
+    }
+
+    /// The first failure, in words.
+    pub fn failure(&self) -> Option<String> {
+        self.crew.failure.lock().expect("no lane panics here").as_ref().map(ToString::to_string)
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.stop();
+        self.crew.abandon.store(true, SeqCst);
+    }
+}
