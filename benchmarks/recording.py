@@ -13,7 +13,7 @@ from typing import Literal
 from benchmarks.job import FILE_NAME, Setting
 from benchmarks.pairs import Ratio, alternating, ratio
 from benchmarks.programs.flatwater import EXPERIMENT
-from flatwater._engine import EngineError, FileioRun
+from flatwater._engine import EngineError, Run
 from flatwater.errors import FlatwaterError
 from flatwater.experiment import load
 from flatwater.probe import start_probes
@@ -112,7 +112,7 @@ def _turn(spec: dict[str, object], path: Path, *, recorded: bool) -> tuple[float
     try:
         with Journal(journal_path, "IOPS") as journal:
             journal.probes = start_probes(path) if recorded else []
-            run = FileioRun(json.dumps(spec | {"record": recorded}))
+            run = Run.fileio(json.dumps(spec | {"record": recorded}))
             operations, measured_s, cpu_s, seen = 0, 0.0, 0.0, 0
             while seen < INTERVALS:
                 interval = run.next_interval(1.0)

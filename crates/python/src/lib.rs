@@ -1,16 +1,18 @@
 //! flatwater's engine as a Python module: translation only. What it does stands in the other crates; its Python
 //! signatures stand in `python/flatwater/_engine.pyi`, which stubtest holds against this.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use flatwater_core::histogram::Histogram as CoreHistogram;
 use flatwater_core::interval::Interval;
-use flatwater_core::storage::Kind;
-use flatwater_real::{fileio, prepare};
+use flatwater_real::database::{self, connection, load};
+use flatwater_real::{crew, fileio, prepare};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 create_exception!(
     flatwater,
@@ -19,7 +21,7 @@ create_exception!(
     "Real storage could not be driven; the message names the place."
 );
 
-fn engine_error(error: impl std::fmt::Display) -> PyErr {
+fn engine_error<E: std::fmt::Display>(error: E) -> PyErr {
     EngineError::new_err(error.to_string())
 }
 
@@ -82,47 +84,72 @@ impl Histogram {
     }
 }
 
-/// A fileio workload on real files.
+/// A real workload under way.
 #[pyclass(module = "flatwater._engine", frozen)]
-struct FileioRun(fileio::Run);
+struct Run(Work);
+
+enum Work {
+    Fileio(fileio::Fileio),
+    Database(crew::Run),
+}
+
+impl Run {
+    fn run(&self) -> &crew::Run {
+        match &self.0 {
+            Work::Fileio(fileio) => fileio.run(),
+            Work::Database(run) => run,
+        }
+    }
+}
 
 #[pymethods]
-impl FileioRun {
-    /// Opens the files and starts; `after` continues the verification of an earlier run.
-    #[new]
+impl Run {
+    /// Opens files and starts reading and writing; `after` continues the verification of an earlier run.
+    #[staticmethod]
     #[pyo3(signature = (spec, after=None))]
-    fn new(py: Python<'_>, spec: &str, after: Option<&Self>) -> PyResult<Self> {
+    fn fileio(py: Python<'_>, spec: &str, after: Option<&Self>) -> PyResult<Self> {
         let spec: fileio::Spec = parse(spec)?;
-        py.detach(|| fileio::Run::start(spec, after.map(|run| &run.0))).map(Self).map_err(engine_error)
+        let after = match after {
+            Some(Self(Work::Fileio(fileio))) => Some(fileio),
+            _ => None,
+        };
+        py.detach(|| fileio::Fileio::start(spec, after)).map(|run| Self(Work::Fileio(run))).map_err(engine_error)
+    }
+
+    /// Connects to servers and starts running transactions.
+    #[staticmethod]
+    fn database(py: Python<'_>, spec: &str) -> PyResult<Self> {
+        let spec: database::run::Spec = parse(spec)?;
+        py.detach(|| database::run::start(spec)).map(|run| Self(Work::Database(run))).map_err(engine_error)
     }
 
     /// The next interval as a dict, or None when `timeout_s` passed; StopIteration when the run is over.
     fn next_interval<'py>(&self, py: Python<'py>, timeout_s: f64) -> PyResult<Option<Bound<'py, PyDict>>> {
-        match py.detach(|| self.0.next_interval(Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0)))) {
-            fileio::Next::Interval(interval) => interval_dict(py, &interval).map(Some),
-            fileio::Next::Waiting => Ok(None),
-            fileio::Next::Over => Err(pyo3::exceptions::PyStopIteration::new_err(())),
+        match py.detach(|| self.run().next_interval(Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0)))) {
+            crew::Next::Interval(interval) => interval_dict(py, &interval).map(Some),
+            crew::Next::Waiting => Ok(None),
+            crew::Next::Over => Err(pyo3::exceptions::PyStopIteration::new_err(())),
         }
     }
 
     /// Asks all threads to finish what is outstanding and end.
     fn stop(&self) {
-        self.0.stop();
+        self.run().stop();
     }
 
     /// Waits for the threads to end; False when some are still stuck after `timeout_s`.
     fn join(&self, py: Python<'_>, timeout_s: f64) -> bool {
-        py.detach(|| self.0.join(Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0))))
+        py.detach(|| self.run().join(Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0))))
     }
 
     /// The first failure in words, or None.
     fn failure(&self) -> Option<String> {
-        self.0.failure()
+        self.run().failure()
     }
 
     /// What made the run weaker than asked, in words, or None.
     fn warning(&self) -> Option<String> {
-        self.0.warning()
+        self.run().warning()
     }
 }
 
@@ -135,15 +162,19 @@ fn interval_dict<'py>(py: Python<'py>, interval: &Interval) -> PyResult<Bound<'p
         metrics.set_item(name, value)?;
     }
     out.set_item("metrics", metrics)?;
-    let (histograms, totals) = (PyDict::new(py), PyDict::new(py));
-    for (kind, own) in Kind::ALL.iter().zip(&interval.kinds) {
-        totals.set_item(kind.name(), (own.operations, own.bytes, own.errors))?;
+    let (histograms, totals, counters) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
+    for (kind, own) in interval.told.iter().zip(&interval.kinds) {
+        totals.set_item(kind.name, (own.operations, own.bytes, own.errors))?;
         if own.latency.count() > 0 {
-            histograms.set_item(kind.name(), PyBytes::new(py, &own.latency.to_v2()))?;
+            histograms.set_item(kind.name, PyBytes::new(py, &own.latency.to_v2()))?;
         }
+    }
+    for (name, count) in &interval.counters {
+        counters.set_item(name, count)?;
     }
     out.set_item("histograms", histograms)?;
     out.set_item("totals", totals)?;
+    out.set_item("counters", counters)?;
     out.set_item("cpu_s", (interval.cpu_user_ns + interval.cpu_system_ns) as f64 / 1e9)?;
     Ok(out)
 }
@@ -187,15 +218,139 @@ impl Prepare {
     }
 }
 
+/// A schema being filled for an experiment.
+#[pyclass(module = "flatwater._engine", frozen)]
+struct Load(load::Load);
+
+#[pymethods]
+impl Load {
+    /// Checks the schema and starts the loaders.
+    #[new]
+    fn new(py: Python<'_>, spec: &str) -> PyResult<Self> {
+        let spec: load::Spec = parse(spec)?;
+        py.detach(|| load::Load::start(spec)).map(Self).map_err(engine_error)
+    }
+
+    /// Rows that are there.
+    fn done_rows(&self) -> u64 {
+        self.0.done_rows()
+    }
+
+    /// Rows to load in all.
+    fn total_rows(&self) -> u64 {
+        self.0.total_rows()
+    }
+
+    /// What is being done: "rows" or "indexes".
+    fn phase(&self) -> &'static str {
+        self.0.phase().name()
+    }
+
+    /// Asks the loaders to end; what is loaded stays, and another Load goes on from there.
+    fn stop(&self) {
+        self.0.stop();
+    }
+
+    /// Waits for the loaders; False when they are still at work after `timeout_s`.
+    fn join(&self, py: Python<'_>, timeout_s: f64) -> bool {
+        py.detach(|| self.0.join(Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0))))
+    }
+
+    /// The first failure in words, or None.
+    fn failure(&self) -> Option<String> {
+        self.0.failure()
+    }
+}
+
+/// A session with a MySQL-compatible server, for questions: not for workloads.
+#[pyclass(module = "flatwater._engine", frozen)]
+struct Connection {
+    session: Mutex<Option<connection::Connection>>,
+    closed: Arc<AtomicBool>,
+}
+
+#[pymethods]
+impl Connection {
+    /// Connects; the login is JSON: address, user, password, schema.
+    #[new]
+    fn new(py: Python<'_>, login: &str) -> PyResult<Self> {
+        let login: connection::Login = parse(login)?;
+        let closed = Arc::new(AtomicBool::new(false));
+        let mut session = py.detach(|| connection::Connection::open(&login, closed.clone())).map_err(engine_error)?;
+        session.keep_names();
+        Ok(Self { session: Mutex::new(Some(session)), closed })
+    }
+
+    /// Runs a statement; its rows as text, NULL as None.
+    fn query<'py>(&self, py: Python<'py>, sql: &str) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let rows = py.detach(|| {
+            let mut session = self.session.lock().expect("nothing panics under it");
+            let session = session.as_mut().ok_or_else(|| engine_error("the connection is closed"))?;
+            session.query(sql).map_err(engine_error)?;
+            let (rows, columns) = (session.rows(), session.rows().columns());
+            let text = |row, column| rows.bytes(row, column).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+            Ok::<_, PyErr>(
+                (0..rows.len())
+                    .map(|row| (0..columns).map(|column| text(row, column)).collect())
+                    .collect::<Vec<Vec<_>>>(),
+            )
+        })?;
+        rows.into_iter().map(|row| PyTuple::new(py, row)).collect()
+    }
+
+    /// Names of the last result's columns.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        let session = self.session.lock().expect("nothing panics under it");
+        session.as_ref().map(|session| session.names().to_vec()).unwrap_or_default()
+    }
+
+    /// The server's version as it says it.
+    #[getter]
+    fn server_version(&self) -> String {
+        let session = self.session.lock().expect("nothing panics under it");
+        session.as_ref().map(|session| session.server_version().to_owned()).unwrap_or_default()
+    }
+
+    /// Ends the session, also from another thread while a question waits for its answer.
+    fn close(&self, py: Python<'_>) {
+        self.closed.store(true, Relaxed);
+        py.detach(|| *self.session.lock().expect("nothing panics under it") = None);
+    }
+}
+
 /// Gives the first `length` bytes of a file or device back to the storage (TRIM).
 #[pyfunction]
 fn purge(py: Python<'_>, path: std::path::PathBuf, length: u64) -> PyResult<()> {
     py.detach(|| flatwater_real::storage::purge(&path, length)).map_err(engine_error)
 }
 
+/// Checks TPC-C's consistency conditions (clause 3.3.2) on a schema: number, title, why a condition does not apply (or
+/// None), and how often it is violated (None where it does not apply).
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+fn check_consistency(
+    py: Python<'_>,
+    login: &str,
+    after_run: bool,
+) -> PyResult<Vec<(u32, &'static str, Option<&'static str>, Option<u64>)>> {
+    let login: connection::Login = parse(login)?;
+    py.detach(|| {
+        let mut session = connection::Connection::open(&login, Arc::default())?;
+        database::tpcc::check_consistency(&mut session, after_run)
+    })
+    .map(|conditions| {
+        conditions
+            .into_iter()
+            .map(|own| (own.number, own.title, own.applies.err(), own.applies.is_ok().then_some(own.violations)))
+            .collect()
+    })
+    .map_err(engine_error::<connection::SqlError>)
+}
+
 /// The engine.
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use super::{EngineError, FileioRun, Histogram, Prepare, purge};
+    use super::{Connection, EngineError, Histogram, Load, Prepare, Run, check_consistency, purge};
 }

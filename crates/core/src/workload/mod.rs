@@ -2,4 +2,6 @@
 
 pub mod address;
 pub mod fileio;
+pub mod oltp;
 pub mod payload;
+pub mod tpcc;

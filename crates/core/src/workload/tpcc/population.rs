@@ -1,0 +1,634 @@
+//! The rows that a TPC-C database begins with (clause 4.3.3.1), in tpcc-mysql's tables.
+//!
+//! Every table is cut into parts; the rows of a part are a function of the seed, the table and the part alone, so that
+//! parts can be loaded in any order, side by side, and again after a load was interrupted.
+
+use rand::seq::SliceRandom as _;
+use rand_xoshiro::rand_core::RngCore;
+
+use super::{C_LAST_LOAD, CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEMS, ORDER_LINES, ORDERS, Text, last_name, nurand};
+use crate::seed::{Rng, stream};
+
+/// Changes whenever the same seed gives other rows: a half-loaded database is not to be completed by another version.
+pub const VERSION: u32 = 1;
+/// When everything happened that the rows tell of: a clock would make each load different.
+pub const LOADED_AT: &str = "2026-01-01 00:00:00";
+/// Items of a part.
+const ITEMS_A_PART: u32 = 25_000;
+/// Stock rows of a part: half a warehouse's.
+const STOCK_A_PART: u32 = 50_000;
+/// Share of items, stock and customers that are ORIGINAL, or of bad credit: one in so many.
+const ONE_IN: u32 = 10;
+/// Characters of an a-string (clause 4.3.2.2).
+const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// tpcc-mysql's tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Table {
+    /// item.
+    Item,
+    /// warehouse.
+    Warehouse,
+    /// district.
+    District,
+    /// stock.
+    Stock,
+    /// customer.
+    Customer,
+    /// history.
+    History,
+    /// orders.
+    Orders,
+    /// `new_orders`.
+    NewOrders,
+    /// `order_line`.
+    OrderLine,
+}
+
+impl Table {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Item,
+        Self::Warehouse,
+        Self::District,
+        Self::Stock,
+        Self::Customer,
+        Self::History,
+        Self::Orders,
+        Self::NewOrders,
+        Self::OrderLine,
+    ];
+
+    /// Its name in the schema.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Item => "item",
+            Self::Warehouse => "warehouse",
+            Self::District => "district",
+            Self::Stock => "stock",
+            Self::Customer => "customer",
+            Self::History => "history",
+            Self::Orders => "orders",
+            Self::NewOrders => "new_orders",
+            Self::OrderLine => "order_line",
+        }
+    }
+
+    /// The table of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|table| table.name() == name)
+    }
+
+    /// Into how many parts it is cut.
+    pub fn parts(self, warehouses: u32) -> u32 {
+        match self {
+            Self::Item => ITEMS / ITEMS_A_PART,
+            Self::Warehouse | Self::District => 1,
+            Self::Stock => warehouses * (ITEMS / STOCK_A_PART),
+            Self::Customer | Self::History | Self::Orders | Self::NewOrders => warehouses,
+            Self::OrderLine => warehouses * DISTRICTS,
+        }
+    }
+
+    /// Rows of one part; of order lines their mean, because their number is a draw.
+    pub fn rows_a_part(self, warehouses: u32) -> u32 {
+        match self {
+            Self::Item => ITEMS_A_PART,
+            Self::Warehouse => warehouses,
+            Self::District => warehouses * DISTRICTS,
+            Self::Stock => STOCK_A_PART,
+            Self::Customer | Self::History => CUSTOMERS * DISTRICTS,
+            Self::Orders => ORDERS * DISTRICTS,
+            Self::NewOrders => (ORDERS - FIRST_NEW_ORDER + 1) * DISTRICTS,
+            Self::OrderLine => ORDERS * (ORDER_LINES.0 + ORDER_LINES.1) / 2,
+        }
+    }
+}
+
+/// Street, city, state and zip code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// First line, 10..=20 letters.
+    pub street_1: Text<20>,
+    /// Second line, 10..=20 letters.
+    pub street_2: Text<20>,
+    /// City, 10..=20 letters.
+    pub city: Text<20>,
+    /// State, 2 letters.
+    pub state: Text<2>,
+    /// Zip code, 9 digits of which the last five are ones.
+    pub zip: Text<9>,
+}
+
+/// A row of item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// 1..=100000.
+    pub id: u32,
+    /// Image, 1..=10000.
+    pub image: u32,
+    /// 14..=24 letters.
+    pub name: Text<24>,
+    /// 1.00..=100.00, in hundredths.
+    pub price_cents: u32,
+    /// 26..=50 letters, with ORIGINAL in one of ten.
+    pub data: Text<50>,
+}
+
+/// A row of warehouse. Its year-to-date sum is 300000.00.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Warehouse {
+    /// From 1 on.
+    pub id: u32,
+    /// 6..=10 letters.
+    pub name: Text<10>,
+    /// Where it is.
+    pub address: Address,
+    /// 0.00..=0.20, in hundredths: tpcc-mysql's column has no more decimals.
+    pub tax_cents: u32,
+}
+
+/// A row of district. Its year-to-date sum is 30000.00, its next order 3001.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct District {
+    /// 1..=10.
+    pub id: u32,
+    /// Its warehouse.
+    pub warehouse: u32,
+    /// 6..=10 letters.
+    pub name: Text<10>,
+    /// Where it is.
+    pub address: Address,
+    /// 0.00..=0.20, in hundredths.
+    pub tax_cents: u32,
+}
+
+/// A row of stock. Its sums and counts are 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stock {
+    /// Item.
+    pub item: u32,
+    /// Warehouse.
+    pub warehouse: u32,
+    /// 10..=100.
+    pub quantity: u32,
+    /// 24 letters for each district.
+    pub districts: [[u8; 24]; DISTRICTS as usize],
+    /// 26..=50 letters, with ORIGINAL in one of ten.
+    pub data: Text<50>,
+}
+
+/// A row of customer. Its balance is -10.00, it has paid 10.00 in one payment, its credit limit is 50000.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Customer {
+    /// 1..=3000.
+    pub id: u32,
+    /// District.
+    pub district: u32,
+    /// Warehouse.
+    pub warehouse: u32,
+    /// 8..=16 letters.
+    pub first: Text<16>,
+    /// By number for the first 1000, then by a non-uniform draw.
+    pub last: Text<16>,
+    /// Where it lives.
+    pub address: Address,
+    /// 16 digits.
+    pub phone: Text<16>,
+    /// One of ten.
+    pub bad_credit: bool,
+    /// 0.00..=0.50, in hundredths.
+    pub discount_cents: u32,
+    /// 300..=500 letters.
+    pub data: Text<500>,
+}
+
+/// A row of history: one of 10.00 for each customer, in its own district.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct History {
+    /// Customer.
+    pub customer: u32,
+    /// District.
+    pub district: u32,
+    /// Warehouse.
+    pub warehouse: u32,
+    /// 12..=24 letters.
+    pub data: Text<24>,
+}
+
+/// A row of orders; all lines of it are local.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// 1..=3000.
+    pub id: u32,
+    /// District.
+    pub district: u32,
+    /// Warehouse.
+    pub warehouse: u32,
+    /// Who ordered; each customer of the district has one order.
+    pub customer: u32,
+    /// 1..=10; None when it is not delivered.
+    pub carrier: Option<u32>,
+    /// 5..=15.
+    pub lines: u32,
+}
+
+/// A row of `new_orders`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewOrder {
+    /// 2101..=3000.
+    pub order: u32,
+    /// District.
+    pub district: u32,
+    /// Warehouse.
+    pub warehouse: u32,
+}
+
+/// A row of `order_line`: quantity 5, supplied by its own warehouse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderLine {
+    /// Order.
+    pub order: u32,
+    /// District.
+    pub district: u32,
+    /// Warehouse.
+    pub warehouse: u32,
+    /// From 1 on.
+    pub number: u32,
+    /// Item.
+    pub item: u32,
+    /// Whether it is delivered.
+    pub delivered: bool,
+    /// 0.00 when it is delivered, otherwise 0.01..=9999.99, in hundredths.
+    pub amount_cents: u32,
+    /// 24 letters.
+    pub info: [u8; 24],
+}
+
+/// The rows of a scale and a seed. Parts count from 0; what is asked for must be less than `Table::parts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Population {
+    /// Warehouses.
+    pub warehouses: u32,
+    /// Seed.
+    pub seed: u64,
+}
+
+impl Population {
+    fn rng(&self, table: Table, part: u32) -> Rng {
+        stream(self.seed, table.name(), u64::from(part))
+    }
+
+    /// Rows of item.
+    pub fn items(&self, part: u32) -> impl Iterator<Item = Item> + use<> {
+        let mut rng = self.rng(Table::Item, part);
+        ids(part, ITEMS_A_PART).map(move |id| Item {
+            id,
+            image: draw(&mut rng, 1, 10_000),
+            name: letters(&mut rng, 14, 24),
+            price_cents: draw(&mut rng, 100, 10_000),
+            data: data(&mut rng),
+        })
+    }
+
+    /// Rows of warehouse.
+    pub fn warehouses(&self) -> impl Iterator<Item = Warehouse> + use<> {
+        let mut rng = self.rng(Table::Warehouse, 0);
+        (1..=self.warehouses).map(move |id| Warehouse {
+            id,
+            name: letters(&mut rng, 6, 10),
+            address: address(&mut rng),
+            tax_cents: draw(&mut rng, 0, 20),
+        })
+    }
+
+    /// Rows of district.
+    pub fn districts(&self) -> impl Iterator<Item = District> + use<> {
+        let mut rng = self.rng(Table::District, 0);
+        places(0, self.warehouses * DISTRICTS).map(move |(warehouse, id)| District {
+            id,
+            warehouse,
+            name: letters(&mut rng, 6, 10),
+            address: address(&mut rng),
+            tax_cents: draw(&mut rng, 0, 20),
+        })
+    }
+
+    /// Rows of stock.
+    pub fn stock(&self, part: u32) -> impl Iterator<Item = Stock> + use<> {
+        let mut rng = self.rng(Table::Stock, part);
+        let parts = ITEMS / STOCK_A_PART;
+        let warehouse = part / parts + 1;
+        ids(part % parts, STOCK_A_PART).map(move |item| {
+            let quantity = draw(&mut rng, 10, 100);
+            let mut districts = [[0; 24]; DISTRICTS as usize];
+            fill_letters(&mut rng, districts.as_flattened_mut());
+            Stock { item, warehouse, quantity, districts, data: data(&mut rng) }
+        })
+    }
+
+    /// Rows of customer.
+    pub fn customers(&self, part: u32) -> impl Iterator<Item = Customer> + use<> {
+        let mut rng = self.rng(Table::Customer, part);
+        customers_of(part).map(move |(warehouse, district, id)| Customer {
+            id,
+            district,
+            warehouse,
+            first: letters(&mut rng, 8, 16),
+            last: last_name(if id <= 1000 { id - 1 } else { nurand(&mut rng, 255, C_LAST_LOAD, 0, 999) }),
+            address: address(&mut rng),
+            phone: digits(&mut rng),
+            bad_credit: draw(&mut rng, 1, ONE_IN) == 1,
+            discount_cents: draw(&mut rng, 0, 50),
+            data: letters(&mut rng, 300, 500),
+        })
+    }
+
+    /// Rows of history.
+    pub fn history(&self, part: u32) -> impl Iterator<Item = History> + use<> {
+        let mut rng = self.rng(Table::History, part);
+        customers_of(part).map(move |(warehouse, district, customer)| History {
+            customer,
+            district,
+            warehouse,
+            data: letters(&mut rng, 12, 24),
+        })
+    }
+
+    /// Rows of orders.
+    pub fn orders(&self, part: u32) -> impl Iterator<Item = Order> + use<> {
+        let seed = self.seed;
+        let mut rng = self.rng(Table::Orders, part);
+        places(part * DISTRICTS, DISTRICTS).flat_map(move |(warehouse, district)| {
+            let lines = line_counts(seed, warehouse, district);
+            let mut customers: Vec<u32> = (1..=CUSTOMERS).collect();
+            customers.shuffle(&mut rng);
+            let mut carriers = rng.clone();
+            rng.next_u64();
+            (1..=ORDERS).map(move |id| Order {
+                id,
+                district,
+                warehouse,
+                customer: customers[id as usize - 1],
+                carrier: (id < FIRST_NEW_ORDER).then(|| draw(&mut carriers, 1, 10)),
+                lines: u32::from(lines[id as usize - 1]),
+            })
+        })
+    }
+
+    /// Rows of `new_orders`.
+    pub fn new_orders(&self, part: u32) -> impl Iterator<Item = NewOrder> + use<> {
+        places(part * DISTRICTS, DISTRICTS).flat_map(|(warehouse, district)| {
+            (FIRST_NEW_ORDER..=ORDERS).map(move |order| NewOrder { order, district, warehouse })
+        })
+    }
+
+    /// Rows of `order_line`.
+    pub fn order_lines(&self, part: u32) -> impl Iterator<Item = OrderLine> + use<> {
+        let mut rng = self.rng(Table::OrderLine, part);
+        let (warehouse, district) = (part / DISTRICTS + 1, part % DISTRICTS + 1);
+        let lines = line_counts(self.seed, warehouse, district);
+        (1..=ORDERS).flat_map(move |order| (1..=u32::from(lines[order as usize - 1])).map(move |n| (order, n))).map(
+            move |(order, number)| {
+                let delivered = order < FIRST_NEW_ORDER;
+                let item = draw(&mut rng, 1, ITEMS);
+                let amount_cents = if delivered { 0 } else { draw(&mut rng, 1, 999_999) };
+                let mut info = [0; 24];
+                fill_letters(&mut rng, &mut info);
+                OrderLine { order, district, warehouse, number, item, delivered, amount_cents, info }
+            },
+        )
+    }
+}
+
+/// How many lines each order of a district has: orders and `order_line` must agree on it.
+fn line_counts(seed: u64, warehouse: u32, district: u32) -> Vec<u8> {
+    let mut rng = stream(seed, "tpcc lines of orders", u64::from((warehouse - 1) * DISTRICTS + district - 1));
+    (0..ORDERS).map(|_| draw(&mut rng, ORDER_LINES.0, ORDER_LINES.1) as u8).collect()
+}
+
+fn ids(part: u32, a_part: u32) -> std::ops::RangeInclusive<u32> {
+    part * a_part + 1..=(part + 1) * a_part
+}
+
+/// Warehouse and district of `n` districts from the one of index `first` on.
+fn places(first: u32, n: u32) -> impl Iterator<Item = (u32, u32)> {
+    (first..first + n).map(|index| (index / DISTRICTS + 1, index % DISTRICTS + 1))
+}
+
+/// Warehouse, district and number of all customers of the warehouse that is part `part`.
+fn customers_of(part: u32) -> impl Iterator<Item = (u32, u32, u32)> {
+    places(part * DISTRICTS, DISTRICTS)
+        .flat_map(|(warehouse, district)| (1..=CUSTOMERS).map(move |id| (warehouse, district, id)))
+}
+
+/// A whole number from `low` to `high`, both included, from one step of the generator. Its bias of less than
+/// (high - low) / 2^32 is far under what a load of any size could show; in return it never draws twice.
+#[inline]
+fn draw(rng: &mut Rng, low: u32, high: u32) -> u32 {
+    low + (((rng.next_u64() >> 32) * u64::from(high - low + 1)) >> 32) as u32
+}
+
+/// Four letters a step of the generator; 65536 / 62 is whole to one part in a thousand.
+#[inline]
+fn fill_letters(rng: &mut Rng, text: &mut [u8]) {
+    for four in text.chunks_mut(4) {
+        let mut bits = rng.next_u64();
+        for letter in four {
+            *letter = LETTERS[((bits & 0xffff) * 62 >> 16) as usize];
+            bits >>= 16;
+        }
+    }
+}
+
+/// A random a-string of `low` to `high` letters.
+#[inline]
+fn letters<const N: usize>(rng: &mut Rng, low: u32, high: u32) -> Text<N> {
+    let mut text = Text { bytes: [0; N], length: draw(rng, low, high) as u16 };
+    fill_letters(rng, &mut text.bytes[..usize::from(text.length)]);
+    text
+}
+
+/// 26 to 50 letters, of which 8 say ORIGINAL in one of ten.
+#[inline]
+fn data(rng: &mut Rng) -> Text<50> {
+    const ORIGINAL: &[u8] = b"ORIGINAL";
+    let mut text = letters(rng, 26, 50);
+    if draw(rng, 1, ONE_IN) == 1 {
+        let at = draw(rng, 0, u32::from(text.length) - ORIGINAL.len() as u32) as usize;
+        text.bytes[at..at + ORIGINAL.len()].copy_from_slice(ORIGINAL);
+    }
+    text
+}
+
+/// `N` digits, at most 19.
+#[inline]
+fn digits<const N: usize>(rng: &mut Rng) -> Text<N> {
+    let mut text = Text { bytes: [0; N], length: N as u16 };
+    let mut number = rng.next_u64();
+    for digit in &mut text.bytes {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+    text
+}
+
+#[inline]
+fn address(rng: &mut Rng) -> Address {
+    let mut zip = Text::<9>::EMPTY;
+    zip.push(digits::<4>(rng).as_bytes());
+    zip.push(b"11111");
+    Address {
+        street_1: letters(rng, 10, 20),
+        street_2: letters(rng, 10, 20),
+        city: letters(rng, 10, 20),
+        state: letters(rng, 2, 2),
+        zip,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::{HashMap, HashSet};
+
+    const TWO: Population = Population { warehouses: 2, seed: 42 };
+
+    #[track_caller]
+    fn assert_tenth(found: usize, of: usize) {
+        let (mean, deviation) = (of as f64 / 10.0, (of as f64 * 0.09).sqrt());
+        assert!((found as f64 - mean).abs() < 5.0 * deviation, "{found} of {of}");
+    }
+
+    fn original(data: &Text<50>) -> bool {
+        data.as_bytes().windows(8).any(|window| window == b"ORIGINAL")
+    }
+
+    fn is_letters<const N: usize>(text: &Text<N>, low: usize, high: usize) -> bool {
+        (low..=high).contains(&text.as_bytes().len()) && text.as_bytes().iter().all(u8::is_ascii_alphanumeric)
+    }
+
+    #[test]
+    fn parts_cover_each_table_once() {
+        for table in Table::ALL {
+            assert_eq!(Table::named(table.name()), Some(table));
+        }
+        assert_eq!(Table::named("nothing"), None);
+        let parts = |table: Table| 0..table.parts(2);
+        let items: Vec<u32> = parts(Table::Item).flat_map(|part| TWO.items(part)).map(|item| item.id).collect();
+        assert!(items.into_iter().eq(1..=ITEMS));
+        assert!(TWO.warehouses().map(|warehouse| warehouse.id).eq(1..=2));
+        let keys = TWO.districts().map(|district| (district.warehouse, district.id));
+        assert!(keys.eq((1..=2).flat_map(|w| (1..=10).map(move |d| (w, d)))));
+        let keys = parts(Table::Stock).flat_map(|part| TWO.stock(part)).map(|stock| (stock.warehouse, stock.item));
+        assert!(keys.eq((1..=2).flat_map(|w| (1..=ITEMS).map(move |i| (w, i)))));
+        let all = || (1..=2).flat_map(|w| (1..=10).flat_map(move |d| (1..=3000).map(move |n| (w, d, n))));
+        let keys = parts(Table::Customer).flat_map(|part| TWO.customers(part));
+        assert!(keys.map(|row| (row.warehouse, row.district, row.id)).eq(all()));
+        let keys = parts(Table::History).flat_map(|part| TWO.history(part));
+        assert!(keys.map(|row| (row.warehouse, row.district, row.customer)).eq(all()));
+        let keys = parts(Table::Orders).flat_map(|part| TWO.orders(part));
+        assert!(keys.map(|row| (row.warehouse, row.district, row.id)).eq(all()));
+        let keys = parts(Table::NewOrders).flat_map(|part| TWO.new_orders(part));
+        assert!(keys.map(|row| (row.warehouse, row.district, row.order)).eq(all().filter(|(_, _, n)| *n > 2100)));
+        for table in [Table::Stock, Table::Customer, Table::History, Table::Orders, Table::NewOrders] {
+            let rows = table.rows_a_part(2) * table.parts(2);
+            let expected = match table {
+                Table::Stock => 200_000,
+                Table::NewOrders => 18_000,
+                _ => 60_000,
+            };
+            assert_eq!(rows, expected, "{table:?}");
+        }
+    }
+
+    #[test]
+    fn parts_are_the_same_whenever_asked_and_differ_from_each_other() {
+        assert!(TWO.customers(1).eq(TWO.customers(1)));
+        assert!(TWO.orders(1).eq(TWO.orders(1)));
+        assert!(TWO.order_lines(7).eq(TWO.order_lines(7)));
+        // A larger scale begins with the same warehouses.
+        assert!(TWO.stock(3).eq(Population { warehouses: 9, ..TWO }.stock(3)));
+        assert_ne!(TWO.stock(0).next().map(|row| row.data), TWO.stock(2).next().map(|row| row.data));
+        assert_ne!(TWO.items(0).next(), Population { seed: 43, ..TWO }.items(0).next());
+    }
+
+    #[test]
+    fn a_tenth_is_original_and_a_tenth_has_bad_credit() {
+        let items: Vec<Item> = (0..4).flat_map(|part| TWO.items(part)).collect();
+        assert_tenth(items.iter().filter(|item| original(&item.data)).count(), items.len());
+        assert!(items.iter().all(|item| {
+            is_letters(&item.name, 14, 24)
+                && is_letters(&item.data, 26, 50)
+                && (100..=10_000).contains(&item.price_cents)
+                && (1..=10_000).contains(&item.image)
+        }));
+        let stock: Vec<Stock> = TWO.stock(0).collect();
+        assert_tenth(stock.iter().filter(|row| original(&row.data)).count(), stock.len());
+        assert!(stock.iter().all(|row| (10..=100).contains(&row.quantity)));
+        assert!(stock.iter().all(|row| row.districts.as_flattened().iter().all(u8::is_ascii_alphanumeric)));
+        let customers: Vec<Customer> = TWO.customers(0).collect();
+        assert_tenth(customers.iter().filter(|row| row.bad_credit).count(), customers.len());
+    }
+
+    #[test]
+    fn customers_are_the_specifications() {
+        let mut names: HashMap<Vec<u8>, u32> = HashMap::new();
+        for row in TWO.customers(1) {
+            if row.id <= 1000 {
+                assert_eq!(row.last, last_name(row.id - 1));
+            }
+            if row.district == 4 {
+                *names.entry(row.last.as_bytes().to_vec()).or_default() += 1;
+            }
+            assert!(is_letters(&row.first, 8, 16) && is_letters(&row.data, 300, 500), "{row:?}");
+            assert!(row.phone.as_bytes().iter().all(u8::is_ascii_digit) && row.phone.as_bytes().len() == 16);
+            assert!(row.address.zip.as_bytes().ends_with(b"11111") && row.address.zip.as_bytes().len() == 9);
+            assert!(is_letters(&row.address.street_1, 10, 20) && is_letters(&row.address.state, 2, 2));
+            assert!(row.discount_cents <= 50);
+        }
+        assert_eq!(names.len(), 1000, "every last name is there, so that a run finds whatever it draws");
+        assert!(names.values().any(|n| *n > 5), "the drawn names are not uniform");
+    }
+
+    #[test]
+    fn orders_and_their_lines_agree() {
+        for warehouse in [1, 2] {
+            let orders: Vec<Order> = TWO.orders(warehouse - 1).collect();
+            for district in 1..=DISTRICTS {
+                let own: Vec<&Order> = orders.iter().filter(|order| order.district == district).collect();
+                let customers: HashSet<u32> = own.iter().map(|order| order.customer).collect();
+                assert_eq!(customers.len(), 3000, "each customer has one order");
+                assert!(own.iter().any(|order| order.customer != order.id), "in no order");
+                let mut counts = vec![0; own.len()];
+                for line in TWO.order_lines((warehouse - 1) * DISTRICTS + district - 1) {
+                    assert_eq!((line.warehouse, line.district), (warehouse, district));
+                    counts[line.order as usize - 1] += 1;
+                    assert_eq!(line.number, counts[line.order as usize - 1]);
+                    assert_eq!(line.delivered, line.order <= 2100);
+                    let range = if line.delivered { 0..=0 } else { 1..=999_999 };
+                    assert!(range.contains(&line.amount_cents) && (1..=ITEMS).contains(&line.item), "{line:?}");
+                }
+                for (order, count) in own.iter().zip(counts) {
+                    assert_eq!(order.lines, count);
+                    assert!((5..=15).contains(&count));
+                    assert_eq!(order.carrier.is_some(), order.id <= 2100);
+                    assert!(order.carrier.is_none_or(|carrier| (1..=10).contains(&carrier)));
+                }
+            }
+            let of = |district| orders.iter().filter(move |order| order.district == district).map(|o| o.customer);
+            assert!(!of(1).eq(of(2)), "districts have permutations of their own");
+        }
+    }
+
+    #[test]
+    fn letters_are_even() {
+        let mut rng = stream(1, "test", 0);
+        let mut text = vec![0; 620_000];
+        fill_letters(&mut rng, &mut text);
+        for letter in LETTERS {
+            let n = text.iter().filter(|found| *found == letter).count();
+            assert!((9_500..10_500).contains(&n), "{n} times {}", *letter as char);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! TPC-C on a server with tpcc-mysql's statements: one by one as it sends them, or back to back where no statement
+//! needs the reply to another.
+
+mod check;
+mod consistency;
+mod data;
+mod session;
+mod text;
+mod transactions;
+
+use flatwater_core::workload::tpcc::inputs::{self, Input};
+use serde::Deserialize;
+
+pub use check::check;
+pub use consistency::{Condition, check_consistency};
+pub use data::TpccData;
+pub use flatwater_core::workload::tpcc::KINDS;
+
+use super::connection::{Connection, SqlError};
+use super::terminal::{Choice, Outcome, Terminal};
+use session::Session;
+
+/// The workload, resolved: every field is checked by the experiment file's loader.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TpccSpec {
+    /// Warehouses that are used, at least 1.
+    pub warehouses: u32,
+    /// Not tpcc-mysql's: statements that do not need each other's replies are sent back to back.
+    pub pipeline: bool,
+    /// Not tpcc-mysql's: terminals key and think, and stay at one warehouse, as the specification says.
+    pub keying_and_think: bool,
+}
+
+/// One of tpcc-mysql's connections, or one terminal of the specification.
+pub struct Tpcc {
+    terminal: inputs::Terminal,
+    input: Option<Input>,
+    session: Session,
+}
+
+impl Tpcc {
+    /// Terminal `terminal` of `connections` (0..connections); all draws follow from the seed and its number.
+    pub fn new(spec: &TpccSpec, terminal: u64, connections: u64, seed: u64) -> Self {
+        debug_assert!(terminal < connections, "terminal {terminal} of {connections}");
+        Self {
+            terminal: inputs::Terminal::new(spec.warehouses.max(1), spec.keying_and_think, seed, terminal),
+            input: None,
+            session: Session::new(spec.pipeline),
+        }
+    }
+}
+
+impl Terminal for Tpcc {
+    fn attach(&mut self, connection: &mut Connection) -> Result<(), SqlError> {
+        self.session.attach(connection)
+    }
+
+    fn choose(&mut self) -> Choice {
+        let input = self.terminal.next_input();
+        let kind = input.kind();
+        let (keying_ns, think_ns) = self.terminal.times_ns(kind);
+        self.input = Some(input);
+        self.session.forget();
+        Choice { kind, keying_ns, think_ns }
+    }
+
+    fn attempt(&mut self, connection: &mut Connection) -> Result<Outcome, SqlError> {
+        let input = self.input.as_ref().expect("a transaction is chosen before it is attempted");
+        let session = &mut self.session;
+        match input {
+            Input::NewOrder(order) => session.new_order(connection, order),
+            Input::Payment(payment) => session.payment(connection, payment),
+            Input::OrderStatus(customer) => session.order_status(connection, customer),
+            Input::Delivery(delivery) => session.delivery(connection, delivery),
+            Input::StockLevel(level) => session.stock_level(connection, level),
+        }
+    }
+}

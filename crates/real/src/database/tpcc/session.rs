@@ -1,0 +1,263 @@
+//! tpcc-mysql's statements on one connection, and the two ways of sending a group of them.
+
+use crate::database::connection::{Connection, Rows, SqlError, Statement};
+use crate::database::tpcc::text::Clock;
+
+/// Lines of the longest order.
+pub const LINES: usize = 15;
+/// Districts of a warehouse.
+pub const DISTRICTS: usize = 10;
+
+/// tpcc-mysql's statements, byte for byte, in the order in which it prepares them.
+const SQL: [&str; 35] = [
+    // New-Order.
+    "SELECT c_discount, c_last, c_credit, w_tax FROM customer, warehouse WHERE w_id = ? AND c_w_id = w_id AND c_d_id = ? AND c_id = ?",
+    "SELECT d_next_o_id, d_tax FROM district WHERE d_id = ? AND d_w_id = ? FOR UPDATE",
+    "UPDATE district SET d_next_o_id = ? + 1 WHERE d_id = ? AND d_w_id = ?",
+    "INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) VALUES(?, ?, ?, ?, ?, ?, ?)",
+    "INSERT INTO new_orders (no_o_id, no_d_id, no_w_id) VALUES (?,?,?)",
+    "SELECT i_price, i_name, i_data FROM item WHERE i_id = ?",
+    "SELECT s_quantity, s_data, s_dist_01, s_dist_02, s_dist_03, s_dist_04, s_dist_05, s_dist_06, s_dist_07, s_dist_08, s_dist_09, s_dist_10 FROM stock WHERE s_i_id = ? AND s_w_id = ? FOR UPDATE",
+    "UPDATE stock SET s_quantity = ? WHERE s_i_id = ? AND s_w_id = ?",
+    "INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_dist_info) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    // Payment.
+    "UPDATE warehouse SET w_ytd = w_ytd + ? WHERE w_id = ?",
+    "SELECT w_street_1, w_street_2, w_city, w_state, w_zip, w_name FROM warehouse WHERE w_id = ?",
+    "UPDATE district SET d_ytd = d_ytd + ? WHERE d_w_id = ? AND d_id = ?",
+    "SELECT d_street_1, d_street_2, d_city, d_state, d_zip, d_name FROM district WHERE d_w_id = ? AND d_id = ?",
+    "SELECT count(c_id) FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?",
+    "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first",
+    "SELECT c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_credit, c_credit_lim, c_discount, c_balance, c_since FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ? FOR UPDATE",
+    "SELECT c_data FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
+    "UPDATE customer SET c_balance = ?, c_data = ? WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
+    "UPDATE customer SET c_balance = ? WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
+    "INSERT INTO history(h_c_d_id, h_c_w_id, h_c_id, h_d_id, h_w_id, h_date, h_amount, h_data) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+    // Order-Status.
+    "SELECT count(c_id) FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?",
+    "SELECT c_balance, c_first, c_middle, c_last FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first",
+    "SELECT c_balance, c_first, c_middle, c_last FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
+    "SELECT o_id, o_entry_d, COALESCE(o_carrier_id,0) FROM orders WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? AND o_id = (SELECT MAX(o_id) FROM orders WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ?)",
+    "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?",
+    // Delivery.
+    "SELECT COALESCE(MIN(no_o_id),0) FROM new_orders WHERE no_d_id = ? AND no_w_id = ?",
+    "DELETE FROM new_orders WHERE no_o_id = ? AND no_d_id = ? AND no_w_id = ?",
+    "SELECT o_c_id FROM orders WHERE o_id = ? AND o_d_id = ? AND o_w_id = ?",
+    "UPDATE orders SET o_carrier_id = ? WHERE o_id = ? AND o_d_id = ? AND o_w_id = ?",
+    "UPDATE order_line SET ol_delivery_d = ? WHERE ol_o_id = ? AND ol_d_id = ? AND ol_w_id = ?",
+    "SELECT SUM(ol_amount) FROM order_line WHERE ol_o_id = ? AND ol_d_id = ? AND ol_w_id = ?",
+    "UPDATE customer SET c_balance = c_balance + ? , c_delivery_cnt = c_delivery_cnt + 1 WHERE c_id = ? AND c_d_id = ? AND c_w_id = ?",
+    // Stock-Level.
+    "SELECT d_next_o_id FROM district WHERE d_id = ? AND d_w_id = ?",
+    "SELECT DISTINCT ol_i_id FROM order_line WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id < ? AND ol_o_id >= (? - 20)",
+    "SELECT count(*) FROM stock WHERE s_w_id = ? AND s_i_id = ? AND s_quantity < ?",
+];
+
+/// Places of the statements in the list, named by what they do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sql {
+    CustomerAndWarehouse,
+    NextOrderForUpdate,
+    RaiseNextOrder,
+    InsertOrder,
+    InsertNewOrder,
+    Item,
+    StockForUpdate,
+    SetStock,
+    InsertLine,
+    PayWarehouse,
+    Warehouse,
+    PayDistrict,
+    District,
+    CountByName,
+    NumbersByName,
+    CustomerForUpdate,
+    CustomerData,
+    SetBalanceAndData,
+    SetBalance,
+    InsertHistory,
+    StatusCountByName,
+    StatusByName,
+    StatusByNumber,
+    LastOrder,
+    OrderLines,
+    OldestNewOrder,
+    DeleteNewOrder,
+    OrderCustomer,
+    SetCarrier,
+    SetDeliveryDate,
+    SumLines,
+    AddToBalance,
+    NextOrder,
+    RecentItems,
+    CountLowStock,
+}
+
+/// What a terminal keeps of its connection, and the room that its transactions work in.
+pub struct Session {
+    pub(super) pipeline: bool,
+    statements: Vec<Statement>,
+    pub(super) clock: Clock,
+    pub(super) order: Order,
+    pub(super) deliveries: Deliveries,
+    pub(super) payer: Payer,
+    /// Items of a Stock-Level.
+    pub(super) items: Vec<i64>,
+}
+
+/// What a New-Order reads.
+#[derive(Default)]
+pub struct Order {
+    /// Hundredths.
+    pub discount: i64,
+    pub warehouse_tax: i64,
+    pub district_tax: i64,
+    pub id: i64,
+    pub lines: [OrderLine; LINES],
+    /// The first line whose item does not exist.
+    pub missing: Option<usize>,
+}
+
+/// What a New-Order reads for one line.
+#[derive(Clone, Copy, Default)]
+pub struct OrderLine {
+    /// Hundredths.
+    pub price: i64,
+    /// Before this line takes its share.
+    pub stock: i64,
+    pub info: [u8; 24],
+}
+
+/// What a Delivery reads of each district.
+#[derive(Default)]
+pub struct Deliveries {
+    /// The first district that is not delivered and committed yet.
+    pub next: usize,
+    pub districts: [Delivered; DISTRICTS],
+}
+
+/// What a Delivery reads of one district.
+#[derive(Clone, Copy, Default)]
+pub struct Delivered {
+    /// 0 when there is none to deliver.
+    pub order: i64,
+    pub customer: i64,
+    /// Hundredths.
+    pub amount: i64,
+    /// Another Delivery took the order.
+    pub taken: bool,
+}
+
+/// What a Payment reads.
+#[derive(Default)]
+pub struct Payer {
+    pub number: i64,
+    /// Hundredths.
+    pub balance: i64,
+    pub bad_credit: bool,
+    /// Name of the warehouse, four spaces, name of the district.
+    pub history: Vec<u8>,
+    /// The customer's data.
+    pub data: Vec<u8>,
+}
+
+impl Session {
+    pub fn new(pipeline: bool) -> Self {
+        Self {
+            pipeline,
+            statements: Vec::new(),
+            clock: Clock::default(),
+            order: Order::default(),
+            deliveries: Deliveries::default(),
+            payer: Payer::default(),
+            items: Vec::new(),
+        }
+    }
+
+    /// Prepares the statements of a new connection.
+    pub fn attach(&mut self, connection: &mut Connection) -> Result<(), SqlError> {
+        connection.query("SET SESSION autocommit = 0")?;
+        self.statements.clear();
+        for sql in SQL {
+            self.statements.push(connection.prepare(sql)?);
+        }
+        Ok(())
+    }
+
+    /// A new transaction begins.
+    pub fn forget(&mut self) {
+        self.deliveries.next = 0;
+    }
+
+    pub(super) fn statement(&self, sql: Sql) -> &Statement {
+        &self.statements[sql as usize]
+    }
+
+    /// Sends statements 0..n and reads their replies: one after the other, or all before the first reply. `queue` adds
+    /// one, or tells that it is not needed; `read` looks at its reply (rows returned or changed).
+    ///
+    /// After a server's error the other replies are read, so that the connection can be used for the ROLLBACK.
+    pub(super) fn round(
+        &mut self,
+        connection: &mut Connection,
+        n: usize,
+        queue: impl Fn(&Self, &mut Connection, usize),
+        mut read: impl FnMut(&mut Self, &Rows, u64, usize) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        if !self.pipeline {
+            for step in 0..n {
+                queue(self, connection, step);
+                let reply = connection.reply()?;
+                read(self, connection.rows(), reply.rows, step)?;
+            }
+            return Ok(());
+        }
+        for step in 0..n {
+            queue(self, connection, step);
+        }
+        for step in 0..n {
+            let outcome = match connection.reply() {
+                Ok(reply) => read(self, connection.rows(), reply.rows, step),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = outcome {
+                return Err(settle(connection, error));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads what is outstanding after an error, which it returns: or the loss of the connection, if that came after it.
+fn settle(connection: &mut Connection, error: SqlError) -> SqlError {
+    match connection.finish() {
+        Ok(()) | Err(SqlError::Server { .. }) => error,
+        Err(lost) => lost,
+    }
+}
+
+/// A row that every database of the workload has is not there.
+pub fn missing(what: &str) -> SqlError {
+    SqlError::Protocol(format!("{what} is missing: the schema is not what flatwater or tpcc_load made"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_have_their_places() {
+        assert_eq!(Sql::CountLowStock as usize, SQL.len() - 1);
+        let begins = [
+            (Sql::StockForUpdate, "SELECT s_quantity"),
+            (Sql::PayWarehouse, "UPDATE warehouse"),
+            (Sql::InsertHistory, "INSERT INTO history"),
+            (Sql::StatusByNumber, "SELECT c_balance"),
+            (Sql::OrderLines, "SELECT ol_i_id, ol_supply"),
+            (Sql::AddToBalance, "UPDATE customer SET c_balance = c_balance +"),
+            (Sql::RecentItems, "SELECT DISTINCT"),
+        ];
+        for (sql, begin) in begins {
+            assert!(SQL[sql as usize].starts_with(begin), "{sql:?}: {}", SQL[sql as usize]);
+        }
+    }
+}
