@@ -1,0 +1,69 @@
+"""A server that somebody else runs: it is asked what it is, and nothing of it is changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flatwater._engine import Connection, EngineError
+from flatwater.errors import FlatwaterError, UserError
+from flatwater.server.binary import OLDEST
+from flatwater.server.flavours import FLAVOURS, Version, recognise
+from flatwater.server.variables import read_variables
+
+
+@dataclass(frozen=True)
+class Attached:
+    """What a server says of itself."""
+
+    flavour: str
+    version: Version
+    version_text: str
+    version_comment: str
+    variables: Mapping[str, str]
+
+    @property
+    def title(self) -> str:
+        """For people: `MariaDB 10.11.6`."""
+        return f"{FLAVOURS[self.flavour].title} {'.'.join(map(str, self.version))}"
+
+
+def describe(login: Mapping[str, Any]) -> Attached:
+    """Asks the server of a login (see `Instance.login`) for its flavour, version and variables.
+
+    Errors: UserError at database.url when it cannot be reached, lets nobody in, or is too old.
+    """
+    try:
+        connection = Connection(json.dumps(dict(login)))
+    except EngineError as error:
+        raise UserError(
+            f"cannot connect to {_place(login)}: {error}",
+            where="database.url",
+            hint="is it running, and is the login right?",
+        ) from None
+    try:
+        text, comment = (value or "" for value in connection.query("SELECT VERSION(), @@version_comment")[0])
+        variables = read_variables(connection.query("SHOW GLOBAL VARIABLES"))
+    except EngineError as error:
+        raise FlatwaterError(f"{_place(login)} does not answer: {error}", where="database.url") from None
+    finally:
+        connection.close()
+    match = re.match(r"(\d+)\.(\d+)\.(\d+)", text)
+    if match is None:
+        raise UserError(f"{_place(login)} is no MySQL-compatible server: its version is {text!r}", where="database.url")
+    version = (int(match[1]), int(match[2]), int(match[3]))
+    flavour = recognise(f"{text} {comment}")
+    if version < OLDEST:
+        raise UserError(
+            f"{_place(login)} is {FLAVOURS[flavour].title} {text}: the oldest that flatwater knows is 5.5",
+            where="database.url",
+        )
+    return Attached(flavour, version, text, comment, variables)
+
+
+def _place(login: Mapping[str, Any]) -> str:
+    address = login["address"]
+    return str(address["socket"]) if "socket" in address else ":".join(map(str, address["tcp"]))

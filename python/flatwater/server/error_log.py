@@ -1,0 +1,53 @@
+"""What a server's error log says went wrong, in one line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+#: The end of a long log is enough: what stopped a server is said last.
+_TAIL_BYTES = 256 * 1024
+#: A cause may quote a whole statement.
+_LINE_CHARACTERS = 400
+
+# "[ERROR]" in all servers; before 5.7 InnoDB wrote lines of its own: "InnoDB: Error: ...".
+_ERROR = re.compile(
+    r"\[ERROR\]|\[FATAL\]|InnoDB: (?:Fatal|Error|Assertion|Operating system error)|^[^ ]*(?:mysqld|mariadbd): ",
+    re.IGNORECASE,
+)
+# These follow from another error, and say nothing of it.
+_CONSEQUENCE = re.compile(
+    r"Aborting$|init function returned error|registration as a STORAGE ENGINE failed|Unknown/unsupported storage engine"
+    r"|Failed to initiali[sz]e (?:DD|plugins|builtin plugins)|Data Dictionary initialization failed"
+    r"|designated data directory"
+    r"|Plugin initialization aborted|DD Storage Engine|Database creation was aborted|InnoDB: Cannot start InnoDB"
+    r"|got signal|got exception|Shutdown complete|Could not open mysql\.plugin table"
+)
+# "2026-01-31 12:00:00 0 [ERROR] ", "2026-01-31T12:00:00.123456Z 0 [ERROR] [MY-012345] [InnoDB] ",
+# "260131 12:00:00  InnoDB: "
+_STAMP = re.compile(
+    r"^(?:\d{4}-\d\d-\d\d[ T]\s?\d?\d:\d\d:\d\d(?:\.\d+)?Z?|\d{6}\s+\d?\d:\d\d:\d\d)\s*"
+    r"(?:(?:0x)?[0-9a-f]+\s+(?=\[|InnoDB))?(?:\[(?:ERROR|FATAL)\]\s*)*(?:\[MY-\d+\]\s*)?(?:\[\w+\]\s*)?",
+    re.IGNORECASE,
+)
+
+
+def find_cause(log: Path, since: int = 0, *, first: bool) -> str | None:
+    """The line of the log that tells why a server failed; None when there is none.
+
+    `since` is the log's length when the server was started. When a server does not start, its *first* error is the
+    cause; when a running one dies, the last. Lines that only tell of consequences ("Aborting") count for little.
+    """
+    try:
+        with log.open("rb") as handle:
+            size = handle.seek(0, 2)
+            handle.seek(max(since, size - _TAIL_BYTES))
+            text = handle.read().decode(errors="replace")
+    except OSError:
+        return None
+    errors = [line for line in text.splitlines() if _ERROR.search(line)]
+    causes = [line for line in errors if not _CONSEQUENCE.search(line)] or errors
+    if not causes:
+        return None
+    line = _STAMP.sub("", causes[0] if first else causes[-1]).strip()
+    return line if len(line) <= _LINE_CHARACTERS else line[:_LINE_CHARACTERS] + "..."

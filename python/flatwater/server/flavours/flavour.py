@@ -1,0 +1,73 @@
+"""What a flavour of server knows about itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from flatwater.errors import UserError
+
+#: Major, minor, patch.
+Version = tuple[int, int, int]
+
+
+class Flavour(Protocol):
+    """How servers of one flavour are told apart, initialised and logged in to."""
+
+    #: For people.
+    title: str
+
+    def recognises(self, version_text: str) -> bool:
+        """Whether a server that says this of itself is of this flavour."""
+
+    def initialise(self, server: Path, version: Version, data: Path, options: list[str]) -> list[str]:
+        """The command that fills the empty data directory; `options` (`--name=value`) go to the server.
+
+        Errors: UserError when the server's tools are missing.
+        """
+
+    def account(self, version: Version, user: str, password: str) -> list[str]:
+        """SQL, one statement each, that makes `user`@localhost with this password and all rights, or changes it."""
+
+    def makes_redo_anew(self, version: Version) -> bool:
+        """Whether redo log files of another size must be deleted (after a clean shutdown) for it to start.
+
+        Servers that answer False change the size by themselves when they start.
+        """
+
+
+def tool_beside(server: Path, *names: str) -> Path:
+    """A tool that came with the server: beside it, or in `bin` or `scripts` of where it was installed.
+
+    Never one from PATH: it could belong to another server.
+    """
+    for place in dict.fromkeys((server, server.resolve())):
+        for folder in (place.parent, place.parent.parent / "bin", place.parent.parent / "scripts"):
+            for name in names:
+                if (folder / name).is_file():
+                    return folder / name
+    raise UserError(
+        f"{names[0]} is not installed beside {server}: no data directory can be made",
+        where="database.binary",
+        hint=f"install it (it comes with the server's package), or give a server that has {' or '.join(names)}",
+    )
+
+
+def base_option(server: Path) -> list[str]:
+    """`--basedir` of a server that is not installed with the system: its message files and SQL lie under it."""
+    prefix = server.resolve().parent.parent
+    return [] if prefix == Path("/usr") else [f"--basedir={prefix}"]
+
+
+def grant_all(user: str, password: str) -> list[str]:
+    """The one statement that makes an account or changes its password on servers before CREATE USER could do both."""
+    return [f"GRANT ALL PRIVILEGES ON *.* TO '{user}'@'localhost' IDENTIFIED BY '{password}' WITH GRANT OPTION;"]
+
+
+def create_user(user: str, password: str) -> list[str]:
+    """The same for servers in which GRANT makes no accounts any more."""
+    return [
+        f"CREATE USER IF NOT EXISTS '{user}'@'localhost' IDENTIFIED BY '{password}';",
+        f"ALTER USER '{user}'@'localhost' IDENTIFIED BY '{password}';",
+        f"GRANT ALL PRIVILEGES ON *.* TO '{user}'@'localhost' WITH GRANT OPTION;",
+    ]

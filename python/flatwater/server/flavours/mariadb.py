@@ -1,0 +1,40 @@
+"""MariaDB."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flatwater.server.flavours.flavour import Version, base_option, create_user, grant_all, tool_beside
+
+
+class MariaDB:
+    """MariaDB Server 5.5 and later: 5.5, 10.0 and 10.1 run XtraDB, later ones InnoDB of MariaDB's own."""
+
+    title = "MariaDB"
+
+    def recognises(self, version_text: str) -> bool:
+        return "mariadb" in version_text.lower()
+
+    def initialise(self, server: Path, version: Version, data: Path, options: list[str]) -> list[str]:
+        tool = tool_beside(server, "mariadb-install-db", "mysql_install_db")
+        # The default since 10.4 gives root no password but the socket's owner; "normal" is how every version can do it.
+        newer = ["--auth-root-authentication-method=normal", "--skip-test-db"] if version >= (10, 4, 0) else []
+        # Reverse look-ups of host names have no part in this, and can hang where there is no network.
+        return [
+            str(tool),
+            "--no-defaults",
+            *base_option(server),
+            f"--datadir={data}",
+            *newer,
+            "--skip-name-resolve",
+            "--force",
+            *options,
+        ]
+
+    def account(self, version: Version, user: str, password: str) -> list[str]:
+        # ALTER USER came with 10.2.0.
+        return create_user(user, password) if version >= (10, 2, 0) else grant_all(user, password)
+
+    def makes_redo_anew(self, version: Version) -> bool:
+        # 10.0 took over InnoDB 5.6, which resizes its log after a clean shutdown.
+        return version < (10, 0, 0)

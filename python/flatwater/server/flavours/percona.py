@@ -1,0 +1,20 @@
+"""Percona Server."""
+
+from __future__ import annotations
+
+from flatwater.server.flavours.flavour import Version
+from flatwater.server.flavours.mysql import MySQL
+
+
+class Percona(MySQL):
+    """Percona Server 5.5 and later: MySQL of the same version, with XtraDB."""
+
+    title = "Percona Server"
+
+    def recognises(self, version_text: str) -> bool:
+        return "percona" in version_text.lower()
+
+    def makes_redo_anew(self, version: Version) -> bool:
+        # Until 5.7 the log's block size is a setting too (innodb_log_block_size), and log files made with another
+        # one are refused whatever their size.
+        return version < (5, 7, 0)

@@ -1,0 +1,129 @@
+"""A server's process: starts without a terminal, dies with flatwater, and is watched for progress."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from flatwater.errors import FlatwaterError
+
+#: How often a process that starts or stops is looked at, seconds.
+POLL_S = 0.02
+
+# Asks the kernel to kill this process when the one that started it dies, and becomes the server. A program of its own,
+# because code between fork and exec of a process with threads (the engine has many) may only call what is safe in a
+# signal handler, which Python is not. Its process ID is the server's; the request survives exec, since the server
+# changes no user. Arguments: the parent's process ID, then the command. 1 = PR_SET_PDEATHSIG (linux/prctl.h).
+_SHIM = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
+if os.getppid() != int(sys.argv[1]):
+    sys.exit("flatwater is gone")
+for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
+    signal.signal(number, signal.SIG_DFL)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+# The kernel sends that signal when the *thread* that forked ends. So one thread, which lives as long as flatwater,
+# starts all servers, whoever asks.
+_NURSERY = ThreadPoolExecutor(max_workers=1, thread_name_prefix="flatwater-servers")
+
+
+class ServerProcess:
+    """A running server. It is in a session of its own: Ctrl-C in the terminal reaches flatwater only."""
+
+    def __init__(self, command: Sequence[str], folder: Path, log: Path) -> None:
+        """Starts `command` (the program's absolute path first) in `folder`; what it prints is appended to `log`."""
+        shim = [sys.executable, "-I", "-S", "-c", _SHIM, str(os.getpid()), *command]
+        try:
+            with log.open("ab") as output:
+                self._log = log
+                self._process = _NURSERY.submit(
+                    lambda: subprocess.Popen(
+                        shim,
+                        stdin=subprocess.DEVNULL,
+                        stdout=output,
+                        stderr=output,
+                        cwd=folder,
+                        start_new_session=True,
+                        env={"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath)} | _library_path(),
+                    )
+                ).result()
+        except OSError as error:
+            raise FlatwaterError(f"cannot start {command[0]}: {error.strerror}") from None
+
+    @property
+    def pid(self) -> int:
+        """The server's process ID."""
+        return self._process.pid
+
+    def exit_code(self) -> int | None:
+        """None while it lives; the negative signal's number when it was killed."""
+        return self._process.poll()
+
+    def send(self, number: signal.Signals) -> None:
+        """Sends a signal; nothing happens when the process is gone."""
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """Kills it and all that it started, and waits until it is gone."""
+        if self.exit_code() is None:
+            # Not waited for yet, so the number of its group is nobody else's.
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def wait_while_progress(
+        self, done: Callable[[], bool], patience_s: float, on_wait: Callable[[float], None] | None = None
+    ) -> bool:
+        """Waits until `done()` or the process ends; False when it showed no progress for `patience_s` seconds.
+
+        Progress is a longer error log or more bytes read and written: recovery and flushing before a stop may take
+        minutes, and are fine as long as something moves. `on_wait(seconds so far)` is called about once a second.
+        """
+        started = progressed = told = time.monotonic()
+        seen = self._moved()
+        while not done() and self.exit_code() is None:
+            time.sleep(POLL_S)
+            now = time.monotonic()
+            if now - told >= 1:
+                told = now
+                if on_wait is not None:
+                    on_wait(now - started)
+                moved = self._moved()
+                if moved != seen:
+                    seen, progressed = moved, now
+                elif now - progressed > patience_s:
+                    return False
+        return True
+
+    def _moved(self) -> tuple[int, str]:
+        try:
+            size = self._log.stat().st_size
+        except OSError:
+            size = 0
+        try:
+            return size, Path(f"/proc/{self.pid}/io").read_text()
+        except OSError:
+            return size, ""
+
+
+def _library_path() -> dict[str, str]:
+    """Servers of tarballs find their libraries with it; nothing else of the environment changes how a server runs."""
+    return {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "LD_PRELOAD", "TZ") if name in os.environ}
+
+
+def describe_exit(code: int) -> str:
+    """`was killed by signal 9 (SIGKILL)`, or `exited with code 1`."""
+    if code >= 0:
+        return f"exited with code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = "unknown"
+    return f"was killed by signal {-code} ({name})"

@@ -1,0 +1,284 @@
+"""The settings that differ between servers: who has which name, and which of them shape the bytes on disk.
+
+The server itself has the last word (`Binary.options`). This registry holds the field's names, those that tuning advice
+and published experiments use, so that a message can say who has a setting that this server lacks. Sources: the
+reference manuals of MySQL 5.5 to 8.4, "InnoDB System Variables" of MariaDB, and Percona Server's documentation of 5.5
+to 8.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flatwater.server.flavours import FLAVOURS, Version
+
+#: First and last versions are written `since..before`; Percona Server has what its MySQL has, unless it is listed.
+_HAVE = {
+    # The redo log
+    "innodb_log_file_size": "mysql 5.5..; mariadb 5.5..",
+    "innodb_log_files_in_group": "mysql 5.5..; mariadb 5.5..10.5.2",
+    "innodb_redo_log_capacity": "mysql 8.0.30..",
+    "innodb_log_buffer_size": "mysql 5.5..; mariadb 5.5..",
+    "innodb_log_block_size": "percona 5.5..5.7; mariadb 5.5..10.2.6",
+    "innodb_log_write_ahead_size": "mysql 5.7.4..; mariadb 10.2.2..10.8 10.11.9..",
+    "innodb_log_compressed_pages": "mysql 5.6.11..; mariadb 10.0..10.5.3",
+    "innodb_log_file_buffering": "mariadb 10.8.4..",
+    "innodb_flush_log_at_trx_commit": "mysql 5.5..; mariadb 5.5..",
+    "innodb_flush_log_at_timeout": "mysql 5.6.6..; mariadb 10.0..",
+    # Flushing
+    "innodb_io_capacity": "mysql 5.5..; mariadb 5.5..",
+    "innodb_io_capacity_max": "mysql 5.6.6..; mariadb 10.0..",
+    "innodb_adaptive_flushing": "mysql 5.5..; mariadb 5.5..",
+    "innodb_adaptive_flushing_lwm": "mysql 5.6.6..; mariadb 10.0..",
+    "innodb_adaptive_flushing_method": "percona 5.5..5.6; mariadb 5.5..10.0",
+    "innodb_adaptive_checkpoint": "",
+    "innodb_checkpoint_age_target": "percona 5.5..5.6; mariadb 5.5..10.0",
+    "innodb_flushing_avg_loops": "mysql 5.6.6..; mariadb 10.0..",
+    "innodb_flush_sync": "mysql 5.7.8..; mariadb 10.2.2..",
+    "innodb_flush_neighbors": "mysql 5.6.3..; mariadb 10.0..",
+    "innodb_flush_neighbor_pages": "percona 5.5..5.6; mariadb 5.5..10.0",
+    "innodb_max_dirty_pages_pct": "mysql 5.5..; mariadb 5.5..",
+    "innodb_max_dirty_pages_pct_lwm": "mysql 5.6.6..; mariadb 10.0..",
+    "innodb_idle_flush_pct": "mysql 8.0.18..; mariadb 10.1.2..10.5.9",
+    "innodb_lru_scan_depth": "mysql 5.6.3..; mariadb 10.0..",
+    "innodb_lru_flush_size": "mariadb 10.5.7..10.6.20 10.7..10.11.10 11.0..11.2.6 11.3..11.4.4",
+    "innodb_page_cleaners": "mysql 5.7.4..; mariadb 10.2.2..10.5.1",
+    "innodb_cleaner_lsn_age_factor": "percona 5.6..8.0; mariadb 10.0..10.2.6",
+    "innodb_empty_free_list_algorithm": "percona 5.6..; mariadb 10.0..10.2.6",
+    "innodb_foreground_preflush": "percona 5.6..5.7; mariadb 10.0..10.2.6",
+    "innodb_doublewrite": "mysql 5.5..; mariadb 5.5..",
+    "innodb_doublewrite_files": "mysql 8.0.20..",
+    "innodb_doublewrite_pages": "mysql 8.0.20..",
+    "innodb_flush_method": "mysql 5.5..; mariadb 5.5..",
+    "innodb_data_file_buffering": "mariadb 11.0..",
+    "innodb_data_file_write_through": "mariadb 11.0..",
+    "innodb_use_fdatasync": "mysql 8.0.26..",
+    # The buffer pool
+    "innodb_buffer_pool_size": "mysql 5.5..; mariadb 5.5..",
+    "innodb_buffer_pool_instances": "mysql 5.5.4..; mariadb 5.5..10.5.1",
+    "innodb_buffer_pool_chunk_size": "mysql 5.7.5..; mariadb 10.2.2..",
+    "innodb_adaptive_hash_index": "mysql 5.5..; mariadb 5.5..",
+    "innodb_adaptive_hash_index_parts": "mysql 5.7.8..; mariadb 10.2.2..",
+    "innodb_adaptive_hash_index_partitions": "percona 5.5..5.7; mariadb 5.5..10.2.2",
+    "innodb_change_buffering": "mysql 5.5..; mariadb 5.5..11.0",
+    "innodb_read_ahead": "percona 5.5..5.6; mariadb 5.5..10.0",
+    "innodb_read_ahead_threshold": "mysql 5.5..; mariadb 5.5..",
+    "innodb_random_read_ahead": "mysql 5.5.16..; mariadb 10.0..",
+    "innodb_old_blocks_time": "mysql 5.5..; mariadb 5.5..",
+    # Threads
+    "innodb_read_io_threads": "mysql 5.5..; mariadb 5.5..",
+    "innodb_write_io_threads": "mysql 5.5..; mariadb 5.5..",
+    "innodb_purge_threads": "mysql 5.5..; mariadb 5.5..",
+    "innodb_thread_concurrency": "mysql 5.5..; mariadb 5.5..10.5.5",
+    "innodb_commit_concurrency": "mysql 5.5..; mariadb 5.5..10.5.5",
+    "innodb_concurrency_tickets": "mysql 5.5..; mariadb 5.5..10.5.5",
+    "innodb_use_native_aio": "mysql 5.5..; mariadb 5.5..",
+    "innodb_dedicated_server": "mysql 8.0.3..",
+    "thread_handling": "mysql 5.5..; mariadb 5.5..",
+    "thread_pool_size": "percona 5.5.30..; mariadb 5.5..",
+    # What is on disk
+    "innodb_page_size": "mysql 5.6.4..; percona 5.5..; mariadb 5.5..",
+    "innodb_file_per_table": "mysql 5.5..; mariadb 5.5..",
+    "innodb_file_format": "mysql 5.5..8.0; mariadb 5.5..10.3.1",
+    "innodb_checksums": "mysql 5.5..8.0; mariadb 5.5..10.6",
+    "innodb_checksum_algorithm": "mysql 5.6.3..; percona 5.5.30..; mariadb 10.0..",
+    "innodb_fast_checksum": "percona 5.5..5.6; mariadb 5.5..10.0",
+    "innodb_log_checksums": "mysql 5.7.9..; mariadb 10.2.2..10.5",
+    "innodb_log_checksum_algorithm": "percona 5.6..5.7; mariadb 10.0..10.2.6",
+    "innodb_default_row_format": "mysql 5.7.9..; mariadb 10.2.2..",
+    "innodb_compression_algorithm": "mariadb 10.1..",
+    "innodb_compression_default": "mariadb 10.1..",
+    "innodb_undo_tablespaces": "mysql 5.6.3..; mariadb 10.0..",
+    "innodb_data_file_path": "mysql 5.5..; mariadb 5.5..",
+    # The server
+    "query_cache_size": "mysql 5.5..8.0.3; mariadb 5.5..",
+    "query_cache_type": "mysql 5.5..8.0.3; mariadb 5.5..",
+    "sync_binlog": "mysql 5.5..; mariadb 5.5..",
+    "log_bin": "mysql 5.5..; mariadb 5.5..",
+    "max_connections": "mysql 5.5..; mariadb 5.5..",
+    "table_open_cache": "mysql 5.5..; mariadb 5.5..",
+    "performance_schema": "mysql 5.5..; mariadb 5.5..",
+}
+
+#: Settings that these flavours go on to take for some versions after they heed them. Their manuals say of each
+#: "deprecated and ignored"; of all other settings the server's own list tells.
+_IGNORED = {
+    "mariadb": {
+        "innodb_adaptive_hash_index_partitions",
+        "innodb_buffer_pool_instances",
+        "innodb_cleaner_lsn_age_factor",
+        "innodb_commit_concurrency",
+        "innodb_concurrency_tickets",
+        "innodb_empty_free_list_algorithm",
+        "innodb_file_format",
+        "innodb_foreground_preflush",
+        "innodb_idle_flush_pct",
+        "innodb_log_block_size",
+        "innodb_log_checksum_algorithm",
+        "innodb_log_checksums",
+        "innodb_log_compressed_pages",
+        "innodb_log_files_in_group",
+        "innodb_lru_flush_size",
+        "innodb_page_cleaners",
+        "innodb_thread_concurrency",
+    }
+}
+
+#: What to say when a server lacks a setting and nothing can be translated.
+INSTEAD = {
+    ("innodb_buffer_pool_instances", "mariadb"): "it has one buffer pool: leave the setting out",
+    ("innodb_page_cleaners", "mariadb"): "it has one page cleaner: leave the setting out",
+    ("innodb_thread_concurrency", "mariadb"): "it has thread_handling = 'pool-of-threads' and thread_pool_size",
+    ("innodb_dedicated_server", "mariadb"): "say innodb_buffer_pool_size and innodb_log_file_size",
+    ("innodb_doublewrite_files", "mariadb"): "its doublewrite buffer is part of the system tablespace",
+    ("innodb_doublewrite_pages", "mariadb"): "its doublewrite buffer has a fixed size",
+    ("thread_pool_size", "mysql"): "only MySQL's Enterprise edition has a pool of threads",
+}
+
+#: Settings that shape what is kept on disk: a snapshot made with other values is another snapshot.
+SHAPING = frozenset(
+    {
+        "character_set_server",
+        "collation_server",
+        "default_table_encryption",
+        "innodb_checksum_algorithm",
+        "innodb_checksums",
+        "innodb_compression_algorithm",
+        "innodb_compression_default",
+        "innodb_compression_level",
+        "innodb_data_file_path",
+        "innodb_default_encryption_key_id",
+        "innodb_default_row_format",
+        "innodb_encrypt_tables",
+        "innodb_extra_undoslots",
+        "innodb_fast_checksum",
+        "innodb_file_format",
+        "innodb_file_per_table",
+        "innodb_fill_factor",
+        "innodb_page_size",
+        "innodb_undo_tablespaces",
+        "lower_case_table_names",
+    }
+)
+
+#: Settings that an experiment cannot have, and why.
+RESERVED = {
+    **dict.fromkeys(
+        (
+            "aria_log_dir_path",
+            "basedir",
+            "chroot",
+            "datadir",
+            "general_log_file",
+            "init_file",
+            "innodb_data_home_dir",
+            "innodb_directories",
+            "innodb_doublewrite_dir",
+            "innodb_log_group_home_dir",
+            "innodb_redo_log_archive_dirs",
+            "innodb_temp_tablespaces_dir",
+            "innodb_tmpdir",
+            "innodb_undo_directory",
+            "log_bin_index",
+            "log_error",
+            "pid_file",
+            "plugin_dir",
+            "relay_log",
+            "secure_file_priv",
+            "slow_query_log_file",
+            "socket",
+            "tmpdir",
+            "user",
+        ),
+        "flatwater sets it itself, so that every file of the server lies under storage.path",
+    ),
+    **dict.fromkeys(
+        (
+            "admin_address",
+            "admin_port",
+            "bind_address",
+            "extra_port",
+            "mysqlx",
+            "mysqlx_port",
+            "mysqlx_socket",
+            "port",
+            "skip_networking",
+        ),
+        "flatwater's servers are reached through a private socket only",
+    ),
+    **dict.fromkeys(("bootstrap", "initialize", "initialize_insecure"), "it is for making a data directory"),
+    **dict.fromkeys(("help", "verbose", "version", "console", "daemonize"), "flatwater starts the server itself"),
+    **dict.fromkeys(("plugin_load", "plugin_load_add"), "plugins are code, which an experiment's file does not bring"),
+    "skip_grant_tables": "flatwater's servers let nobody in without a password",
+    "innodb_force_recovery": "a server that is being repaired is nothing to measure",
+    "innodb_read_only": "a workload and its tables need a server that writes",
+}
+
+
+@dataclass(frozen=True)
+class Span:
+    """Versions of a flavour: from `since` until `before` (None: to this day)."""
+
+    flavour: str
+    since: Version
+    before: Version | None
+
+    def holds(self, flavour: str, version: Version) -> bool:
+        """Whether a server of this flavour and version is meant."""
+        return self.flavour == flavour and self.since <= version and (self.before is None or version < self.before)
+
+    def __str__(self) -> str:
+        text = FLAVOURS[self.flavour].title
+        if self.since > (5, 5, 0):
+            text += f" since {_short(self.since)}"
+        return (
+            text if self.before is None else f"{text}{' and' if 'since' in text else ''} before {_short(self.before)}"
+        )
+
+
+def spans(name: str) -> list[Span]:
+    """Who has a setting; nothing for one that the registry does not know."""
+    found = []
+    for part in filter(None, _HAVE.get(name, "").split("; ")):
+        flavour, *ranges = part.split(" ")
+        found += [
+            Span(flavour, _version(first), _version(last) if last else None) for first, last in map(_ends, ranges)
+        ]
+    if not any(span.flavour == "percona" for span in found):
+        found += [Span("percona", span.since, span.before) for span in found if span.flavour == "mysql"]
+    return found
+
+
+def names_of(flavour: str, version: Version) -> frozenset[str]:
+    """The registry's names that a server of this flavour and version has."""
+    return frozenset(name for name in _HAVE if any(span.holds(flavour, version) for span in spans(name)))
+
+
+def is_ignored(name: str, flavour: str, version: Version) -> bool:
+    """Whether such a server takes the setting, if it does, without any effect."""
+    return name in _IGNORED.get(flavour, ()) and not any(span.holds(flavour, version) for span in spans(name))
+
+
+def who_has(name: str) -> str:
+    """`MySQL since 8.0.30 and Percona Server since 8.0.30`; empty when the registry does not know."""
+    return ", ".join(str(span) for span in spans(name))
+
+
+def shaping(settings: Mapping[str, str]) -> dict[str, str]:
+    """Those of the settings that shape the bytes on disk, in the order of their names."""
+    return {name: settings[name] for name in sorted(SHAPING & settings.keys())}
+
+
+def _ends(text: str) -> tuple[str, str]:
+    first, _, last = text.partition("..")
+    return first, last
+
+
+def _version(text: str) -> Version:
+    major, minor, patch, *_ = [*map(int, text.split(".")), 0, 0]
+    return major, minor, patch
+
+
+def _short(version: Version) -> str:
+    return ".".join(map(str, version if version[2] else version[:2]))

@@ -1,0 +1,236 @@
+"""Loaded data directories that are kept, so that every cell and every run starts from the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flatwater.errors import FlatwaterError, UserError
+from flatwater.results.folder import write_atomic
+from flatwater.server.binary import Binary
+from flatwater.server.copying import (
+    Copied,
+    OnProgress,
+    Stop,
+    copy_tree,
+    remove_tree,
+    sync_folder,
+    sync_tree,
+    tree_bytes,
+)
+from flatwater.server.flavours import FLAVOURS, Version
+from flatwater.server.root import NAME, ServersRoot
+from flatwater.server.settings import shaping
+
+_RECORD = "snapshot.json"
+_STATE = "loading.json"
+_KEY_CHARACTERS = 16
+
+# What a server makes for itself, and must not be the same in two of them or make a copy start warm: the list of pages
+# to load into the buffer pool, its UUID, its process ID, temporary tables, two-phase commits of nobody.
+_PRIVATE = re.compile(
+    r"ib_buffer_pool$|auto\.cnf$|.*\.pid$|ibtmp\d+$|#innodb_temp(/|$)|tc\.log$|.*\.sock(\.lock)?$|mysql_upgrade_info$"
+)
+_REDO = re.compile(r"ib_logfile\d+$")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Everything that the bytes of a snapshot depend on.
+
+    `dataset` is what was loaded (JSON values: kind, scale, seed), `settings` those that shape bytes on disk,
+    `dataset_version` is raised whenever flatwater loads something else under the same description.
+    """
+
+    flavour: str
+    version: Version
+    version_text: str
+    dataset: Mapping[str, Any]
+    dataset_version: int
+    settings: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls, binary: Binary, dataset: Mapping[str, Any], settings: Mapping[str, str], *, dataset_version: int
+    ) -> Shape:
+        """What a server would hold after it loaded the data set with these settings (of which only some matter)."""
+        return cls(
+            binary.flavour, binary.version, binary.version_text, dict(dataset), dataset_version, shaping(settings)
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """For `snapshot.json`."""
+        return {
+            "flavour": self.flavour,
+            "version": list(self.version),
+            "version_text": self.version_text,
+            "dataset": dict(self.dataset),
+            "dataset_version": self.dataset_version,
+            "settings": dict(self.settings),
+        }
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Shape:
+        """Raises KeyError, TypeError or ValueError for what is no shape."""
+        major, minor, patch = found["version"]
+        if found["flavour"] not in FLAVOURS:
+            raise ValueError(found["flavour"])
+        return cls(
+            found["flavour"],
+            (int(major), int(minor), int(patch)),
+            str(found["version_text"]),
+            dict(found["dataset"]),
+            int(found["dataset_version"]),
+            dict(found["settings"]),
+        )
+
+    @property
+    def key(self) -> str:
+        """The name of its folder: the same for the same shape, whatever the order of its parts."""
+        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:_KEY_CHARACTERS]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A data directory of a server that was stopped cleanly. It is only ever copied."""
+
+    shape: Shape
+    folder: Path
+
+    @property
+    def key(self) -> str:
+        """Its folder's name."""
+        return self.folder.name
+
+    @property
+    def data(self) -> Path:
+        """The data directory. No server may be started in it: use `copy_to`."""
+        return self.folder / "data"
+
+    def size_bytes(self) -> int:
+        """Bytes that it takes on its file system."""
+        return tree_bytes(self.data)
+
+    def copy_to(
+        self, folder: Path, on_progress: OnProgress | None = None, stop: Stop | None = None, *, share: bool = True
+    ) -> Copied:
+        """Makes `folder` (an `Instance.data` that does not exist yet) a data directory like it.
+
+        With `share`, blocks are shared where the file system can (reflink), which takes no time and no room, until they
+        are written: each first write of a block then also allocates one. Errors as with `copy_tree`.
+        """
+        anew = FLAVOURS[self.shape.flavour].makes_redo_anew(self.shape.version)
+
+        def leave_out(name: str) -> bool:
+            return _PRIVATE.match(name) is not None or (anew and _REDO.match(name) is not None)
+
+        return copy_tree(self.data, folder, leave_out=leave_out, share=share, on_progress=on_progress, stop=stop)
+
+
+@dataclass(frozen=True)
+class Loading:
+    """A snapshot in the making: an `Instance` in `folder` loads it. `resumed` tells that there is something already."""
+
+    shape: Shape
+    folder: Path
+    resumed: bool
+    root: ServersRoot
+
+    def commit(self) -> Snapshot:
+        """Makes it a snapshot, at once or not at all. The server must have been stopped cleanly.
+
+        Errors: FlatwaterError when the file system fails.
+        """
+        try:
+            for path in self.folder.iterdir():
+                if path.name not in {"data", "error.log"}:
+                    remove_tree(path) if path.is_dir() else path.unlink()
+            write_atomic(self.folder / _RECORD, json.dumps(self.shape.to_json(), indent=1))
+            sync_tree(self.folder)
+            target = self.root.snapshots / self.shape.key
+            if target.exists():
+                remove_tree(target)
+            self.folder.rename(target)
+            for folder in (self.root.snapshots, self.root.loading):
+                sync_folder(folder)
+        except OSError as error:
+            raise FlatwaterError(
+                f"cannot keep the snapshot in {self.folder}: {error.strerror}", where="storage.path"
+            ) from None
+        return Snapshot(self.shape, target)
+
+    def discard(self) -> Loading:
+        """Begins anew, as when what was loaded so far turns out to be damaged."""
+        remove_tree(self.folder)
+        return open_loading(self.root, self.shape)
+
+
+def find_snapshot(root: ServersRoot, shape: Shape) -> Snapshot | None:
+    """The snapshot of this shape, if it was made."""
+    found = _read(root.snapshots / shape.key)
+    return found if found is not None and found.shape == shape else None
+
+
+def open_loading(root: ServersRoot, shape: Shape) -> Loading:
+    """Where to load a snapshot of this shape; goes on with what a killed run left, if that can be trusted.
+
+    While loading, servers run without a doublewrite buffer and sync little. What was written outlives a killed server,
+    but not a machine that went down: a half-loaded directory of another boot is deleted.
+    """
+    folder = root.loading / shape.key
+    state = {"boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip()}
+    if folder.exists():
+        if _json(folder / _STATE) == state and (folder / "data" / "ibdata1").exists():
+            return Loading(shape, folder, resumed=True, root=root)
+        remove_tree(folder)
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+        write_atomic(folder / _STATE, json.dumps(state))
+    except OSError as error:
+        raise FlatwaterError(f"cannot write {folder}: {error.strerror}", where="storage.path") from None
+    return Loading(shape, folder, resumed=False, root=root)
+
+
+def list_snapshots(storage: Path) -> list[Snapshot]:
+    """The snapshots under a storage directory, by key; none when there is no folder of flatwater's."""
+    folder = storage / NAME / "snapshots"
+    if not (storage / NAME / f"{NAME}.json").is_file() or not folder.is_dir():
+        return []
+    found = [_read(path) for path in sorted(folder.iterdir())]
+    return [snapshot for snapshot in found if snapshot is not None]
+
+
+def remove_snapshot(root: ServersRoot, key: str) -> None:
+    """Deletes a snapshot, and what was loaded towards one. Errors: UserError when there is neither."""
+    folders = [folder / key for folder in (root.snapshots, root.loading)]
+    known = [folder for folder in folders if re.fullmatch(r"[0-9a-f]+", key) and folder.is_dir()]
+    if not known:
+        raise UserError(f"there is no snapshot {key!r} in {root.path}")
+    for folder in known:
+        # Its record first: a deletion that is cut short leaves nothing that looks whole.
+        (folder / _RECORD).unlink(missing_ok=True)
+        remove_tree(folder)
+
+
+def _read(folder: Path) -> Snapshot | None:
+    found = _json(folder / _RECORD)
+    if not isinstance(found, dict) or not (folder / "data").is_dir():
+        return None
+    try:
+        shape = Shape.from_json(found)
+    except (KeyError, TypeError, ValueError):
+        return None
+    return Snapshot(shape, folder) if shape.key == folder.name else None
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None

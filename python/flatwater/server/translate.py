@@ -1,0 +1,375 @@
+"""From the field's names of settings to those of the server at hand.
+
+Each rule looks at the settings, and rewrites those that this server calls otherwise. What is left must be an option of
+the server: anything else is refused before a byte is loaded. A setting that the server would take and ignore is refused
+too, unless its value says what the server does anyway.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from flatwater.errors import UserError
+from flatwater.server.binary import Binary
+from flatwater.server.flavours import FLAVOURS, Version
+from flatwater.server.settings import INSTEAD, RESERVED, is_ignored, who_has
+from flatwater.server.sizes import print_size, read_size, write_size
+from flatwater.server.values import check_values
+
+Value = int | float | str | bool
+
+
+@dataclass(frozen=True)
+class Server:
+    """The server that is translated for: what it is, and the names that it knows."""
+
+    flavour: str
+    version: Version
+    options: Collection[str]
+
+    @property
+    def title(self) -> str:
+        """For people: `MariaDB 10.11.6`."""
+        return f"{FLAVOURS[self.flavour].title} {'.'.join(map(str, self.version))}"
+
+    def has(self, name: str) -> bool:
+        """Whether it has the setting, and heeds it."""
+        return name in self.options and not is_ignored(name, self.flavour, self.version)
+
+    def is_mariadb(self, since: Version = (0, 0, 0)) -> bool:
+        """Whether it is MariaDB of at least this version."""
+        return self.flavour == "mariadb" and self.version >= since
+
+    def is_mysql(self, since: Version = (0, 0, 0)) -> bool:
+        """Whether it is MySQL or Percona Server of at least this version."""
+        return self.flavour != "mariadb" and self.version >= since
+
+
+def translate(settings: Mapping[str, Value], binary: Binary) -> dict[str, str]:
+    """An experiment's settings as lines for this server's my.cnf: name -> value, "" for a name alone.
+
+    Errors: UserError at `database.settings.NAME` for a setting or a value that this server does not have.
+    """
+    lines = translate_for(settings, Server(binary.flavour, binary.version, binary.options().keys()))
+    check_values(lines, binary)
+    return lines
+
+
+def translate_for(settings: Mapping[str, Value], server: Server) -> dict[str, str]:
+    """`translate` for a server that is only described."""
+    lines: dict[str, str] = {}
+    for written, value in settings.items():
+        name = _name(written)
+        if name in lines:
+            refuse(name, f"{name} is there twice")
+        lines[name] = _text(name, value)
+    for rule in RULES:
+        rule(lines, server)
+    if server.version < (5, 6, 0):
+        # MySQL 5.5.9, for one, knows no other words for its switches.
+        words = {"on": "1", "off": "0"}
+        lines = {name: words.get(value.lower(), value) for name, value in lines.items()}
+    for name in lines:
+        if not server.has(name) and not (name == "skip_log_bin" and "log_bin" in server.options):
+            _refuse_missing(name, server)
+    return lines
+
+
+def refuse(name: str, what: str, hint: str | None = None) -> NoReturn:
+    """Raises the error of one setting."""
+    raise UserError(what, where=f"database.settings.{name}", hint=hint)
+
+
+def _name(written: str) -> str:
+    name = written.replace("-", "_").lower()
+    if not re.fullmatch(r"[a-z][a-z0-9_.]{0,63}", name):
+        refuse(written[:64], "this is not the name of a setting", "letters, digits and _")
+    if name in RESERVED:
+        refuse(written, f"this setting cannot be given: {RESERVED[name]}")
+    return name
+
+
+def _text(name: str, value: Value) -> str:
+    if isinstance(value, bool):
+        return "ON" if value else "OFF"
+    if isinstance(value, float):
+        return format(value, ".15g") if value % 1 else str(int(value))
+    text = str(value).strip()
+    if not text or any(ord(character) < 32 for character in text):
+        refuse(name, "a setting's value is one line of text, and not empty")
+    # The field's spelling of sizes (64MiB) and large units (1T), which option files do not know.
+    if re.fullmatch(r"[0-9]{1,19}\s*(?:[KMGT]iB|T)", text, re.IGNORECASE):
+        return write_size(read_size(text) or 0)
+    return text
+
+
+def _refuse_missing(name: str, server: Server) -> NoReturn:
+    owners = who_has(name)
+    hint = INSTEAD.get((name, server.flavour))
+    if owners:
+        refuse(name, f"{server.title} does not have it: it is a setting of {owners}", hint)
+    near = difflib.get_close_matches(name, server.options, n=1, cutoff=0.75)
+    refuse(
+        name,
+        f"{server.title} does not have a setting of this name",
+        hint or (f"did you mean {near[0]}?" if near else None),
+    )
+
+
+def _redo(lines: dict[str, str], server: Server) -> None:
+    """The redo log: files x size until MySQL 8.0.30 and MariaDB 10.5, then one capacity."""
+    size, files, capacity = (
+        lines.get(name) for name in ("innodb_log_file_size", "innodb_log_files_in_group", "innodb_redo_log_capacity")
+    )
+    if capacity is not None and (size or files):
+        refuse(
+            "innodb_redo_log_capacity",
+            "the redo log's size is given twice",
+            "either innodb_redo_log_capacity or innodb_log_file_size x innodb_log_files_in_group",
+        )
+    one_file = server.is_mariadb((10, 5, 0))
+    if one_file and files == "1":
+        del lines["innodb_log_files_in_group"]
+    elif (one_file or server.has("innodb_redo_log_capacity")) and files is not None:
+        if size is None:
+            refuse(
+                "innodb_log_files_in_group",
+                f"{server.title} has one redo log, so the number of files says nothing without innodb_log_file_size",
+            )
+        size = write_size(_size("innodb_log_file_size", size) * _count("innodb_log_files_in_group", files))
+        del lines["innodb_log_files_in_group"]
+        lines["innodb_log_file_size"] = size
+    if server.has("innodb_redo_log_capacity"):
+        if size is not None:
+            # The default number of files was 2.
+            total = _size("innodb_log_file_size", size) * (1 if files is not None else 2)
+            _replace(lines, "innodb_log_file_size", "innodb_redo_log_capacity", write_size(total))
+    elif capacity is not None and one_file:
+        _replace(lines, "innodb_redo_log_capacity", "innodb_log_file_size", capacity)
+    elif capacity is not None:
+        half = write_size(_size("innodb_redo_log_capacity", capacity) // 2)
+        _replace(lines, "innodb_redo_log_capacity", "innodb_log_file_size", half)
+        lines["innodb_log_files_in_group"] = "2"
+    _check_redo_limit(lines, server)
+
+
+def _check_redo_limit(lines: dict[str, str], server: Server) -> None:
+    if server.flavour != "mysql" or server.version >= (5, 6, 3) or "innodb_log_file_size" not in lines:
+        return
+    files = _count("innodb_log_files_in_group", lines.get("innodb_log_files_in_group", "2"))
+    total = files * _size("innodb_log_file_size", lines["innodb_log_file_size"])
+    if total >= 4 * 2**30:
+        # "The combined size of log files must be less than 4GB" (manual of 5.5); 5.6.3 raised it to 512 GB.
+        refuse(
+            "innodb_log_file_size",
+            f"a redo log of {print_size(total)} is more than {server.title} can have, which is just under 4 GiB in all",
+            "Percona Server 5.5 and MySQL 5.6 can have more",
+        )
+
+
+def _neighbours(lines: dict[str, str], server: Server) -> None:
+    """Flushing of neighbours: 0 none, 1 contiguous, 2 the whole extent; XtraDB 5.5 counted 0 none, 1 area, 2 cont."""
+    new, old = "innodb_flush_neighbors", "innodb_flush_neighbor_pages"
+    to_old = {"0": "none", "OFF": "none", "1": "cont", "ON": "cont", "2": "area"}
+    to_new = {"none": "0", "0": "0", "OFF": "0", "area": "2", "1": "2", "ON": "2", "cont": "1", "2": "1"}
+    if new in lines and not server.has(new):
+        value = to_old.get(lines[new].upper())
+        if value is None:
+            refuse(new, f"{lines[new]} is not one of 0, 1, 2")
+        if server.has(old):
+            _replace(lines, new, old, value)
+        elif value == "area" and server.is_mysql():
+            # What InnoDB did before there was a setting.
+            del lines[new]
+        else:
+            _refuse_missing(new, server)
+    elif old in lines and not server.has(old):
+        value = to_new.get(lines[old].lower(), to_new.get(lines[old].upper()))
+        if value is None:
+            refuse(old, f"{lines[old]} is not one of none, area, cont")
+        if server.has(new):
+            _replace(lines, old, new, value)
+        elif value == "2":
+            del lines[old]
+        else:
+            _refuse_missing(old, server)
+    elif new in lines and lines[new].upper() in {"ON", "OFF"}:
+        lines[new] = "1" if lines[new].upper() == "ON" else "0"
+
+
+def _log_block(lines: dict[str, str], server: Server) -> None:
+    """The redo log's unit of writing: a block size in XtraDB, "write ahead" in its successors."""
+    old, new = "innodb_log_block_size", "innodb_log_write_ahead_size"
+    if old in lines and not server.has(old):
+        if server.has(new):
+            _replace(lines, old, new, lines[old])
+        elif lines[old] == "512":
+            del lines[old]
+    elif new in lines and not server.has(new):
+        if server.has(old):
+            _replace(lines, new, old, lines[new])
+        elif lines[new] == "512":
+            del lines[new]
+
+
+def _adaptive_flushing(lines: dict[str, str], server: Server) -> None:
+    """XtraDB's flushing policies: innodb_adaptive_checkpoint in 5.1, innodb_adaptive_flushing_method in 5.5."""
+    older, name = "innodb_adaptive_checkpoint", "innodb_adaptive_flushing_method"
+    if older in lines:
+        value = {"0": "native", "none": "native", "2": "estimate", "3": "keep_average"}.get(lines[older], lines[older])
+        if value in {"1", "reflex"}:
+            refuse(older, "no server since 5.5 has reflex", "estimate or keep_average")
+        _replace(lines, older, name, value)
+    if name in lines and not server.has(name) and lines[name] in {"native", "0"}:
+        del lines[name]
+
+
+def _hash_partitions(lines: dict[str, str], server: Server) -> None:
+    for name, other in (
+        ("innodb_adaptive_hash_index_parts", "innodb_adaptive_hash_index_partitions"),
+        ("innodb_adaptive_hash_index_partitions", "innodb_adaptive_hash_index_parts"),
+    ):
+        if name in lines and not server.has(name) and server.has(other):
+            _replace(lines, name, other, lines[name])
+
+
+def _checksums(lines: dict[str, str], server: Server) -> None:
+    """Page checksums: a switch in 5.5, an algorithm since 5.6."""
+    switch, algorithm = "innodb_checksums", "innodb_checksum_algorithm"
+    on = _switch(lines.get(switch))
+    if switch in lines and server.has(algorithm):
+        if on is None:
+            refuse(switch, f"{lines[switch]} is neither true nor false")
+        if on or algorithm in lines:
+            del lines[switch]
+        else:
+            _replace(lines, switch, algorithm, "none")
+    elif algorithm in lines and not server.has(algorithm) and server.has(switch):
+        value = lines[algorithm].lower()
+        if value not in {"innodb", "none"}:
+            refuse(algorithm, f"{server.title} knows only its own checksum and none", "innodb or none")
+        _replace(lines, algorithm, switch, "ON" if value == "innodb" else "OFF")
+    value = lines.get(algorithm, "").lower()
+    if server.is_mariadb((10, 6, 0)) and value in {"innodb", "none", "strict_innodb", "strict_none"}:
+        refuse(algorithm, f"MariaDB writes no {value} checksums since 10.6", "crc32 or full_crc32")
+    if "full_crc32" in value and not server.is_mariadb((10, 4, 3)):
+        refuse(algorithm, f"{server.title} does not know {value}: MariaDB does, since 10.4.3", "crc32")
+
+
+def _values(lines: dict[str, str], server: Server) -> None:
+    """Values of settings that every server has, but not with every value."""
+    value = lines.get("innodb_doublewrite", "").upper()
+    if value in {"DETECT_ONLY", "DETECT_AND_RECOVER"} and not server.is_mysql((8, 0, 30)):
+        refuse("innodb_doublewrite", f"{server.title} has no {value}: MySQL does, since 8.0.30", "true or false")
+    if value == "FAST" and not server.is_mariadb((11, 0, 6)):
+        refuse(
+            "innodb_doublewrite", f"{server.title} has no fast doublewrite: MariaDB does, since 11.0.6", "true or false"
+        )
+    method = lines.get("innodb_flush_method", "").upper()
+    xtradb = server.flavour == "percona" and server.version < (8, 0, 0)
+    if method == "ALL_O_DIRECT" and not xtradb and not (server.is_mariadb() and server.version < (10, 2, 0)):
+        refuse("innodb_flush_method", f"{server.title} has no ALL_O_DIRECT: XtraDB had", "O_DIRECT")
+    if method == "O_DIRECT_NO_FSYNC" and server.version < (5, 6, 7):
+        refuse("innodb_flush_method", f"{server.title} has no O_DIRECT_NO_FSYNC: MySQL does, since 5.6.7", "O_DIRECT")
+    if lines.get("thread_handling", "").lower() == "pool-of-threads" and server.flavour == "mysql":
+        refuse("thread_handling", f"{server.title} has no pool of threads: MariaDB and Percona Server have")
+
+
+def _binary_log(lines: dict[str, str], server: Server) -> None:
+    """`log_bin` is the name of files, and no switch; MySQL 8 keeps one unless it is told not to."""
+    value = lines.get("log_bin")
+    if value is None:
+        return
+    on = _switch(value)
+    if on:
+        lines["log_bin"] = "binlog"
+    elif on is False:
+        del lines["log_bin"]
+        if server.is_mysql((8, 0, 0)):
+            lines["skip_log_bin"] = ""
+    elif not re.fullmatch(r"[\w-]+", value):
+        refuse("log_bin", "true, false, or the first part of the files' names")
+
+
+#: Values that say what a server without the setting does anyway.
+_MOOT = {
+    "innodb_buffer_pool_instances": {"1"},
+    "innodb_change_buffering": {"none"},
+    "innodb_checkpoint_age_target": {"0"},
+    "innodb_commit_concurrency": {"0"},
+    "innodb_thread_concurrency": {"0"},
+    "query_cache_size": {"0"},
+    "query_cache_type": {"0", "off"},
+}
+
+
+def _moot(lines: dict[str, str], server: Server) -> None:
+    for name, values in _MOOT.items():
+        if name in lines and lines[name].lower() in values and not server.has(name):
+            del lines[name]
+    one_cleaner = server.is_mariadb((10, 0, 0)) or server.is_mysql((5, 6, 0))
+    if lines.get("innodb_page_cleaners") == "1" and one_cleaner and not server.has("innodb_page_cleaners"):
+        del lines["innodb_page_cleaners"]
+
+
+#: In this order; each may rewrite what the ones before left.
+RULES: tuple[Callable[[dict[str, str], Server], None], ...] = (
+    _redo,
+    _neighbours,
+    _log_block,
+    _adaptive_flushing,
+    _hash_partitions,
+    _checksums,
+    _values,
+    _binary_log,
+    _moot,
+)
+
+
+def split(settings: Mapping[str, str], instances: int) -> dict[str, str]:
+    """The settings of each of several servers: innodb_buffer_pool_size is the total of all, and is divided evenly.
+
+    Errors: UserError when that leaves a server less than it can start with.
+    """
+    name = "innodb_buffer_pool_size"
+    if instances == 1 or name not in settings:
+        return dict(settings)
+    # In whole MiB; no server starts with less than 5 (MySQL's manual).
+    share = _size(name, settings[name]) // instances // 2**20
+    if share < 5:
+        refuse(
+            name,
+            f"{settings[name]} for {instances} servers leave each less than 5 MiB",
+            "more memory, or fewer instances",
+        )
+    return {**settings, name: f"{share}M"}
+
+
+def _replace(lines: dict[str, str], old: str, new: str, value: str) -> None:
+    """Puts the new name where the old one stood."""
+    if new in lines:
+        refuse(old, f"{new} says the same thing", "give one of the two")
+    renamed = {new if name == old else name: (value if name == old else text) for name, text in lines.items()}
+    lines.clear()
+    lines.update(renamed)
+
+
+def _size(name: str, text: str) -> int:
+    size = read_size(text)
+    if not size:
+        refuse(name, f"{text} is not a size", "such as 512M or 4G")
+    return size
+
+
+def _count(name: str, text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,4}", text) or not int(text):
+        refuse(name, f"{text} is not a number of files", "such as 2")
+    return int(text)
+
+
+def _switch(text: str | None) -> bool | None:
+    return {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}.get((text or "").lower())

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from flatwater.errors import UserError
+from flatwater.server import open_root
+
+
+def test_everything_of_ours_is_in_one_folder(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("somebody's")
+    with open_root(tmp_path) as root:
+        assert root.path == tmp_path / "flatwater-servers"
+        run = root.run_folder("0000-0")
+        run.mkdir()
+        (run / "my.cnf").write_text("")
+        assert root.run_folder("0000-0") == run
+        assert not run.exists()
+        run.mkdir()
+        root.clear_runs()
+        assert not run.exists()
+    assert (tmp_path / "data.csv").read_text() == "somebody's"
+    with open_root(tmp_path) as again:
+        assert sorted(path.name for path in again.path.iterdir()) == [
+            "flatwater-servers.json",
+            "loading",
+            "run",
+            "snapshots",
+        ]
+
+
+def test_a_folder_of_that_name_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
+    theirs = tmp_path / "flatwater-servers"
+    theirs.mkdir()
+    (theirs / "ibdata1").write_text("precious")
+    with pytest.raises(UserError, match="was not made by flatwater: nothing in it will be touched"):
+        open_root(tmp_path)
+    (theirs / "flatwater-servers.json").write_text('{"kind": "something else"}')
+    with pytest.raises(UserError, match="is not what flatwater writes"):
+        open_root(tmp_path)
+    (theirs / "flatwater-servers.json").write_text("[not json")
+    with pytest.raises(UserError, match="is not what flatwater writes"):
+        open_root(tmp_path)
+    assert sorted(path.name for path in theirs.iterdir()) == ["flatwater-servers.json", "ibdata1"]
+
+
+def test_a_link_or_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "flatwater-servers").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match="is in the way"):
+        open_root(tmp_path)
+    (tmp_path / "flatwater-servers").unlink()
+    (tmp_path / "flatwater-servers").write_text("")
+    with pytest.raises(UserError, match="is in the way"):
+        open_root(tmp_path)
+
+
+def test_a_later_layout_is_left_alone(tmp_path: Path) -> None:
+    open_root(tmp_path).close()
+    manifest = tmp_path / "flatwater-servers/flatwater-servers.json"
+    manifest.write_text(json.dumps({"kind": "flatwater-servers", "version": 2}))
+    with pytest.raises(UserError, match="made by a later flatwater"):
+        open_root(tmp_path)
+
+
+def test_two_runs_do_not_share_it(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from flatwater.server import open_root\n"
+        f"root = open_root(Path({str(tmp_path)!r})); print('held', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(UserError, match="another flatwater is using the servers in"):
+            open_root(tmp_path)
+        other.kill()
+    open_root(tmp_path).close()
+
+
+def test_a_run_that_was_killed_while_it_made_the_folder_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "flatwater-servers").mkdir()
+    open_root(tmp_path).close()
+
+
+def test_what_is_no_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"storage\.path: .*absent does not exist \(hint: mkdir -p "):
+        open_root(tmp_path / "absent")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="is not a directory"):
+        open_root(tmp_path / "file")
+    with pytest.raises(UserError, match="cannot use"):
+        open_root(Path("/" + "x" * 5000))
+
+
+def test_a_read_only_file_system_is_refused(tmp_path: Path, mount: Callable[..., Path]) -> None:
+    place = mount("none", "-t", "tmpfs", "-o", "ro,size=1m")
+    with pytest.raises(UserError, match="is not writable"):
+        open_root(place)

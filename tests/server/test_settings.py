@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from flatwater.server import Binary, shaping
+from flatwater.server.settings import _HAVE, SHAPING, is_ignored, names_of, spans, who_has
+
+
+def test_the_registry_agrees_with_the_server_at_hand(binary: Binary) -> None:
+    has = binary.options().keys()
+    expected = names_of(binary.flavour, binary.version)
+    assert not expected - has - {"thread_pool_size"}
+    ignored = {name for name in _HAVE if is_ignored(name, binary.flavour, binary.version)}
+    # What it has without our knowing would be translated away, or its message would be wrong.
+    assert not (has & set(_HAVE)) - expected - ignored
+
+
+@pytest.mark.parametrize(
+    ("name", "flavour", "version", "has"),
+    [
+        ("innodb_redo_log_capacity", "mysql", (8, 0, 29), False),
+        ("innodb_redo_log_capacity", "percona", (8, 0, 30), True),
+        ("innodb_buffer_pool_instances", "mariadb", (10, 4, 99), True),
+        ("innodb_buffer_pool_instances", "mariadb", (10, 5, 1), False),
+        ("innodb_log_write_ahead_size", "mariadb", (10, 9, 0), False),
+        ("innodb_log_write_ahead_size", "mariadb", (10, 11, 9), True),
+        ("innodb_adaptive_flushing_method", "percona", (5, 5, 8), True),
+        ("innodb_adaptive_flushing_method", "mysql", (5, 5, 8), False),
+        ("innodb_flush_neighbor_pages", "mariadb", (5, 5, 40), True),
+    ],
+)
+def test_who_has_what(name: str, flavour: str, version: tuple[int, int, int], has: bool) -> None:
+    assert (name in names_of(flavour, version)) is has
+
+
+def test_spans_are_told_in_words() -> None:
+    assert who_has("innodb_redo_log_capacity") == "MySQL since 8.0.30, Percona Server since 8.0.30"
+    assert who_has("innodb_flush_neighbor_pages") == "Percona Server before 5.6, MariaDB before 10.0"
+    assert who_has("innodb_page_cleaners").split(", ")[1] == "MariaDB since 10.2.2 and before 10.5.1"
+    assert who_has("no_such_setting") == ""
+
+
+def test_spans_are_in_order_and_do_not_overlap() -> None:
+    for name in _HAVE:
+        for one, other in zip(spans(name), spans(name)[1:], strict=False):
+            if one.flavour == other.flavour:
+                assert one.before is not None, name
+                assert one.since < one.before <= other.since, name
+
+
+def test_only_some_settings_shape_what_is_on_disk() -> None:
+    settings = {"innodb_page_size": "4K", "innodb_io_capacity": "9", "innodb_file_per_table": "ON"}
+    assert shaping(settings) == {"innodb_file_per_table": "ON", "innodb_page_size": "4K"}
+    assert "innodb_log_file_size" not in SHAPING
