@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from flatwater.experiment import Experiment
 from flatwater.experiment.fields import all_fields
 from flatwater.experiment.published import METRICS, PublishedFigure
@@ -31,3 +33,30 @@ def test_the_part_of_each_file_that_is_used() -> None:
     data = {"workload": {"mode": "rndrd", "files": 4}, "storage": {"size": "1MiB", "fill": 0.5}}
     assert Experiment.model_validate(data).size_per_file == 131072
     assert Experiment.model_validate({"workload": {"mode": "rndrd"}}).size_per_file is None
+
+
+def test_each_kind_is_at_hand_as_what_it_is() -> None:
+    files = Experiment.model_validate({"workload": {"mode": "rndrd"}})
+    assert files.fileio is files.workload
+    for wrong in ("server", "transactions", "schema_name"):
+        with pytest.raises(TypeError):
+            getattr(files, wrong)
+    tpcc = Experiment.model_validate({"workload": {"kind": "tpcc"}, "database": {"kind": "server"}})
+    assert (tpcc.transactions, tpcc.server) == (tpcc.workload, tpcc.database)
+    with pytest.raises(TypeError):
+        _ = tpcc.fileio
+
+
+@pytest.mark.parametrize(
+    ("database", "schema"),
+    [
+        ({}, "sbtest"),
+        ({"schema_name": "mine"}, "mine"),
+        ({"url": "mysql://me@db/theirs"}, "theirs"),
+        ({"url": "mysql://me@db/"}, "sbtest"),
+    ],
+)
+def test_the_schema_of_the_tables(database: dict[str, str], schema: str) -> None:
+    workload = {"kind": "oltp", "mode": "insert"}
+    data = {"workload": workload, "database": {"kind": "server", **database}}
+    assert Experiment.model_validate(data).schema_name == schema

@@ -17,6 +17,11 @@ GOLDEN = Path(__file__).parent / "golden" / "errors.txt"
 
 W = '[workload]\nmode = "rndrd"\n'
 U = W + 'engine = "io_uring"\n'
+#: TPC-C and sysbench's OLTP on a server.
+S = "[database]\nkind = 'server'\n"
+T = S + "[workload]\nkind = 'tpcc'\n"
+Q = S + "[workload]\nkind = 'oltp'\nmode = 'read_write'\n"
+ATTACHED = "[workload]\nkind = 'tpcc'\n[database]\nkind = 'server'\nurl = 'mysql://me@db/'\n"
 FIGURE = 'value = 1\nunit = "IOPS"\nsource = "s"\n'
 
 #: Name -> text of a file.
@@ -44,10 +49,11 @@ CASES = {
     "unknown-in-record": W + "[record]\ninterval = 1\n[report]\ny = 'x'\n",
     "unknown-in-fault": W + "[storage.fault]\nkind = 'stal'\nafter = 1\n",
     # kinds
-    "kinds-not-built": "[workload]\nkind = 'tpcc'\nwarehouses = 10\n[database]\nkind = 'server'\nserver = 'x'\n"
-    "[cache]\nkind = 'flash'\n[storage]\nkind = 'ssd'\ndevice = 'x'\n[sweep]\n'workload.warehouses' = [1, 2]\n"
-    "[[published]]\nset = { 'workload.warehouses' = 1 }\n" + FIGURE,
+    "kinds-not-built": "[workload]\nkind = 'replay'\ntrace = 'x'\n[database]\nkind = 'innodb'\npool = 'x'\n"
+    "[cache]\nkind = 'flash'\n[storage]\nkind = 'ssd'\ndevice = 'x'\n[sweep]\n'workload.trace' = ['x', 'y']\n"
+    "[[published]]\nset = { 'workload.trace' = 'x' }\n" + FIGURE,
     "kinds-unknown": "[workload]\nkind = 'fileoi'\n[database]\nkind = 'oracle'\n[storage]\nkind = 3\n",
+    "kinds-swept": T + "[sweep]\n'workload.kind' = ['tpcc', 'oltp']\n",
     "kind-swept": U + "[sweep]\n'storage.kind' = ['file', 'raid']\n",
     # values
     "choices": "[workload]\nmode = 'rndwx'\nengine = 'io_urng'\nsync = true\nfsync = 'never'\nunit = 'MB/s'\n"
@@ -81,6 +87,109 @@ CASES = {
     "fsync-twice": W + "fsync = 'every-write'\nfsync_every = 10\n",
     "snia-few-rounds": W + "steady_state = 'snia'\nrounds_max = 3\n",
     "shorter-than-an-interval": W + "duration_s = 0.5\n",
+    # workloads on a server
+    "tpcc-ranges": T + "warehouses = 0\nconnections = 0\nunit = 'tpmC'\n",
+    "tpcc-warehouses": T + "warehouses = 40000\nconnections = 100000\n",
+    "tpcc-types": T + "warehouses = 1.5\nconnections = '8'\npipeline = 1\nkeying_and_think = 'yes'\n",
+    "tpcc-other-names": T + "threads = 8\nusers = 8\nwarmup = 5\nscale = 10\nwarehouse = 3\nmode = 'read_write'\n"
+    "rows = 10\nblock_size = '16KiB'\nfsync = 'end'\nxyzzy = 1\n",
+    "tpcc-two-paces": T + "keying_and_think = true\nrate_per_s = 100\n",
+    "tpcc-snia": T + "steady_state = 'snia'\nrounds_max = 3\n",
+    "tpcc-short": T + "duration_s = 0.5\n",
+    "oltp-no-mode": S + "[workload]\nkind = 'oltp'\ntable_size = 1000\n",
+    "oltp-choices": S + "[workload]\nkind = 'oltp'\nmode = 'read-write'\ndistribution = 'zipf'\nunit = 'NOTPM'\n",
+    "oltp-scripts": S + "[workload]\nkind = 'oltp'\nmode = 'oltp_redd_only.lua'\n",
+    "oltp-ranges": Q + "tables = 0\nrows = 0\nrange_size = 0\nspec_pct = 0\nspec_res = 100\nspec_iter = 0\n"
+    "pareto_h = 1\nzipfian_exp = -1\npoint_selects = -1\nindex_updates = 1.0\n",
+    "oltp-large": Q + "tables = 100000\nrows = 3000000000\ndelete_inserts = 100000\nspec_pct = 101\n",
+    "oltp-other-names": Q + "threads = 4\nrand_type = 'uniform'\nwarehouses = 1\nrow = 5\nzipf_theta = 0.9\n",
+    "oltp-nothing-to-do": Q + "point_selects = 0\nrange_selects = false\nindex_updates = 0\nnon_index_updates = 0\n"
+    "delete_inserts = 0\n",
+    "no-server-and-more": "[workload]\nkind = 'tpcc'\n[storage]\nsize = '1GiB'\n[[published]]\n" + FIGURE,
+    "server-for-files-and-more": S + W + "block_size = '1MiB'\n[storage]\nsize = '1KiB'\n[[published]]\n" + FIGURE,
+    "no-server": "[workload]\nkind = 'tpcc'\n",
+    "no-server-but-settings": "[workload]\nkind = 'oltp'\nmode = 'insert'\n[database]\ninstances = 2\n"
+    "settings = { innodb_doublewrite = 0 }\n",
+    "server-for-files": S + W,
+    "server-for-a-wrong-workload": S + "[workload]\nkind = 'tpc'\n",
+    # servers
+    "server-types": T + "[database.settings]\na = [1, 2]\nb = { c = 1 }\nd = nan\ne = 2020-01-01\nf = 1e999\n"
+    f'g = {2**64}\nh = "two\\nlines"\n',
+    "server-names": T
+    + "[database.settings]\nInnoDB_doublewrite = 0\n'innodb io' = 1\n'' = 1\n9 = 1\n"
+    + f"{'x' * 65} = 1\n",
+    "server-set-twice": T + "[database.settings]\ninnodb_doublewrite = 0\ninnodb-doublewrite = 1\n",
+    "server-reserved": T + "[database.settings]\ndatadir = '/x'\nport = 3307\nsocket = '/x'\nskip-networking = true\n"
+    "loose_init_file = 'x'\nuser = 'root'\ninnodb_log_group_home_dir = '/x'\nskip_grant_tables = true\n"
+    "basedir = '/x'\n",
+    "server-settings-no-table": S.replace("'server'", "'server'\nsettings = 3") + T.partition(S)[2],
+    "server-out-of-range": T + "warehouses = 10\n" + "[storage]\n" + "keep = 1\n",
+    "instances-none": S + "instances = 0\non_crash = 'retry'\nbinary = ''\n" + T.partition(S)[2],
+    "instances-many": S + "instances = 65\nschema_name = 'a b'\nschema = 'x'\nserver = 'mysqld'\n" + T.partition(S)[2],
+    "instances-idle": S + "instances = 4\n" + T.partition(S)[2] + "connections = 2\n",
+    "fault-wrong": S + "fault = { kind = 'kil', at_s = -1, after_s = 3 }\n" + T.partition(S)[2],
+    "fault-empty": S + "fault = {}\n" + T.partition(S)[2],
+    "fault-lengths": S + "fault = { kind = 'freeze', at_s = 5 }\n" + T.partition(S)[2],
+    "fault-killed-for-a-time": S + "fault = { kind = 'kill', at_s = 5, duration_s = 5 }\n" + T.partition(S)[2],
+    "fault-too-late": S + "fault = { kind = 'kill', at_s = '1m' }\n" + T.partition(S)[2] + "duration_s = 30\n",
+    "server-and-files": T + "[storage]\nsize = '1GiB'\nfill = 0.5\noverwrite = true\npurge = true\n"
+    "fault = { kind = 'stall' }\n",
+    **{
+        f"url-{number}": S + f"url = '{url}'\n" + T.partition(S)[2]
+        for number, url in enumerate(
+            (
+                "http://me@db/",
+                "db:3306",
+                "mysql://db:3306/tpcc",
+                "mysql://me@db:port/",
+                "mysql://me@db:99999/",
+                "mysql://me@db:0/",
+                "mysql://me:p/q@db/",
+                "mysql://me:p#q@db/",
+                "mysql://me@db/a/b",
+                "mysql://me@:3306/tpcc",
+                "mysql://me@[::1/",
+                "mysql:///?user=me",
+                "mysql:///run/my.sock",
+                "mysql:///run/my.sock?user=me&colour=red",
+                "mysql:///run/my.sock?user=me&user=you",
+                "mysql:///run/my.sock?user",
+                "mysql://me@db/?user=you",
+                f"mysql:///{'x' * 108}?user=me",
+                "mysql://me@d b/",
+                "",
+            )
+        )
+    },
+    "url-number": S + "url = 3306\n" + T.partition(S)[2],
+    "url-changes-nothing": ATTACHED + "binary = 'mysqld'\ninstances = 2\non_crash = 'restart'\n"
+    "fault = { kind = 'kill', at_s = 1 }\nsettings = { innodb_doublewrite = 0 }\n[storage]\npath = '/x'\n"
+    "keep = false\n",
+    "load-of-our-own": S + "load = true\n" + T.partition(S)[2],
+    "url-two-schemas": ATTACHED.replace("db/", "db/tpcc1000") + "schema_name = 'tpcc'\n",
+    "url-swept-password": T + "[sweep]\n'database.url' = ['mysql://me:secret@db/', 'mysql://me@db/']\n",
+    "url-published-password": ATTACHED
+    + "[[published]]\nset = { 'database.url' = 'mysql://me:secret@db/' }\nvalue = 1\n"
+    "unit = 'NOTPM'\nsource = 's'\n",
+    # sweeps of settings
+    "settings-swept": T + "[sweep]\n'database.settings.port' = [1, 2]\n'database.settings.Upper' = [1]\n"
+    "'database.settings.a.b' = [1]\n'database.settings.innodb-io-capacity' = [200, [1], 200]\n",
+    "settings-swept-twice": T + "[sweep]\n'database.settings.sync-binlog' = [0, 1]\n"
+    "[sweep.zip]\n'database.settings.sync_binlog' = [0, 1]\n",
+    "settings-swept-whole-and-part": T + "[sweep]\n'database.settings' = [{ a = 1 }, { a = 2 }]\n"
+    "'database.settings.b' = [0, 1]\n",
+    "settings-swept-of-no-server": W + "[sweep]\n'database.settings.sync_binlog' = [0, 1]\n",
+    "sweep-of-another-kind": T
+    + "[sweep]\n'workload.threads' = [1]\n'workload.rows' = [1]\n'workload.mode' = ['rndrd']\n",
+    "sweep-instances": T + "[sweep]\n'database.instances' = [1, 8, 16]\n",
+    "published-settings": T
+    + "[database.settings]\nsync_binlog = 1\n"
+    + "".join(
+        f"[[published]]\nset = {{ 'database.settings.{name}' = {value} }}\nvalue = 1\nunit = 'NOTPM'\nsource = 's'\n"
+        for name, value in (("sync_binlog", 0), ("log_bin", 1), ("sync_binlog", 1), ("port", 1))
+    ),
+    "published-units-of-servers": T + "[[published]]\n" + FIGURE,
+    "published-units-of-oltp": Q + "[[published]]\n" + FIGURE,
     # sweeps
     "sweep-unknown-field": W + "[sweep]\n'workload.thread' = [1]\n'storage.threads' = [1]\nthreads = [1]\nseed = [1]\n",
     "sweep-lists": W + "[sweep]\n'workload.threads' = []\n'workload.files' = 3\n",

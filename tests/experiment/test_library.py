@@ -6,26 +6,42 @@ from pathlib import Path
 
 import pytest
 
-from flatwater.errors import FlatwaterError
-from flatwater.experiment import LibraryEntry, library, load, published_for
+from flatwater.errors import FlatwaterError, UserError
+from flatwater.experiment import LibraryEntry, Oltp, Tpcc, library, load, published_for, require_runnable
 from flatwater.experiment.library import library_dir, library_files
 from flatwater.experiment.sweep import iter_cells
+from flatwater.server import find_server, translate
 
 ENTRIES = library()
 
 
 def test_the_library_is_whole() -> None:
     assert [entry.name for entry in ENTRIES] == [
+        "binlog-sync",
         "card-async-read",
         "card-threads",
         "card-write-curve",
+        "demo-tpcc",
         "demo",
+        "dirty-limit",
+        "doublewrite",
+        "file-systems",
         "fill-level",
         "fsync",
+        "instances",
+        "io-capacity",
         "latency-at-rate",
+        "log-block",
+        "memory",
+        "neighbours",
+        "oltp-quick",
         "quick",
         "raid-basics",
+        "redo-log",
         "snia-iops",
+        "tpcc-memory",
+        "tpcc-quick",
+        "trx-commit",
     ]
 
 
@@ -65,6 +81,78 @@ def test_the_short_ones_are_short() -> None:
     longest = {entry.name: entry.longest_s for entry in ENTRIES}
     assert longest["demo"] <= 60
     assert longest["quick"] <= 30
+    assert longest["demo-tpcc"] <= 90
+    assert longest["tpcc-quick"] <= 30
+    assert longest["oltp-quick"] <= 30
+
+
+ON_SERVERS = [entry for entry in ENTRIES if entry.layers["database"] != "none"]
+
+
+@pytest.mark.parametrize("entry", ON_SERVERS, ids=lambda entry: entry.name)
+def test_what_runs_a_server_runs_in_minutes_on_a_laptop(entry: LibraryEntry) -> None:
+    experiment = load(entry.path)
+    assert entry.longest_s <= 15 * 60
+    workload = experiment.transactions
+    # A row of sysbench's is at most 240 bytes with its index, a warehouse about 100 MB.
+    data = workload.warehouses * 100e6 if isinstance(workload, Tpcc) else 0.0
+    data = workload.rows * workload.tables * 240 if isinstance(workload, Oltp) else data
+    assert data <= 2e9
+    assert f"`workload.{'rows' if isinstance(workload, Oltp) else 'warehouses'}`" in entry.path.read_text() or (
+        entry.name.startswith("demo")
+    )
+
+
+@pytest.mark.parametrize("entry", ON_SERVERS, ids=lambda entry: entry.name)
+def test_a_server_s_experiment_needs_a_directory_only(entry: LibraryEntry, tmp_path: Path) -> None:
+    require_runnable(load(entry.path, [f"storage.path={tmp_path}"]))
+
+
+@pytest.mark.parametrize("name", ["oltp-quick", "tpcc-quick"])
+def test_the_quick_ones_measure_a_server_that_runs_already(name: str) -> None:
+    overrides = ["database.settings={}", "database.url=mysql://USER@HOST/", "database.load=true"]
+    text = (library_dir() / f"{name}.toml").read_text()
+    assert f"flatwater run {name} {' '.join(f'--set {override}' for override in overrides)}\n" in text
+    require_runnable(load(name, overrides))
+
+
+def test_the_published_figures_of_servers() -> None:
+    figures = {
+        (entry.name, *cell.set.values()): cell.experiment.published[0].value
+        for entry in ON_SERVERS
+        for cell in iter_cells(load(entry.path))
+        if cell.experiment.published
+    }
+    assert figures == {
+        ("dirty-limit", 1, 15): 37235.06,
+        ("dirty-limit", 1, 50): 41257.6,
+        ("dirty-limit", 1, 60): 37509.73,
+        ("dirty-limit", 0, 50): 63898.13,
+        ("dirty-limit", 0, 60): 64501.33,
+        ("doublewrite", 1): 41257.6,
+        ("doublewrite", 0): 63898.13,
+        ("log-block", 512): 38090.66,
+        ("log-block", 4096): 49130.13,
+        ("memory", "read_only", "480M"): 1866.87,
+        ("memory", "read_write", "480M"): 2547.69,
+    }
+
+
+def test_directories_of_file_systems_are_swept_as_the_comment_says() -> None:
+    experiment = load("file-systems", ['sweep.storage.path=["/mnt/ext4/flatwater", "/mnt/xfs/flatwater"]'])
+    paths = [cell.experiment.storage.path for cell in iter_cells(experiment)]
+    assert sorted({path for path in paths if path}) == ["/mnt/ext4/flatwater", "/mnt/xfs/flatwater"]
+    assert len(paths) == 4
+
+
+@pytest.mark.parametrize("entry", ON_SERVERS, ids=lambda entry: entry.name)
+def test_the_server_of_this_machine_has_every_setting(entry: LibraryEntry) -> None:
+    try:
+        binary = find_server(None)
+    except UserError as error:
+        pytest.skip(str(error))
+    for cell in iter_cells(load(entry.path)):
+        assert translate(cell.experiment.server.settings, binary)
 
 
 def test_an_installed_package_finds_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,3 +132,79 @@ def test_a_wrong_override_is_told_as_one(path: Path, override: str, message: str
     with pytest.raises(UserError) as caught:
         load(path, [override])
     assert str(caught.value).startswith(message)
+
+
+SERVER = """
+[workload]
+kind = "tpcc"
+
+[database]
+kind = "server"
+settings = { innodb-io-capacity = 200, innodb_log_file_size = "24M" }
+
+[sweep]
+"database.settings.innodb-flush-neighbors" = [0, 1]
+"workload.connections" = [1, 8]
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Path:
+    path = tmp_path / "server.toml"
+    path.write_text(SERVER)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("override", "value"),
+    [
+        ("database.settings.innodb_log_file_size=1G", "1G"),
+        ("database.settings.innodb_io_capacity=2000", 2000),
+        ("database.settings.innodb-io-capacity=2000", 2000),
+        ("database.settings.new=0.5", 0.5),
+        ("database.settings.new=true", True),
+        ("database.settings.new=ON", "ON"),
+        ("database.settings.new=007", "007"),
+        ("database.settings.new=", ""),
+        ('database.settings.new="2000"', "2000"),
+        ("database.settings={ a = 1 }", None),
+    ],
+)
+def test_a_server_s_setting_is_replaced(server: Path, override: str, value: Any) -> None:
+    name = override.partition("=")[0].rpartition(".")[2].replace("-", "_")
+    assert load(server, [override]).server.settings.get(name) == value
+
+
+@pytest.mark.parametrize("name", ["innodb_flush_neighbors", "innodb-flush-neighbors"])
+def test_a_swept_setting_is_taken_out_however_it_is_spelled(server: Path, name: str) -> None:
+    assert load(server).sweep.fields == ["database.settings.innodb_flush_neighbors", "workload.connections"]
+    experiment = load(server, [f"database.settings.{name}=0"])
+    assert experiment.sweep.fields == ["workload.connections"]
+    assert experiment.server.settings["innodb_flush_neighbors"] == 0
+
+
+def test_a_sweep_of_settings_is_added(server: Path) -> None:
+    experiment = load(server, ['sweep.database.settings.innodb-log-file-size=["24M", "1G"]'])
+    assert [cell.experiment.server.settings["innodb_log_file_size"] for cell in iter_cells(experiment)][:2] == [
+        "24M",
+        "1G",
+    ]
+    assert count_cells(experiment) == 8
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("database.settings.datadir=/x", "--set database.settings.datadir=/x: database.settings.datadir: is not the"),
+        ("database.settings.a=[1]", "--set database.settings.a=[1]: database.settings.a: must be one value, not [1]"),
+        ("database.settings.a.b=1", "--set database.settings.a.b=1: database.settings.a: must be a number, text"),
+        ("database.url=http://me:secret@db/", "--set database.url=...: database.url: must begin with mysql://"),
+        ("database.url=mysql://me:secret@db:x/", "--set database.url=...: database.url: the host and port"),
+        ('"database" . url=mysql://me:secret@db/', None),
+    ],
+)
+def test_a_wrong_setting_is_told_and_a_password_is_not(server: Path, override: str, message: str | None) -> None:
+    with pytest.raises(UserError) as caught:
+        load(server, [override])
+    assert "secret" not in str(caught.value)
+    assert str(caught.value).startswith(message or "--set database.url=...: ")

@@ -71,3 +71,28 @@ def test_units_must_be_comparable() -> None:
         experiment("", more='metric = "latency_us.p95"')
     with pytest.raises(ValidationError, match="cannot be compared"):
         Experiment.model_validate(tomllib.loads(TEXT + '[[published]]\nvalue = 1\nunit = "IOPS"\nsource = "s"'))
+
+
+def test_figures_of_a_server_s_settings() -> None:
+    text = """
+[workload]
+kind = "tpcc"
+[database]
+kind = "server"
+settings = { innodb_io_capacity = 20000 }
+[sweep]
+"database.settings.innodb_doublewrite" = [0, 1]
+"""
+    figures = "".join(
+        f'[[published]]\nset = {{ {set} }}\nvalue = {number}\nunit = "NOTPM"\nsource = "s"\n'
+        for number, set in enumerate(
+            (
+                '"database.settings.innodb_doublewrite" = 1',
+                "database = { settings = { innodb-doublewrite = 0, innodb_io_capacity = 20000 } }",
+                '"workload.warehouses" = 10',
+            )
+        )
+    )
+    e = Experiment.model_validate(tomllib.loads(text + figures))
+    found = [[figure.value for figure in published_for(e, cell.set)] for cell in iter_cells(e)]
+    assert found == [[1, 2], [0, 2]]

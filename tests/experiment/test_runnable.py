@@ -32,3 +32,33 @@ def test_a_block_device_knows_its_size(tmp_path: Path) -> None:
     if not devices:
         pytest.skip("no block device here")
     require_runnable(load("fill-level", [f"storage.path={devices[0]}"]))
+
+
+SERVER = """[workload]
+kind = "tpcc"
+[database]
+kind = "server"
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Path:
+    path = tmp_path / "server.toml"
+    path.write_text(SERVER)
+    return path
+
+
+def test_a_server_needs_a_directory_and_no_size(server: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"storage.path is missing: the directory in which .* puts the server's files"):
+        require_runnable(load(server))
+    require_runnable(load(server, [f"storage.path={tmp_path}"]))
+    require_runnable(load(server, [f"storage.path={tmp_path}/new"]))
+    with pytest.raises(UserError, match=r"is not a directory, which a server needs"):
+        require_runnable(load(server, [f"storage.path={server}"]))
+    with pytest.raises(UserError, match=r"server.toml is not a directory"):
+        require_runnable(load(server, [f'sweep.storage.path=["{tmp_path}", "{server}"]']))
+
+
+def test_a_server_that_runs_already_needs_no_place(server: Path) -> None:
+    require_runnable(load(server, ["database.url=mysql://me@db/"]))
+    require_runnable(load(server, ['sweep.database.url=["mysql://me@db/", "mysql://me@other/"]']))

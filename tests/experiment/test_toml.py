@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flatwater.experiment import Experiment, iter_cells, library, load, to_toml
@@ -61,7 +61,44 @@ experiments = st.fixed_dictionaries(
 )
 
 
-@given(experiments)
+servers = st.fixed_dictionaries(
+    {"kind": st.just("server")},
+    optional={
+        "binary": words.filter(bool),
+        "settings": st.dictionaries(
+            st.from_regex(r"innodb_[a-z0-9_]{1,20}", fullmatch=True),
+            st.integers(-(2**63), 2**63 - 1)
+            | st.floats(allow_nan=False, allow_infinity=False)
+            | st.booleans()
+            | st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), max_size=20)
+            | st.sampled_from(["24M", ""]),
+            min_size=1,
+        ),
+        "instances": st.integers(1, 8),
+        "schema_name": st.just("tpcc_1"),
+        "on_crash": st.sampled_from(["stop", "restart"]),
+        "fault": st.just({"kind": "freeze", "at_s": 0.5, "duration_s": "2s"}),
+    },
+)
+attached = st.just({"kind": "server", "url": "mysql://me@db:3307/tpcc"})
+on_servers = st.fixed_dictionaries(
+    {
+        "workload": st.fixed_dictionaries({"kind": st.just("tpcc")}, optional={"warehouses": st.integers(1, 32767)})
+        | st.fixed_dictionaries(
+            {"kind": st.just("oltp"), "mode": st.sampled_from(["oltp_read_only", "insert"])},
+            optional={"rows": st.integers(1, 2**31 - 1), "zipfian_exp": st.floats(0, 100)},
+        ),
+        "database": servers | attached,
+    },
+    optional={
+        "sweep": st.just({"workload.connections": [8, 64], "workload.duration_s": ["1m", 3600]}),
+        "published": st.just([{"value": 3, "unit": "1", "metric": "flatness", "source": "s"}]),
+    },
+)
+
+
+@settings(deadline=None)
+@given(experiments | on_servers)
 def test_what_is_written_reads_back_the_same(data: dict[str, Any]) -> None:
     experiment = Experiment.model_validate(data)
     written = to_toml(experiment)
@@ -90,3 +127,26 @@ def test_sizes_are_written_with_their_unit() -> None:
     assert data["workload"]["block_size"] == {"4KiB": 50.0, "8KiB": 50.0}
     assert data["workload"]["precondition_block_size"] == "128KiB"
     assert data["storage"]["size"] == "1953125KiB"
+
+
+def test_settings_are_written_as_they_were() -> None:
+    written = {"innodb_log_file_size": "24M", "innodb_doublewrite": False, "sql_mode": "", "innodb_lru_scan_depth": 100}
+    data = {"workload": {"kind": "tpcc"}, "database": {"kind": "server", "settings": written}}
+    read = tomllib.loads(to_toml(Experiment.model_validate(data)))
+    assert read["database"]["settings"] == written
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["mysql://me:s3cret@db/tpcc", "mysql://db/?user=me&password=s3cret", "mysql:///my.sock?password=s3cret&user=me"],
+)
+def test_a_password_is_never_written(url: str) -> None:
+    data = {"workload": {"kind": "tpcc"}, "database": {"kind": "server", "url": url}}
+    data["sweep"] = {"workload.connections": [1, 2]}
+    experiment = Experiment.model_validate(data)
+    cells = [cell.experiment for cell in iter_cells(experiment)]
+    for one in (experiment, *cells):
+        assert one.server.login()["password"] == "s3cret"
+        assert "s3cret" not in to_toml(one)
+        assert "s3cret" not in one.model_dump_json()
+        assert "s3cret" not in repr(one)

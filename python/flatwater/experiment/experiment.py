@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Self
 
@@ -13,17 +13,18 @@ from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, mo
 
 from flatwater.errors import UserError
 from flatwater.experiment.cache import NoCache
-from flatwater.experiment.database import NoDatabase
-from flatwater.experiment.fields import with_values
+from flatwater.experiment.conflicts import layer_conflicts
+from flatwater.experiment.database import Database, NoDatabase, Server
+from flatwater.experiment.fields import in_kinds, with_values
 from flatwater.experiment.kinds import BUILT, read_layer
 from flatwater.experiment.problem import Problem, Table, explain_error, nearest, raise_problems
 from flatwater.experiment.published import PublishedFigure, figure_faults, published_for, unit_faults
 from flatwater.experiment.record import Record
 from flatwater.experiment.report import Report
 from flatwater.experiment.storage import FileStorage
-from flatwater.experiment.sweep import Sweep, length
-from flatwater.experiment.units import print_size
-from flatwater.experiment.workload import Fileio
+from flatwater.experiment.sweep import Sweep, length, swept_fields
+from flatwater.experiment.workload import Fileio, Workload
+from flatwater.experiment.workload.transactions import Transactions
 
 #: How many cells of a sweep are built to find values that do not go together; the rest are checked as they come.
 MAX_CHECKED_CELLS = 2000
@@ -32,6 +33,19 @@ MAX_REPEAT = 10_000
 
 #: Validation context of an experiment that is not quite the file's: `--set` was used.
 OVERRIDDEN = {"overridden": True}
+
+
+def kinds_of(data: Any) -> dict[str, str]:
+    """Layer -> kind, as far as it is to be known, of an experiment's data that may be wrong in any way."""
+    found: dict[str, str] = {}
+    tables = data if isinstance(data, Mapping) else {}
+    swept = swept_fields(tables.get("sweep"))
+    for layer, built in BUILT.items():
+        table = tables.get(layer, {})
+        kind = table.get("kind", next(iter(built))) if isinstance(table, Mapping) else getattr(table, "kind", None)
+        if isinstance(kind, str) and kind in built and f"{layer}.kind" not in swept:
+            found[layer] = kind
+    return found
 
 
 class Experiment(Table):
@@ -47,9 +61,9 @@ class Experiment(Table):
     repeat: int = Field(default=1, ge=1, le=MAX_REPEAT)
     #: Everything random follows from it. 53 bits, as the cells' seeds.
     seed: int = Field(default=1, ge=0, lt=2**53)
-    # A second kind of a layer becomes a union here; `read_layer` picks the class by `kind`.
-    workload: Annotated[Fileio, BeforeValidator(partial(read_layer, "workload"))]
-    database: Annotated[NoDatabase, BeforeValidator(partial(read_layer, "database"))] = NoDatabase()
+    # `read_layer` picks the class by `kind`; a second kind of a layer makes it a union.
+    workload: Annotated[Workload, BeforeValidator(partial(read_layer, "workload"))]
+    database: Annotated[Database, BeforeValidator(partial(read_layer, "database"))] = NoDatabase()
     cache: Annotated[NoCache, BeforeValidator(partial(read_layer, "cache"))] = NoCache()
     storage: Annotated[FileStorage, BeforeValidator(partial(read_layer, "storage"))] = FileStorage()
     record: Record = Record()
@@ -73,9 +87,16 @@ class Experiment(Table):
     def _consistent(self, info: ValidationInfo) -> Self:
         if info.context == OVERRIDDEN:
             self._forget_lost_cells()
-        own = list(self._layer_conflicts())
+        own = list(layer_conflicts(self))
         raise_problems("experiment", [*own, *self._cell_conflicts(own), *self._view_conflicts()])
         return self
+
+    # The last validator is the outermost: everything above runs within it.
+    @model_validator(mode="wrap")
+    @classmethod
+    def _know_the_kinds(cls, data: Any, handler: Callable[[Any], Self]) -> Self:
+        with in_kinds(kinds_of(data)):
+            return handler(data)
 
     def _forget_lost_cells(self) -> None:
         """An override may take away what the report and the published figures of the file speak of."""
@@ -91,11 +112,38 @@ class Experiment(Table):
         return {layer: getattr(self, layer).REALITY for layer in BUILT}
 
     @property
+    def fileio(self) -> Fileio:
+        """The workload, where it is known to be reads and writes of files."""
+        if not isinstance(self.workload, Fileio):
+            raise TypeError(f"the workload is {self.workload.kind}, not fileio")
+        return self.workload
+
+    @property
+    def transactions(self) -> Transactions:
+        """The workload, where it is known to be one on a server."""
+        if not isinstance(self.workload, Transactions):
+            raise TypeError(f"the workload {self.workload.kind} uses no server")
+        return self.workload
+
+    @property
+    def server(self) -> Server:
+        """The database, where it is known to be a server."""
+        if not isinstance(self.database, Server):
+            raise TypeError(f"the database is {self.database.kind}, not a server")
+        return self.database
+
+    @property
+    def schema_name(self) -> str:
+        """The schema that holds the workload's tables on the server."""
+        address = self.server.address
+        return self.server.schema_name or (address.schema if address else None) or self.transactions.SCHEMA
+
+    @property
     def size_per_file(self) -> int | None:
         """Bytes that the workload uses of each file; None where only the block device knows its size."""
         if self.storage.size is None:
             return None
-        return int(self.storage.size * self.storage.fill) // self.workload.files
+        return int(self.storage.size * self.storage.fill) // self.fileio.files
 
     def cell(self, values: Mapping[str, Any]) -> Experiment:
         """The experiment of one cell: swept fields set, nothing swept, once.
@@ -113,23 +161,10 @@ class Experiment(Table):
 
     def _with(self, values: Mapping[str, Any]) -> Experiment:
         fixed = self.model_dump(exclude={"repeat", "sweep", "report", "published"})
-        return Experiment.model_validate(with_values(fixed, values))
-
-    def _layer_conflicts(self) -> Iterator[Problem]:
-        """What one layer asks of another."""
-        largest = max(self.workload.block_sizes)
-        room = self.size_per_file
-        about = ("workload.block_size", "workload.files", "storage.size", "storage.fill")
-        if room is not None and largest > room:
-            what = f"a block of {print_size(largest)} is larger than a file ({print_size(room)} used of each)"
-            yield Problem("workload.block_size", what, "a larger storage.size, fewer files or smaller blocks", about)
-        interval = self.record.interval_s
-        timed = "round_s" if self.workload.steady_state == "snia" else "duration_s"
-        length_s = getattr(self.workload, timed)
-        if length_s < interval:
-            what = f"{length_s:g} s are shorter than one interval of the record ({interval:g} s)"
-            rests_on = (f"workload.{timed}", "record.interval_s", "workload.steady_state")
-            yield Problem(f"workload.{timed}", what, "set record.interval_s (0.1 or more)", rests_on)
+        cell = Experiment.model_validate(with_values(fixed, values))
+        if isinstance(self.database, Server) and isinstance(cell.database, Server):
+            cell.database.inherit_password(self.database)
+        return cell
 
     def _cell_conflicts(self, own: Sequence[Problem]) -> Iterator[Problem]:
         """Swept values that do not go together: each kind of conflict once, with the first cell that has it."""

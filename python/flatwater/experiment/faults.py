@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from flatwater.experiment.experiment import OVERRIDDEN, Experiment
-from flatwater.experiment.fields import all_fields, unknown_field_hint
+from flatwater.experiment.experiment import OVERRIDDEN, Experiment, kinds_of
+from flatwater.experiment.fields import all_fields, in_kinds, is_known_elsewhere, unknown_field_hint
 from flatwater.experiment.problem import Problem, explain_error, nearest
 from flatwater.experiment.published import PublishedFigure
 from flatwater.experiment.report import Report
 from flatwater.experiment.sweep import swept_fields
 
 #: Kinds and fields, then fields of one layer together, then layers together, each perhaps in two steps.
-_STAGES = 6
-#: What stands in for a field that cannot be left out, while the rest is looked at.
-_REQUIRED: dict[str, Any] = {"workload": {"mode": "rndrd"}, "workload.mode": "rndrd"}
+_STAGES = 8
+#: What stands in for a layer that cannot be left out, while the rest is looked at.
+_REQUIRED: dict[str, Any] = {"workload": {"mode": "rndrd"}}
+#: What stands in for a workload's mode, by kind: also what a hint shows.
+_MODES = {"fileio": "rndrd", "oltp": "read_write"}
+#: An experiment of the library that shows every field of a kind.
+_SHOWING = {"fileio": "quick", "oltp": "oltp-quick", "tpcc": "tpcc-quick"}
 #: A hint lists no more fields than this.
 _MOST_LISTED = 14
 #: Stands in for a wrong published figure, so that the others keep their numbers: fits any cell.
@@ -46,8 +51,9 @@ def validate(data: dict[str, Any], *, overridden: bool = False) -> tuple[Experim
         if any(d["loc"][0] == "sweep" for d in details):
             swept = swept_fields(data["sweep"])
             details = [d for d in details if not _waits_for_sweep(d, swept)]
+        kinds = kinds_of(data)
         for d in details:
-            problem = problem_of(d)
+            problem = problem_of(d, kinds)
             if problem not in found and (_is_kind(d) or not _rests_on(problem, gone | unbuilt)):
                 found.append(problem)
         gone |= unbuilt
@@ -56,19 +62,24 @@ def validate(data: dict[str, Any], *, overridden: bool = False) -> tuple[Experim
     return None, found
 
 
-def problem_of(error: ErrorDetails) -> Problem:
-    """One pydantic error in the file's words."""
+def problem_of(error: ErrorDetails, kinds: Mapping[str, str]) -> Problem:
+    """One pydantic error in the file's words; `kinds` are those of the layers that are known."""
     field = ".".join(str(part) for part in error["loc"])
     what, hint = explain_error(error)
     rests_on = error.get("ctx", {}).get("rests_on", ())
     if error["type"] == "extra_forbidden":
-        hint = _sibling_hint(*field.rpartition(".")[::2])
+        with in_kinds(kinds):
+            hint = _sibling_hint(*field.rpartition(".")[::2], kinds)
     if field in ("workload", "workload.mode") and error["type"] == "missing":
-        hint = 'say what to do, for example mode = "rndrd" in [workload]'
+        hint = f'say what to do, for example mode = "{_stand_in_mode(kinds)}" in [workload]'
     return Problem(field, what, hint, tuple(rests_on))
 
 
-def _sibling_hint(table: str, name: str) -> str:
+def _stand_in_mode(kinds: Mapping[str, str]) -> str:
+    return _MODES.get(kinds.get("workload", "fileio"), "rndrd")
+
+
+def _sibling_hint(table: str, name: str, kinds: Mapping[str, str]) -> str:
     """The field that an unknown one was probably meant to be."""
     models: dict[str, type[BaseModel]] = {"": Experiment, "report": Report, "published": PublishedFigure}
     first = table.partition(".")[0]
@@ -76,18 +87,25 @@ def _sibling_hint(table: str, name: str) -> str:
         siblings = list(models[first].model_fields)
     else:
         siblings = [known.rpartition(".")[2] for known in all_fields() if known.rpartition(".")[0] == table]
-    if any(known.rpartition(".")[2] == name for known in all_fields()):
-        return unknown_field_hint(name)
+    field = f"{table}.{name}" if table else name
+    if any(known.rpartition(".")[2] == name for known in all_fields()) or is_known_elsewhere(field):
+        return unknown_field_hint(field)
     close = nearest(name, siblings)
     if close:
         return f"did you mean {close}?"
     if len(siblings) > _MOST_LISTED:
-        return "`flatwater show quick --resolved` shows every field"
+        showing = _SHOWING.get(kinds.get("workload", ""), "quick")
+        return f"`flatwater show {showing} --resolved` shows every field"
     return f"there is: {', '.join(siblings)}"
 
 
 def _is_kind(error: ErrorDetails) -> bool:
-    return error["loc"][1:] == ("kind",)
+    return error["loc"][1:] == ("kind",) and not _is_pairing(error)
+
+
+def _is_pairing(error: ErrorDetails) -> bool:
+    """Whether the kinds of two layers do not go together; each alone is well."""
+    return error["loc"][1:] == ("kind",) and len(error.get("ctx", {}).get("rests_on", ())) > 1
 
 
 def _waits_for_sweep(error: ErrorDetails, swept: set[str]) -> bool:
@@ -119,18 +137,28 @@ def _take_out(data: dict[str, Any], error: ErrorDetails) -> set[str]:
     if table == "published" and isinstance(data["published"], list) and rest:
         data["published"][int(loc[1])] = _ANY_FIGURE
         return set()
+    if _is_pairing(error):
+        # The workload says what was meant.
+        other = {"kind": "server"} if table == "workload" else {}
+        return _replace_layer(data, "database", other)
     if rest == "kind":
-        data[table] = _REQUIRED.get(table, {})
-        for field in swept_fields(sweep):
-            if field.startswith(f"{table}."):
-                drop_from_sweep(sweep, field)
-        return {table}
+        return _replace_layer(data, table, _REQUIRED.get(table, {}))
     field = ".".join(loc)
     drop_from_sweep(sweep, field)
-    if error["type"] == "missing" and field not in _REQUIRED:
+    stand_in = _stand_in_mode(kinds_of(data)) if field == "workload.mode" else _REQUIRED.get(field)
+    if error["type"] == "missing" and stand_in is None:
         loc = loc[:-1]
-    _replace(data, loc, _REQUIRED.get(field))
+    _replace(data, loc, stand_in)
     return {field}
+
+
+def _replace_layer(data: dict[str, Any], layer: str, table: dict[str, Any]) -> set[str]:
+    """Sets another table for a layer of which nothing is swept any more; returns what is gone."""
+    data[layer] = table
+    for field in swept_fields(data.get("sweep")):
+        if field.startswith(f"{layer}."):
+            drop_from_sweep(data.get("sweep"), field)
+    return {layer}
 
 
 def drop_from_sweep(sweep: Any, field: str) -> None:

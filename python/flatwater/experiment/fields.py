@@ -1,9 +1,16 @@
-"""Fields by their dotted names (`workload.threads`): which exist, what values they take, how to get and set them."""
+"""Fields by their dotted names (`workload.threads`): which exist, what values they take, how to get and set them.
+
+Kinds of one layer may have fields of the same name (`workload.mode`), so a field has a definition a kind. Which kinds
+are meant is known while an experiment is read (`in_kinds`); elsewhere a field is any kind's. `database.settings` is
+open: the names in it are the server's.
+"""
 
 from __future__ import annotations
 
+import contextvars
 import types
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -11,23 +18,71 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
+from flatwater.experiment.database import settings
+from flatwater.experiment.database.address import has_password
+from flatwater.experiment.database.server import PASSWORD_VARIABLE
 from flatwater.experiment.kinds import BUILT, check_kind
 from flatwater.experiment.problem import Table, explain_custom, explain_error, nearest
 from flatwater.experiment.record import Record
 from flatwater.experiment.workload import ALTERNATIVES
 
+#: Layer -> its kind, for layers whose kind is known: as pairs, so that it can be a key.
+_Kinds = tuple[tuple[str, str], ...]
+_kinds: contextvars.ContextVar[_Kinds] = contextvars.ContextVar("kinds", default=())
+
+#: What people call a field who come from another tool, or another kind: (kind, name) -> the field they mean.
+_MEANT = {
+    **{(kind, name): "workload.connections" for kind in ("tpcc", "oltp") for name in ("threads", "users", "clients")},
+    **{(kind, "warmup"): "workload.warmup_s" for kind in ("fileio", "oltp", "tpcc")},
+    **{(kind, "time"): "workload.duration_s" for kind in ("fileio", "oltp", "tpcc")},
+    **{("oltp", name): "workload.rows" for name in ("table_size", "oltp_table_size", "size")},
+    **{("oltp", name): "workload.distribution" for name in ("rand_type", "oltp_dist_type")},
+    ("oltp", "oltp_tables_count"): "workload.tables",
+    ("oltp", "zipf_theta"): "workload.zipfian_exp",
+    ("tpcc", "size"): "workload.warehouses",
+    ("tpcc", "scale"): "workload.warehouses",
+    ("server", "server"): "database.binary",
+    ("server", "my_cnf"): "database.settings",
+    ("server", "variables"): "database.settings",
+}
+
+
+@contextmanager
+def in_kinds(kinds: Mapping[str, str]) -> Iterator[None]:
+    """Within it, the fields of these layers are those of these kinds only."""
+    token = _kinds.set(tuple(sorted(kinds.items())))
+    try:
+        yield
+    finally:
+        _kinds.reset(token)
+
+
+def all_fields() -> dict[str, tuple[FieldInfo, ...]]:
+    """Every field that can be swept, by dotted name, with its definitions: those of all layers, and of `record`."""
+    return _fields_in(_kinds.get())
+
 
 @cache
-def all_fields() -> dict[str, FieldInfo]:
-    """Every field that can be swept, by dotted name: those of all kinds of all layers, and of `record`."""
-    found: dict[str, FieldInfo] = {}
+def _fields_in(kinds: _Kinds) -> dict[str, tuple[FieldInfo, ...]]:
+    only = dict(kinds)
     tables: list[tuple[str, type[BaseModel]]] = [
-        *((layer, model) for layer, kinds in BUILT.items() for model in kinds.values()),
+        *(
+            (layer, model)
+            for layer, built in BUILT.items()
+            for kind, model in built.items()
+            if _means(only, layer, kind)
+        ),
         ("record", Record),
     ]
+    found: dict[str, tuple[FieldInfo, ...]] = {}
     for prefix, model in tables:
-        found.update(_fields_of(prefix, model))
+        for field, info in _fields_of(prefix, model):
+            found[field] = (*found.get(field, ()), info)
     return found
+
+
+def _means(only: Mapping[str, str], layer: str, kind: str) -> bool:
+    return only.get(layer, kind) == kind
 
 
 def _fields_of(prefix: str, model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
@@ -42,38 +97,100 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
 
 
+def why_no_field(field: str) -> tuple[str, str | None] | None:
+    """Why there is no field of a name, and a hint; None if there is one."""
+    setting = _setting(field)
+    if setting is not None and settings.TABLE in all_fields():
+        return settings.name_fault(setting)
+    if setting is not None:
+        field = settings.TABLE
+    return None if field in all_fields() else ("there is no such field", unknown_field_hint(field))
+
+
+def _setting(field: str) -> str | None:
+    """The name of a server's setting; None if the field is none."""
+    name = field.removeprefix(f"{settings.TABLE}.")
+    return name if name != field else None
+
+
 @cache
-def _adapter(field: str) -> TypeAdapter[Any]:
-    info = all_fields()[field]
-    annotated: Any = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
-    return TypeAdapter(annotated, config=ConfigDict(strict=True, allow_inf_nan=False))
+def _adapters(field: str, kinds: _Kinds) -> list[TypeAdapter[Any]]:
+    config = ConfigDict(strict=True, allow_inf_nan=False)
+    annotations: list[Any] = [
+        Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
+        for info in _fields_in(kinds)[field]
+    ]
+    return [TypeAdapter(annotation, config=config) for annotation in annotations]
 
 
 def resolve_value(field: str, value: Any) -> Any:
     """What a known field makes of a value (`"16KiB"` -> 16384); raises ValueError saying what is wrong.
 
-    The error's `args` are the sentence and its hint.
+    The error's `args` are the sentence and its hint. Settings of a server stay as they are written.
     """
     layer, _, name = field.partition(".")
-    try:
-        if name == "kind":
+    if _setting(field) is not None:
+        fault = settings.value_fault(value)
+        if fault is not None:
+            raise ValueError(*fault)
+        return value
+    if field == "database.url" and has_password(value):
+        # Both are written to results as they are.
+        what = "a password may not stand in a sweep or a published figure"
+        raise ValueError(what, f"put it in the environment's {PASSWORD_VARIABLE}")
+    if name == "kind":
+        try:
             check_kind(layer, value)
-            return value
-        return _adapter(field).validate_python(value)
-    except PydanticCustomError as error:
-        raise ValueError(*explain_custom(error)) from None
-    except ValidationError as error:
-        details = error.errors(include_url=False)[0]
-        what, hint = explain_error(details)
-        place = ".".join(str(part) for part in details["loc"] if isinstance(part, str) and part.isidentifier())
-        raise ValueError(f"{place}: {what}" if place and details["type"] != "literal_error" else what, hint) from None
+        except PydanticCustomError as error:
+            raise ValueError(*explain_custom(error)) from None
+        return value
+    refused: ValueError | None = None
+    for adapter in _adapters(field, _kinds.get()):
+        try:
+            return adapter.validate_python(value)
+        except PydanticCustomError as error:
+            refused = refused or ValueError(*explain_custom(error))
+        except ValidationError as error:
+            refused = refused or ValueError(*_explain(error))
+    raise refused or ValueError("has no values", None)
+
+
+def _explain(error: ValidationError) -> tuple[str, str | None]:
+    details = error.errors(include_url=False)[0]
+    what, hint = explain_error(details)
+    place = ".".join(str(part) for part in details["loc"] if isinstance(part, str) and part.isidentifier())
+    return f"{place}: {what}" if place and details["type"] != "literal_error" else what, hint
+
+
+def is_known_elsewhere(field: str) -> bool:
+    """Whether a field that does not exist is one of another kind, or what people of another tool call one."""
+    return _meant(field) is not None or bool(_having(field))
+
+
+def _meant(field: str) -> str | None:
+    name = settings.spell(field.rpartition(".")[2])
+    return next((_MEANT[kind, name] for _, kind in _kinds.get() if (kind, name) in _MEANT), None)
+
+
+def _having(field: str) -> list[str]:
+    """Other kinds of its layer that have a field."""
+    layer = field.partition(".")[0]
+    return [kind for kind, model in BUILT.get(layer, {}).items() if field in dict(_fields_of(layer, model))]
 
 
 def unknown_field_hint(field: str) -> str:
     """What a field that does not exist was probably meant to be: one of the same name elsewhere, or a like one."""
+    meant = _meant(field)
+    if meant is not None:
+        return f"did you mean {meant}?"
     name = field.rpartition(".")[2]
     elsewhere = [known for known in all_fields() if known.rpartition(".")[2] == name]
-    close = elsewhere[0] if elsewhere else nearest(field, all_fields())
+    if elsewhere:
+        return f"did you mean {elsewhere[0]}?"
+    if having := _having(field):
+        layer = field.partition(".")[0]
+        return "only with " + " or ".join(f'{layer}.kind = "{kind}"' for kind in having)
+    close = nearest(field, all_fields())
     return f"did you mean {close}?" if close else "fields look like workload.threads"
 
 
@@ -81,7 +198,7 @@ def get_value(experiment: BaseModel, field: str) -> Any:
     """The resolved value of a field; None where a table on the way is absent."""
     value: Any = experiment
     for part in field.split("."):
-        value = getattr(value, part, None)
+        value = value.get(part) if isinstance(value, Mapping) else getattr(value, part, None)
     return value
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import tomllib
 
+from flatwater.experiment.database.settings import spell_field
+
 _HEADER = re.compile(r"\s*(\[\[?)\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
 #: A bare or quoted key, dotted or not, before its `=`.
 _KEY = re.compile(
@@ -62,7 +64,7 @@ class LineIndex:
         self._table = path
 
     def _note(self, name: str, number: int) -> None:
-        self._lines.setdefault(f"{self._table}.{name}" if self._table else name, number)
+        self._lines.setdefault(spell_field(f"{self._table}.{name}" if self._table else name), number)
 
     def _skip(self, text: str) -> None:
         """Follows a value over its lines: until its brackets and long strings are closed."""

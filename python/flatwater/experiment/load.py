@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from flatwater.errors import UserError
+from flatwater.experiment.database.settings import spell_all
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.faults import validate
 from flatwater.experiment.library import library_files
 from flatwater.experiment.lines import LineIndex
-from flatwater.experiment.overrides import override
+from flatwater.experiment.overrides import override, shown
 from flatwater.experiment.problem import Problem, nearest, suggest
 from flatwater.experiment.sweep import swept_fields
 
@@ -41,9 +42,10 @@ def load(path_or_name: str | Path, overrides: Sequence[str] = (), seed: int | No
     path = find_experiment(path_or_name)
     text = read_text(path)
     data = _parse(path, text)
+    spell_all(data)
     set_by = {}
     for written in overrides:
-        set_by[override(data, written)] = f"--set {written}"
+        set_by[override(data, written)] = shown(written)
     if seed is not None:
         data["seed"] = seed
         set_by["seed"] = f"--seed {seed}"

@@ -7,6 +7,7 @@ import tomllib
 from typing import Any
 
 from flatwater.errors import UserError
+from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.faults import drop_from_sweep
 from flatwater.experiment.fields import all_fields, resolve_value
 from flatwater.experiment.workload import ALTERNATIVES
@@ -18,7 +19,7 @@ def override(data: dict[str, Any], written: str) -> str:
     A field that the file sweeps is then no longer swept; `sweep.FIELD=[...]` sweeps it. The value is TOML if it
     reads as TOML, otherwise text: neither `16KiB` nor a path needs quotes.
     """
-    where = f"--set {written}"
+    where = shown(written)
     key, equals, text = written.partition("=")
     parts = _key_parts(key) if equals else []
     if not parts:
@@ -27,7 +28,7 @@ def override(data: dict[str, Any], written: str) -> str:
         text.encode()
     except UnicodeEncodeError:
         raise UserError("the value is not UTF-8 text", where=where) from None
-    field = ".".join(parts)
+    field = spell_field(".".join(parts))
     drop_from_sweep(data.get("sweep"), field.removeprefix("sweep."))
     table = data
     for part in field.split(".")[:-1]:
@@ -39,6 +40,12 @@ def override(data: dict[str, Any], written: str) -> str:
     if field in ALTERNATIVES:
         table.pop(ALTERNATIVES[field].rpartition(".")[2], None)
     return field
+
+
+def shown(written: str) -> str:
+    """An override for an error to show: a server's url may hold a password."""
+    key, _, _ = written.partition("=")
+    return "--set database.url=..." if "".join(key.split()).replace('"', "") == "database.url" else f"--set {written}"
 
 
 def _key_parts(key: str) -> list[str]:

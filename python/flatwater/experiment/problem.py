@@ -127,7 +127,8 @@ def explain_error(error: ErrorDetails) -> tuple[str, str | None]:
         return f"must be {_TYPES[kind]}, not {quote(given)}", None
     if kind in _BOUNDS:
         key, words = _BOUNDS[kind]
-        return f"must be {words} {context[key]:g}, not {quote(given)}", None
+        limit = context[key] if isinstance(context[key], int) else f"{context[key]:g}"
+        return f"must be {words} {limit}, not {quote(given)}", None
     if kind == "literal_error":
         choices = re.findall(r"'([^']*)'", context["expected"])
         return f"{quote(given)} is not a choice", suggest(str(given), choices)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from flatwater.experiment.fields import all_fields, get_value, resolve_value, unknown_field_hint
+from flatwater.experiment.database.settings import TABLE as SETTINGS
+from flatwater.experiment.database.settings import spell_field
+from flatwater.experiment.fields import all_fields, get_value, resolve_value, why_no_field
 from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse, suggest
 
 if TYPE_CHECKING:
@@ -49,17 +51,18 @@ def _set(table: Any) -> Any:
 def _flatten_set(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     # A value may itself be a table (mixed block sizes): stop at known fields.
     for name, value in table.items():
-        if name not in all_fields() and isinstance(value, Mapping):
+        if isinstance(value, Mapping) and (name not in all_fields() or name == SETTINGS):
             for inner, inner_value in value.items():
                 yield from _flatten_set({f"{name}.{inner}": inner_value})
         else:
-            yield name, value
+            yield spell_field(name), value
 
 
 def _set_faults(flat: Mapping[str, Any]) -> Iterator[Problem]:
     for field, value in flat.items():
-        if field not in all_fields():
-            yield Problem(field, "there is no such field", unknown_field_hint(field), (field,))
+        missing = why_no_field(field)
+        if missing is not None:
+            yield Problem(field, *missing, (field,))
             continue
         try:
             resolve_value(field, value)
@@ -119,14 +122,16 @@ def figure_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[t
                 yield f"matches no cell: {told} do not stand together in sweep.zip", None
     for field, value in figure.resolved.items():
         if field not in swept and get_value(experiment, field) != value:
-            what = f"matches no cell: {field} is {get_value(experiment, field)}, not {figure.set[field]}"
-            yield what, f"sweep {field}, or take it out of the set"
+            stands = get_value(experiment, field)
+            told = f"{field} is not set" if stands is None else f"{field} is {stands}, not {figure.set[field]}"
+            yield f"matches no cell: {told}", f"sweep {field}, or take it out of the set"
 
 
 def unit_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
     """A throughput in another unit than the experiment's cannot be compared."""
     unit = get_value(experiment, "workload.unit")
     if figure.metric in _IN_THROUGHPUT_UNIT and figure.unit != unit:
-        yield f"{figure.unit} cannot be compared with the experiment's {unit}", 'workload.unit = "IOPS" or "MiB/s"'
+        units = " or ".join(f'"{choice}"' for choice in experiment.workload.units())
+        yield f"{figure.unit} cannot be compared with the experiment's {unit}", f"workload.unit = {units}"
     if figure.metric.startswith("latency_us.") and figure.unit != "us":
         yield f"latencies are in us here, not {figure.unit}", "convert the value to us"

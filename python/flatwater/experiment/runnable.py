@@ -4,29 +4,55 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import Any
 
 from flatwater.errors import UserError
+from flatwater.experiment.database import Server
 from flatwater.experiment.experiment import Experiment
 
 
 def require_runnable(experiment: Experiment) -> None:
     """Raises UserError unless the experiment says where its data goes, and how much there is.
 
-    Whether the place can be written to, and is ours, is for the storage to check when it opens it.
+    Whether the place can be written to, and is ours, is for the storage to check when it opens it. A server that runs
+    already has a place of its own.
     """
-    swept = [values["storage.path"] for values in experiment.sweep.dimensions if "storage.path" in values]
-    paths = swept[0] if swept else [experiment.storage.path]
-    for path in paths:
+    where = experiment.name or None
+    if isinstance(experiment.database, Server):
+        _require_directories(experiment, experiment.database)
+        return
+    for path in _all_of(experiment, "storage.path", experiment.storage.path):
         if path is None:
             hint = "--set storage.path=DIR (or a file, or a block device)"
-            raise UserError("storage.path is missing", where=experiment.name or None, hint=hint)
-        if experiment.storage.size is None and not _is_block_device(path):
+            raise UserError("storage.path is missing", where=where, hint=hint)
+        if experiment.storage.size is None and not _is_a(stat.S_ISBLK, path):
             what = f"storage.size is missing, and {path} is not a block device that knows its own"
-            raise UserError(what, where=experiment.name or None, hint="--set storage.size=4GiB")
+            raise UserError(what, where=where, hint="--set storage.size=4GiB")
 
 
-def _is_block_device(path: str) -> bool:
+def _require_directories(experiment: Experiment, server: Server) -> None:
+    where = experiment.name or None
+    if all(url is not None for url in _all_of(experiment, "database.url", server.url)):
+        return
+    for path in _all_of(experiment, "storage.path", experiment.storage.path):
+        if path is None:
+            what = "storage.path is missing: the directory in which flatwater puts the server's files"
+            raise UserError(
+                what, where=where, hint="--set storage.path=DIR, or database.url of a server that runs already"
+            )
+        if _is_a(stat.S_ISREG, path) or _is_a(stat.S_ISBLK, path):
+            what = f"storage.path: {path} is not a directory, which a server needs"
+            raise UserError(what, where=where, hint="for a block device: a directory of the file system on it")
+
+
+def _all_of(experiment: Experiment, field: str, fixed: str | None) -> list[Any]:
+    """Every value that a field has in the sweep, or its one value."""
+    swept = [values[field] for values in experiment.sweep.dimensions if field in values]
+    return swept[0] if swept else [fixed]
+
+
+def _is_a(kind: Any, path: str) -> bool:
     try:
-        return stat.S_ISBLK(Path(path).stat().st_mode)
+        return bool(kind(Path(path).stat().st_mode))
     except (OSError, ValueError):
         return False

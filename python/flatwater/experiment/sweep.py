@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, model_serializer, model_validator
 
 from flatwater.errors import UserError
-from flatwater.experiment.fields import all_fields, resolve_value, unknown_field_hint
+from flatwater.experiment.database.settings import spell_field
+from flatwater.experiment.fields import resolve_value, why_no_field
 from flatwater.experiment.problem import Problem, Table, quote, raise_problems
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
         if isinstance(value, Mapping):
             yield from flatten(value, f"{prefix}{name}.")
         else:
-            yield f"{prefix}{name}", value
+            yield spell_field(f"{prefix}{name}"), value
 
 
 def swept_fields(table: Any) -> set[str]:
@@ -114,6 +115,10 @@ def _faults(grid: Dimension, zips: Mapping[str, Dimension]) -> Iterator[Problem]
             name = f"{place}.{field}" if place else field
             if field in seen:
                 yield Problem(name, "is swept twice", "keep one of the lists", (field,))
+            for other in seen:
+                if field.startswith(f"{other}.") or other.startswith(f"{field}."):
+                    what = f"{other} is swept too, and one of the two holds the other"
+                    yield Problem(name, what, "keep one of the lists", (field, other))
             seen.add(field)
             yield from _list_faults(name, field, values)
     for place, group in zips.items():
@@ -124,14 +129,20 @@ def _faults(grid: Dimension, zips: Mapping[str, Dimension]) -> Iterator[Problem]
 
 
 def _list_faults(name: str, field: str, values: Any) -> Iterator[Problem]:
-    if field not in all_fields():
-        yield Problem(name, "there is no such field to sweep", unknown_field_hint(field), (field,))
+    missing = why_no_field(field)
+    if missing is not None:
+        what, hint = missing
+        yield Problem(name, what.replace("no such field", "no such field to sweep"), hint, (field,))
     elif not isinstance(values, list):
         yield Problem(name, f"must be a list of values, not {quote(values)}", f"[{quote(values)}]", (field,))
     elif not values:
         yield Problem(name, "the list of values is empty", "take it out, or give it a value", (field,))
     else:
-        yield from _value_faults(name, field, values)
+        wrong = list(_value_faults(name, field, values))
+        yield from wrong
+        if not wrong and field.endswith(".kind") and len(set(values)) > 1:
+            what = "kinds cannot be swept: each has fields of its own"
+            yield Problem(name, what, "one experiment for each", (field,))
 
 
 def _value_faults(name: str, field: str, values: list[Any]) -> Iterator[Problem]:

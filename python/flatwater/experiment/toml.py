@@ -8,15 +8,28 @@ import tomli_w
 
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.units import AS_WRITTEN
+from flatwater.experiment.workload import Timing
 
 
 def to_toml(experiment: Experiment) -> str:
     """The resolved experiment, defaults included: reading it gives the same experiment, sweep and all.
 
-    Sizes carry binary units. Fields that are swept stand in their layer at the first of their values.
+    Sizes carry binary units, settings of a server stay as they were written, and no password is in it. Fields that are
+    swept stand in their layer at the first of their values.
     """
     data = experiment.model_dump(context=AS_WRITTEN)
-    return tomli_w.dumps(_present(data))
+    workload = data["workload"]
+    # The stopwatch, which every kind has, after what is the kind's own.
+    data["workload"] = {name: workload[name] for name in sorted(workload, key=_is_timing)}
+    settings = data["database"].pop("settings", {})
+    written = _present(data)
+    if settings:  # where an empty text does say something (sql_mode)
+        written["database"]["settings"] = settings
+    return tomli_w.dumps(written)
+
+
+def _is_timing(name: str) -> bool:
+    return name != "kind" and name in Timing.model_fields
 
 
 def _present(table: dict[str, Any]) -> dict[str, Any]:

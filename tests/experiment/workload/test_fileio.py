@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from flatwater.experiment.workload import MAX_THREADS, Fileio
+from flatwater.experiment.workload.fileio import MAX_THREADS, Fileio
 
 
 def fileio(**fields: Any) -> Fileio:

@@ -1,25 +1,23 @@
-"""The workload layer: what is asked of the stack. One class a kind, met in KINDS."""
+"""Reads and writes of files or a block device."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, PlainValidator, SerializationInfo
 from pydantic import model_validator as _model_validator
 
-from flatwater.experiment.layer import Layer
 from flatwater.experiment.problem import Problem, quote, refuse
 from flatwater.experiment.units import (
     AS_WRITTEN,
     Percent,
-    Seconds,
     Size,
-    SomeSeconds,
     parse_size,
     print_size,
     write_size,
 )
+from flatwater.experiment.workload.timing import Timing, problem
 
 #: Threads past this only queue on the processors; deeper queues are io_uring's job.
 MAX_THREADS = 4096
@@ -33,8 +31,6 @@ MAX_VERIFIED_BLOCK_SIZE = 64 * 2**20
 MAX_FILES = 65536
 #: Addresses and lengths of direct IO are multiples of a sector; 512 is the smallest sector there is.
 SECTOR = 512
-#: Rounds in the window that SNIA's PTS 2.0 judges.
-SNIA_WINDOW = 5
 
 Mode = Literal["seqwr", "seqrewr", "seqrd", "seqrw", "rndrd", "rndwr", "rndrw"]
 _FIO_MODES = {
@@ -46,9 +42,6 @@ _FIO_MODES = {
     "randwrite": "rndwr",
     "randrw": "rndrw",
 }
-
-#: Two ways to say one thing: setting the first (by a sweep or --set) replaces the second.
-ALTERNATIVES = {"workload.read_pct": "workload.rw_ratio", "workload.rw_ratio": "workload.read_pct"}
 
 
 def _mode(value: Any) -> Any:
@@ -105,11 +98,8 @@ def _write_block_size(value: int | dict[int, float], info: SerializationInfo) ->
 BlockSize = Annotated[int | dict[int, float], PlainValidator(_block_size), PlainSerializer(_write_block_size)]
 
 
-class Fileio(Layer):
+class Fileio(Timing):
     """Reads and writes of files or a block device, as sysbench's fileio and fio do them."""
-
-    LAYER: ClassVar[str] = "workload"
-    REALITY: ClassVar[Literal["real", "modelled", "none"]] = "real"
 
     kind: Literal["fileio"] = "fileio"
     #: sysbench's names; fio's (read, write, rw, randread, randwrite, randrw) are accepted.
@@ -144,22 +134,11 @@ class Fileio(Layer):
     compressible_pct: Percent = 0.0
     #: Each block carries offset, generation and checksum, and is checked when read.
     verify: bool = False
-    #: Requests a second over all threads; 0 = closed loop. Latency then counts from the intended start.
-    rate_per_s: float = Field(default=0.0, ge=0, le=1e9)
-    arrival: Literal["fixed", "poisson"] = "fixed"
-    duration_s: SomeSeconds = 60.0
-    warmup_s: Seconds = 0.0
     #: Sequential writes of the used size before the warm-up: SNIA's preconditioning asks for 2.
     precondition_passes: float = Field(default=0.0, ge=0, le=100)
     precondition_block_size: Size = 131072
-    #: snia: rounds of round_s until steady (SNIA PTS 2.0) or rounds_max; duration_s is not used then.
-    steady_state: Literal["none", "snia"] = "none"
-    round_s: SomeSeconds = 60.0
-    rounds_max: int = Field(default=25, ge=1, le=10_000)
     #: What the throughput is reported in.
     unit: Literal["IOPS", "MiB/s"] = "IOPS"
-    #: What the first failed request does: end the run, or be counted while it goes on.
-    on_error: Literal["stop", "continue"] = "stop"
     #: Off only to measure what recording costs: no latencies, no requests in flight.
     record_latency: bool = True
 
@@ -182,53 +161,34 @@ class Fileio(Layer):
         """Every block size in bytes, with its percent of the requests."""
         return {self.block_size: 100.0} if isinstance(self.block_size, int) else self.block_size
 
-    @property
-    def longest_s(self) -> float:
-        """Seconds that warm-up and measurement take at most; preparation and preconditioning come on top."""
-        measured = self.round_s * self.rounds_max if self.steady_state == "snia" else self.duration_s
-        return self.warmup_s + measured
-
     def conflicts(self) -> Iterator[Problem]:
         """Engines without queues, blocks that O_DIRECT or verification cannot do, fields said twice."""
         if self.rw_ratio is not None and "read_pct" in self.model_fields_set:
-            yield _problem("rw_ratio", "read_pct and rw_ratio say the same thing twice", "keep one", "read_pct")
+            yield problem("rw_ratio", "read_pct and rw_ratio say the same thing twice", "keep one", "read_pct")
         if self.engine == "psync" and self.queue_depth > 1:
             what = f'"psync" waits for each request, so it cannot keep {self.queue_depth} in flight'
-            yield _problem("queue_depth", what, 'use engine = "io_uring", or threads instead', "engine")
+            yield problem("queue_depth", what, 'use engine = "io_uring", or threads instead', "engine")
         yield from self._block_conflicts()
         if self.fsync == "every-write" and self.fsync_every > 1:
             what = f'fsync = "every-write" and fsync_every = {self.fsync_every} contradict each other'
-            yield _problem("fsync_every", what, "keep one", "fsync")
-        if self.steady_state == "snia" and self.rounds_max < SNIA_WINDOW:
-            what = f"SNIA's steady state is judged over {SNIA_WINDOW} rounds, so {self.rounds_max} are too few"
-            yield _problem("rounds_max", what, "25 is SNIA's limit", "steady_state")
+            yield problem("fsync_every", what, "keep one", "fsync")
+        yield from super().conflicts()
 
     def _block_conflicts(self) -> Iterator[Problem]:
         for size in self.block_sizes:
             if self.direct and size % SECTOR:
                 what = f"{write_size(size)} is not a multiple of {SECTOR} bytes, which O_DIRECT needs"
-                yield _problem("block_size", what, "or set direct = false", "direct")
+                yield problem("block_size", what, "or set direct = false", "direct")
             if self.verify and size < SECTOR:
                 what = f"verify needs blocks of {SECTOR} bytes or more, not {write_size(size)}"
-                yield _problem("block_size", what, None, "verify")
+                yield problem("block_size", what, None, "verify")
             if self.verify and size > MAX_VERIFIED_BLOCK_SIZE:
                 most = print_size(MAX_VERIFIED_BLOCK_SIZE)
                 what = f"verify needs blocks of {most} or less, which the preparation can stamp, not {write_size(size)}"
-                yield _problem("block_size", what, "smaller blocks, or verify = false", "verify")
+                yield problem("block_size", what, "smaller blocks, or verify = false", "verify")
         if self.verify and len(self.block_sizes) > 1:
             what = "verify cannot be used with mixed block sizes: a block would be overwritten in parts"
-            yield _problem("verify", what, "use one block_size", "block_size")
+            yield problem("verify", what, "use one block_size", "block_size")
         if self.direct and self.precondition_passes and self.precondition_block_size % SECTOR:
             what = f"{write_size(self.precondition_block_size)} is not a multiple of {SECTOR} bytes (O_DIRECT)"
-            yield _problem("precondition_block_size", what, "or set direct = false", "direct")
-
-
-def _problem(field: str, what: str, hint: str | None, *others: str) -> Problem:
-    names = tuple(f"workload.{name}" for name in (field, *others))
-    return Problem(names[0], what, hint, names)
-
-
-#: Every kind of workload that works.
-KINDS: dict[str, type[Layer]] = {"fileio": Fileio}
-#: Kinds of the design that are not built yet.
-PLANNED = ("oltp", "tpcc", "replay")
+            yield problem("precondition_block_size", what, "or set direct = false", "direct")

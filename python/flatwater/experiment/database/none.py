@@ -1,4 +1,4 @@
-"""The database layer: what sits between the workload and the storage. One class a kind, met in KINDS."""
+"""No database."""
 
 from __future__ import annotations
 
@@ -14,9 +14,3 @@ class NoDatabase(Layer):
     REALITY: ClassVar[Literal["real", "modelled", "none"]] = "none"
 
     kind: Literal["none"] = "none"
-
-
-#: Every kind of database that works.
-KINDS: dict[str, type[Layer]] = {"none": NoDatabase}
-#: Kinds of the design that are not built yet.
-PLANNED = ("server", "innodb")

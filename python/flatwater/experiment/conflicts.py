@@ -1,0 +1,87 @@
+"""What one layer asks of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from flatwater.experiment.database import Server
+from flatwater.experiment.problem import Problem
+from flatwater.experiment.units import print_size
+from flatwater.experiment.workload import Fileio
+from flatwater.experiment.workload.transactions import Transactions
+
+if TYPE_CHECKING:
+    from flatwater.experiment.experiment import Experiment
+
+#: Fields of a storage of files that say nothing about a server's: (field, what is said instead).
+_FILES_ONLY = (
+    ("size", "how large a database is follows from workload.warehouses or workload.rows"),
+    ("fill", "how large a database is follows from workload.warehouses or workload.rows"),
+    ("overwrite", "flatwater's servers write to directories of their own only"),
+    ("purge", "a server's files are made anew from a snapshot"),
+    ("fault", "a server's faults are database.fault"),
+)
+_KINDS = ("workload.kind", "database.kind")
+
+
+def layer_conflicts(experiment: Experiment) -> Iterator[Problem]:
+    """Fields of several layers that are each valid but do not go together."""
+    if isinstance(experiment.workload, Fileio):
+        yield from _file_conflicts(experiment)
+    else:
+        yield from _server_conflicts(experiment, experiment.workload)
+    yield from _time_conflicts(experiment)
+
+
+def _file_conflicts(experiment: Experiment) -> Iterator[Problem]:
+    database = experiment.database
+    if isinstance(database, Server):
+        what = 'the workload "fileio" reads and writes the storage itself: a server would have nothing to do'
+        hint = 'workload.kind = "tpcc" or "oltp", or take out [database]'
+        yield Problem("database.kind", what, hint, _KINDS)
+    largest = max(experiment.fileio.block_sizes)
+    room = experiment.size_per_file
+    about = ("workload.block_size", "workload.files", "storage.size", "storage.fill", *_KINDS)
+    if room is not None and largest > room:
+        what = f"a block of {print_size(largest)} is larger than a file ({print_size(room)} used of each)"
+        yield Problem("workload.block_size", what, "a larger storage.size, fewer files or smaller blocks", about)
+
+
+def _server_conflicts(experiment: Experiment, workload: Transactions) -> Iterator[Problem]:
+    database, storage = experiment.database, experiment.storage
+    if not isinstance(database, Server):
+        yield Problem("workload.kind", f'"{workload.kind}" needs a server', 'database.kind = "server"', _KINDS)
+        return
+    if workload.connections < database.instances:
+        what = f"{workload.connections} are too few for {database.instances} instances"
+        rests_on = ("workload.connections", "database.instances", *_KINDS)
+        yield Problem("workload.connections", what, "at least one connection an instance", rests_on)
+    fault = database.fault
+    if fault is not None and workload.steady_state == "none" and fault.at_s >= workload.duration_s:
+        what = f"after {fault.at_s:g} s the measurement of {workload.duration_s:g} s is over"
+        over = ("database.fault.at_s", "workload.duration_s", "workload.steady_state", *_KINDS)
+        yield Problem("database.fault.at_s", what, "an earlier fault, or a longer duration_s", over)
+    defaults = type(storage).model_fields
+    for name, why in _FILES_ONLY:
+        if getattr(storage, name) != defaults[name].default:
+            yield Problem(f"storage.{name}", f"has no meaning with a server: {why}", "take it out", _about(name))
+    if database.url is not None:
+        for name in ("path", "keep"):
+            if getattr(storage, name) != defaults[name].default:
+                what = "flatwater keeps no files for a server that it did not start (database.url)"
+                yield Problem(f"storage.{name}", what, "take it out, or take out the url", _about(name, "database.url"))
+
+
+def _about(name: str, *others: str) -> tuple[str, ...]:
+    return (f"storage.{name}", *others, *_KINDS)
+
+
+def _time_conflicts(experiment: Experiment) -> Iterator[Problem]:
+    interval = experiment.record.interval_s
+    timed = "round_s" if experiment.workload.steady_state == "snia" else "duration_s"
+    length_s = getattr(experiment.workload, timed)
+    if length_s < interval:
+        what = f"{length_s:g} s are shorter than one interval of the record ({interval:g} s)"
+        rests_on = (f"workload.{timed}", "record.interval_s", "workload.steady_state")
+        yield Problem(f"workload.{timed}", what, "set record.interval_s (0.1 or more)", rests_on)

@@ -1,0 +1,132 @@
+"""`database.settings`: the server's own settings, by its own names.
+
+Which there are, and what values they take, is for the server to say when it starts; here only what no server takes,
+and what flatwater sets itself, is refused. Values stay as they are written: a report shows "24M" where the file does.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from flatwater.experiment.problem import Problem, quote, raise_problems
+
+#: Where the settings are in an experiment.
+TABLE = "database.settings"
+
+Setting = bool | int | float | str
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+#: No variable of MySQL or MariaDB has a longer name than 64, the limit of the columns of the tables that list them.
+_LONGEST_NAME = 64
+#: An option file's line may be 4,096 bytes long (MySQL's my_default.c).
+_LONGEST_TEXT = 4000
+#: System variables are at most unsigned 64-bit numbers.
+_LEAST, _MOST = -(2**63), 2**64 - 1
+
+#: Settings stand at most this deep: sweep.zip.database.settings.
+_DEEPEST = 4
+
+_PLACE = "flatwater puts the server's files under storage.path"
+_SOCKET = "flatwater's servers listen on a socket of their own and nowhere else"
+_SNAPSHOT = "flatwater copies the data directory from cell to cell, so it must hold everything"
+_ITSELF = "flatwater starts the server itself"
+#: Settings that are flatwater's own, and why.
+_RESERVED = {
+    **dict.fromkeys(("datadir", "tmpdir", "pid_file", "log_error", "secure_file_priv", "innodb_tmpdir"), _PLACE),
+    **dict.fromkeys(("slow_query_log_file", "general_log_file", "log_bin_index", "relay_log", "chroot"), _PLACE),
+    **dict.fromkeys(("socket", "port", "bind_address", "skip_networking", "networking", "extra_port"), _SOCKET),
+    **dict.fromkeys(("admin_port", "admin_address", "mysqlx", "mysqlx_port", "mysqlx_socket"), _SOCKET),
+    **dict.fromkeys(("innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_undo_directory"), _SNAPSHOT),
+    **dict.fromkeys(("innodb_doublewrite_dir", "innodb_directories", "aria_log_dir_path"), _SNAPSHOT),
+    **dict.fromkeys(("innodb_temp_tablespaces_dir", "innodb_redo_log_archive_dirs"), _SNAPSHOT),
+    **dict.fromkeys(("init_file", "user", "bootstrap", "initialize", "initialize_insecure", "daemonize"), _ITSELF),
+    **dict.fromkeys(("defaults_file", "defaults_extra_file", "defaults_group_suffix", "no_defaults"), _ITSELF),
+    **dict.fromkeys(("print_defaults", "help", "verbose", "version", "console"), _ITSELF),
+    **dict.fromkeys(("skip_grant_tables", "grant_tables"), "flatwater logs in with a password of its own making"),
+    **dict.fromkeys(("plugin_dir", "plugin_load", "plugin_load_add"), "an experiment's file brings no code"),
+    **dict.fromkeys(("innodb_read_only", "innodb_force_recovery"), "a workload needs a server that writes"),
+    "basedir": "it follows from database.binary",
+}
+#: What the server takes off the front of an option's name (MySQL manual, "Program Option Modifiers").
+_MODIFIERS = ("loose_", "skip_", "disable_", "enable_", "maximum_")
+
+
+def spell(name: str) -> str:
+    """A setting's name as flatwater writes it: option files take dashes for underscores."""
+    return name.replace("-", "_")
+
+
+def name_fault(name: str) -> tuple[str, str | None] | None:
+    """Why a name cannot stand in `settings`, and a hint; None when it can."""
+    if len(name) > _LONGEST_NAME:
+        return f"a name of {len(name)} letters is no setting of any server", None
+    if not _NAME.fullmatch(name):
+        lower = spell(name).lower()
+        hint = f"did you mean {lower}?" if _NAME.fullmatch(lower) else "like innodb_io_capacity = 2000"
+        return "names of settings have small letters, digits and underscores", hint
+    bare = name
+    while modifier := next((m for m in _MODIFIERS if bare.startswith(m) and bare not in _RESERVED), None):
+        bare = bare.removeprefix(modifier)
+    if bare in _RESERVED:
+        return f"is not the experiment's to set: {_RESERVED[bare]}", "take it out"
+    return None
+
+
+def value_fault(value: Any) -> tuple[str, str | None] | None:
+    """Why a value cannot be a setting's, and a hint; None when it can."""
+    if isinstance(value, list):
+        return f"must be one value, not {quote(value)}", 'to sweep it: [sweep] "database.settings.NAME" = [...]'
+    if not isinstance(value, bool | int | float | str):
+        return f"must be a number, text, true or false, not {quote(value)}", None
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"must be a finite number, not {quote(value)}", None
+    if isinstance(value, int) and not _LEAST <= value <= _MOST:
+        return f"is more than any server takes: {quote(value)}", None
+    if isinstance(value, str) and not (value.isprintable() and len(value) <= _LONGEST_TEXT):
+        return f"must be one line of at most {_LONGEST_TEXT:,} printable characters, not {quote(value)}", None
+    return None
+
+
+def read_settings(table: Any) -> Any:
+    """The settings with their names spelled with underscores; refuses what cannot stand there, all of it at once."""
+    if not isinstance(table, Mapping):
+        return table
+    raise_problems("settings", _faults(table))
+    return {spell(name): value for name, value in table.items()}
+
+
+def _faults(table: Mapping[str, Any]) -> Iterator[Problem]:
+    seen: dict[str, str] = {}
+    for written, value in table.items():
+        name = spell(written)
+        about = (f"{TABLE}.{name}",)
+        if seen.setdefault(name, written) != written:
+            yield Problem(name, f"is set twice, as {seen[name]} and as {written}", "keep one", about)
+        elif fault := name_fault(name) or value_fault(value):
+            yield Problem(name, *fault, about)
+
+
+def spell_field(field: str) -> str:
+    """A dotted field, swept or not, with a setting's dashes turned into underscores."""
+    layer, table, name = field.rpartition(f"{TABLE}.")
+    return f"{layer}{table}{spell(name)}" if table else field
+
+
+def spell_all(table: dict[str, Any], within: str = "") -> None:
+    """Spells the settings in an experiment's data, or in its sweep, with underscores, in place.
+
+    A name that stands there both ways is left alone, for the validation to find.
+    """
+    spelled: dict[str, Any] = {}
+    for name, value in table.items():
+        for inner in value if isinstance(value, list) else [value]:
+            if isinstance(inner, dict) and within.count(".") < _DEEPEST:
+                spell_all(inner, f"{within}{name}.")
+        plain = spell_field(f"{within}{name}").removeprefix(within)
+        spelled[name if plain in table else plain] = value
+    # In its place: the order of a sweep is the order of its cells.
+    table.clear()
+    table.update(spelled)

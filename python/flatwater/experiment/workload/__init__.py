@@ -1,0 +1,22 @@
+"""The workload layer: what is asked of the stack. One file a kind, met in KINDS; timing.py has what all share."""
+
+from __future__ import annotations
+
+from flatwater.experiment.layer import Layer
+from flatwater.experiment.workload.fileio import Fileio
+from flatwater.experiment.workload.oltp import Oltp
+from flatwater.experiment.workload.timing import Timing
+from flatwater.experiment.workload.tpcc import Tpcc
+
+__all__ = ["ALTERNATIVES", "KINDS", "PLANNED", "Fileio", "Oltp", "Timing", "Tpcc", "Workload"]
+
+#: Any workload: `kind` decides which.
+Workload = Fileio | Oltp | Tpcc
+
+#: Every kind of workload that works.
+KINDS: dict[str, type[Layer]] = {"fileio": Fileio, "oltp": Oltp, "tpcc": Tpcc}
+#: Kinds of the design that are not built yet.
+PLANNED = ("replay",)
+
+#: Two ways to say one thing: setting the first (by a sweep or --set) replaces the second.
+ALTERNATIVES = {"workload.read_pct": "workload.rw_ratio", "workload.rw_ratio": "workload.read_pct"}

@@ -1,0 +1,34 @@
+"""What the workloads on a database server share."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from flatwater.experiment.problem import refuse
+from flatwater.experiment.workload.timing import Timing
+
+#: MySQL's own limit of max_connections is 100,000; connections past this only queue in the server.
+MAX_CONNECTIONS = 10_000
+
+
+def _connections(connections: int) -> int:
+    if connections > MAX_CONNECTIONS:
+        raise refuse(
+            f"{connections:,} connections are more than the limit of {MAX_CONNECTIONS:,}",
+            "beyond a few hundred they only queue in the server; a higher load is workload.rate_per_s",
+        )
+    return connections
+
+
+class Transactions(Timing):
+    """Transactions over connections to a MySQL-compatible server; needs `database.kind = "server"`."""
+
+    #: The schema its tables are in, where the experiment names none.
+    SCHEMA: ClassVar[str]
+
+    #: Over all instances together.
+    connections: Annotated[int, Field(ge=1), AfterValidator(_connections)] = 8
+    #: Send the statements of a transaction that need no answer of one before together, not one by one.
+    pipeline: bool = False

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from flatwater.experiment.database import Server
+
+
+def server(**fields: Any) -> Server:
+    return Server.model_validate(fields)
+
+
+def test_the_defaults_start_one_server_and_change_none() -> None:
+    database = server()
+    assert (database.binary, database.url, database.settings, database.instances) == (None, None, {}, 1)
+    assert (database.on_crash, database.fault, database.schema_name, database.attached) == ("stop", None, None, False)
+
+
+def test_settings_stay_as_they_are_written() -> None:
+    written = {"innodb_log_file_size": "24M", "innodb_doublewrite": False, "innodb_max_dirty_pages_pct": 0.5, "x": ""}
+    database = server(settings=written)
+    assert database.settings == written
+    assert [type(value) for value in database.settings.values()] == [str, bool, float, str]
+
+
+def test_dashes_are_underscores() -> None:
+    assert server(settings={"innodb-io-capacity": 200}).settings == {"innodb_io_capacity": 200}
+
+
+def test_a_home_directory_is_expanded() -> None:
+    assert server(binary="~/mysql/bin/mysqld").binary == str(Path.home() / "mysql/bin/mysqld")
+
+
+def test_a_server_that_runs_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FLATWATER_PASSWORD", raising=False)
+    database = server(url="mysql://me@db:3307/tpcc")
+    assert database.attached
+    assert database.login() == {
+        "address": {"tcp": ["db", 3307]},
+        "user": "me",
+        "password": "",
+        "schema": "tpcc",
+    }
+    assert server(url="mysql:///my.sock?user=me").login("sbtest") == {
+        "address": {"socket": "/my.sock"},
+        "user": "me",
+        "password": "",
+        "schema": "sbtest",
+    }
+    assert server(url="mysql://me@db/", schema_name="mine").login("sbtest")["schema"] == "mine"
+
+
+def test_the_password_is_the_url_s_or_the_environment_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLATWATER_PASSWORD", "from the environment")
+    assert server(url="mysql://me@db/").login()["password"] == "from the environment"
+    database = server(url="mysql://me:from%20the%20url@db/")
+    assert database.login()["password"] == "from the url"
+    assert database.url == "mysql://me@db/"
+    assert "from" not in repr(database) + database.model_dump_json()
+
+
+def test_a_server_of_ours_has_no_login_here() -> None:
+    with pytest.raises(ValueError, match="with a url"):
+        server().login()
+
+
+def test_a_password_is_inherited_with_the_same_url_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FLATWATER_PASSWORD", raising=False)
+    parent = server(url="mysql://me:pw@db/")
+    same, other = server(url="mysql://me@db/"), server(url="mysql://me@elsewhere/")
+    same.inherit_password(parent)
+    other.inherit_password(parent)
+    assert (same.login()["password"], other.login()["password"]) == ("pw", "")
+
+
+def test_faults() -> None:
+    database = server(fault={"kind": "freeze", "at_s": "10s", "duration_s": 2})
+    assert database.fault is not None
+    assert (database.fault.kind, database.fault.at_s, database.fault.duration_s) == ("freeze", 10.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "place", "words"),
+    [
+        ({"fault": {"kind": "freeze", "at_s": 1}}, ("fault", "duration_s"), "how long"),
+        ({"fault": {"kind": "kill", "at_s": 1, "duration_s": 1}}, ("fault", "duration_s"), "stays dead"),
+        ({"load": True}, ("load",), "always"),
+        ({"settings": {"datadir": "/x"}}, ("settings", "datadir"), "storage.path"),
+        ({"settings": {"a": [1]}}, ("settings", "a"), "one value"),
+        ({"instances": 0}, ("instances",), "greater"),
+        ({"url": "http://x"}, ("url",), "mysql://"),
+        ({"url": "mysql://me@db/", "binary": "mysqld"}, ("binary",), "did not start"),
+        ({"url": "mysql://me@db/", "settings": {"a": 1}}, ("settings",), "did not start"),
+        ({"url": "mysql://me@db/", "instances": 2}, ("instances",), "one server"),
+        ({"url": "mysql://me@db/", "on_crash": "restart"}, ("on_crash",), "did not start"),
+        ({"url": "mysql://me@db/", "fault": {"kind": "kill", "at_s": 1}}, ("fault",), "did not start"),
+        ({"url": "mysql://me@db/a", "schema_name": "b"}, ("schema_name",), "contradict"),
+    ],
+)
+def test_what_does_not_go_together(fields: dict[str, Any], place: tuple[str, ...], words: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        server(**fields)
+    (error,) = caught.value.errors()
+    assert error["loc"] == place
+    assert words in error["msg"]

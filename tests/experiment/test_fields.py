@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from flatwater.experiment.fields import all_fields, in_kinds, resolve_value, unknown_field_hint, why_no_field
+
+
+def test_kinds_have_fields_of_their_own() -> None:
+    assert {"workload.threads", "workload.warehouses", "workload.rows", "database.settings"} <= all_fields().keys()
+    with in_kinds({"workload": "tpcc"}):
+        assert "workload.warehouses" in all_fields()
+        assert not {"workload.threads", "workload.rows", "workload.mode"} & all_fields().keys()
+    with in_kinds({"workload": "oltp", "database": "none"}):
+        assert "workload.mode" in all_fields()
+        assert "database.settings" not in all_fields()
+    assert len(all_fields()["workload.mode"]) == 2
+
+
+def test_a_value_is_that_of_the_kind_that_is_meant() -> None:
+    assert resolve_value("workload.mode", "randread") == "rndrd"
+    assert resolve_value("workload.mode", "oltp_read_only") == "read_only"
+    with in_kinds({"workload": "oltp"}):
+        with pytest.raises(ValueError, match="not a choice"):
+            resolve_value("workload.mode", "randread")
+        assert resolve_value("workload.mode", "read_only") == "read_only"
+
+
+def test_settings_are_whatever_the_server_has() -> None:
+    assert why_no_field("database.settings.innodb_anything") is None
+    assert resolve_value("database.settings.innodb_anything", "24M") == "24M"
+    missing = why_no_field("database.settings.datadir")
+    assert missing is not None and "storage.path" in missing[0]
+    with in_kinds({"database": "none"}):
+        assert why_no_field("database.settings.x") == (
+            "there is no such field",
+            'only with database.kind = "server"',
+        )
+
+
+def test_a_password_is_no_value_of_a_sweep() -> None:
+    assert resolve_value("database.url", "mysql://me@db/") == "mysql://me@db/"
+    with pytest.raises(ValueError, match="password"):
+        resolve_value("database.url", "mysql://me:pw@db/")
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "hint"),
+    [
+        ("tpcc", "workload.threads", "did you mean workload.connections?"),
+        ("oltp", "workload.table_size", "did you mean workload.rows?"),
+        ("oltp", "workload.table-size", "did you mean workload.rows?"),
+        ("fileio", "workload.threads", "did you mean workload.threads?"),
+        ("fileio", "workload.warehouses", 'only with workload.kind = "tpcc"'),
+        ("tpcc", "workload.fill", "did you mean storage.fill?"),
+    ],
+)
+def test_hints_know_the_kind(kind: str, field: str, hint: str) -> None:
+    with in_kinds({"workload": kind}):
+        assert unknown_field_hint(field) == hint

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from flatwater.experiment.workload.tpcc import MAX_WAREHOUSES, Tpcc
+
+
+def tpcc(**fields: Any) -> Tpcc:
+    return Tpcc.model_validate(fields)
+
+
+def test_the_defaults_are_tpcc_mysql_s() -> None:
+    workload = tpcc()
+    assert (workload.warehouses, workload.connections, workload.unit, workload.SCHEMA) == (10, 8, "NOTPM", "tpcc")
+    assert (workload.pipeline, workload.keying_and_think, workload.check_consistency) == (False, False, True)
+    assert Tpcc.units() == ("NOTPM", "tps")
+
+
+@pytest.mark.parametrize("fields", [{"warehouses": MAX_WAREHOUSES}, {"connections": 10_000}, {"rate_per_s": 50.0}])
+def test_what_goes_together(fields: dict[str, Any]) -> None:
+    tpcc(**fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "place", "words"),
+    [
+        ({"warehouses": 0}, "warehouses", "greater"),
+        ({"warehouses": MAX_WAREHOUSES + 1}, "warehouses", "less"),
+        ({"connections": 10_001}, "connections", "limit of 10,000"),
+        ({"keying_and_think": True, "rate_per_s": 1}, "keying_and_think", "pace"),
+        ({"steady_state": "snia", "rounds_max": 4}, "rounds_max", "too few"),
+        ({"mode": "rndrd"}, "mode", "not permitted"),
+    ],
+)
+def test_what_does_not(fields: dict[str, Any], place: str, words: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        tpcc(**fields)
+    (error,) = caught.value.errors()
+    assert error["loc"] == (place,)
+    assert words in error["msg"]
