@@ -50,3 +50,28 @@ def test_a_thread_that_wakes_for_every_completion_is_no_contention() -> None:
         "other processes used 0.6 cores",
         "tasks waited for a CPU 17 % of the time (PSI)",
     ]
+
+
+def test_the_server_under_test_is_no_neighbour() -> None:
+    means = {
+        "machine.others_cpu_pct": 110.0,
+        "database.server_cpu_user_pct": 80.0,
+        "database.server_cpu_system_pct": 25.0,
+    }
+    assert noise_warnings(means, 2, database=True) == []
+    (warning,) = noise_warnings(means | {"machine.others_cpu_pct": 205.0}, 2, database=True)
+    assert "1.0 cores" in warning
+
+
+@pytest.mark.parametrize(
+    "means",
+    [
+        {"machine.cpu_idle_pct": 1.0},
+        {"machine.pressure_cpu_some_pct": 30.0, "machine.cpu_idle_pct": 20.0},
+        {"machine.pressure_memory_some_pct": 9.0},
+        {"workload.client_cpu_user_pct": 50.0, "workload.client_cpu_system_pct": 100.0},
+    ],
+)
+def test_a_database_is_told_nothing_of_files(means: dict[str, float | None]) -> None:
+    (warning,) = noise_warnings(means, 2, database=True)
+    assert not [word for word in ("threads,", "io_uring", "direct", "blocks") if word in warning]

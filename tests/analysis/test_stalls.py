@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from flatwater.analysis.stalls import find_stalls
+from flatwater.analysis.stalls import during, find_stalls
+from flatwater.results import Stall
 from flatwater.results.series import EMPTY, Series
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -53,3 +54,11 @@ def test_a_slow_disk_has_empty_intervals_by_right() -> None:
 def test_a_run_that_never_did_anything() -> None:
     (stall,) = find_stalls(dead(60, 0), series(np.ones(60)), EMPTY, 1.0)
     assert stall.length_s == 60
+
+
+def test_intervals_that_a_stall_touches() -> None:
+    at = series(np.ones(10))
+    assert np.flatnonzero(during([Stall(start_s=4, length_s=2, oldest_us=2e6)], at)).tolist() == [3, 4, 5, 6]
+    assert np.flatnonzero(during([Stall(start_s=0, length_s=1, oldest_us=1e6)], at)).tolist() == [0, 1]
+    assert np.flatnonzero(during([Stall(start_s=9, length_s=1, oldest_us=1e6)], at)).tolist() == [8, 9]
+    assert not during([], at).any()

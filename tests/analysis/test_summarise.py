@@ -102,3 +102,35 @@ def test_any_series_gets_a_summary(values: list[float], in_flight: float, interv
     assert "nan" not in found.verdict_text
     assert "inf" not in found.verdict_text
     CellSummary(cell=0, seed=1, status="complete", unit="IOPS", **vars(found)).model_dump_json()
+
+
+@pytest.mark.parametrize(("unit", "what"), [("NOTPM", "transactions"), ("tps", "transactions"), ("IOPS", "requests")])
+def test_what_failed_is_named(unit: str, what: str) -> None:
+    recorded = Recorded(workload__throughput=np.full(660, 50.0), workload__errors_per_s=np.full(660, 2.0))
+    found = analyse(recorded, recorded.names, PHASES, unit, 1.0)
+    assert [warning for warning in found.warnings if warning.startswith(f"{what} failed, 2 a second")]
+
+
+def test_a_dead_server_is_a_stall_and_its_slow_return_a_dip() -> None:
+    """Killed in the middle of second 300, back after 22 s, at half speed for 60 s until its pages are read again."""
+    done = 400 + 4 * np.random.default_rng(17).standard_normal(660)
+    done[300] *= 0.4
+    done[301:322] = 0
+    done[322:382] *= 0.5
+    waiting = np.full(660, 8.0)
+    recorded = Recorded(workload__throughput=done * 60, workload__ops_per_s=done, workload__in_flight=waiting)
+    found = analyse(recorded, recorded.names, PHASES, "NOTPM", 1.0)
+    assert found.verdict == "stalls"
+    assert [(stall.start_s, stall.length_s) for stall in found.stalls] == [(301, 21)]
+    assert "nothing finished for 21 s while transactions waited" in found.verdict_text
+    (dip,) = found.dips
+    assert dip.start_s == 323 and dip.length_s == pytest.approx(59, abs=1)
+    assert dip.depth == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_server_that_is_dead_at_the_end() -> None:
+    done = np.full(660, 400.0)
+    done[600:] = 0
+    recorded = Recorded(workload__throughput=done, workload__ops_per_s=done, workload__in_flight=np.full(660, 8.0))
+    found = analyse(recorded, recorded.names, PHASES, "tps", 1.0)
+    assert (found.verdict, len(found.stalls), found.dips) == ("stalls", 1, [])

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from lab import FLATWATER, Lab
 
+from flatwater.results.schema import SCHEMA_VERSION
+
 KEYS = {"schema_version", "cell", "set", "seed", "layers", "unit", "mean", "stddev", "flatness", "verdict"}
 KEYS |= {"steady_since_s", "latency_us", "client_cpu_us_per_op", "published", "metrics"}
 VERDICTS = {"flat", "dips", "stalls", "drifting", "not steady", None}
@@ -26,7 +28,7 @@ class TestJson:
         (line,) = ran.stdout.splitlines()
         cell = json.loads(line, parse_constant=refuse)
         assert set(cell) >= KEYS
-        assert (cell["schema_version"], cell["cell"], cell["set"], cell["unit"]) == (1, 0, {}, "IOPS")
+        assert (cell["schema_version"], cell["cell"], cell["set"], cell["unit"]) == (SCHEMA_VERSION, 0, {}, "IOPS")
         assert {name: cell["layers"][name] for name in ("workload", "database", "cache", "storage")} == {
             "workload": "real",
             "database": "none",

@@ -47,3 +47,30 @@ def sweep(sweep_path: Path) -> Result:
 def recorded(single: Result) -> Recorded:
     """The one cell of `single`, read for drawing."""
     return read(single.cells[0], WANTED, 2000)
+
+
+@pytest.fixture(scope="session")
+def database_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthetic.database_sweep(tmp_path_factory.mktemp("database") / "result", count=300)
+
+
+@pytest.fixture
+def database(database_path: Path) -> Result:
+    """TPC-C on a server, by the size of its log."""
+    return open_result(database_path)
+
+
+@pytest.fixture(scope="session")
+def crashed_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthetic.crashed(tmp_path_factory.mktemp("crashed") / "result", instances=4)
+
+
+@pytest.fixture
+def crashed(crashed_path: Path) -> Result:
+    """Four servers, killed at second 150 and back at 172."""
+    return open_result(crashed_path)
+
+
+@pytest.fixture
+def recorded_crash(crashed: Result) -> Recorded:
+    return read(crashed.cells[0], WANTED, 2000)

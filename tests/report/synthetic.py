@@ -12,7 +12,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flatwater.results import CellSummary, Dip, Event, LatencyUs, Phase, Published, Result, Stall, create_result
+from flatwater.results import (
+    CellSummary,
+    Dip,
+    Event,
+    LatencyUs,
+    MetricSummary,
+    Phase,
+    Published,
+    Result,
+    Stall,
+    create_result,
+)
 from flatwater.results.schema import CellPlan, Manifest
 from flatwater.results.series import ROW_GROUP_ROWS, SERIES_SCHEMA
 
@@ -223,8 +234,8 @@ def single(path: Path, count: int = 1800, *, histograms: bool = True) -> Path:
     stalls = [Stall(start_s=round(count * 0.7), length_s=3, oldest_us=3e6)]
     found = columns(rng, count, 420, stalls, dips)
     found["storage.write_amplification"] = np.round(3 - 2 * np.exp(-np.arange(count) / 300), 3)
-    found["database.checkpoint_age_bytes"] = np.round((np.arange(count) % 300) / 300 * 2.8 * 2**30)
-    found["database.dirty_pct"] = np.round(60 + 5 * np.sin(np.arange(count) / 60), 2)
+    found["database.heap_bytes"] = np.round((np.arange(count) % 300) / 300 * 2.8 * 2**30)
+    found["database.bloat_pct"] = np.round(60 + 5 * np.sin(np.arange(count) / 60), 2)
     found["cache.hit_ratio"] = np.round(0.9 + 0.05 * rng.random(count), 4)
     result = create(path, [({}, 0)])
     kinds = {"all": 430.0, "read": 380.0, "write": 600.0}
@@ -258,6 +269,224 @@ def single(path: Path, count: int = 1800, *, histograms: bool = True) -> Path:
     write_summaries(result, [cell])
     return path
 
+
+DATABASE_EXPERIMENT = """\
+name = "redo-size"
+title = "TPC-C with a small and a large redo log"
+about = "The same work on the same machine; only the size of the redo log differs."
+
+[workload]
+kind = "tpcc"
+warehouses = 4
+
+[database]
+kind = "server"
+"""
+#: TPC-C's mix: of 23 transactions 10, 10, 1, 1, 1; and how slow each kind is beside the usual one.
+TPCC = {
+    "new_order": (10, 1.6),
+    "payment": (10, 0.7),
+    "order_status": (1, 0.5),
+    "delivery": (1, 3.9),
+    "stock_level": (1, 2.4),
+}
+
+
+def database_columns(
+    rng: np.random.Generator, count: int, base: float, log_bytes: float, dead: tuple[int, int] = (0, 0)
+) -> Columns:
+    """Every series that a TPC-C run on a server records, at one second: `base` New-Orders a minute on a log of
+    `log_bytes`; from `dead[0]` to `dead[1]` seconds the server is gone.
+    """
+    at = np.arange(1, count + 1, dtype=np.float64)
+    gone = (at > dead[0]) & (at <= dead[1])
+    limit = 0.81 * log_bytes
+    # Redo of half a MiB a second fills what the log holds, then the page cleaner keeps pace.
+    age = np.minimum(at * 9e6, limit * (0.92 + 0.04 * np.sin(at / 23) + 0.01 * rng.standard_normal(count)))
+    near = np.clip(age / limit - 0.9, 0, 1) * 4
+    shape = np.where(gone, 0.0, (1 - near) * (1 + 0.02 * rng.standard_normal(count)))
+    notpm = base * shape
+    all_tps = notpm / 60 * 23 / 10
+    p50 = np.round(2400 / np.maximum(shape, 0.3) * (1 + 0.03 * rng.standard_normal(count)), 1)
+    waited = np.where(gone, (at - dead[0]) * 1e6, 0.0)
+    found = columns(rng, count, 300, [], [])
+    found = {name: value for name, value in found.items() if not name.startswith(("workload.read", "workload.write"))}
+    del found["workload.bytes_per_s"]
+    found |= {"workload.throughput": notpm, "workload.ops_per_s": np.round(all_tps)}
+    latency = {"p50": 1.0, "p95": 2.4, "p99": 4.4, "p999": 11.0, "max": 26.0}
+    for which, factor in latency.items():
+        slow = p50 * factor * (1 + 0.1 * rng.random(count))
+        found[f"workload.latency_{which}_us"] = np.where(gone, waited, slow)
+        for kind, (_, cost) in TPCC.items():
+            found[f"workload.{kind}_latency_{which}_us"] = np.where(gone, np.nan, slow * cost)
+    for kind, (share, _) in TPCC.items():
+        found[f"workload.{kind}_ops_per_s"] = np.round(all_tps * share / 23, 1)
+    back = dead[1] > 0
+    found |= {
+        "workload.oldest_in_flight_us": np.where(gone, waited, p50 * 3),
+        "workload.in_flight": np.full(count, 8.0),
+        "workload.queries_per_s": all_tps * 27,
+        "workload.errors_per_s": np.zeros(count),
+        "workload.deadlocks_per_s": rng.poisson(0.4, count).astype(np.float64),
+        "workload.lock_timeouts_per_s": np.zeros(count),
+        "workload.conflicts_per_s": np.zeros(count),
+        "workload.rollbacks_per_s": np.round(all_tps * 0.0043, 1),
+        "workload.reconnects_per_s": np.where(back & (at == dead[1]), 8.0, 0.0),
+        "workload.connect_failures_per_s": np.where(gone, 40.0, 0.0),
+    }
+    flushed = np.where(gone, np.nan, all_tps * 9 * (1 + 0.2 * np.sin(at / 23)))
+    told = {
+        "checkpoint_age_bytes": age,
+        "checkpoint_age_max_bytes": np.full(count, limit),
+        "dirty_pct": 78 - 20 * (age / limit > 0.8) + rng.standard_normal(count),
+        "dirty_pages": np.full(count, 9000.0),
+        "pages_flushed_per_s": flushed,
+        "pages_flushed_adaptive_per_s": flushed * 0.8,
+        "pages_flushed_sync_per_s": flushed * np.clip(near - 0.2, 0, 1),
+        "pages_flushed_lru_per_s": flushed * 0.1,
+        "pages_flushed_background_per_s": np.zeros(count),
+        "pages_read_per_s": all_tps * 1.6 * (1 + 5 * np.exp(-at / 20)),
+        "read_requests_per_s": all_tps * 700,
+        "hit_ratio": 1 - 0.002 * (1 + 5 * np.exp(-at / 20)) * (1 + 0.1 * rng.random(count)),
+        "free_page_waits_per_s": np.zeros(count),
+        "log_waits_per_s": np.zeros(count),
+        "log_bytes_per_s": all_tps * 4100,
+        "log_writes_per_s": all_tps * 0.7,
+        "doublewrite_pages_per_s": flushed,
+        "doublewrite_writes_per_s": flushed / 60,
+        "history_length": 200 + 50 * np.sin(at / 11) + at,
+        "row_lock_waits_per_s": rng.poisson(3, count).astype(np.float64),
+        "row_lock_time_pct": rng.random(count) * 9,
+        "threads_running": 1 + rng.poisson(4, count).astype(np.float64),
+        "threads_connected": np.full(count, 9.0),
+        "data_reads_per_s": all_tps * 1.6,
+        "data_writes_per_s": all_tps * 12,
+        "data_read_bytes_per_s": all_tps * 1.6 * 16384,
+        "data_written_bytes_per_s": all_tps * 4600 + flushed * 2 * 16384,
+        "data_fsyncs_per_s": 4 + rng.poisson(3, count).astype(np.float64),
+        "queries_per_s": all_tps * 27,
+        "server_cpu_user_pct": 95 * shape + rng.random(count),
+        "server_cpu_system_pct": 30 * shape + rng.random(count),
+        "server_rss_bytes": 4e8 * (1 - np.exp(-at / 40)) + 2e8,
+    }
+    for name, value in told.items():
+        found[f"database.{name}"] = np.where(gone, np.nan, np.round(value, 4))
+    return found
+
+
+def database_summary(cell: int, swept: dict[str, Any], found: Columns, count: int, **more: Any) -> CellSummary:
+    """A finished cell of `database_columns`."""
+    measured = {name: value[count // 10 :] for name, value in found.items()}
+    kinds = {"all": 2400.0} | {kind: 2400 * cost for kind, (_, cost) in TPCC.items()}
+    fields: dict[str, Any] = {
+        "unit": "NOTPM",
+        "layers": {"workload": "real", "database": "real: MariaDB 10.11.14", "cache": "none", "storage": "real"},
+        "mean": float(measured["workload.throughput"].mean()),
+        "mean_ci95": float(measured["workload.throughput"].mean()) * 0.006,
+        "bytes": 0,
+        "metrics": {
+            name: MetricSummary(mean=float(np.nanmean(value)), max=float(np.nanmax(value)))
+            for name, value in measured.items()
+        },
+        "latency_by_kind_us": {
+            kind: LatencyUs(p50=middle, p95=middle * 2.4, p99=middle * 4.4, p999=middle * 11, max=middle * 26, count=9)
+            for kind, middle in kinds.items()
+        },
+        "histograms": {kind: histogram(np.random.default_rng(2), middle) for kind, middle in kinds.items()},
+    }
+    at = fields["mean"]
+    fields["verdict_text"] = f"{at:,.0f} NOTPM, flat: 95 % of the seconds are above 95.1 % of the median."
+    return summary(cell, swept, at, count, **(fields | more))
+
+
+def database_sweep(path: Path, sizes: tuple[str, ...] = ("24M", "1G"), count: int = 600) -> Path:
+    """TPC-C on a real server, by the size of its log; the larger the log, the later it flushes."""
+    field = "database.settings.innodb_log_file_size"
+    plans: list[tuple[dict[str, Any], int]] = [({field: size}, 0) for size in sizes]
+    result = create(path, plans, title="TPC-C with a small and a large redo log", experiment=DATABASE_EXPERIMENT)
+    rng = np.random.default_rng(23)
+    rows, summaries = [], []
+    for index, (swept, _) in enumerate(plans):
+        log_bytes = 24 * 2**20 * (1024 / 24) ** (index / max(1, len(sizes) - 1))
+        found = database_columns(rng, count, 26_900, log_bytes)
+        rows.append((index, found))
+        summaries.append(database_summary(index, swept, found, count))
+    write_rows(result, iter(rows))
+    write_summaries(result, summaries)
+    return path
+
+
+def crashed(path: Path, count: int = 300, instances: int = 1) -> Path:
+    """A server that was killed and came back after 22 seconds; several of them where `instances` says so."""
+    dead = (count // 2, count // 2 + 22)
+    rng = np.random.default_rng(29)
+    found = database_columns(rng, count, 26_900, 96 * 2**20, dead)
+    for number in range(instances if instances > 1 else 0):
+        swing = (1 + 0.15 * np.sin(np.arange(count) / 17 + number)) / instances
+        found[f"workload.instance{number}_throughput"] = found["workload.throughput"] * swing
+        for metric in ("checkpoint_age_bytes", "pages_flushed_per_s"):
+            found[f"database.instance{number}_{metric}"] = found[f"database.{metric}"] * swing
+        found[f"database.instance{number}_dirty_pct"] = found["database.dirty_pct"] * swing * instances
+    result = create(path, [({}, 0)], title="A server that is killed", experiment=DATABASE_EXPERIMENT)
+    stall = Stall(start_s=dead[0], length_s=dead[1] - dead[0], oldest_us=(dead[1] - dead[0]) * 1e6)
+    events = [
+        Event(time_s=dead[0], kind="fault", text="the server was killed (kill -9)"),
+        Event(time_s=dead[1], kind="recovered", text="the server answered again after 22 s"),
+    ]
+    text = "24,600 NOTPM with a stall: at 150 s nothing finished for 22 s."
+    cell = database_summary(
+        0, {}, found, count, stalls=[stall], events=events, verdict="stalls", verdict_text=text, **RECOVERED
+    )
+    write_rows(result, iter([(0, found)]))
+    write_summaries(result, [cell])
+    return path
+
+
+#: What only a database's summary holds.
+RECOVERED: dict[str, Any] = {
+    "counters": {
+        "deadlocks": 118,
+        "lock_timeouts": 0,
+        "conflicts": 0,
+        "rollbacks": 2301,
+        "reconnects": 8,
+        "connect_failures": 880,
+    },
+    "recoveries_s": [22.1],
+    "servers": [
+        {
+            "instance": number,
+            "flavour": "MariaDB",
+            "version": "10.11.14",
+            "comment": "Debian 12",
+            "started_s": 2 + number,
+        }
+        for number in range(4)
+    ],
+    "response_limits": [
+        {"kind": "new_order", "limit_us": 5e6, "p90_us": 8123.0, "within": True},
+        {"kind": "delivery", "limit_us": 5e6, "p90_us": 5.2e6, "within": False},
+    ],
+    "consistency": [
+        {"number": 1, "title": "W_YTD = sum(D_YTD)", "applies": True, "holds": True, "violations": 0, "note": ""},
+        {
+            "number": 3,
+            "title": "max(NO_O_ID) - min(NO_O_ID) + 1 = count",
+            "applies": True,
+            "holds": False,
+            "violations": 2,
+            "note": "warehouse 1, district 4",
+        },
+        {
+            "number": 11,
+            "title": "orders - new orders = 2100",
+            "applies": False,
+            "holds": None,
+            "violations": None,
+            "note": "only before the first delivery",
+        },
+    ],
+}
 
 PUBLISHED = {0.2: 990.0, 0.4: 964.0, 0.6: 783.0, 0.8: 611.0, 1.0: 417.0}
 

@@ -103,6 +103,23 @@ def test_draws_every_chart_of_a_cell(single: Result, tmp_path: Path) -> None:
     assert "What happened when" in opened.dom
 
 
+def test_draws_every_chart_of_a_database(crashed: Result, tmp_path: Path) -> None:
+    opened = browse(written(crashed, tmp_path / "page.html"), tmp_path / "profile")
+    assert opened.plots() == [
+        *("database", "instances", "latency", "transactions", "errors", "flushing", "log", "locks"),
+        *("device", "cpu", "memory", "histogram"),
+    ]
+    for title in ("Response times", "Consistency", "Servers", "Recoveries"):
+        assert f"<h3>{title}</h3>" in opened.dom
+
+
+def test_says_what_differs_between_a_few_settings(database: Result, tmp_path: Path) -> None:
+    opened = browse(written(database, tmp_path / "page.html"), tmp_path / "profile")
+    assert opened.plots()[:3] == ["sweep-throughput", "sweep-p95", "database"]
+    assert "of its limit, mean / max" in opened.dom
+    assert re.search(r"<li>.*1 GiB.*24 MiB \(95 % CI", opened.dom)
+
+
 def test_zooming_one_chart_zooms_all(single: Result, tmp_path: Path) -> None:
     script = (
         READY

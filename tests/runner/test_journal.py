@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from lab import Lab, journal_lines
 
 from flatwater.runner.journal import Journal
@@ -12,7 +13,10 @@ from flatwater.runner.journal import Journal
 
 def interval(start_s: float, end_s: float) -> dict[str, object]:
     metrics = {"ops_per_s": 10.0, "bytes_per_s": 2.0 * 2**20, "in_flight": 1.0}
-    return {"start_s": start_s, "end_s": end_s, "metrics": metrics, "histograms": {}, "totals": {}, "cpu_s": 0.0}
+    metrics |= {"new_order_ops_per_s": 4.0, "queries_per_s": 300.0}
+    metrics |= {"instance0_operations_per_s": 3.0, "instance1_operations_per_s": 1.0}
+    counts = {"histograms": {}, "totals": {}, "counters": {"deadlocks": 2}, "cpu_s": 0.0}
+    return {"start_s": start_s, "end_s": end_s, "metrics": metrics, **counts}
 
 
 def append(path: Path, unit: str = "IOPS") -> Journal:
@@ -48,10 +52,26 @@ def test_one_torn_line_alone_is_an_empty_journal(tmp_path: Path) -> None:
     assert append(path).at_s == 1.0
 
 
-def test_throughput_is_in_the_unit_of_the_experiment(tmp_path: Path) -> None:
-    append(tmp_path / "a" / "journal.jsonl", "MiB/s")
-    (line, _) = journal_lines(tmp_path / "a")
-    assert line["metrics"]["workload.throughput"] == 2.0
+@pytest.mark.parametrize(
+    ("unit", "throughput"), [("IOPS", 10.0), ("MiB/s", 2.0), ("tps", 10.0), ("NOTPM", 240.0), ("qps", 300.0)]
+)
+def test_throughput_is_in_the_unit_of_the_experiment(tmp_path: Path, unit: str, throughput: float) -> None:
+    append(tmp_path / "journal.jsonl", unit)
+    (line, _) = journal_lines(tmp_path)
+    assert line["metrics"]["workload.throughput"] == throughput
+
+
+def test_each_instance_has_its_throughput(tmp_path: Path) -> None:
+    append(tmp_path / "journal.jsonl", "NOTPM")
+    (line, _) = journal_lines(tmp_path)
+    own = {name: value for name, value in line["metrics"].items() if "instance" in name}
+    assert own == {"workload.instance0_throughput": 180.0, "workload.instance1_throughput": 60.0}
+
+
+def test_counters_are_summed_over_the_measured_phase(tmp_path: Path) -> None:
+    for _ in range(2):
+        journal = append(tmp_path / "journal.jsonl", "tps")
+    assert journal.tally.counters == {"deadlocks": 4}
 
 
 def test_the_lines_of_a_run(lab: Lab) -> None:

@@ -7,6 +7,8 @@ A dip is a stretch under 80 % of that level. That 28 % swing was the smallest th
 trend of 10 % is what SNIA's rule still calls steady, so the threshold lies between the two. A dip begins and ends
 where the line leaves and regains 90 % of the level, so that one that is slow or ragged is one dip and not twenty.
 
+A stall is no dip, however it looks: the intervals of stalls, which others have found, are left out.
+
 Noise must not make dips: where single intervals scatter by more than 3 % of the level, the series is first averaged
 over as many intervals as bring the scatter down to that, so that a dip is six standard deviations away.
 """
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,26 +43,34 @@ EDGE_MAX = 0.2
 PERIOD_DIPS_MIN = 3
 PERIOD_SCATTER_MAX = 0.25
 
+Marks = np.ndarray[Any, np.dtype[np.bool_]]
+
 
 @dataclass(frozen=True)
 class Dips:
-    """What was found; `low` marks the intervals of `series` that lie in a dip."""
+    """What was found; `low` marks the intervals of `series` that lie in a dip or a stall."""
 
     dips: list[Dip]
     period_s: float | None
-    low: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    low: Marks
     usual: float
 
 
-def find_dips(series: Series, interval_s: float) -> Dips:
-    """Dips of a throughput series, with start and length in seconds, depth as a share of the usual level."""
+def find_dips(series: Series, interval_s: float, stalled: Marks | None = None) -> Dips:
+    """Dips of a throughput series, with start and length in seconds, depth as a share of the usual level.
+
+    `stalled` marks the intervals of `series` that a stall has touched.
+    """
     n = len(series)
-    values = series.value
-    low = np.zeros(n, dtype=np.bool_)
-    if n == 0 or float(np.percentile(values, USUAL_PCT)) <= 0:
+    dead = np.zeros(n, dtype=np.bool_) if stalled is None else stalled
+    low = dead.copy()
+    values = series.value[~dead]
+    if len(values) == 0 or float(np.percentile(values, USUAL_PCT)) <= 0:
         return Dips([], None, low, 0.0)
-    smooth = _averaged(values)
-    usual = float(np.percentile(smooth, USUAL_PCT))
+    averaged = _averaged(values)
+    usual = float(np.percentile(averaged, USUAL_PCT))
+    smooth = np.full(n, usual)
+    smooth[~dead] = averaged
     found: list[Dip] = []
     deep = smooth < (1 - DEPTH_MIN) * usual
     for first, last in stretches(smooth < (1 - RECOVERED) * usual, MERGE_GAP):

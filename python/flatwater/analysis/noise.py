@@ -30,10 +30,11 @@ UTILISATION_PCT_MIN = 50.0
 CLIENT_SHARE_MAX = 0.5
 
 
-def noise_warnings(means: Mapping[str, float | None], cores: int | None = None) -> list[str]:
+def noise_warnings(means: Mapping[str, float | None], cores: int | None = None, *, database: bool = False) -> list[str]:
     """Warnings from the means of the measured phase, by `layer.metric`; what was not recorded is not judged.
 
-    `cores` is the machine's number of CPUs, for the client's share of it.
+    `cores` is the machine's number of CPUs, for the client's share of it; `database`: what to do next is said for a
+    database's workload.
     """
 
     def mean(name: str, absent: float) -> float:
@@ -47,7 +48,9 @@ def noise_warnings(means: Mapping[str, float | None], cores: int | None = None) 
             f"CPU steal was {steal:.1f} %: a neighbour on the same host took our CPU. "
             "Repeat at a quiet time, or on a machine of one's own, and compare only runs of the same hour"
         )
-    others = mean("machine.others_cpu_pct", 0)
+    # The server under test is no neighbour.
+    server = mean("database.server_cpu_user_pct", 0) + mean("database.server_cpu_system_pct", 0)
+    others = mean("machine.others_cpu_pct", 0) - server
     if others > OTHERS_CPU_PCT_MAX:
         found.append(
             f"other processes used {others / 100:.1f} cores: something else was running. "
@@ -57,19 +60,19 @@ def noise_warnings(means: Mapping[str, float | None], cores: int | None = None) 
     if idle < IDLE_PCT_MIN:
         found.append(
             f"the CPU was idle for {idle:.1f} % of the time: the machine was saturated, so this measures its CPU, "
-            "not the storage. Use fewer threads, engine = io_uring, or more cores"
+            f"not the storage. Use fewer {'connections' if database else 'threads, engine = io_uring,'} or more cores"
         )
     pressure = mean("machine.pressure_cpu_some_pct", 0)
     if pressure > PRESSURE_CPU_PCT_MAX and (idle < PRESSURE_IDLE_PCT_MAX or others > OTHERS_CPU_PCT_MAX):
         found.append(
             f"tasks waited for a CPU {pressure:.0f} % of the time (PSI): more runnable threads than cores. "
-            "Use fewer threads, or look for a neighbour"
+            f"Use fewer {'connections' if database else 'threads'}, or look for a neighbour"
         )
     memory = mean("machine.pressure_memory_some_pct", 0)
     if memory > PRESSURE_MEMORY_PCT_MAX:
         found.append(
             f"tasks waited for memory {memory:.0f} % of the time (PSI): the kernel was reclaiming pages. "
-            "Free memory, or use direct = true"
+            f"Free memory, or use {'a smaller innodb_buffer_pool_size' if database else 'direct = true'}"
         )
     iowait, utilisation = mean("machine.cpu_iowait_pct", 0), mean("storage.utilisation_pct", 100)
     if iowait > IOWAIT_PCT_MAX and utilisation < UTILISATION_PCT_MIN:
@@ -81,6 +84,7 @@ def noise_warnings(means: Mapping[str, float | None], cores: int | None = None) 
     if cores and client > CLIENT_SHARE_MAX * 100 * cores:
         found.append(
             f"the load generator used {client / cores:.0f} % of the machine's CPU: a faster device or server would "
-            "not have shown. Use engine = io_uring, larger blocks, or run the client on another machine"
+            f"not have shown. {'Run' if database else 'Use engine = io_uring, larger blocks, or run'} the client on "
+            "another machine"
         )
     return found

@@ -43,6 +43,17 @@ def find_stalls(done: Series, in_flight: Series, oldest_us: Series, interval_s: 
     return found
 
 
+def during(stalls: list[Stall], at: Series) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which intervals of `at` lie in a stall or touch one: where it begins and ends, an interval is dead in part."""
+    dead = np.zeros(len(at), dtype=np.bool_)
+    for stall in stalls:
+        # Intervals are named by their ends; 1 ms absorbs rounding.
+        first = np.searchsorted(at.time_s, stall.start_s - 1e-3)
+        last = np.searchsorted(at.time_s, stall.start_s + stall.length_s + 1e-3, side="right")
+        dead[first : last + 1] = True
+    return dead
+
+
 def aligned(series: Series, at: Series) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The values of `series` at the times of `at`, NaN where it has none (to the millisecond)."""
     values = np.full(len(at), np.nan)

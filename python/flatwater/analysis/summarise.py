@@ -12,6 +12,7 @@ from flatwater.analysis.flatness import flatness
 from flatwater.analysis.noise import noise_warnings
 from flatwater.analysis.steady import percent
 from flatwater.analysis.verdict import judge, quantity
+from flatwater.analysis.words import does_transactions, what_is_done
 from flatwater.results.schema import Dip, MetricSummary, Phase, Stall, Verdict
 from flatwater.results.series import Series
 
@@ -73,7 +74,8 @@ def analyse(
     )
     figures = flatness(throughput.value)
     estimate = estimate_mean(throughput.value)
-    warnings = noise_warnings({name: summary.mean for name, summary in metrics.items()}, cores)
+    means = {name: summary.mean for name, summary in metrics.items()}
+    warnings = noise_warnings(means, cores, database=does_transactions(unit))
     if np.isfinite(end_s) and len(throughput) * interval_s < COVERED_MIN * (end_s - start_s) - interval_s:
         missing = 1 - len(throughput) * interval_s / (end_s - start_s)
         warnings.append(
@@ -82,7 +84,8 @@ def analyse(
     errors = metrics.get("workload.errors_per_s")
     if errors is not None and errors.max:
         warnings.append(
-            f"requests failed, {quantity(errors.mean or 0)} a second on average: the throughput counts only the others"
+            f"{what_is_done(unit)} failed, {quantity(errors.mean or 0)} a second on average: "
+            "the throughput counts only the others"
         )
     return Analysis(
         mean=figures.mean,

@@ -18,7 +18,7 @@ import numpy as np
 from flatwater.analysis.autocorrelation import estimate_mean
 from flatwater.analysis.dips import Dips, find_dips
 from flatwater.analysis.flatness import flatness
-from flatwater.analysis.stalls import find_stalls
+from flatwater.analysis.stalls import during, find_stalls
 from flatwater.analysis.steady import (
     RISE_MAX,
     ROUND_S,
@@ -31,6 +31,7 @@ from flatwater.analysis.steady import (
     since,
 )
 from flatwater.analysis.warmup import transient_samples
+from flatwater.analysis.words import what_is_done
 from flatwater.results.schema import Dip, Stall, Verdict
 from flatwater.results.series import EMPTY, Series
 
@@ -87,12 +88,12 @@ def judge(
     stalls = find_stalls(completed if len(completed) else throughput, in_flight, oldest_us, interval_s)
     if not np.any(throughput.value > 0):
         if stalls:
-            return Judgement("stalls", _stalls_text(stalls) + " nothing finished at all.", False, stalls=stalls)
+            return Judgement("stalls", _stalls_text(stalls, unit) + " nothing finished at all.", False, stalls=stalls)
         return Judgement(None, "Nothing finished in the measured phase, and nothing was waiting.")
     cut = transient_samples(throughput.value)
     warmup_end_s = start_s if cut == 0 else None if cut is None else float(throughput.time_s[cut - 1])
     part = throughput.between(warmup_end_s if warmup_end_s is not None else start_s, end_s)
-    dips = find_dips(part, interval_s)
+    dips = find_dips(part, interval_s, during(stalls, part))
     rounds, window = _rounds(part, interval_s, dips)
     windows = rounds.windows(window)
     last = windows[-1] if windows else None
@@ -158,7 +159,7 @@ def _decide(
     margin = f" ± {quantity(estimate.ci95)} (95 % CI)" if estimate else ""
     level = f"{quantity(figures.mean or 0.0)} {unit}{margin}, flatness {share:.2f}"
     if stalls:
-        return "stalls", f"{_stalls_text(stalls)} mean of the whole measured phase {level}"
+        return "stalls", f"{_stalls_text(stalls, unit)} mean of the whole measured phase {level}"
     if last is None or not last.steady:
         return "not steady", f"Not steady: {last or 'too few rounds'}; mean {level}"
     judged = np.array([mean for mean, at in zip(rounds.mean, rounds.start_s, strict=True) if at >= settled_s - 1e-3])
@@ -191,13 +192,13 @@ def _dips_text(held: list[Dip], dips: Dips, unit: str) -> str:
     )
 
 
-def _stalls_text(stalls: list[Stall]) -> str:
+def _stalls_text(stalls: list[Stall], unit: str) -> str:
     longest = max(stalls, key=lambda stall: stall.length_s)
     total_s = sum(stall.length_s for stall in stalls)
     many = f" ({len(stalls)} stalls, {seconds(total_s)} in all)" if len(stalls) > 1 else ""
     return (
-        f"Stalls: at {seconds(longest.start_s)} nothing finished for {seconds(longest.length_s)} while requests "
-        f"waited, the oldest for {seconds(longest.oldest_us / 1e6)}{many};"
+        f"Stalls: at {seconds(longest.start_s)} nothing finished for {seconds(longest.length_s)} while "
+        f"{what_is_done(unit)} waited, the oldest for {seconds(longest.oldest_us / 1e6)}{many};"
     )
 
 

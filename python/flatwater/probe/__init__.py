@@ -11,11 +11,11 @@ from typing import Protocol
 
 from flatwater.probe.cpu import CpuProbe
 from flatwater.probe.disk import DiskProbe, find_block_device
-from flatwater.probe.machine import describe_machine, describe_storage
+from flatwater.probe.machine import describe_machine, describe_storage, device_text
 from flatwater.probe.memory import MemoryProbe
 from flatwater.probe.pressure import PressureProbe
 
-__all__ = ["Probe", "describe_machine", "describe_storage", "find_block_device", "start_probes"]
+__all__ = ["Probe", "describe_machine", "describe_storage", "device_text", "find_block_device", "start_probes"]
 
 
 class Probe(Protocol):
@@ -26,6 +26,7 @@ class Probe(Protocol):
         ...
 
 
-def start_probes(path: Path) -> list[Probe]:
-    """All probes, for a workload on `path`; each has taken its first reading."""
-    return [CpuProbe(), PressureProbe(), MemoryProbe(), DiskProbe(path)]
+def start_probes(path: Path | None) -> list[Probe]:
+    """All probes, for a workload on `path` (None: on another machine); each has taken its first reading."""
+    probes: list[Probe] = [CpuProbe(), PressureProbe(), MemoryProbe()]
+    return probes if path is None else [*probes, DiskProbe(path)]

@@ -75,3 +75,11 @@ def describe_storage(path: Path) -> dict[str, Any]:
             "discard_bytes_max": int(_first_line(disk / "queue/discard_max_bytes") or 0),
         }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def device_text(path: Path) -> str:
+    """The storage in a few words: `/dev/nvme0n1 (MODEL), ext4`."""
+    found = describe_storage(path)
+    device = found.get("device", found.get("mount_source", "?"))
+    model = f" ({found['model']})" if found.get("model") else ""
+    return f"{device}{model}" + (f", {found['file_system']}" if found.get("file_system") else "")

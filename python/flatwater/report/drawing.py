@@ -69,8 +69,7 @@ def drawn_cells(result: Result) -> list[Cell]:
 def draw(result: Result) -> Iterator[DrawnCell]:
     """Reads and draws the cells, one after the other."""
     cells = drawn_cells(result)
-    weight = len(WANTED.fine) + COARSE_SHARE * len(WANTED.coarse)
-    buckets = buckets_for(len(cells), int(weight))
+    buckets = buckets_for(len(cells), max(map(_lines_of, cells), default=1))
     for cell in cells:
         recorded = read(cell, WANTED, buckets)
         figures = [figure for chart in CELL_CHARTS for figure in chart.draw(recorded)]
@@ -78,6 +77,13 @@ def draw(result: Result) -> Iterator[DrawnCell]:
             if "stackgroup" not in trace and _needs_dots(recorded, trace):
                 trace |= {"mode": "lines+markers", "marker": {"size": 4, "color": trace["line"]["color"]}}
         yield DrawnCell(recorded, figures)
+
+
+def _lines_of(cell: Cell) -> int:
+    """Lines that a cell will have, a strip counted as its share of a fine line."""
+    names = {f"{layer}.{metric}" for layer, metric in cell.metrics()} - {*WANTED.undrawn}
+    fine = len(names & {*WANTED.fine})
+    return max(1, round(fine + COARSE_SHARE * (len(names) - fine)))
 
 
 def _needs_dots(recorded: Recorded, trace: Json) -> bool:

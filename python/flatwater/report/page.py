@@ -17,9 +17,11 @@ from markupsafe import Markup
 from flatwater import __version__
 from flatwater.errors import UserError
 from flatwater.report import sentences, units
+from flatwater.report.contrast import contrast
 from flatwater.report.drawing import CELLS_DRAWN_MAX, draw, drawn_cells, sweep_figures
 from flatwater.report.figure import TEMPLATE
 from flatwater.report.swept import label, shown
+from flatwater.report.tables import consistency_text, tables
 from flatwater.results import SCHEMA_VERSION, Cell, CellSummary, Result
 
 #: Rows of the machine's table, and marks listed for a cell, before the rest is only counted.
@@ -82,6 +84,7 @@ def render(result: Result) -> str:
             fields=list(dict.fromkeys(name for cell in result.cells for name in cell.set)),
             repeated=any(cell.plan.repeat for cell in result.cells),
             rows=_by_setting(result),
+            contrast=contrast(result),
             has_published=any(cell.summary is not None and cell.summary.published for cell in result.cells),
             drawn={cell.index for cell in shown_cells},
             cells=shown_cells,
@@ -89,6 +92,7 @@ def render(result: Result) -> str:
             data=cells,
             report_data=embedded({"template": TEMPLATE, "sweep": swept}),
             tiles=tiles,
+            tables=tables,
             metric_words=sentences.metric_words,
             verdict_word=sentences.verdict_word,
             marks=marks,
@@ -146,11 +150,18 @@ def tiles(summary: CellSummary) -> list[tuple[str, str]]:
     found += [
         ("client CPU per operation", units.microseconds(summary.client_cpu_us_per_op)),
         ("operations", f"{summary.operations:,}" if summary.operations else ""),
+        ("queries", _rate(summary, "workload.queries_per_s")),
         ("data", units.binary_bytes(summary.bytes) if summary.bytes else ""),
         ("errors", f"{summary.errors:,}" if summary.errors else ""),
+        ("consistency", consistency_text(summary)),
         ("measured", f"{summary.samples:,} x {units.seconds(summary.interval_s)}"),
     ]
     return [(what, value) for what, value in found if value and value != units.MISSING]
+
+
+def _rate(summary: CellSummary, series: str) -> str:
+    found = summary.metrics.get(series)
+    return f"{units.number(found.mean)} /s" if found is not None and found.mean else ""
 
 
 def marks(cell: Cell) -> list[tuple[float, str, str]]:

@@ -20,8 +20,7 @@ COARSE_SHARE = 0.5
 #: No line is drawn with fewer buckets than this, however many cells share the page.
 BUCKETS_MIN = 50
 #: Points that the lines of all cells may have together: bounds the page (about 8 bytes a point).
-POINTS_MAX = 900_000
-ERRORS = "workload.errors_per_s"
+POINTS_MAX = 850_000
 #: Significant digits of a drawn value.
 DIGITS = 5
 
@@ -129,10 +128,7 @@ def read(cell: Cell, wanted: Wanted, buckets: int) -> Recorded:
             thin({name: held.pop(name) for name in sorted(group & held.keys())}, name in wanted.fine)
     if held:
         thin(held, fine=False)
-    claimed = {*wanted.fine, *wanted.coarse}
-    # Errors that never happened need no strip.
-    unclaimed = sorted(name for name in found.keys() - claimed if name != ERRORS or found[name].high > 0)
-    return Recorded(cell, found, span_s, unclaimed)
+    return Recorded(cell, found, span_s, sorted(found.keys() - {*wanted.fine, *wanted.coarse}))
 
 
 def buckets_for(cells: int, series: int) -> int:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from flatwater.report.swept import label
-from flatwater.report.units import number, percent
+from flatwater.report.tables import kind_name
+from flatwater.report.units import microseconds, number, percent
 from flatwater.results import Cell, CellSummary, Result, Verdict
 
 #: A mean of fewer intervals than this says little, whatever its error bar.
@@ -151,6 +152,8 @@ def notices(result: Result) -> list[Notice]:
         what = f": {kind}" if kind else ""
         where = of(cells) if len(cells) < len(result.cells) else ""
         found.append(Notice("bad", f"A fault was injected on purpose{what}{where}."))
+    for cell, summary in done:
+        found += [Notice(level, f"{text}{of([cell])}.") for level, text in _broken(summary)]
     restless = [cell for cell, summary in done if summary.verdict == "not steady" or summary.steady is False]
     if restless:
         found.append(
@@ -177,20 +180,41 @@ def notices(result: Result) -> list[Notice]:
     return found
 
 
+def _broken(summary: CellSummary) -> list[tuple[Literal["bad", "warning"], str]]:
+    """What a database's cell must not hide: wrong data, and response times beyond what its specification allows."""
+    found: list[tuple[Literal["bad", "warning"], str]] = []
+    broken = {one.number for one in summary.consistency if one.applies and one.holds is False}
+    violated = [str(number) for number in sorted(broken)]
+    if violated:
+        many = "s" if len(violated) > 1 else ""
+        found.append(("bad", f"The data are not consistent: condition{many} {', '.join(violated)} violated"))
+    slow = [
+        f"{kind_name(one.kind)} {microseconds(one.p90_us)} (allowed: {microseconds(one.limit_us)})"
+        for one in summary.response_limits
+        if not one.within
+    ]
+    if slow:
+        found.append(("warning", f"Slower than the specification allows, at the 90th percentile: {', '.join(slow)}"))
+    return found
+
+
 def _injected(result: Result, cell: Cell) -> str | None:
     """The kind of the fault that a cell was given, empty when it is not known; None when there was no fault."""
     for text in cell.summary.warnings if cell.summary is not None else []:
         if text.startswith(FAULT_WARNING):
             return text.removeprefix(FAULT_WARNING).strip(" :.")
-    storage = result.experiment.get("storage")
-    fault = storage.get("fault") if isinstance(storage, dict) else None
-    asked = dict(fault) if isinstance(fault, dict) else {}
-    for name, value in cell.set.items():
-        if name == "storage.fault" and isinstance(value, dict):
-            asked = dict(value)
-        elif name.startswith("storage.fault."):
-            asked[name.removeprefix("storage.fault.")] = value
-    return str(asked.get("kind", "")) if asked else None
+    for layer in ("storage", "database"):
+        table = result.experiment.get(layer)
+        fault = table.get("fault") if isinstance(table, dict) else None
+        asked = dict(fault) if isinstance(fault, dict) else {}
+        for name, value in cell.set.items():
+            if name == f"{layer}.fault":
+                asked = dict(value) if isinstance(value, dict) else {}
+            elif name.startswith(f"{layer}.fault."):
+                asked[name.removeprefix(f"{layer}.fault.")] = value
+        if asked:
+            return str(asked.get("kind", ""))
+    return None
 
 
 def badges(result: Result) -> list[Badge]:

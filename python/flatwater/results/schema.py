@@ -7,7 +7,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 #: Version of everything in a result folder; a folder with a newer one is refused.
-SCHEMA_VERSION = 1
+#: 2: what database servers add (consistency, response limits, counters, recoveries, servers).
+SCHEMA_VERSION = 2
 
 Verdict = Literal["flat", "dips", "stalls", "drifting", "not steady"]
 CellStatus = Literal["complete", "interrupted", "failed"]
@@ -30,7 +31,10 @@ class Phase(_Stored):
 
 
 class Event(_Stored):
-    """Something that happened at one moment: `seam` (resumed after a kill), `fault`, `warning`, `round`."""
+    """Something that happened at one moment.
+
+    `seam` (resumed after a kill), `fault`, `recovered` (a server that had died answers again), `warning`, `round`.
+    """
 
     time_s: float
     kind: str
@@ -82,6 +86,41 @@ class Published(_Stored):
     source: str = ""
 
 
+class Condition(_Stored):
+    """One of TPC-C's consistency conditions (clause 3.3.2), checked when the run was over."""
+
+    number: int
+    title: str
+    #: Which instance, from 0 on.
+    instance: int = 0
+    applies: bool
+    #: None where it does not apply.
+    holds: bool | None = None
+    violations: int | None = None
+    #: Why it does not apply.
+    note: str = ""
+
+
+class ResponseLimit(_Stored):
+    """TPC-C's limit on the 90th percentile of one kind of transaction (clause 5.2.5.7)."""
+
+    kind: str
+    limit_us: float
+    p90_us: float
+    within: bool
+
+
+class ServerFacts(_Stored):
+    """A database server that took part."""
+
+    instance: int = 0
+    flavour: str
+    version: str
+    comment: str = ""
+    #: Seconds from its start until it answered; None for a server that ran already.
+    started_s: float | None = None
+
+
 class CellSummary(_Stored):
     """One cell: the JSON object that `flatwater run --json` prints, and an entry of `summary.json`."""
 
@@ -118,6 +157,13 @@ class CellSummary(_Stored):
     operations: int = 0
     bytes: int = 0
     errors: int = 0
+    #: What was counted besides: deadlocks, lock_timeouts, conflicts, rollbacks, reconnects, connect_failures, queries.
+    counters: dict[str, int] = Field(default_factory=dict)
+    consistency: list[Condition] = Field(default_factory=list)
+    response_limits: list[ResponseLimit] = Field(default_factory=list)
+    #: Seconds from each crash's discovery until the server answered again.
+    recoveries_s: list[float] = Field(default_factory=list)
+    servers: list[ServerFacts] = Field(default_factory=list)
     published: Published | None = None
     published_others: list[Published] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)

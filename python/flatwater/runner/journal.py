@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -75,10 +76,7 @@ class Journal:
     def interval(self, interval: Interval, offset_s: float, phase: str) -> dict[str, float]:
         """Writes an interval with what the probes tell of it; returns its metrics."""
         metrics = {f"workload.{name}": value for name, value in interval["metrics"].items()}
-        if self._unit == "MiB/s":
-            metrics["workload.throughput"] = metrics["workload.bytes_per_s"] / MIB
-        else:
-            metrics["workload.throughput"] = metrics["workload.ops_per_s"]
+        _add_throughput(metrics, self._unit)
         for probe in self.probes:
             metrics |= probe.sample()
         self._write(
@@ -88,6 +86,7 @@ class Journal:
                 "phase": phase,
                 "cpu_s": interval["cpu_s"],
                 "totals": interval["totals"],
+                "counters": interval["counters"],
                 "metrics": {name: float(f"{value:.7g}") for name, value in metrics.items()},
                 "histograms": {kind: base64.b64encode(hdr).decode() for kind, hdr in interval["histograms"].items()},
             }
@@ -103,6 +102,27 @@ class Journal:
         self._handle.write(json.dumps(line, separators=(",", ":")) + "\n")
         self._handle.flush()
         self._account(line)
+
+
+#: Unit -> the rate that it counts, and by how much a second's rate is multiplied.
+_RATES = {
+    "MiB/s": ("workload.bytes_per_s", 1 / MIB),
+    "NOTPM": ("workload.new_order_ops_per_s", 60.0),
+    "qps": ("workload.queries_per_s", 1.0),
+}
+
+
+def _add_throughput(metrics: dict[str, float], unit: str) -> None:
+    """Adds what is judged, of all instances together and of each."""
+    rate, factor = _RATES.get(unit, ("workload.ops_per_s", 1.0))
+    metrics["workload.throughput"] = metrics[rate] * factor
+    for name in [name for name in metrics if _INSTANCE.fullmatch(name)]:
+        operations = metrics.pop(name)
+        if unit != "qps":  # of each instance, transactions are counted
+            metrics[name.replace("_operations_per_s", "_throughput")] = operations * factor
+
+
+_INSTANCE = re.compile(r"workload\.instance\d+_operations_per_s")
 
 
 def _trim(path: Path) -> None:

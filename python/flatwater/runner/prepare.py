@@ -34,7 +34,7 @@ def prepare_target(cell: Experiment, target: Target, seed: int, reporter: Report
                 raise FlatwaterError(str(error), where="storage.purge", hint="storage.purge = false") from None
         forget_contents(target)
         # A freshly formatted device is the point: only what will be read must be written first.
-        begin = 0 if cell.workload.read_fraction > 0 or cell.workload.verify else None
+        begin = 0 if cell.fileio.read_fraction > 0 or cell.fileio.verify else None
     if begin is not None:
         _write(cell, target, seed, begin, reporter, interrupt)
     _take_over(cell, target)
@@ -92,9 +92,9 @@ def _take_over(cell: Experiment, target: Target) -> None:
     if target.prepared is None:
         return
     changed: dict[str, int] = {}
-    if cell.workload.verify:
+    if cell.fileio.verify:
         changed["runs"] = target.prepared.runs + 1
-    elif cell.workload.read_fraction < 1 or cell.workload.precondition_passes:
+    elif cell.fileio.read_fraction < 1 or cell.fileio.precondition_passes:
         changed["stamp_bytes"] = 0
     target.prepared = target.prepared.model_copy(update=changed)
     target.save()

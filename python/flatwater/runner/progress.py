@@ -40,6 +40,10 @@ class Reporter(Protocol):
         """Bytes of a preparation."""
         ...
 
+    def loaded(self, done: int, total: int) -> None:
+        """Rows of a preparation."""
+        ...
+
     def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
         """An interval ended, `at_s` seconds into the phase."""
         ...
@@ -75,6 +79,25 @@ def sparkline(values: list[float]) -> str:
     return "".join(_BARS[min(7, int(max(0.0, value) / top * 7.999))] for value in values)
 
 
+class _RowRate:
+    """How fast rows come, and how long the rest of them will take at that."""
+
+    def __init__(self) -> None:
+        self._first: tuple[float, int] | None = None
+
+    def text(self, done: int, total: int) -> str:
+        """The rows so far, with their rate and the time left once that is known."""
+        now = time.monotonic()
+        self._first = self._first or (now, done)
+        then, before = self._first
+        told = f"{done:,} of {total:,} rows"
+        if now - then < 1 or done == before:
+            return told
+        rate = (done - before) / (now - then)
+        left = f", {print_duration((total - done) / rate)} left" if done < total else ""
+        return f"{told}, {rate:,.0f}/s{left}"
+
+
 class PlainReporter:
     """One line every ten seconds: for logs, cron and pipes."""
 
@@ -83,6 +106,7 @@ class PlainReporter:
         self._next = 0.0
         self._phase = ""
         self._length_s: float | None = None
+        self._rows = _RowRate()
 
     def _line(self, text: str) -> None:
         print(text, file=self._stream, flush=True)
@@ -99,12 +123,17 @@ class PlainReporter:
 
     def phase(self, name: str, length_s: float | None) -> None:
         self._phase, self._length_s = name, length_s
+        self._rows = _RowRate()
         self._next = time.monotonic() + PLAIN_LINE_S
         self._line(f"  {name}" + (f", {print_duration(length_s)}" if length_s else ""))
 
     def written(self, done: int, total: int) -> None:
         if self._due():
             self._line(f"  {self._phase} {print_size(done)} of {print_size(total)}")
+
+    def loaded(self, done: int, total: int) -> None:
+        if self._due():
+            self._line(f"  {self._phase} {self._rows.text(done, total)}")
 
     def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
         if self._due():
@@ -126,6 +155,7 @@ class LiveReporter:
         self._title = ""
         self._phase = "starting"
         self._length_s: float | None = None
+        self._rows = _RowRate()
         self._at_s = 0.0
         self._now = ""
         self._p95 = ""
@@ -150,8 +180,13 @@ class LiveReporter:
 
     def phase(self, name: str, length_s: float | None) -> None:
         self._phase, self._length_s = name, length_s
+        self._rows = _RowRate()
         self._at_s, self._now, self._p95 = 0.0, "", ""
         self._share = 0.0 if length_s else None
+
+    def loaded(self, done: int, total: int) -> None:
+        self._share = done / total if total else None
+        self._now = self._rows.text(done, total)
 
     def written(self, done: int, total: int) -> None:
         self._share = done / total if total else None

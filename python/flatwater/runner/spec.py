@@ -23,8 +23,8 @@ def derived_seed(seed: int, purpose: str) -> int:
 
 
 def workload_spec(cell: Experiment, target: Target, seed: int) -> dict[str, Any]:
-    """What `FileioRun` takes for the measured workload."""
-    workload = cell.workload
+    """What `Run.fileio` takes for the measured workload."""
+    workload = cell.fileio
     distributions: dict[str, dict[str, Any]] = {
         "uniform": {},
         "zipf": {"theta": workload.zipf_theta},
@@ -71,7 +71,7 @@ def workload_spec(cell: Experiment, target: Target, seed: int) -> dict[str, Any]
 def precondition_spec(cell: Experiment, target: Target, seed: int) -> dict[str, Any]:
     """SNIA's workload-independent preconditioning: sequential writes of several times the used size."""
     spec = workload_spec(cell, target, seed)
-    workload = cell.workload
+    workload = cell.fileio
     # Verified blocks are written whole, so that they keep their headers.
     block = spec["workload"]["block_sizes"][0][0] if workload.verify else workload.precondition_block_size
     block = min(block, target.file_bytes)
@@ -114,7 +114,7 @@ def prepare_spec(cell: Experiment, target: Target, seed: int, done_bytes: int, *
             "threads": PREPARE_THREADS,
             "direct": direct,
             "device": target.kind == "device",
-            "compressible_pct": cell.workload.compressible_pct,
+            "compressible_pct": cell.fileio.compressible_pct,
             "stamp_bytes": target.prepared.stamp_bytes,
             "set_id": target.prepared.set_id,
             "seed": seed,

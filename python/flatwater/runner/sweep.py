@@ -20,7 +20,7 @@ from flatwater.results.schema import CellPlan, CellStatus, Manifest
 from flatwater.runner.cell import CellRunner
 from flatwater.runner.interrupt import Interrupt, watch_signals
 from flatwater.runner.progress import Reporter
-from flatwater.runner.target import Target, check_space, open_target
+from flatwater.runner.stack import Stack, open_stack
 
 #: A result folder's manifest lists its cells: more than this are no experiment, but a mistake.
 CELLS_MAX = 100_000
@@ -63,24 +63,15 @@ def run_experiment(
     if result is not None and result.manifest.status == "complete":
         reporter.note(f"{out} is complete: nothing is missing")
         return Outcome(result, "complete")
-    target = open_target(cell_at(experiment, 0).experiment)
+    stack = open_stack(experiment, cell_at(experiment, 0))
     try:
         if result is None:
-            check_space(target, _largest_bytes(experiment, target.path))
-            result = _create_result(experiment, out, target)
+            stack.check_sweep()
+            result = _create_result(experiment, out, stack)
         with watch_signals() as interrupt:
-            return _run_cells(experiment, result, target, reporter, interrupt, on_cell)
+            return _run_cells(experiment, result, stack, reporter, interrupt, on_cell)
     finally:
-        target.release()
-
-
-def _largest_bytes(experiment: Experiment, path: Path) -> int:
-    """What the largest cell on a path uses: a sweep over the size should not end at its last cell."""
-    storages = (cell_at(experiment, position).experiment.storage for position in range(experiment.sweep.positions))
-    sizes = (
-        int(storage.size * storage.fill) for storage in storages if storage.size and Path(storage.path or "") == path
-    )
-    return max(sizes, default=0)
+        stack.release()
 
 
 def _reopen_result(experiment: Experiment, out: Path) -> Result | None:
@@ -104,7 +95,7 @@ def _reopen_result(experiment: Experiment, out: Path) -> Result | None:
     return result
 
 
-def _create_result(experiment: Experiment, out: Path, target: Target) -> Result:
+def _create_result(experiment: Experiment, out: Path, stack: Stack) -> Result:
     plans = [
         CellPlan(index=cell.index, repeat=cell.repeat, set=cell.set, seed=cell.seed)
         for cell in (cell_at(experiment, index) for index in range(count_cells(experiment)))
@@ -118,14 +109,16 @@ def _create_result(experiment: Experiment, out: Path, target: Target) -> Result:
         seed=experiment.seed,
         cells=plans,
     )
-    folder = target.path if target.path.exists() else target.path.parent
-    return create_result(out, manifest, to_toml(experiment), describe_machine() | {"storage": describe_storage(folder)})
+    machine = describe_machine()
+    if stack.place is not None:
+        machine["storage"] = describe_storage(stack.place)
+    return create_result(out, manifest, to_toml(experiment), machine)
 
 
 def _run_cells(
     experiment: Experiment,
     result: Result,
-    target: Target,
+    stack: Stack,
     reporter: Reporter,
     interrupt: Interrupt,
     on_cell: OnCell,
@@ -133,7 +126,7 @@ def _run_cells(
     try:
         result.write_manifest("running")
         try:
-            status, failure = _run_missing(experiment, result, target, reporter, interrupt, on_cell)
+            status, failure = _run_missing(experiment, result, stack, reporter, interrupt, on_cell)
         except FlatwaterError:
             result.seal("failed")
             raise
@@ -160,7 +153,7 @@ def _run_cells(
 def _run_missing(
     experiment: Experiment,
     result: Result,
-    target: Target,
+    stack: Stack,
     reporter: Reporter,
     interrupt: Interrupt,
     on_cell: OnCell,
@@ -175,11 +168,11 @@ def _run_missing(
         if cell.summary is not None:
             _reopen(cell)
         plan = cell_at(experiment, index)
-        target = open_target(plan.experiment, target)
+        stack.turn_to(plan)
         reporter.cell(done + 1, total, cell.label)
-        summary = CellRunner(result, cell, plan, target, reporter, interrupt).run()
+        summary = CellRunner(result, cell, plan, stack, reporter, interrupt).run()
         if not plan.experiment.storage.keep:
-            target.remove()
+            stack.remove()
         done += 1
         on_cell(summary, done, total)
         if summary.status != "complete":

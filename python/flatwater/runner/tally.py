@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from typing import Any
 
 from flatwater._engine import Histogram
 from flatwater.results import LatencyUs
 
-#: Kinds of requests whose latencies count as the workload's; fsync is told apart.
-_REQUESTS = ("read", "write")
+#: Kinds that only serve the workload's own: told apart, and no operations.
+_SERVING = ("fsync",)
 
 
 class Tally:
@@ -20,14 +21,16 @@ class Tally:
         self.bytes = 0
         self.errors = 0
         self.cpu_s = 0.0
+        self.counters: Counter[str] = Counter()
         self._latency: dict[str, Histogram] = {}
 
     def add(self, line: dict[str, Any]) -> None:
         """Adds a journal line of the measured phase."""
         self.cpu_s += line["cpu_s"]
+        self.counters.update(line.get("counters", {}))
         for kind, (operations, moved, errors) in line["totals"].items():
             self.errors += errors
-            if kind in _REQUESTS:
+            if kind not in _SERVING:
                 self.operations += operations
                 self.bytes += moved
         for kind in line["histograms"]:
@@ -52,15 +55,19 @@ class Tally:
         """Percentiles by kind, and of all requests together as `all`."""
         return {kind: _percentiles(histogram) for kind, histogram in self._merged().items()}
 
+    def quantile_us(self, kind: str, share: float) -> float | None:
+        """The latency that a share (0..1) of one kind did not exceed; None when there was none of it."""
+        histogram = self._latency.get(kind)
+        return histogram.quantile_ns(share) / 1000 if histogram is not None else None
+
     def histograms(self) -> dict[str, str]:
         """Histograms by kind and of all requests, base64 of HdrHistogram V2+DEFLATE."""
         return {kind: base64.b64encode(histogram.to_v2()).decode() for kind, histogram in self._merged().items()}
 
     def _merged(self) -> dict[str, Histogram]:
         together = Histogram()
-        for kind in _REQUESTS:
-            if kind in self._latency:
-                together.merge(self._latency[kind])
+        for kind in self._latency.keys() - set(_SERVING):
+            together.merge(self._latency[kind])
         return {**({"all": together} if together.count() else {}), **self._latency}
 
 

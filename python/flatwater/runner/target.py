@@ -193,16 +193,16 @@ def _unlock(locks: list[int]) -> None:
 
 def _file_bytes(experiment: Experiment, size: int) -> int:
     """Bytes used of each file: the filled share of the size, in whole aligned blocks."""
-    used = int(size * experiment.storage.fill) // experiment.workload.files
+    used = int(size * experiment.storage.fill) // experiment.fileio.files
     return used // ALIGNMENT_BYTES * ALIGNMENT_BYTES or used
 
 
 def _needs_write(experiment: Experiment) -> bool:
-    return experiment.workload.read_fraction < 1 or experiment.storage.purge
+    return experiment.fileio.read_fraction < 1 or experiment.storage.purge
 
 
 def _directory_target(experiment: Experiment, path: Path) -> Target:
-    files = experiment.workload.files
+    files = experiment.fileio.files
     paths = [path / f"{_STEM}.{number:04}" for number in range(files)]
     target = Target(path, "directory", paths, _file_bytes(experiment, experiment.storage.size or 0), None, None)
     target.manifest = path / f"{_STEM}.json"
@@ -217,9 +217,9 @@ def _directory_target(experiment: Experiment, path: Path) -> Target:
 
 
 def _file_target(experiment: Experiment, path: Path, *, exists: bool) -> Target:
-    if experiment.workload.files != 1:
+    if experiment.fileio.files != 1:
         raise UserError(
-            f"{path} is one file, but workload.files = {experiment.workload.files}",
+            f"{path} is one file, but workload.files = {experiment.fileio.files}",
             where="storage.path",
             hint="give a directory, or set workload.files = 1",
         )
@@ -252,7 +252,7 @@ def _guard_existing(experiment: Experiment, path: Path) -> None:
 
 
 def _device_target(experiment: Experiment, path: Path, previous: Target | None) -> Target:
-    if experiment.workload.files != 1:
+    if experiment.fileio.files != 1:
         raise UserError(f"{path} is a block device: workload.files must be 1", where="workload.files")
     number = find_block_device(path)
     folder = Path(f"/sys/dev/block/{os.major(path.stat().st_rdev)}:{os.minor(path.stat().st_rdev)}").resolve()
@@ -339,7 +339,7 @@ def mount_is_read_only(path: Path) -> bool:
 
 def _check_alignment(experiment: Experiment, path: Path) -> None:
     """O_DIRECT needs whole sectors of the device under the path."""
-    if not experiment.workload.direct:
+    if not experiment.fileio.direct:
         return
     device = find_block_device(path if path.exists() else path.parent)
     if device is None:
@@ -350,7 +350,7 @@ def _check_alignment(experiment: Experiment, path: Path) -> None:
         sector = int((disk / "queue/logical_block_size").read_text())
     except (OSError, ValueError):
         return
-    for size in experiment.workload.block_sizes:
+    for size in experiment.fileio.block_sizes:
         if size % sector:
             raise UserError(
                 f"{size} B are no multiple of the {sector} B sectors of the device under {path} (O_DIRECT)",
@@ -361,7 +361,7 @@ def _check_alignment(experiment: Experiment, path: Path) -> None:
 
 def _check_memory(experiment: Experiment) -> None:
     """Every request in flight has a buffer of its own."""
-    workload = experiment.workload
+    workload = experiment.fileio
     depth = workload.queue_depth if workload.engine == "io_uring" else 1
     needed = workload.threads * depth * max(workload.block_sizes)
     available = psutil.virtual_memory().available
@@ -423,7 +423,7 @@ def plan_preparation(experiment: Experiment, target: Target) -> int | None:
 
     Errors: UserError when there is not enough space.
     """
-    workload = experiment.workload
+    workload = experiment.fileio
     if target.kind == "file" and target.manifest is None:
         return None
     if target.kind == "device" and not _needs_write(experiment):

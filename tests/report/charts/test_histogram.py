@@ -53,3 +53,10 @@ def test_a_single_value_has_an_axis(recorded: Recorded) -> None:
     recorded.cell.summary.histograms = {"all": encoded((100_000, 5))}
     [figure] = LatencyHistogram().draw(recorded)
     assert figure.layout["xaxis"]["ticktext"]
+
+
+def test_kinds_of_transaction_by_their_names(recorded_crash: Recorded) -> None:
+    [figure] = LatencyHistogram().draw(recorded_crash)
+    names = ["all transactions", "New-Order", "Payment", "Order-Status", "Delivery", "Stock-Level"]
+    assert [trace["name"] for trace in figure.data] == names
+    assert figure.layout["yaxis"]["title"]["text"] == "transactions, % a bar"

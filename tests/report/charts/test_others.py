@@ -8,7 +8,7 @@ import synthetic
 from flatwater.report.charts import WANTED
 from flatwater.report.charts.others import STRIPS_MAX, Others
 from flatwater.report.recorded import Recorded, read
-from flatwater.results import open_result
+from flatwater.results import Result, open_result
 
 
 def test_a_figure_for_each_layer(recorded: Recorded) -> None:
@@ -19,9 +19,9 @@ def test_a_figure_for_each_layer(recorded: Recorded) -> None:
         ("others-3", "More of the storage"),
     ]
     database = figures[1]
-    assert [trace["name"] for trace in database.data] == ["checkpoint_age_bytes", "dirty_pct"]
-    assert database.layout["yaxis"]["title"]["text"] == "GiB"
-    assert database.layout["yaxis2"]["range"] == [0, 102]
+    assert [trace["name"] for trace in database.data] == ["bloat_pct", "heap_bytes"]
+    assert database.layout["yaxis2"]["title"]["text"] == "GiB"
+    assert database.layout["yaxis"]["range"] == [0, 102]
 
 
 def drawn(path: Path, found: dict[str, np.ndarray]) -> list[str]:
@@ -44,9 +44,8 @@ def test_units_follow_the_name_and_any_value_draws(tmp_path: Path) -> None:
     assert len(drawn(tmp_path / "r", found)) == 6
 
 
-def test_errors_are_drawn_when_there_are_some(tmp_path: Path) -> None:
-    assert drawn(tmp_path / "a", {"workload.errors_per_s": np.zeros(60)}) == []
-    assert drawn(tmp_path / "b", {"workload.errors_per_s": np.eye(60)[7]}) == ["errors_per_s"]
+def test_what_another_chart_draws_is_not_drawn_again(database: Result) -> None:
+    assert read(database.cells[0], WANTED, 100).unclaimed == []
 
 
 def test_a_folder_of_a_thousand_series_is_bounded(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import synthetic
 from flatwater.report.charts import WANTED
 from flatwater.report.charts.throughput import Throughput
 from flatwater.report.recorded import Recorded, read
-from flatwater.results import Phase, open_result
+from flatwater.results import Event, Phase, open_result
 
 
 def test_marks_what_was_judged(recorded: Recorded) -> None:
@@ -54,3 +54,18 @@ def test_the_unit_of_an_unfinished_cell_is_the_one_asked_for(tmp_path: Path) -> 
     toml.write_text(toml.read_text().replace('kind = "fileio"', 'unit = "IOPS"'))
     [figure] = Throughput().draw(read(open_result(path).cells[0], WANTED, 100))
     assert figure.layout["yaxis"]["title"]["text"] == "throughput, IOPS"
+
+
+def test_notes_that_would_cover_each_other_move_down(tmp_path: Path) -> None:
+    result = synthetic.create(tmp_path / "r", [({}, 0)])
+    synthetic.write_rows(result, iter([(0, synthetic.columns(synthetic.np.random.default_rng(1), 100, 300, [], []))]))
+    events = [
+        Event(time_s=50, kind="fault", text="killed"),
+        Event(time_s=51, kind="recovered", text="back"),
+        Event(time_s=80, kind="fault", text="killed again"),
+        Event(time_s=81, kind="round", text="of no interest here"),
+    ]
+    synthetic.write_summaries(result, [synthetic.summary(0, {}, 300.0, 100, events=events)])
+    [figure] = Throughput().draw(read(open_result(result.path).cells[0], WANTED, 100))
+    rows = [(note["text"].strip("&#8201;"), note.get("yshift", 0)) for note in figure.layout["annotations"]]
+    assert rows == [("warm-up", 0), ("fault", 0), ("recovered", -14), ("fault", 0)]

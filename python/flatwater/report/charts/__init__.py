@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from flatwater.report.charts.chart import CellChart, SweepChart
 from flatwater.report.charts.cpu import Cpu
+from flatwater.report.charts.database import Database
 from flatwater.report.charts.device import Device
+from flatwater.report.charts.errors import Errors
+from flatwater.report.charts.flushing import Flushing
 from flatwater.report.charts.histogram import LatencyHistogram
+from flatwater.report.charts.instances import Instances, each
 from flatwater.report.charts.kinds import Kinds
 from flatwater.report.charts.latency import Latency
 from flatwater.report.charts.memory import Memory
@@ -17,11 +21,15 @@ from flatwater.report.charts.others import Others
 from flatwater.report.charts.sweep_latency import SweepLatency
 from flatwater.report.charts.sweep_throughput import SweepThroughput
 from flatwater.report.charts.throughput import Throughput
+from flatwater.report.charts.transactions import NAMES, Transactions
 from flatwater.report.recorded import Wanted
 
 CELL_CHARTS: tuple[CellChart, ...] = tuple(
     sorted(
-        (Throughput(), Latency(), Kinds(), Device(), Cpu(), Memory(), Others(), LatencyHistogram()),
+        (
+            *(Throughput(), Database(), Instances(), Latency(), LatencyHistogram()),
+            *(Kinds(), Transactions(), Errors(), Flushing(), Device(), Cpu(), Memory(), Others()),
+        ),
         key=lambda chart: chart.order,
     )
 )
@@ -30,6 +38,12 @@ SWEEP_CHARTS: tuple[SweepChart, ...] = tuple(sorted((SweepThroughput(), SweepLat
 #: Recorded, and in no chart: other charts say the same better.
 UNDRAWN = frozenset(
     {
+        "database.data_reads_per_s",
+        "database.data_writes_per_s",
+        "database.dirty_pages",
+        "database.queries_per_s",
+        "database.read_requests_per_s",
+        "database.threads_connected",
         "machine.cpu_idle_pct",
         "storage.discard_ops_per_s",
         "storage.flush_ops_per_s",
@@ -41,12 +55,17 @@ UNDRAWN = frozenset(
         "workload.in_flight",
         "workload.oldest_in_flight_us",
         "workload.ops_per_s",
+        "workload.queries_per_s",
     }
     | {
         f"workload.{kind}_latency_{which}_us"
         for kind in ("read", "write", "fsync")
         for which in ("p50", "p99", "p999", "max")
     }
+    | {f"workload.{kind}_latency_{which}_us" for kind in NAMES for which in ("p50", "p99", "p999", "max")}
+    # One kind of transaction is all of them.
+    | {"workload.transaction_ops_per_s", "workload.transaction_latency_p95_us"}
+    | {*each("database", "dirty_pct"), *each("database", "pages_flushed_per_s")}
 )
 
 WANTED = Wanted(

@@ -29,10 +29,13 @@ MACHINE = {
     "machine.cpu_iowait_pct": ("iowait", SKY),
     "machine.cpu_steal_pct": ("steal", RED),
 }
+SERVER, OTHERS = "database.server_cpu_user_pct", "machine.others_cpu_pct"
 PROCESSES = {
     "workload.client_cpu_user_pct": ("client, user", BLUE),
     "workload.client_cpu_system_pct": ("client, system", ORANGE),
-    "machine.others_cpu_pct": ("others", GREEN),
+    SERVER: ("server, user", BLUE),
+    "database.server_cpu_system_pct": ("server, system", ORANGE),
+    OTHERS: ("others", GREEN),
 }
 
 
@@ -40,8 +43,8 @@ class Cpu(CellChart):
     name = "cpu"
     order = 140
     description = (
-        "Above: the whole machine, stacked. Below: the load generator itself and everything that is not ours, where "
-        "100 % is one core."
+        "Above: the whole machine, stacked. Below: the load generator itself, the database server if there is one, and "
+        "everything that is not ours, where 100 % is one core."
     )
     coarse: ClassVar = (*MACHINE, *PROCESSES)
     together: ClassVar = (tuple(MACHINE),)
@@ -53,7 +56,7 @@ class Cpu(CellChart):
             panels.append(Panel([_area(series) for series in machine], percent_axis("machine, %"), 1.2))
         processes = [series for series in PROCESSES if series in recorded]
         if processes:
-            data = [_process(series) for series in processes]
+            data = [_process(series, served=SERVER in recorded) for series in processes]
             panels.append(Panel(data, linear_axis("% of a core", recorded.top(*processes))))
         if not panels:
             return []
@@ -62,8 +65,11 @@ class Cpu(CellChart):
         return [Figure(self.name, "Processors", self.description, data, layout, panels_height(panels), linked=True)]
 
 
-def _process(series: str) -> Json:
+def _process(series: str, *, served: bool) -> Json:
     name, colour = PROCESSES[series]
+    if series == OTHERS and served:
+        # What is not the load generator is counted as one, whoever it is.
+        name = "all but the client"
     drawn = line(name, series, colour, "% of a core")
     if name.startswith("client"):
         # The machine's colours for user and system, and a stroke of its own.

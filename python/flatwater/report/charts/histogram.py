@@ -7,11 +7,12 @@ import binascii
 import math
 
 from flatwater.report.charts.chart import CellChart
+from flatwater.report.charts.transactions import COLOURS, NAMES
 from flatwater.report.figure import BLUE, FAINT, GREEN, INK, ORANGE, Figure, Json, latency_ticks
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import microseconds
 
-KIND_COLOURS = {"all": INK, "read": BLUE, "write": ORANGE, "fsync": GREEN}
+KIND_COLOURS = {"all": INK, "read": BLUE, "write": ORANGE, "fsync": GREEN, **COLOURS}
 #: Bars of a factor of ten: narrow enough to show two humps, wide enough to hold several buckets of the HdrHistogram.
 BARS_PER_DECADE = 20
 PERCENTILES = (("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
@@ -23,8 +24,8 @@ class LatencyHistogram(CellChart):
     name = "histogram"
     order = 300
     description = (
-        "How many requests of the measured phase took how long; both axes are logarithmic, so that one slow request in "
-        "a million still has a bar."
+        "How many of the measured phase's requests or transactions took how long; both axes are logarithmic, so that "
+        "a slow one in a million still has a bar."
     )
 
     def draw(self, recorded: Recorded) -> list[Figure]:
@@ -33,6 +34,7 @@ class LatencyHistogram(CellChart):
             return []
         # With one kind of request, `all` is that kind.
         kinds = [kind for kind in KIND_COLOURS if kind in summary.histograms]
+        what = "transactions" if summary.histograms.keys() & NAMES.keys() else "requests"
         if len(kinds) == 2 and kinds[0] == "all":
             kinds = kinds[:1]
         bars = {kind: shares(summary.histograms[kind]) for kind in kinds}
@@ -55,7 +57,7 @@ class LatencyHistogram(CellChart):
                 "type": "log",
                 # The decade above the bars is for the names of the percentiles.
                 "range": [floor, math.log10(max(every)) + 1.0],
-                "title": {"text": "requests, % a bar"},
+                "title": {"text": f"{what}, % a bar"},
                 "tickformat": "~r",
                 "ticksuffix": " %",
                 "dtick": 1,
@@ -65,7 +67,9 @@ class LatencyHistogram(CellChart):
         }
         if summary.latency_us is not None:
             layout |= _percentile_marks(summary.latency_us.model_dump(), high - low + 2 * room)
-        data = [_steps(kind, found, 10**floor, filled=place == 0) for place, (kind, found) in enumerate(bars.items())]
+        data = [
+            _steps(kind, what, found, 10**floor, filled=place == 0) for place, (kind, found) in enumerate(bars.items())
+        ]
         return [Figure(self.name, "Latency histogram", self.description, data, layout, 340)]
 
 
@@ -89,7 +93,7 @@ def shares(encoded: str) -> dict[int, float]:
     return {place: 100.0 * count / total for place, count in sorted(found.items())}
 
 
-def _steps(kind: str, found: dict[int, float], floor: float, *, filled: bool) -> Json:
+def _steps(kind: str, what: str, found: dict[int, float], floor: float, *, filled: bool) -> Json:
     # An empty bar goes down to the edge of the drawing: zero is infinitely far on a logarithmic axis.
     x = [10 ** (min(found) / BARS_PER_DECADE)]
     y = [floor]
@@ -98,7 +102,7 @@ def _steps(kind: str, found: dict[int, float], floor: float, *, filled: bool) ->
         y += [found.get(place, floor)] * 2
     x.append(x[-1])
     y.append(floor)
-    name = "all requests" if kind == "all" else kind
+    name = f"all {what}" if kind == "all" else NAMES.get(kind, kind)
     return {
         "type": "scatter",
         "mode": "lines",

@@ -1,11 +1,11 @@
-"""What is marked on the charts over time: phases, seams, faults, dips and stalls."""
+"""What is marked on the charts over time: phases, seams, faults and recoveries, dips and stalls."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from flatwater.report.figure import FAINT, INK, ORANGE, RED, Json, time_axis
+from flatwater.report.figure import FAINT, GREEN, INK, ORANGE, RED, Json, time_axis
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import plain
 from flatwater.results import Dip, Stall
@@ -23,6 +23,12 @@ PHASE_WORDS = {"warmup": "warm-up", "approach": "approach to steady state"}
 SETTLING_COLOUR = "#f1ecdf"
 #: A phase narrower than this share of the axis has no room for its name.
 LABELLED_SHARE = 0.07
+#: The events that have a line: how it is called, its colour and stroke.
+EVENTS = {"seam": ("resumed", INK, "dash"), "fault": ("fault", RED, "dot"), "recovered": ("recovered", GREEN, "dot")}
+#: Widths of a letter of a note, as a share of the axis of the page at its usual width (11 pixels high, 1080 wide).
+LETTER_SHARE = 6.2 / 1080
+#: Pixels from one row of notes to the next.
+ROW_HEIGHT = 14
 #: More lines than this are a texture, not a mark.
 EVENTS_MAX = 60
 
@@ -51,19 +57,34 @@ def timeline(recorded: Recorded, layout: Json, *, labels: bool = False) -> Json:
     start_s, _ = cell.measured()
     if cell.summary is not None and cell.summary.warmup_end_s is not None:
         shade(start_s, cell.summary.warmup_end_s, SETTLING_COLOUR, "settling")
-    for event in [event for event in cell.events if event.kind in ("seam", "fault")][:EVENTS_MAX]:
+    for event in [event for event in cell.events if event.kind in EVENTS][:EVENTS_MAX]:
         x = event.time_s * clock.factor
-        colour, dash = (INK, "dash") if event.kind == "seam" else (RED, "dot")
+        word, colour, dash = EVENTS[event.kind]
         shapes.append(
             {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}
             | {"line": {"color": colour, "width": 1.4, "dash": dash}}
         )
         if labels:
-            word = "resumed" if event.kind == "seam" else "fault"
             left = event.time_s < recorded.span_s * 0.9
             note = _note(x, f"&#8201;{word}&#8201;", "left" if left else "right")
             notes.append(note | {"hovertext": plain(event.text), "font": {"size": 11, "color": colour}})
+    _apart(notes, axis["range"][1])
     return {**layout, "xaxis": axis, "shapes": shapes, "annotations": notes}
+
+
+def _apart(notes: list[Json], span: float) -> None:
+    """Moves a note that would be written over an earlier one to a row below."""
+    rows: list[list[tuple[float, float]]] = []
+    for note in notes:
+        width = len(note["text"].replace("&#8201;", " ")) * LETTER_SHARE * span
+        start = note["x"] - width * {"left": 0.0, "center": 0.5, "right": 1.0}[note["xanchor"]]
+        free = (place for place, row in enumerate(rows) if all(start >= b or start + width <= a for a, b in row))
+        place = next(free, len(rows))
+        if place == len(rows):
+            rows.append([])
+        rows[place].append((start, start + width))
+        if place:
+            note["yshift"] = -ROW_HEIGHT * place
 
 
 def _note(x: float, text: str, anchor: str) -> Json:

@@ -25,7 +25,11 @@ from flatwater.report.units import binary_scale
 
 # What is to be written is a small part of what there is, so it has a strip of its own.
 MEMORY = (
-    {"machine.memory_available_bytes": ("available", GREEN), "machine.memory_cached_bytes": ("page cache", BLUE)},
+    {
+        "machine.memory_available_bytes": ("available", GREEN),
+        "machine.memory_cached_bytes": ("page cache", BLUE),
+        "database.server_rss_bytes": ("database server", SKY),
+    },
     {"machine.memory_dirty_bytes": ("dirty", ORANGE), "machine.memory_writeback_bytes": ("writeback", PURPLE)},
 )
 PRESSURE = {

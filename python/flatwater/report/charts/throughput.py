@@ -6,9 +6,12 @@ from typing import ClassVar
 
 from flatwater.report.charts.chart import CellChart
 from flatwater.report.charts.marks import dips_and_stalls, timeline
-from flatwater.report.figure import BLUE, INK, Figure, Json, line, linear_axis
+from flatwater.report.figure import BLUE, INK, Figure, Json, Panel, line, linear_axis
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import number, plain
+
+#: Recorded of a database that flushes: its throughput is drawn with these, by `database.py`.
+STATE = ("database.checkpoint_age_bytes", "database.dirty_pct")
 
 
 class Throughput(CellChart):
@@ -18,27 +21,33 @@ class Throughput(CellChart):
     fine: ClassVar = ("workload.throughput",)
 
     def draw(self, recorded: Recorded) -> list[Figure]:
-        series = self.fine[0]
-        if series not in recorded:
+        if self.fine[0] not in recorded or any(series in recorded for series in STATE):
             return []
-        summary = recorded.cell.summary
-        unit = plain(recorded.unit)
-        axis = linear_axis(f"throughput, {unit}" if unit else "throughput", recorded.top(series))
-        data: list[Json] = dips_and_stalls(recorded, 0, axis["range"][1])
-        data.append(line("throughput", series, BLUE, unit))
-        if summary is not None and summary.mean is not None:
-            start_s, end_s = recorded.cell.measured()
-            factor = recorded.clock.factor
-            data.append(
-                {
-                    "type": "scatter",
-                    "mode": "lines",
-                    "name": f"mean {number(summary.mean)} {unit}",
-                    "x": [start_s * factor, min(end_s, recorded.span_s) * factor],
-                    "y": [summary.mean, summary.mean],
-                    "line": {"color": INK, "width": 1.2, "dash": "dash"},
-                    "hoverinfo": "skip",
-                }
-            )
-        layout = timeline(recorded, {"yaxis": axis, "showlegend": True}, labels=True)
-        return [Figure(self.name, "Throughput over time", self.description, data, layout, 360, linked=True)]
+        strip = throughput_panel(recorded)
+        layout = timeline(recorded, {"yaxis": strip.yaxis, "showlegend": True}, labels=True)
+        return [Figure(self.name, "Throughput over time", self.description, strip.data, layout, 360, linked=True)]
+
+
+def throughput_panel(recorded: Recorded) -> Panel:
+    """The line of throughput from zero, its mean, and the bands of dips and stalls behind it."""
+    series = Throughput.fine[0]
+    summary = recorded.cell.summary
+    unit = plain(recorded.unit)
+    axis = linear_axis(f"throughput, {unit}" if unit else "throughput", recorded.top(series))
+    data: list[Json] = dips_and_stalls(recorded, 0, axis["range"][1])
+    data.append(line("throughput", series, BLUE, unit))
+    if summary is not None and summary.mean is not None:
+        start_s, end_s = recorded.cell.measured()
+        factor = recorded.clock.factor
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": f"mean {number(summary.mean)} {unit}",
+                "x": [start_s * factor, min(end_s, recorded.span_s) * factor],
+                "y": [summary.mean, summary.mean],
+                "line": {"color": INK, "width": 1.2, "dash": "dash"},
+                "hoverinfo": "skip",
+            }
+        )
+    return Panel(data, axis)

@@ -1,0 +1,16 @@
+"""What a workload does, in words: a database does transactions, everything else requests."""
+
+from __future__ import annotations
+
+#: Units of database workloads, ours and those of imported results, in lower case.
+TRANSACTION_UNITS = frozenset({"notpm", "tpmc", "tpm", "tps", "qps"})
+
+
+def does_transactions(unit: str) -> bool:
+    """Whether throughput in this unit is a database's."""
+    return unit.casefold() in TRANSACTION_UNITS
+
+
+def what_is_done(unit: str) -> str:
+    """`transactions` or `requests`."""
+    return "transactions" if does_transactions(unit) else "requests"

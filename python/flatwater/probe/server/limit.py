@@ -1,0 +1,65 @@
+"""The checkpoint age that a server does not let its users exceed, where it does not tell it itself.
+
+Each rule is the server's own; a server for which none is known here tells no limit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+#: What the rules need of SHOW GLOBAL VARIABLES.
+VARIABLES = (
+    "innodb_log_file_size",
+    "innodb_log_files_in_group",
+    "innodb_page_size",
+    "innodb_redo_log_capacity",
+    "innodb_thread_concurrency",
+    # In MySQL from 8.0.11 on, which has the files of old, and other rules.
+    "innodb_log_spin_cpu_abs_lwm",
+)
+#: Log blocks are aligned to this many bytes.
+BLOCK = 512
+#: Header of a log file (LOG_FILE_HDR_SIZE).
+HEADER = 4 * BLOCK
+PAGE = 16384
+#: LOG_CHECKPOINT_FREE_PER_THREAD pages are kept for each thread, of which ten are the server's own.
+FREE_PAGES, OWN_THREADS = 4, 10
+
+
+def age_max_bytes(variables: Mapping[str, str], redo_capacity: float | None = None) -> float | None:
+    """The age in bytes at which writers must wait; None when no rule is known for such a server.
+
+    `variables`: those of `VARIABLES` that the server has; `redo_capacity`: the size of the log now, if it tells.
+    """
+    numbers = {name: int(text) for name, text in variables.items() if text.isdecimal()}
+    capacity = redo_capacity or numbers.get("innodb_redo_log_capacity")
+    if capacity:
+        return _by_capacity(float(capacity), numbers)
+    if {"innodb_log_file_size", "innodb_log_files_in_group"} <= numbers.keys():
+        return None if "innodb_log_spin_cpu_abs_lwm" in numbers else _by_files(numbers)
+    return None
+
+
+def _by_files(numbers: Mapping[str, int]) -> float:
+    """MySQL 5.1 to 5.7 and servers made from them: `log_calc_max_ages` of log0log.c (5.5), log0log.cc (5.7)."""
+    usable = numbers["innodb_log_files_in_group"] * (numbers["innodb_log_file_size"] - HEADER)
+    page = numbers.get("innodb_page_size", PAGE)
+    threads = OWN_THREADS + numbers.get("innodb_thread_concurrency", 0)
+    # Besides, LOG_CHECKPOINT_EXTRA_FREE: 8 pages.
+    free = FREE_PAGES * page * threads + 8 * page
+    return max(0.0, 0.9 * (0.9 * usable - free))
+
+
+def _by_capacity(capacity: float, numbers: Mapping[str, int]) -> float:
+    """MySQL from 8.0.30 on: log0files_capacity.cc, `log_concurrency_margin` of log0chkp.cc, log0constants.h.
+
+    32 files of which two are kept free, less headers, two pages of 64 KiB and a tenth of a file; the log writer keeps
+    5 % of that to itself; the rest, less 5 % and what the threads may need (half of it at most), is the users'.
+    """
+    file_bytes = capacity / 32 // PAGE * PAGE
+    hard = capacity * 30 / 32 - (31 * HEADER + 2 * 65536) - math.ceil(0.1 * file_bytes)
+    soft = 0.95 * hard
+    threads = OWN_THREADS + numbers.get("innodb_thread_concurrency", 0)
+    margin = FREE_PAGES * numbers.get("innodb_page_size", PAGE) * threads + 4096 + 0.05 * soft
+    return max(0.0, soft - min(margin, 0.55 * soft))

@@ -1,0 +1,151 @@
+"""The probe of a run's servers: rates and gauges of the interval that ends now."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Callable, Sequence
+
+from flatwater.probe.server.process import Processes
+from flatwater.probe.server.watch import Login, Reading, Watch
+
+Pids = Sequence[int] | Callable[[], Sequence[int]]
+
+#: Counters of `names.PLACES` and the series of their rates.
+RATES = {
+    "flushed": "pages_flushed_per_s",
+    "flushed_adaptive": "pages_flushed_adaptive_per_s",
+    "flushed_sync": "pages_flushed_sync_per_s",
+    "flushed_lru": "pages_flushed_lru_per_s",
+    "flushed_background": "pages_flushed_background_per_s",
+    "read": "pages_read_per_s",
+    "read_requests": "read_requests_per_s",
+    "free_waits": "free_page_waits_per_s",
+    "log_waits": "log_waits_per_s",
+    "log_writes": "log_writes_per_s",
+    "doublewrite_pages": "doublewrite_pages_per_s",
+    "doublewrite_writes": "doublewrite_writes_per_s",
+    "row_lock_waits": "row_lock_waits_per_s",
+    "data_reads": "data_reads_per_s",
+    "data_writes": "data_writes_per_s",
+    "data_read_bytes": "data_read_bytes_per_s",
+    "data_written_bytes": "data_written_bytes_per_s",
+    "data_fsyncs": "data_fsyncs_per_s",
+    "queries": "queries_per_s",
+}
+GAUGES = {
+    "age": "checkpoint_age_bytes",
+    "age_max": "checkpoint_age_max_bytes",
+    "dirty": "dirty_pages",
+    "history": "history_length",
+    "threads_running": "threads_running",
+    "threads_connected": "threads_connected",
+}
+#: Of these the probe's own session, which asks, is one.
+OURS = ("threads_running", "threads_connected")
+#: What is told of each of several servers besides their sum.
+EACH = ("checkpoint_age_bytes", "dirty_pct", "pages_flushed_per_s")
+#: Share of the interval that a sample may wait for the servers, and seconds at most: they answer in a millisecond.
+WAIT_SHARE, WAIT_MAX_S = 0.1, 0.1
+#: How long the first reading may take, which also asks for all names.
+FIRST_S = 2.0
+
+#: Gauges and rates of one server over one interval, by figure.
+Told = tuple[dict[str, float], dict[str, float]]
+
+
+class ServerProbe:
+    """`database.*` of the servers of a run, in the order of their numbers.
+
+    Nothing is told of a second in which a server was dead or frozen, nor are rates of the first after it; the sums of
+    several are told while all of them answer. `pids` are their processes, for CPU and memory: none for servers
+    elsewhere. `own`: flatwater started them, so their InnoDB counters may be switched on.
+    """
+
+    def __init__(self, logins: Sequence[Login], pids: Pids = (), *, own: bool = False) -> None:
+        self._pids = pids
+        self._processes = Processes(self._asked_pids())
+        self._watches = [Watch(login, own=own) for login in logins]
+        # A probe that is dropped, or a program that ends, leaves no thread in the middle of a question.
+        self.close = weakref.finalize(self, _close, self._watches)
+        self._told_at_s = time.monotonic()
+        self._last: list[Reading | None] = self._readings(FIRST_S)
+
+    def sample(self) -> dict[str, float]:
+        """The series of the interval that ends now; a server's rates only if it answered at its beginning too."""
+        wait_s = min(WAIT_MAX_S, WAIT_SHARE * (time.monotonic() - self._told_at_s))
+        before, now = self._last, self._readings(wait_s)
+        self._last = now
+        told = [_interval(then, reading) for then, reading in zip(before, now, strict=True)]
+        found: dict[str, float] = {}
+        answered = [one for one in told if one is not None]
+        if answered and len(answered) == len(told):
+            found |= series(answered)
+        if len(told) > 1:
+            for number, one in enumerate(told):
+                alone = series([one]) if one is not None else {}
+                found |= {f"instance{number}_{name}": alone[name] for name in EACH if name in alone}
+        found |= self._processes.sample(self._asked_pids())
+        return {f"database.{name}": value for name, value in found.items()}
+
+    def _asked_pids(self) -> Sequence[int]:
+        return self._pids() if callable(self._pids) else self._pids
+
+    def _readings(self, wait_s: float) -> list[Reading | None]:
+        # All are asked before any is waited for; one that is late already is not waited for again.
+        free = [watch.ask() for watch in self._watches]
+        until_s = time.monotonic() + wait_s
+        found = [
+            watch.answer(self._told_at_s, until_s if now else 0.0)
+            for watch, now in zip(self._watches, free, strict=True)
+        ]
+        # What comes from now on, because it is late, is of the next interval.
+        self._told_at_s = time.monotonic()
+        return found
+
+
+def _close(watches: list[Watch]) -> None:
+    for watch in watches:
+        watch.close()
+
+
+def _interval(before: Reading | None, now: Reading | None) -> Told | None:
+    """Gauges and rates a second; a counter that jumped back (the server was restarted, FLUSH STATUS) has no rate."""
+    if now is None:
+        return None
+    rates: dict[str, float] = {}
+    if before is not None and before.session == now.session and now.at_s > before.at_s:
+        for name, value in now.figures.items():
+            delta = value - before.figures.get(name, float("inf"))
+            if delta >= 0:
+                rates[name] = delta / (now.at_s - before.at_s)
+    return now.figures, rates
+
+
+def series(told: list[Told]) -> dict[str, float]:
+    """The series of some servers together, without the layer: sums, and shares of sums."""
+    gauges = _summed([gauges for gauges, _ in told])
+    rates = _summed([rates for _, rates in told])
+    found = {series: rates[name] for name, series in RATES.items() if name in rates}
+    for name, metric in GAUGES.items():
+        if name in gauges:
+            found[metric] = max(0.0, gauges[name] - len(told)) if name in OURS else gauges[name]
+    if {"dirty", "data", "free"} <= gauges.keys():
+        # The laboratory's formula, whose 1 guards against an empty pool.
+        found["dirty_pct"] = 100 * gauges["dirty"] / (1 + gauges["data"] + gauges["free"])
+    if rates.get("read_requests", 0.0) > 0 and "misses" in rates:
+        found["hit_ratio"] = max(0.0, 1 - rates["misses"] / rates["read_requests"])
+    if "row_lock_ms" in rates:
+        # Milliseconds a second; 100 = one connection that waits all the time.
+        found["row_lock_time_pct"] = rates["row_lock_ms"] / 10
+    # By LSN: Innodb_os_log_written also counts the blocks that a small write writes again.
+    log = rates.get("lsn", rates.get("log_written"))
+    if log is not None:
+        found["log_bytes_per_s"] = log
+    return found
+
+
+def _summed(parts: list[dict[str, float]]) -> dict[str, float]:
+    """Sums of what every part has."""
+    shared = set.intersection(*({*part} for part in parts)) if parts else set()
+    return {name: sum(part[name] for part in parts) for name in shared}

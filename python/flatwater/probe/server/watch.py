@@ -1,0 +1,120 @@
+"""One server, asked on a thread of its own: a server that is dead or frozen keeps nobody waiting."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flatwater._engine import Connection, EngineError
+from flatwater.errors import FlatwaterError
+from flatwater.probe.server.names import Names, find_names
+
+#: How the engine logs in, as JSON; or what gives it when asked, because it may change when a server is restarted.
+#: It may raise FlatwaterError or EngineError while there is no server.
+Login = str | Callable[[], str]
+#: After a connection failed: doubles from the first to the last of these, so that a server that comes back is seen
+#: within seconds.
+BACKOFF_MIN_S, BACKOFF_MAX_S = 0.25, 2.0
+#: How long `close` waits for the thread; one that is still logging in ends by itself.
+CLOSE_S = 1.0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a server told at a moment (of the monotonic clock), by figure of `names.PLACES`."""
+
+    at_s: float
+    #: Counters of two sessions are not compared: between them the server may have been restarted.
+    session: int
+    figures: dict[str, float]
+
+
+class Watch:
+    """Asks a server when told to, and keeps its newest answer."""
+
+    def __init__(self, login: Login, *, own: bool = False) -> None:
+        self._login = login
+        self._own = own
+        self._changed = threading.Condition()
+        self._asked = 0
+        self._dealt_with = 0
+        self._closed = False
+        self._newest: Reading | None = None
+        self._connection: Connection | None = None
+        self._names: Names | None = None
+        self._session = 0
+        self._retry_at_s = 0.0
+        self._backoff_s = BACKOFF_MIN_S
+        self._thread = threading.Thread(target=self._work, name="server-probe", daemon=True)
+        self._thread.start()
+
+    def ask(self) -> bool:
+        """Has the server asked; False when it still owes the answer to an earlier question."""
+        with self._changed:
+            free = self._asked == self._dealt_with
+            self._asked += 1
+            self._changed.notify_all()
+            return free
+
+    def answer(self, since_s: float, until_s: float) -> Reading | None:
+        """The newest reading, if it came after `since_s`; waits for the one asked for until `until_s` (monotonic)."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._dealt_with == self._asked, max(0.0, until_s - time.monotonic()))
+            newest = self._newest
+        return newest if newest is not None and newest.at_s > since_s else None
+
+    def close(self) -> None:
+        """Ends the session and the thread."""
+        with self._changed:
+            self._closed = True
+            connection = self._connection
+            self._changed.notify_all()
+        if connection is not None:
+            connection.close()
+        self._thread.join(CLOSE_S)
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or self._asked > self._dealt_with)
+                if self._closed:
+                    return
+                turn = self._asked
+            reading = self._read()
+            with self._changed:
+                self._dealt_with = turn
+                if reading is not None:
+                    self._newest = reading
+                self._changed.notify_all()
+
+    def _read(self) -> Reading | None:
+        if self._connection is None and time.monotonic() < self._retry_at_s:
+            return None
+        try:
+            connection, names = self._connection, self._names
+            if connection is None or names is None:
+                connection, names = self._connect()
+            figures = names.read(connection)
+        except (EngineError, FlatwaterError, OSError):
+            self._drop()
+            return None
+        self._backoff_s = BACKOFF_MIN_S
+        return Reading(time.monotonic(), self._session, figures)
+
+    def _connect(self) -> tuple[Connection, Names]:
+        connection = Connection(self._login if isinstance(self._login, str) else self._login())
+        with self._changed:
+            self._connection = connection
+            self._session += 1
+        self._names = find_names(connection, own=self._own)
+        return connection, self._names
+
+    def _drop(self) -> None:
+        with self._changed:
+            connection, self._connection, self._names = self._connection, None, None
+        if connection is not None:
+            connection.close()
+        self._retry_at_s = time.monotonic() + self._backoff_s
+        self._backoff_s = min(2 * self._backoff_s, BACKOFF_MAX_S)

@@ -1,0 +1,72 @@
+"""The laboratory's picture of a database: throughput, checkpoint age and dirty pages above each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from flatwater.report.charts.chart import CellChart
+from flatwater.report.charts.marks import timeline
+from flatwater.report.charts.throughput import STATE, Throughput, throughput_panel
+from flatwater.report.figure import (
+    BLUE,
+    GREEN,
+    RED,
+    Figure,
+    Panel,
+    line,
+    linear_axis,
+    panels_height,
+    percent_axis,
+    stacked_panels,
+)
+from flatwater.report.recorded import Recorded
+from flatwater.report.units import binary_bytes, binary_scale
+
+AGE, DIRTY = STATE
+LIMIT = "database.checkpoint_age_max_bytes"
+#: A limit so many times higher than the age ever came is told in the legend: drawn, it would flatten the age.
+LIMIT_FAR = 8.0
+#: Dirty pages that stay under this are drawn on an axis of their own size.
+DIRTY_LITTLE_PCT = 40.0
+
+
+class Database(CellChart):
+    name = "database"
+    order = 101
+    description = (
+        "Throughput of every interval, how far the last checkpoint lies behind (with the age that the server does not "
+        "let it exceed), and the share of the buffer pool that is dirty: 100 x dirty / (1 + data + free). Shaded: what "
+        "was not measured. Marked: dips and stalls."
+    )
+    fine: ClassVar = (Throughput.fine[0], AGE, LIMIT, DIRTY)
+
+    def draw(self, recorded: Recorded) -> list[Figure]:
+        if not any(series in recorded for series in STATE):
+            return []
+        panels = []
+        if Throughput.fine[0] in recorded:
+            panels.append(replace(throughput_panel(recorded), share=2.4))
+        if AGE in recorded:
+            panels.append(_age(recorded))
+        if DIRTY in recorded:
+            top = recorded.top(DIRTY)
+            axis = percent_axis("dirty, %") if top > DIRTY_LITTLE_PCT else linear_axis("dirty, %", top)
+            panels.append(Panel([line("dirty pages", DIRTY, GREEN, "%")], axis, 1.2))
+        data, layout = stacked_panels(panels)
+        layout = timeline(recorded, layout, labels=True)
+        title = "Throughput, checkpoint age and dirty pages"
+        return [Figure(self.name, title, self.description, data, layout, panels_height(panels), linked=True)]
+
+
+def _age(recorded: Recorded) -> Panel:
+    age, limit = recorded.top(AGE), recorded.top(LIMIT)
+    far = limit > LIMIT_FAR * age
+    top = age if far else max(age, limit)
+    scale = binary_scale(top)
+    data = [line("checkpoint age", AGE, BLUE, scale.unit, scale.factor)]
+    if LIMIT in recorded:
+        name = f"its limit, {binary_bytes(limit)}" + (": above this axis" if far else "")
+        stroke = {"color": RED, "width": 1.4, "dash": "dash"}
+        data.append(line(name, LIMIT, RED, scale.unit, scale.factor, line=stroke))
+    return Panel(data, linear_axis(f"age, {scale.unit}", top * scale.factor), 1.2)

@@ -1,0 +1,57 @@
+"""What went wrong, where something did: errors, conflicts between transactions, lost connections."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from flatwater.report.charts.chart import CellChart
+from flatwater.report.charts.marks import timeline
+from flatwater.report.figure import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    Figure,
+    Panel,
+    line,
+    linear_axis,
+    panels_height,
+    stacked_panels,
+)
+from flatwater.report.recorded import Recorded
+
+FAILED = {
+    "workload.errors_per_s": ("errors", RED),
+    "workload.deadlocks_per_s": ("deadlocks", ORANGE),
+    "workload.lock_timeouts_per_s": ("lock timeouts", PURPLE),
+    "workload.conflicts_per_s": ("conflicts", BLUE),
+}
+CONNECTIONS = {
+    "workload.reconnects_per_s": ("reconnects", GREEN),
+    "workload.connect_failures_per_s": ("failures to connect", ORANGE),
+}
+#: TPC-C rolls 1 % of its New-Orders back by rule, so that by themselves these say nothing.
+ROLLBACKS = {"workload.rollbacks_per_s": ("rollbacks", SKY)}
+
+
+class Errors(CellChart):
+    name = "errors"
+    order = 124
+    description = "What failed, what had to be done again, and connections that had to be made anew."
+    coarse: ClassVar = (*FAILED, *ROLLBACKS, *CONNECTIONS)
+
+    def draw(self, recorded: Recorded) -> list[Figure]:
+        if not any(recorded.top(series) > 0 for series in (*FAILED, *CONNECTIONS)):
+            return []
+        panels = []
+        for group in (FAILED, ROLLBACKS, CONNECTIONS):
+            found = [series for series in group if recorded.top(series) > 0]
+            if found:
+                data = [line(group[series][0], series, group[series][1], "/s") for series in found]
+                panels.append(Panel(data, linear_axis("per second", recorded.top(*found))))
+        data, layout = stacked_panels(panels)
+        layout = timeline(recorded, layout)
+        title = "Errors, retries and reconnects"
+        return [Figure(self.name, title, self.description, data, layout, panels_height(panels), linked=True)]

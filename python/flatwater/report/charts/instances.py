@@ -1,0 +1,78 @@
+"""Several servers on one machine: the throughput and the checkpoint age of each."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from flatwater.report.charts.chart import CellChart
+from flatwater.report.charts.marks import timeline
+from flatwater.report.figure import (
+    BLUE,
+    COLOURS,
+    Figure,
+    Json,
+    Panel,
+    line,
+    linear_axis,
+    panels_height,
+    stacked_panels,
+)
+from flatwater.report.recorded import Recorded
+from flatwater.report.units import binary_scale, plain
+
+#: As many as `database.instances` may be.
+INSTANCES_MAX = 64
+
+
+def each(layer: str, metric: str) -> tuple[str, ...]:
+    """The names of a series that every instance has of its own."""
+    return tuple(f"{layer}.instance{number}_{metric}" for number in range(INSTANCES_MAX))
+
+
+THROUGHPUT = each("workload", "throughput")
+AGE = each("database", "checkpoint_age_bytes")
+
+
+class Instances(CellChart):
+    name = "instances"
+    order = 105
+    description = "Each server by itself: whether they take turns in flushing, or all do it at once."
+    coarse: ClassVar = (*THROUGHPUT, *AGE)
+
+    def draw(self, recorded: Recorded) -> list[Figure]:
+        panels = []
+        unit = plain(recorded.unit)
+        if (top := _shared(recorded, THROUGHPUT)) is not None:
+            data = _lines(recorded, THROUGHPUT, unit, 1.0)
+            panels.append(Panel(data, linear_axis(f"throughput, {unit}" if unit else "throughput", top), 1.6))
+        if (top := _shared(recorded, AGE)) is not None:
+            scale = binary_scale(top)
+            data = _lines(recorded, AGE, scale.unit, scale.factor)
+            if panels:
+                data = [trace | {"showlegend": False} for trace in data]
+            panels.append(Panel(data, linear_axis(f"age, {scale.unit}", top * scale.factor), 1.6))
+        if not panels:
+            return []
+        data, layout = stacked_panels(panels)
+        layout = timeline(recorded, layout)
+        return [Figure(self.name, "Each server", self.description, data, layout, panels_height(panels), linked=True)]
+
+
+def _shared(recorded: Recorded, group: tuple[str, ...]) -> float | None:
+    """The highest sample of a series of at least two instances; None for fewer: one is the whole."""
+    found = [series for series in group if series in recorded]
+    return recorded.top(*found) if len(found) > 1 else None
+
+
+def _lines(recorded: Recorded, group: tuple[str, ...], unit: str, factor: float) -> list[Json]:
+    found = [(number, series) for number, series in enumerate(group) if series in recorded]
+    # More lines than colours would only look as if those of one colour belonged together.
+    many = len(found) > len(COLOURS)
+    drawn = []
+    for place, (number, series) in enumerate(found):
+        colour = BLUE if many else COLOURS[place]
+        look: Json = {"line": {"color": colour, "width": 0.8}, "legendgroup": str(number)}
+        if many:
+            look |= {"opacity": 0.6, "showlegend": False}
+        drawn.append(line(f"server {number}", series, colour, unit, factor, **look))
+    return drawn

@@ -1,0 +1,105 @@
+"""The small tables of a database's cell: response times, consistency, what was counted, recoveries, the servers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flatwater.report.charts.transactions import NAMES
+from flatwater.report.units import microseconds, seconds
+from flatwater.results import CellSummary
+from flatwater.results.schema import ServerFacts
+
+#: Rows of one table: TPC-C's twelve conditions on each of 64 servers, and a folder from elsewhere may hold any number.
+ROWS_MAX = 800
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as text; `bad` are the places of the rows that need attention."""
+
+    title: str
+    head: list[str]
+    rows: list[list[str]]
+    bad: frozenset[int] = frozenset()
+
+
+def tables(summary: CellSummary) -> list[Table]:
+    """The tables of one cell; those with nothing in them are left out."""
+    found = [_limits(summary), _counters(summary), _recoveries(summary), _servers(summary), _consistency(summary)]
+    return [table for table in found if table.rows]
+
+
+def consistency_text(summary: CellSummary) -> str:
+    """How many of the conditions that apply and were checked hold; empty when none was checked."""
+    checked = [one for one in summary.consistency if one.applies and one.holds is not None]
+    holding = sum(1 for one in checked if one.holds)
+    return f"{holding} of {len(checked)} conditions hold" if checked else ""
+
+
+def kind_name(kind: str) -> str:
+    """A kind of transaction as its specification spells it."""
+    return NAMES.get(kind, kind)
+
+
+def _limits(summary: CellSummary) -> Table:
+    rows = [
+        [
+            kind_name(one.kind),
+            microseconds(one.p90_us),
+            microseconds(one.limit_us),
+            "yes" if one.within else "no",
+        ]
+        for one in summary.response_limits[:ROWS_MAX]
+    ]
+    bad = frozenset(place for place, one in enumerate(summary.response_limits) if not one.within)
+    return Table(
+        "Response times", ["transaction", "90 % took at most", "the specification allows", "within"], rows, bad
+    )
+
+
+def _consistency(summary: CellSummary) -> Table:
+    many = any(one.instance for one in summary.consistency)
+    rows, bad = [], set()
+    for place, one in enumerate(summary.consistency[:ROWS_MAX]):
+        if not one.applies:
+            word = "does not apply"
+        elif one.holds is None:
+            word = "not checked"
+        elif one.holds:
+            word = "holds"
+        else:
+            bad.add(place)
+            word = "violated" if one.violations is None else f"violated {one.violations:,} times"
+        number = f"{one.number}, server {one.instance}" if many else str(one.number)
+        rows.append([number, one.title, word, one.note])
+    return Table("Consistency", ["condition", "", "", ""], rows, frozenset(bad))
+
+
+def _counters(summary: CellSummary) -> Table:
+    rows = [[name.replace("_", " "), f"{count:,}"] for name, count in list(summary.counters.items())[:ROWS_MAX]]
+    return Table("Counted while measuring", ["what", "times"], rows)
+
+
+def _recoveries(summary: CellSummary) -> Table:
+    rows = [[str(place + 1), seconds(took_s)] for place, took_s in enumerate(summary.recoveries_s[:ROWS_MAX])]
+    return Table("Recoveries", ["", "until the server answered again"], rows)
+
+
+def _servers(summary: CellSummary) -> Table:
+    """What the servers are; those that are alike share a row."""
+    alike: dict[tuple[str, str, str], list[ServerFacts]] = {}
+    for one in summary.servers:
+        alike.setdefault((one.flavour, one.version, one.comment), []).append(one)
+    rows = []
+    for (flavour, version, comment), servers in list(alike.items())[:ROWS_MAX]:
+        took = [one.started_s for one in servers if one.started_s is not None]
+        numbers = _numbers([one.instance for one in servers])
+        rows.append([numbers, flavour, version, comment, seconds(max(took)) if took else "it ran already"])
+    many = len(summary.servers) > 1
+    head = ["server", "flavour", "version", "", "started within"]
+    return Table("Servers" if many else "The server", head, rows)
+
+
+def _numbers(numbers: list[int]) -> str:
+    consecutive = numbers == list(range(numbers[0], numbers[-1] + 1))
+    return f"{numbers[0]} to {numbers[-1]}" if consecutive and len(numbers) > 2 else ", ".join(map(str, numbers))

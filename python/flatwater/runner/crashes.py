@@ -1,0 +1,107 @@
+"""Servers that die while a workload runs on them: noticed, recorded, started again; and faults injected on purpose."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+
+from flatwater.errors import FlatwaterError
+from flatwater.experiment import Experiment
+from flatwater.runner.journal import Journal
+from flatwater.server import Instance
+
+#: After a death that ends the run, the record goes on for so many intervals: the gap and its errors are part of it.
+GAP_INTERVALS = 2
+#: A server that dies again this often is not going to live.
+RESTARTS_MAX = 10
+
+
+class Crashes:
+    """Looks after the servers of one cell. Restarts go on in a thread, so that the record has no hole."""
+
+    def __init__(self, cell: Experiment, instances: Sequence[Instance]) -> None:
+        self.recoveries_s: list[float] = []
+        self._restart = cell.server.on_crash == "restart"
+        self._fault = cell.server.fault
+        self._injected = self._thawed = False
+        self._gap_s = GAP_INTERVALS * cell.record.interval_s
+        self._instances = instances
+        self._restarting: dict[int, threading.Thread] = {}
+        self._closing = threading.Event()
+        #: (kind, text) of events that a thread found, for the journal.
+        self._news: list[tuple[str, str]] = []
+        self._lock = threading.Lock()
+        self._fatal: tuple[float, str] | None = None
+
+    def watch(self, journal: Journal, measured_s: float | None) -> None:
+        """Looks once at every server. Errors: FlatwaterError when the run cannot go on."""
+        self._inject(journal, measured_s)
+        for number, instance in enumerate(self._instances):
+            if number not in self._restarting:
+                self._look(number, instance, journal)
+        with self._lock:
+            news, self._news = self._news, []
+        for kind, text in news:
+            journal.event(kind, text)
+        if self._fatal is not None and time.monotonic() >= self._fatal[0]:
+            raise FlatwaterError(self._fatal[1], hint='database.on_crash = "restart" goes on after a crash')
+
+    def settle(self) -> None:
+        """Waits until every server that died is there again. Errors: FlatwaterError when one will not be."""
+        for thread in list(self._restarting.values()):
+            thread.join()
+        for instance in self._instances:
+            died = instance.died()
+            if died is not None:
+                raise FlatwaterError(f"{instance.name} {died}")
+
+    def close(self) -> None:
+        """No more restarts."""
+        self._closing.set()
+        for thread in list(self._restarting.values()):
+            thread.join()
+
+    def _inject(self, journal: Journal, measured_s: float | None) -> None:
+        fault = self._fault
+        if fault is None or measured_s is None:
+            return
+        instance = self._instances[0]
+        if not self._injected and measured_s >= fault.at_s:
+            self._injected = True
+            if fault.kind == "kill":
+                instance.kill()
+            else:
+                instance.freeze()
+                journal.event("fault", f"{instance.name} was frozen (SIGSTOP) on purpose for {fault.duration_s:g} s")
+        over = self._injected and not self._thawed and measured_s >= fault.at_s + fault.duration_s
+        if over and fault.kind == "freeze":
+            self._thawed = True
+            instance.thaw()
+            journal.event("recovered", f"{instance.name} goes on")
+
+    def _look(self, number: int, instance: Instance, journal: Journal) -> None:
+        died = instance.died()
+        if died is None or self._fatal is not None:
+            return
+        journal.event("fault", f"{instance.name} {died}")
+        if not self._restart or len(self.recoveries_s) >= RESTARTS_MAX:
+            self._fatal = (time.monotonic() + self._gap_s, f"{instance.name} {died}")
+            return
+        thread = threading.Thread(target=self._start_again, args=(number, instance), daemon=True)
+        self._restarting[number] = thread
+        thread.start()
+
+    def _start_again(self, number: int, instance: Instance) -> None:
+        began = time.monotonic()
+        try:
+            instance.start(stop=self._closing.is_set)
+        except FlatwaterError as error:
+            if not self._closing.is_set():
+                self._fatal = (time.monotonic(), f"{instance.name} cannot be started again: {error}")
+        else:
+            took_s = time.monotonic() - began
+            with self._lock:
+                self.recoveries_s.append(took_s)
+                self._news.append(("recovered", f"{instance.name} answers again after {took_s:.1f} s"))
+        del self._restarting[number]

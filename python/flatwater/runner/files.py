@@ -1,0 +1,85 @@
+"""A workload on files or a block device: nothing stands between them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from flatwater._engine import Run
+from flatwater.experiment import Experiment, PlannedCell, cell_at
+from flatwater.probe import Probe, device_text, start_probes
+from flatwater.runner.interrupt import Interrupt
+from flatwater.runner.prepare import prepare_target
+from flatwater.runner.progress import Reporter
+from flatwater.runner.spec import derived_seed, precondition_spec, read_back_spec, workload_spec
+from flatwater.runner.stack import Stack
+from flatwater.runner.target import check_space, open_target
+
+
+class FileStack(Stack):
+    """fileio on a `Target`."""
+
+    def __init__(self, experiment: Experiment, plan: PlannedCell) -> None:
+        self._experiment = experiment
+        self._cell = plan.experiment
+        self._seed = plan.seed
+        self._target = open_target(self._cell)
+
+    def check_sweep(self) -> None:
+        # A sweep over the size should not end at its last cell.
+        check_space(self._target, self._largest_bytes())
+
+    def _largest_bytes(self) -> int:
+        experiment, path = self._experiment, self._target.path
+        storages = (cell_at(experiment, position).experiment.storage for position in range(experiment.sweep.positions))
+        sizes = (
+            int(storage.size * storage.fill)
+            for storage in storages
+            if storage.size and Path(storage.path or "") == path
+        )
+        return max(sizes, default=0)
+
+    @property
+    def place(self) -> Path:
+        path = self._target.path
+        return path if path.exists() else path.parent
+
+    @property
+    def device(self) -> str:
+        return device_text(self._target.paths[0])
+
+    def turn_to(self, plan: PlannedCell) -> None:
+        self._cell, self._seed = plan.experiment, plan.seed
+        self._target = open_target(plan.experiment, self._target)
+
+    def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
+        prepare_target(self._cell, self._target, self._seed, reporter, interrupt)
+
+    def probes(self) -> list[Probe]:
+        return start_probes(self._target.paths[0])
+
+    def workload_spec(self, seed: int) -> dict[str, Any]:
+        return workload_spec(self._cell, self._target, seed)
+
+    def precondition_spec(self, seed: int) -> dict[str, Any] | None:
+        if self._cell.fileio.precondition_passes <= 0:
+            return None
+        return precondition_spec(self._cell, self._target, derived_seed(seed, "precondition"))
+
+    def read_back_spec(self, spec: dict[str, Any]) -> dict[str, Any] | None:
+        workload = self._cell.fileio
+        return read_back_spec(spec) if workload.verify and workload.read_fraction < 1 else None
+
+    def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
+        return Run.fileio(json.dumps(spec), after)
+
+    def faults(self) -> list[str]:
+        fault = self._cell.storage.fault
+        return [fault.kind] if fault is not None else []
+
+    def remove(self) -> None:
+        self._target.remove()
+
+    def release(self) -> None:
+        self._target.release()

@@ -1,0 +1,290 @@
+"""A workload on database servers: ones that flatwater starts on copies of a snapshot, or one that runs already."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from flatwater._engine import EngineError, Run, check_consistency
+from flatwater.errors import FlatwaterError
+from flatwater.experiment import Experiment, PlannedCell, Tpcc, cell_at
+from flatwater.probe import Probe, device_text, start_probes
+from flatwater.probe.server import ServerProbe
+from flatwater.results.folder import write_atomic
+from flatwater.results.schema import Condition, ResponseLimit, ServerFacts
+from flatwater.runner.crashes import Crashes
+from flatwater.runner.dataset import DATASET_VERSION, describe_dataset, estimate_bytes, load_dataset, workload_of
+from flatwater.runner.interrupt import Interrupt
+from flatwater.runner.journal import Journal
+from flatwater.runner.progress import Reporter
+from flatwater.runner.stack import Stack
+from flatwater.runner.tally import Tally
+from flatwater.server import (
+    Attached,
+    Binary,
+    Instance,
+    ServersRoot,
+    Shape,
+    Snapshot,
+    describe,
+    find_server,
+    find_snapshot,
+    loading_settings,
+    open_loading,
+    open_root,
+    remove_snapshot,
+    shaping,
+    split,
+    translate,
+)
+
+#: A sweep's settings are checked before anything is loaded, for so many of its cells: each takes microseconds.
+CELLS_CHECKED = 10_000
+#: Connections of a server beside the workload's: the recorder's and the checks'.
+SPARE_CONNECTIONS = 16
+
+#: TPC-C's limits on the 90th percentile of the response time (clause 5.2.5.7), seconds.
+RESPONSE_LIMITS_S = {"new_order": 5.0, "payment": 5.0, "order_status": 5.0, "delivery": 5.0, "stock_level": 20.0}
+
+
+class ServerStack(Stack):
+    """tpcc or oltp on one or several servers."""
+
+    # Half-way through a measurement the data are no snapshot any more: a cell is measured in one piece.
+    resumable = False
+
+    def __init__(self, experiment: Experiment, plan: PlannedCell) -> None:
+        self._experiment = experiment
+        self._plan = plan
+        self._cell = plan.experiment
+        self._root: ServersRoot | None = None
+        self._binary: Binary | None = None
+        self._attached: Attached | None = None
+        self._snapshot: Snapshot | None = None
+        self._instances: list[Instance] = []
+        self._crashes: Crashes | None = None
+        self._facts: list[ServerFacts] = []
+        self._warnings: list[str] = []
+        self._interrupt: Interrupt | None = None
+        self._open()
+
+    def _open(self) -> None:
+        """Finds the cell's server and its place."""
+        server = self._cell.server
+        if server.attached:
+            self._attached = describe({**server.login(), "schema": None})
+            return
+        self._binary = find_server(server.binary)
+        storage = Path(self._cell.storage.path or "").absolute()
+        if self._root is None or self._root.path.parent != storage:
+            self.release()
+            self._root = open_root(storage)
+
+    @property
+    def place(self) -> Path | None:
+        return self._root.path if self._root is not None else None
+
+    @property
+    def device(self) -> str:
+        return device_text(self._root.path) if self._root is not None else "of a server that was running"
+
+    def check_sweep(self) -> None:
+        checked: set[str] = set()
+        for position in range(min(self._experiment.sweep.positions, CELLS_CHECKED)):
+            server = cell_at(self._experiment, position).experiment.server
+            asked = json.dumps([server.binary, server.settings, server.instances], sort_keys=True)
+            if not server.attached and asked not in checked:
+                checked.add(asked)
+                split(translate(server.settings, find_server(server.binary)), server.instances)
+
+    def turn_to(self, plan: PlannedCell) -> None:
+        self._plan, self._cell = plan, plan.experiment
+        self._facts, self._warnings, self._crashes = [], [], None
+        self._open()
+
+    def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
+        self._interrupt = interrupt
+        if self._attached is not None:
+            self._facts = [_facts(0, self._attached.flavour, self._attached.version_text, self._attached)]
+            if self._cell.server.load:
+                load_dataset(self._cell, self._cell.server.login(), reporter, interrupt)
+            return
+        assert self._binary is not None and self._root is not None
+        self._snapshot = self._loaded(reporter, interrupt)
+        server = self._cell.server
+        settings = split(translate(server.settings, self._binary), server.instances)
+        connections = -(-self._cell.transactions.connections // server.instances) + SPARE_CONNECTIONS
+        reporter.phase("copy the data", None)
+        for number in range(server.instances):
+            folder = self._root.run_folder(f"{self._plan.index:04}-{number}")
+            self._snapshot.copy_to(folder / "data", reporter.written, lambda: interrupt.asked)
+            name = f"server {number}" if server.instances > 1 else "the server"
+            chosen = {"max_connections": str(connections)}
+            self._instances.append(Instance(self._binary, folder, settings, chosen=chosen, name=name))
+        reporter.phase("start", None)
+        for instance in self._instances:
+            instance.launch()
+        for number, instance in enumerate(self._instances):
+            instance.wait_ready(stop=lambda: interrupt.asked)
+            self._facts.append(_facts(number, self._binary.flavour, self._binary.version_text, instance))
+            for name, (asked, got) in instance.adjusted().items():
+                self._warnings.append(f"{instance.name} runs with {name} = {got}, not {asked}")
+        self._crashes = Crashes(self._cell, self._instances)
+
+    def _loaded(self, reporter: Reporter, interrupt: Interrupt) -> Snapshot:
+        """The loaded data directory that cells start from; made if it is not there yet."""
+        assert self._binary is not None and self._root is not None
+        settings = translate(self._cell.server.settings, self._binary)
+        shape = Shape.of(self._binary, describe_dataset(self._cell), settings, dataset_version=DATASET_VERSION)
+        found = find_snapshot(self._root, shape)
+        if found is not None:
+            return found
+        loading = open_loading(self._root, shape)
+        memory, size = psutil.virtual_memory().total, estimate_bytes(self._cell)
+        chosen = loading_settings(self._binary, memory_bytes=memory, data_bytes=size)
+        with Instance(self._binary, loading.folder, shaping(settings), chosen=chosen) as instance:
+            reporter.phase("make a data directory", None)
+            if not loading.resumed:
+                instance.initialise(stop=lambda: interrupt.asked)
+            instance.start(stop=lambda: interrupt.asked)
+            load_dataset(self._cell, instance.login(), reporter, interrupt, instance.died)
+            reporter.phase("settle", None)
+            instance.stop()
+        return loading.commit()
+
+    def probes(self) -> list[Probe]:
+        if self._attached is not None:
+            login = {**self._cell.server.login(), "schema": None}
+            return [*start_probes(None), ServerProbe([json.dumps(login)])]
+        logins = [json.dumps(instance.login()) for instance in self._instances]
+        # Asked at each sample: a server that is started again is another process.
+        probe = ServerProbe(logins, lambda: [instance.pid for instance in self._instances], own=True)
+        return [*start_probes(self._instances[0].data), probe]
+
+    def workload_spec(self, seed: int) -> dict[str, Any]:
+        workload, schema = self._cell.transactions, self._cell.schema_name
+        servers = [{**self._cell.server.login(), "schema": schema}] if self._attached is not None else []
+        return {
+            "workload": workload_of(self._cell),
+            "servers": [*servers, *(instance.login(schema) for instance in self._instances)],
+            "connections": workload.connections,
+            "counted": "new_order" if self._cell.workload.unit == "NOTPM" else None,
+            "rate_per_s": workload.rate_per_s,
+            "poisson": workload.arrival == "poisson",
+            "continue_on_error": workload.on_error == "continue",
+            "seed": seed,
+            "interval_ms": round(self._cell.record.interval_s * 1000),
+        }
+
+    def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
+        return Run.database(json.dumps(spec))
+
+    def watch(self, journal: Journal, measured_s: float | None) -> None:
+        if self._crashes is not None:
+            self._crashes.watch(journal, measured_s)
+
+    def check(self, reporter: Reporter) -> list[Condition]:
+        workload = self._cell.workload
+        if not isinstance(workload, Tpcc) or not workload.check_consistency:
+            return []
+        reporter.phase("check consistency", None)
+        if self._crashes is not None:
+            self._crashes.settle()
+        found = []
+        for number, login in enumerate(self.workload_spec(0)["servers"]):
+            try:
+                conditions = check_consistency(json.dumps(login), after_run=True)
+            except EngineError as error:
+                raise FlatwaterError(f"the consistency of the data cannot be checked: {error}") from None
+            found += [
+                Condition(
+                    number=condition,
+                    title=title,
+                    instance=number,
+                    applies=why_not is None,
+                    holds=None if violations is None else violations == 0,
+                    violations=violations,
+                    note=why_not or "",
+                )
+                for condition, title, why_not, violations in conditions
+            ]
+        return found
+
+    def response_limits(self, tally: Tally) -> list[ResponseLimit]:
+        if not isinstance(self._cell.workload, Tpcc):
+            return []
+        found = []
+        for kind, limit_s in RESPONSE_LIMITS_S.items():
+            p90_us = tally.quantile_us(kind, 0.9)
+            if p90_us is not None:
+                limit_us = limit_s * 1e6
+                found.append(ResponseLimit(kind=kind, limit_us=limit_us, p90_us=p90_us, within=p90_us <= limit_us))
+        return found
+
+    @property
+    def recoveries_s(self) -> list[float]:
+        return list(self._crashes.recoveries_s) if self._crashes is not None else []
+
+    @property
+    def servers(self) -> list[ServerFacts]:
+        return self._facts
+
+    def faults(self) -> list[str]:
+        fault = self._cell.server.fault
+        return [fault.kind] if fault is not None else []
+
+    def warnings(self) -> list[str]:
+        return self._warnings
+
+    def end_cell(self, logs: Path) -> None:
+        if self._crashes is not None:
+            self._crashes.close()
+        failures = []
+        for number, instance in enumerate(self._instances):
+            own = logs if len(self._instances) == 1 else logs / str(number)
+            failures += self._end(instance, own)
+        self._instances = []
+        if self._root is not None:
+            self._root.clear_runs()
+        if failures:
+            raise FlatwaterError(failures[0])
+
+    def _end(self, instance: Instance, logs: Path) -> list[str]:
+        """Stops one server, and keeps what it said; why it did not end well."""
+        failures: list[str] = []
+        hurried = self._interrupt is not None and self._interrupt.asked
+        running = instance.running
+        try:
+            logs.mkdir(parents=True, exist_ok=True)
+            if running and not hurried:
+                write_atomic(logs / "variables.json", json.dumps(instance.variables(), indent=1))
+                instance.stop()
+        except FlatwaterError as error:
+            failures.append(str(error))
+        finally:
+            instance.close()
+        for path in (instance.folder / "my.cnf", instance.error_log):
+            if path.exists():
+                shutil.copyfile(path, logs / path.name)
+        return failures
+
+    def remove(self) -> None:
+        if self._root is not None and self._snapshot is not None:
+            remove_snapshot(self._root, self._snapshot.key)
+            self._snapshot = None
+
+    def release(self) -> None:
+        if self._root is not None:
+            self._root.close()
+            self._root = None
+
+
+def _facts(number: int, flavour: str, version: str, told: Instance | Attached) -> ServerFacts:
+    started_s = told.recovered_s if isinstance(told, Instance) else None
+    return ServerFacts(
+        instance=number, flavour=flavour, version=version, comment=told.version_comment, started_s=started_s
+    )

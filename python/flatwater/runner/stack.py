@@ -1,0 +1,124 @@
+"""The stack: where the layers below a workload meet. One class a mixture, chosen by `open_stack`.
+
+files.py drives files and block devices; servers.py drives database servers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flatwater.experiment import Experiment, PlannedCell
+from flatwater.probe import Probe
+from flatwater.results.schema import Condition, ResponseLimit, ServerFacts
+from flatwater.runner.interrupt import Interrupt
+from flatwater.runner.progress import Reporter
+
+if TYPE_CHECKING:
+    from flatwater._engine import Run
+    from flatwater.runner.journal import Journal
+    from flatwater.runner.tally import Tally
+
+
+class Stack(ABC):
+    """What stands below the workload of one experiment: opened once, and made ready for each cell in turn."""
+
+    #: Whether a cell that was killed can go on measuring where it was: only if nothing but time was lost.
+    resumable = True
+
+    @property
+    @abstractmethod
+    def place(self) -> Path | None:
+        """Where the bytes go, for the machine's description; None when that is another machine's affair."""
+
+    @property
+    @abstractmethod
+    def device(self) -> str:
+        """The storage in a few words."""
+
+    @abstractmethod
+    def check_sweep(self) -> None:
+        """Refuses, before anything is made, what would end the sweep at one of its later cells. Errors: UserError."""
+
+    @abstractmethod
+    def turn_to(self, plan: PlannedCell) -> None:
+        """The next cell: finds what it uses and makes sure that it may. Errors: UserError."""
+
+    @abstractmethod
+    def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
+        """Makes everything that the cell needs be there. Errors: UserError, FlatwaterError, Interrupted."""
+
+    @abstractmethod
+    def probes(self) -> list[Probe]:
+        """What is sampled each interval."""
+
+    @abstractmethod
+    def workload_spec(self, seed: int) -> dict[str, Any]:
+        """The cell's workload in the engine's words."""
+
+    @abstractmethod
+    def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
+        """Starts a workload. Errors: EngineError."""
+
+    def precondition_spec(self, seed: int) -> dict[str, Any] | None:
+        """What runs before the workload, if anything does."""
+        return None
+
+    def read_back_spec(self, spec: dict[str, Any]) -> dict[str, Any] | None:
+        """What checks afterwards what the workload wrote, if anything does."""
+        return None
+
+    def watch(self, journal: Journal, measured_s: float | None) -> None:  # noqa: B027 (most stacks need no watching)
+        """Called several times a second while a workload runs, `measured_s` after its measurement began.
+
+        Errors: FlatwaterError when the run cannot go on.
+        """
+
+    def check(self, reporter: Reporter) -> list[Condition]:
+        """Checks, after the run, that the data are consistent."""
+        return []
+
+    def response_limits(self, tally: Tally) -> list[ResponseLimit]:
+        """The workload's own limits on its latencies, and whether they were kept."""
+        return []
+
+    @property
+    def recoveries_s(self) -> list[float]:
+        """How long each recovery from a crash took."""
+        return []
+
+    @property
+    def servers(self) -> list[ServerFacts]:
+        """The database servers that took part."""
+        return []
+
+    def faults(self) -> list[str]:
+        """Faults that were injected on purpose, for the summary's warnings."""
+        return []
+
+    def warnings(self) -> list[str]:
+        """What is weaker than it was asked to be."""
+        return []
+
+    def end_cell(self, logs: Path) -> None:  # noqa: B027 (files just stay)
+        """The cell is over: what belongs to its result is put into the folder `logs`, and what it used is let go."""
+
+    @abstractmethod
+    def remove(self) -> None:
+        """Deletes what was prepared (`storage.keep = false`); devices and files of others stay."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Lets other runs use the storage."""
+
+
+def open_stack(experiment: Experiment, plan: PlannedCell) -> Stack:
+    """The stack of an experiment, turned to its first cell. Errors: UserError."""
+    if experiment.database.kind == "none":
+        from flatwater.runner.files import FileStack
+
+        return FileStack(experiment, plan)
+    from flatwater.runner.servers import ServerStack
+
+    return ServerStack(experiment, plan)

@@ -1,0 +1,187 @@
+"""What is kept of a cell when it is over: its figures, the verdict, and published figures beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flatwater.analysis import analyse
+from flatwater.experiment import PlannedCell, published_for
+from flatwater.results import Cell, CellSummary, Phase, Published, Result, Series
+from flatwater.results.schema import CellStatus, ServerFacts
+from flatwater.results.series import EMPTY, read_journal
+from flatwater.runner.journal import Journal
+from flatwater.runner.schedule import APPROACH, MEASURE, UntilSteady
+from flatwater.runner.stack import Stack
+from flatwater.runner.tally import Tally
+
+
+def summarise_cell(
+    result: Result,
+    cell: Cell,
+    plan: PlannedCell,
+    stack: Stack,
+    journal: Journal,
+    *,
+    status: CellStatus,
+    failure: str | None,
+    started_at: str,
+    warnings: Sequence[str],
+) -> CellSummary:
+    """Seals a cell's journal and judges what is in it."""
+    experiment = plan.experiment
+    journal.seal()
+    cell.sealed = True
+    phases, tally = journal.phases, journal.tally
+    if experiment.workload.steady_state == "snia" and status == "complete":
+        phases = _split_approach(phases, UntilSteady(experiment).window_s)
+        tally = _tally_of(cell, phases)
+    analysis = analyse(
+        lambda layer, metric: _measured_only(cell.series(layer, metric), phases),
+        cell.metrics(),
+        phases,
+        experiment.workload.unit,
+        experiment.record.interval_s,
+        cores=result.machine.get("cores"),
+    )
+    latencies = tally.latencies()
+    injected = [f"a fault was injected on purpose: {fault}" for fault in stack.faults()]
+    figures = {name: getattr(analysis, name) for name in _FROM_ANALYSIS}
+    summary = CellSummary(
+        cell=cell.index,
+        repeat=cell.plan.repeat,
+        set=cell.set,
+        seed=cell.plan.seed,
+        status=status,
+        error=failure,
+        layers=_layers(experiment.layers, stack),
+        unit=experiment.workload.unit,
+        interval_s=experiment.record.interval_s,
+        **figures,
+        latency_us=latencies.get("all") or latencies.get("fsync"),
+        latency_by_kind_us=latencies,
+        client_cpu_us_per_op=tally.cpu_us_per_op,
+        operations=tally.operations,
+        bytes=tally.bytes,
+        errors=tally.errors,
+        counters=dict(tally.counters),
+        response_limits=stack.response_limits(tally),
+        recoveries_s=stack.recoveries_s,
+        servers=stack.servers,
+        warnings=[*injected, *warnings, *stack.warnings(), *analysis.warnings],
+        phases=phases,
+        events=journal.events,
+        started_at=started_at,
+        histograms=tally.histograms(),
+    )
+    figures_published = _compare_published(plan, summary)
+    if figures_published:
+        summary.published, *summary.published_others = figures_published
+    return summary
+
+
+def _layers(kinds: dict[str, str], stack: Stack) -> dict[str, str]:
+    """Real or modelled each, with the device, and the servers where there are any."""
+    told = {**kinds, "device": stack.device}
+    if stack.servers:
+        told["server"] = _told(stack.servers)
+    return told
+
+
+def _told(servers: Sequence[ServerFacts]) -> str:
+    """The servers in a few words: `MariaDB 10.11.6`, `4 x MariaDB 10.11.6`."""
+    names = [f"{server.flavour} {server.version}" for server in servers]
+    return ", ".join(
+        name if names.count(name) == 1 else f"{names.count(name)} x {name}" for name in dict.fromkeys(names)
+    )
+
+
+#: Figures that the summary takes from the analysis as they are.
+_FROM_ANALYSIS = (
+    "mean",
+    "mean_ci95",
+    "stddev",
+    "median",
+    "flatness",
+    "verdict",
+    "verdict_text",
+    "steady",
+    "steady_since_s",
+    "warmup_end_s",
+    "dips",
+    "dip_period_s",
+    "stalls",
+    "samples",
+    "metrics",
+)
+
+
+def _split_approach(phases: list[Phase], window_s: float) -> list[Phase]:
+    """SNIA's figures are those of the last five rounds: what came before them is the approach."""
+    split = []
+    for phase in phases:
+        begin_s = phase.end_s - window_s
+        if phase.name == MEASURE and begin_s > phase.start_s + 1e-3:
+            split.append(Phase(name=APPROACH, start_s=phase.start_s, end_s=begin_s))
+            split.append(Phase(name=MEASURE, start_s=begin_s, end_s=phase.end_s))
+        else:
+            split.append(phase)
+    return split
+
+
+def _tally_of(cell: Cell, phases: list[Phase]) -> Tally:
+    """The totals of phases that are not those of the journal's own marks."""
+    tally = Tally()
+    for line in read_journal(cell.journal):
+        if "metrics" in line and _is_measured(line, phases):
+            tally.add(line)
+    return tally
+
+
+def _is_measured(line: dict[str, Any], phases: list[Phase]) -> bool:
+    middle_s = (line["start_s"] + line["time_s"]) / 2
+    return any(phase.name == MEASURE and phase.start_s <= middle_s < phase.end_s for phase in phases)
+
+
+def _measured_only(series: Series, phases: list[Phase]) -> Series:
+    """Without the warm-up that follows a seam; nothing when the run ended before it measured."""
+    spans = [series.between(phase.start_s, phase.end_s) for phase in phases if phase.name == MEASURE]
+    if not spans:
+        return EMPTY
+    if len(spans) == 1:
+        return series
+    return Series(np.concatenate([s.time_s for s in spans]), np.concatenate([s.value for s in spans]))
+
+
+def _compare_published(plan: PlannedCell, summary: CellSummary) -> list[Published]:
+    """The figures that others published for this cell, beside ours."""
+    found = []
+    for figure in published_for(plan.experiment, plan.set):
+        ours = _lookup(summary, figure.metric)
+        error = ours / figure.value - 1 if ours is not None and figure.value else None
+        found.append(
+            Published(
+                value=figure.value,
+                unit=figure.unit,
+                metric=figure.metric,
+                ours=ours,
+                error=error,
+                source=figure.source,
+            )
+        )
+    return found
+
+
+def _lookup(summary: CellSummary, metric: str) -> float | None:
+    """A figure of the summary by its dotted name: `mean`, `latency_us.p95`, `metrics.storage.queue_depth.mean`."""
+    if metric.startswith("metrics."):
+        name, _, part = metric.removeprefix("metrics.").rpartition(".")
+        series = summary.metrics.get(name)
+        value = getattr(series, part, None) if series is not None else None
+    else:
+        value = summary
+        for part in metric.split("."):
+            value = getattr(value, part, None)
+    return float(value) if isinstance(value, int | float) else None
