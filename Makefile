@@ -1,21 +1,23 @@
-# make demo   a one-minute experiment on this machine's storage, and its report
+# make demo   two short experiments, on this machine's storage and on a MariaDB, and their reports
 # make test   every test that takes less than a few minutes
 # make check  formatting, lints and types
-# make bench  side by side with fio and sysbench; writes benchmarks/README.md
+# make bench  side by side with fio, sysbench and tpcc-mysql; writes benchmarks/README.md and benchmarks/database.md
 # Each target installs what it needs first.
 
 SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Where the demo's data goes: 1 GiB, on the file system of this checkout unless DEMO_DIR says otherwise.
+# Where the demo's data goes: 4 GiB, on the file system of this checkout unless DEMO_DIR says otherwise.
 DEMO_DIR ?= $(VENV)/demo-data
 DEMO_OUT ?= demo-result
 
+# Programs of Debian packages, which start no service: a server that flatwater starts itself needs no other.
+SERVER_TOOLS := mariadbd:mariadb-server-core my_print_defaults:mariadb-client-core
 # Debian packages, each with the command that shows that it is there.
 BUILD_TOOLS := cc:gcc git:git
 TEST_TOOLS := fio:fio sysbench:sysbench chromium:chromium mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs \
-              losetup:mount mkswap:util-linux strace:strace
+              losetup:mount mkswap:util-linux strace:strace $(SERVER_TOOLS)
 
 ENGINE_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
@@ -43,10 +45,17 @@ $(VENV)/.engine: $(VENV)/.python pyproject.toml $(ENGINE_SOURCES)
 
 demo: setup
 	@mkdir -p $(DEMO_DIR)
-	@rm -rf $(DEMO_OUT)
+	@rm -rf $(DEMO_OUT) $(DEMO_OUT)-tpcc
 	@sync # what the build wrote must not be written back under the measurement
 	$(BIN)/flatwater run demo --set storage.path=$(DEMO_DIR) --out $(DEMO_OUT)
 	$(BIN)/flatwater report $(DEMO_OUT)
+	@if PATH="$$PATH:/usr/sbin" command -v mysqld >/dev/null || scripts/apt-need $(SERVER_TOOLS); then \
+	    set -ex; \
+	    $(BIN)/flatwater run demo-tpcc --set storage.path=$(DEMO_DIR) --out $(DEMO_OUT)-tpcc; \
+	    $(BIN)/flatwater report $(DEMO_OUT)-tpcc; \
+	else \
+	    echo "The half on a database was left out: it needs the packages mariadb-server-core and mariadb-client-core."; \
+	fi
 
 test: setup test-tools
 	cargo test --workspace --locked --quiet
@@ -67,6 +76,7 @@ check: setup
 
 bench: setup test-tools
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.database
 
 # Pins the newest versions again, with hashes and without the name of any index.
 lock: setup
@@ -79,4 +89,4 @@ lock: setup
 	done
 
 clean:
-	rm -rf $(VENV) target dist demo-result .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) target dist demo-result demo-result-tpcc .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

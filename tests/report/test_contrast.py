@@ -132,3 +132,8 @@ def test_what_is_not_known_is_not_told(tmp_path: Path, field: str) -> None:
     assert told(made(tmp_path / "s", [{"at": 0.0}, {"at": 400.0}])).sentences == [
         "Both lines are judged flat; flatness 0.951 with 24 MiB and 0.951 with 1 GiB."
     ]
+
+
+def test_an_end_close_to_one_is_told_from_it(tmp_path: Path) -> None:
+    found = told(made(tmp_path / "r", [{"at": 1000.0, "mean_ci95": 6.0}, {"at": 1006.2, "mean_ci95": 6.0}]))
+    assert found.rows[1].ratio == "1.006 (0.998 to 1.015)"

@@ -93,9 +93,9 @@ def test_waiting_ends_when_nothing_moves_any_more(tmp_path: Path) -> None:
 
 
 def test_waiting_goes_on_while_something_moves(tmp_path: Path) -> None:
-    script = "for i in 1 2 3 4 5 6; do echo recovered $i; sleep 0.5; done"
+    script = "for i in 1 2 3 4 5 6 7 8 9 10; do echo recovered $i; sleep 0.5; done"
     process = ServerProcess(["/bin/sh", "-c", script], tmp_path, tmp_path / "log")
-    assert process.wait_while_progress(lambda: False, 1.5)
+    assert process.wait_while_progress(lambda: False, 3)
     assert process.exit_code() == 0
 
 

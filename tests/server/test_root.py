@@ -103,3 +103,18 @@ def test_a_read_only_file_system_is_refused(tmp_path: Path, mount: Callable[...,
     place = mount("none", "-t", "tmpfs", "-o", "ro,size=1m")
     with pytest.raises(UserError, match="is not writable"):
         open_root(place)
+
+
+def test_what_a_killed_run_left_in_its_private_folders_is_deleted(tmp_path: Path) -> None:
+    left, precious = tmp_path / "flatwater-abcdefgh", tmp_path / "flatwater-of-mine"
+    with open_root(tmp_path) as root:
+        for number, folder in enumerate((left, precious, tmp_path / "absent")):
+            run = root.run_folder(f"0000-{number}")
+            run.mkdir()
+            (run / "my.cnf").write_text(f"[mysqld]\nsocket = {folder}/mysql.sock\n")
+    for folder in (left, precious):
+        folder.mkdir()
+        (folder / "init.sql").write_text("GRANT ... IDENTIFIED BY 'secret'")
+    open_root(tmp_path).close()
+    assert not left.exists()
+    assert (precious / "init.sql").exists()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from flatwater.errors import UserError
+from flatwater.errors import Interrupted, UserError
 from flatwater.server import (
     Binary,
     Instance,
@@ -136,6 +136,17 @@ def test_what_an_earlier_boot_half_loaded_is_not_trusted(root: ServersRoot, shap
     again = open_loading(root, shape)
     assert not again.resumed
     assert not (again.folder / "data").exists()
+
+
+def test_a_data_directory_that_was_not_finished_is_begun_anew(root: ServersRoot, shape: Shape, binary: Binary) -> None:
+    first = open_loading(root, shape)
+    with Instance(binary, first.folder, shape.settings) as instance, pytest.raises(Interrupted):
+        instance.initialise(stop=(first.folder / "data/ibdata1").exists)
+    assert (first.folder / "initialise.log").exists()
+    assert not open_loading(root, shape).resumed
+    with Instance(binary, first.folder, shape.settings) as instance:
+        instance.initialise()
+    assert open_loading(root, shape).resumed
 
 
 def test_what_turns_out_damaged_is_begun_anew(root: ServersRoot, shape: Shape) -> None:

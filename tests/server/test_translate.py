@@ -189,6 +189,7 @@ def test_a_setting_of_another_server_is_refused(
         ({"innodb_checksum_algorithm": "innodb"}, "since 10.6"),
         ({"innodb_flush_method": "ALL_O_DIRECT"}, "XtraDB had"),
         ({"innodb_adaptive_checkpoint": "reflex"}, "has reflex"),
+        ({"innodb_flush_method": "O_MAGIC"}, "no server has O_MAGIC"),
     ],
 )
 def test_values_that_no_option_file_can_hold_are_refused(settings: dict[str, Value], message: str) -> None:

@@ -27,7 +27,7 @@ def test_what_the_server_takes_is_no_error(binary: Binary) -> None:
     [
         ("innodb_io_capacity", 50, "would run with 100 instead of 50 (hint: give a value that it takes as it is)"),
         ("innodb_flush_neighbors", 7, "would run with 2 instead of 7"),
-        ("innodb_flush_method", "O_MAGIC", "does not take 'O_MAGIC': "),
+        ("thread_handling", "O_MAGIC", "does not take 'O_MAGIC': "),
         ("innodb_doublewrite", "maybe", "does not take 'maybe': "),
         ("innodb_buffer_pool_size", "-3", "does not take '-3': "),
         ("innodb_max_dirty_pages_pct", "few", "does not take 'few': "),

@@ -18,6 +18,8 @@ from flatwater.results import Cell, CellSummary, MetricSummary, Result
 
 #: One setting has nothing to differ from, and of more than these the charts say more than sentences.
 SETTINGS_MIN, SETTINGS_MAX = 2, 8
+#: Decimals of a ratio.
+DECIMALS_MAX = 5
 #: More settings than these are told as a range.
 NAMED_MAX = 3
 #: Student's t for a 95 % interval, by degrees of freedom (any table of it); beyond those, the normal distribution's.
@@ -153,8 +155,11 @@ def ratio(ours: _Setting, theirs: _Setting) -> tuple[float, float, float] | None
 
 
 def _decimals(low: float, high: float) -> int:
-    # As many as tell the ends of the interval apart, and two at least.
-    return min(max(2, -math.floor(math.log10(max(high - low, 1e-4)))), 4)
+    """As many as tell the ends of an interval apart, and an end from 1; two at least."""
+    digits = min(max(2, -math.floor(math.log10(max(high - low, 1e-4)))), 4)
+    while digits < DECIMALS_MAX and any(end != 1 and round(end, digits) == 1 for end in (low, high)):
+        digits += 1
+    return digits
 
 
 def _ratio_text(found: tuple[float, float, float]) -> tuple[str, str]:

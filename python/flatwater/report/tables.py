@@ -72,7 +72,7 @@ def _consistency(summary: CellSummary) -> Table:
             word = "violated" if one.violations is None else f"violated {one.violations:,} times"
         number = f"{one.number}, server {one.instance}" if many else str(one.number)
         rows.append([number, one.title, word, one.note])
-    return Table("Consistency", ["condition", "", "", ""], rows, frozenset(bad))
+    return Table("Consistency", ["condition", "what must hold", "", ""], rows, frozenset(bad))
 
 
 def _counters(summary: CellSummary) -> Table:

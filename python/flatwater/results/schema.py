@@ -117,6 +117,9 @@ class ServerFacts(_Stored):
     flavour: str
     version: str
     comment: str = ""
+    #: How its data came from the snapshot: `reflink` shares blocks until they are written, each of which is then one
+    #: allocation more than with `copy`. None for a server that ran already.
+    data: Literal["reflink", "copy"] | None = None
     #: Seconds from its start until it answered; None for a server that ran already.
     started_s: float | None = None
 

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 
 from flatwater._engine import EngineError, Run, check_consistency
-from flatwater.errors import FlatwaterError
+from flatwater.errors import FlatwaterError, Interrupted
 from flatwater.experiment import Experiment, PlannedCell, Tpcc, cell_at
 from flatwater.probe import Probe, device_text, start_probes
 from flatwater.probe.server import ServerProbe
@@ -30,6 +30,7 @@ from flatwater.server import (
     ServersRoot,
     Shape,
     Snapshot,
+    check_space,
     describe,
     find_server,
     find_snapshot,
@@ -121,7 +122,7 @@ class ServerStack(Stack):
         reporter.phase("copy the data", None)
         for number in range(server.instances):
             folder = self._root.run_folder(f"{self._plan.index:04}-{number}")
-            self._snapshot.copy_to(folder / "data", reporter.written, lambda: interrupt.asked)
+            copied = self._snapshot.copy_to(folder / "data", reporter.written, lambda: interrupt.asked)
             name = f"server {number}" if server.instances > 1 else "the server"
             chosen = {"max_connections": str(connections)}
             self._instances.append(Instance(self._binary, folder, settings, chosen=chosen, name=name))
@@ -131,6 +132,7 @@ class ServerStack(Stack):
         for number, instance in enumerate(self._instances):
             instance.wait_ready(stop=lambda: interrupt.asked)
             self._facts.append(_facts(number, self._binary.flavour, self._binary.version_text, instance))
+            self._facts[-1].data = copied.how
             for name, (asked, got) in instance.adjusted().items():
                 self._warnings.append(f"{instance.name} runs with {name} = {got}, not {asked}")
         self._crashes = Crashes(self._cell, self._instances)
@@ -146,11 +148,21 @@ class ServerStack(Stack):
         loading = open_loading(self._root, shape)
         memory, size = psutil.virtual_memory().total, estimate_bytes(self._cell)
         chosen = loading_settings(self._binary, memory_bytes=memory, data_bytes=size)
+        if not loading.resumed:
+            check_space(self._root.path, size)
         with Instance(self._binary, loading.folder, shaping(settings), chosen=chosen) as instance:
-            reporter.phase("make a data directory", None)
-            if not loading.resumed:
+            if loading.resumed:
+                try:
+                    instance.start(stop=lambda: interrupt.asked)
+                except Interrupted:
+                    raise
+                except FlatwaterError:
+                    reporter.note("what a load that was cut short left behind cannot be used: loading anew")
+                    loading = loading.discard()
+            if not instance.running:
+                reporter.phase("make a data directory", None)
                 instance.initialise(stop=lambda: interrupt.asked)
-            instance.start(stop=lambda: interrupt.asked)
+                instance.start(stop=lambda: interrupt.asked)
             load_dataset(self._cell, instance.login(), reporter, interrupt, instance.died)
             reporter.phase("settle", None)
             instance.stop()

@@ -6,7 +6,7 @@ tells what is started with what, and where its files lie.
 
 from flatwater.server.attach import Attached, describe
 from flatwater.server.binary import Binary, find_server
-from flatwater.server.copying import Copied
+from flatwater.server.copying import Copied, check_space
 from flatwater.server.instance import Instance
 from flatwater.server.loading import loading_settings
 from flatwater.server.root import ServersRoot, open_root
@@ -31,6 +31,7 @@ __all__ = [
     "ServersRoot",
     "Shape",
     "Snapshot",
+    "check_space",
     "describe",
     "find_server",
     "find_snapshot",

@@ -27,6 +27,8 @@ from flatwater.server.variables import read_variables
 
 #: The account that flatwater logs in with.
 USER = "flatwater"
+#: What a tool says that makes a data directory; it is there until that is done.
+INITIALISE_LOG = "initialise.log"
 #: Bytes that an address of a unix socket has room for, without the closing zero (unix(7)).
 SOCKET_PATH_BYTES_MAX = 107
 #: A server that shows no progress for so long will show none: MySQL and MariaDB tell of recovery every 15 s.
@@ -121,8 +123,8 @@ class Instance:
         command = self.binary.kind.initialise(
             self.binary.path.resolve(), self.binary.version, self._plain_path(link), [*_user_option(), *shape]
         )
-        log = self.folder / "initialise.log"
-        log.unlink(missing_ok=True)
+        log = self.folder / INITIALISE_LOG
+        log.write_bytes(b"")
         process = ServerProcess(command, self.folder, log)
         try:
             process.wait_while_progress(stop or _never, PATIENCE_S, on_wait)
@@ -334,15 +336,15 @@ class Instance:
             "skip_networking": "",
             "skip_name_resolve": "",
             "server_id": "1",
-            # MySQL's second protocol would listen on a port of its own.
-            "mysqlx": "OFF",
         }
         if os.geteuid() == 0:
             own["user"] = "root"
         prefix = self.binary.path.resolve().parent.parent
         if prefix != Path("/usr"):
             own["basedir"] = str(prefix)
-        return {name: value for name, value in own.items() if name != "mysqlx" or name in self.binary.options()}
+        options = self.binary.options()
+        own |= {name: value for name, value in self.binary.kind.quiet().items() if name in options}
+        return own
 
 
 def _never() -> bool:

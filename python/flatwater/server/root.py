@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -25,6 +26,8 @@ from flatwater.server.copying import remove_tree
 NAME = "flatwater-servers"
 _MANIFEST = f"{NAME}.json"
 _KIND = "flatwater-servers"
+#: What an `Instance` has in its private folder outside of this one.
+SOCKET_FOLDER_FILES = ("mysql.sock", "mysql.sock.lock", "init.sql", "data")
 #: Of the folder's layout; a folder of a later one is left alone.
 _VERSION = 1
 _WHERE = "storage.path"
@@ -113,7 +116,22 @@ def open_root(storage: Path) -> ServersRoot:
     except OSError as error:
         os.close(lock)
         raise _unwritable(path, error) from None
+    for option_file in (*path.glob("run/*/my.cnf"), *path.glob("loading/*/my.cnf")):
+        _remove_socket_folder(option_file)
     return ServersRoot(path, lock)
+
+
+def _remove_socket_folder(option_file: Path) -> None:
+    """Deletes the private folder of a server whose flatwater was killed, with the password that may still be in it."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        said = re.search(r'^socket = "?(/[^"\n]*)"?$', option_file.read_text(), re.MULTILINE)
+        folder = Path(said[1]).parent if said is not None else Path()
+        info = folder.lstat()
+        # As `Instance` makes them: nothing else is anybody's to delete.
+        if stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid() and re.fullmatch(r"flatwater-\w{8}", folder.name):
+            for name in SOCKET_FOLDER_FILES:
+                (folder / name).unlink(missing_ok=True)
+            folder.rmdir()
 
 
 def _check_storage(storage: Path) -> None:

@@ -24,6 +24,7 @@ from flatwater.server.copying import (
     tree_bytes,
 )
 from flatwater.server.flavours import FLAVOURS, Version
+from flatwater.server.instance import INITIALISE_LOG
 from flatwater.server.root import NAME, ServersRoot
 from flatwater.server.settings import shaping
 
@@ -186,7 +187,9 @@ def open_loading(root: ServersRoot, shape: Shape) -> Loading:
     folder = root.loading / shape.key
     state = {"boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip()}
     if folder.exists():
-        if _json(folder / _STATE) == state and (folder / "data" / "ibdata1").exists():
+        # `Instance.initialise` leaves its log unless it was finished.
+        made = (folder / "data" / "ibdata1").exists() and not (folder / INITIALISE_LOG).exists()
+        if made and _json(folder / _STATE) == state:
             return Loading(shape, folder, resumed=True, root=root)
         remove_tree(folder)
     try:

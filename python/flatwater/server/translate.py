@@ -260,6 +260,23 @@ def _checksums(lines: dict[str, str], server: Server) -> None:
         refuse(algorithm, f"{server.title} does not know {value}: MariaDB does, since 10.4.3", "crc32")
 
 
+#: Of Linux and Windows, and their numbers.
+_FLUSH_METHODS = {
+    "FSYNC",
+    "FDATASYNC",
+    "O_DSYNC",
+    "LITTLESYNC",
+    "NOSYNC",
+    "O_DIRECT",
+    "O_DIRECT_NO_FSYNC",
+    "ALL_O_DIRECT",
+    "NORMAL",
+    "UNBUFFERED",
+    "ASYNC_UNBUFFERED",
+    *"0123456",
+}
+
+
 def _values(lines: dict[str, str], server: Server) -> None:
     """Values of settings that every server has, but not with every value."""
     value = lines.get("innodb_doublewrite", "").upper()
@@ -270,6 +287,9 @@ def _values(lines: dict[str, str], server: Server) -> None:
             "innodb_doublewrite", f"{server.title} has no fast doublewrite: MariaDB does, since 11.0.6", "true or false"
         )
     method = lines.get("innodb_flush_method", "").upper()
+    if method and method not in _FLUSH_METHODS:
+        # Some servers say so only when they start.
+        refuse("innodb_flush_method", f"no server has {lines['innodb_flush_method']}", "O_DIRECT or fsync")
     xtradb = server.flavour == "percona" and server.version < (8, 0, 0)
     if method == "ALL_O_DIRECT" and not xtradb and not (server.is_mariadb() and server.version < (10, 2, 0)):
         refuse("innodb_flush_method", f"{server.title} has no ALL_O_DIRECT: XtraDB had", "O_DIRECT")

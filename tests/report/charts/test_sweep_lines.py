@@ -10,8 +10,8 @@ from flatwater.report.swept import Swept, arrange
 from flatwater.results import Result
 
 
-def swept_of(path: Path, values: list[Any]) -> Swept:
-    result: Result = synthetic.create(path, [({"workload.block_size": value}, 0) for value in values])
+def swept_of(path: Path, values: list[Any], field: str = "workload.block_size") -> Swept:
+    result: Result = synthetic.create(path, [({field: value}, 0) for value in values])
     found = arrange(result)
     assert found is not None
     return found
@@ -32,3 +32,19 @@ def test_words_keep_their_order(tmp_path: Path) -> None:
 
 def test_many_values_are_left_to_plotly(tmp_path: Path) -> None:
     assert "tickvals" not in sweep_lines.axis(swept_of(tmp_path / "r", list(range(100))))
+
+
+def test_sizes_of_settings_stand_where_they_belong(tmp_path: Path) -> None:
+    values = ["1G", "24M", "256M"]
+    axis = sweep_lines.axis(swept_of(tmp_path / "r", values, "database.settings.innodb_log_file_size"))
+    assert axis["type"] == "log"
+    assert axis["ticktext"] == ["24 MiB", "256 MiB", "1 GiB"]
+    # Of a field that is no size by its name, the values stay as they were set.
+    axis = sweep_lines.axis(swept_of(tmp_path / "s", values, "database.settings.innodb_redo_log_capacity"))
+    assert (axis["tickvals"][0], axis["ticktext"]) == (24 * 2**20, ["24M", "256M", "1G"])
+
+
+def test_words_of_settings_are_categories(tmp_path: Path) -> None:
+    values = ["O_DIRECT", "fsync", 0]
+    axis = sweep_lines.axis(swept_of(tmp_path / "r", values, "database.settings.innodb_flush_method"))
+    assert (axis["type"], axis["categoryarray"]) == ("category", ["O_DIRECT", "fsync", "0"])

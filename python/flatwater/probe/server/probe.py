@@ -45,8 +45,9 @@ GAUGES = {
 OURS = ("threads_running", "threads_connected")
 #: What is told of each of several servers besides their sum.
 EACH = ("checkpoint_age_bytes", "dirty_pct", "pages_flushed_per_s")
-#: Share of the interval that a sample may wait for the servers, and seconds at most: they answer in a millisecond.
-WAIT_SHARE, WAIT_MAX_S = 0.1, 0.1
+#: Share of the interval that a sample may wait for the servers, and seconds at most. They answer in a millisecond, on
+#: a machine that is saturated now and then in a hundred; one that is late is not waited for again until it answers.
+WAIT_SHARE, WAIT_MAX_S = 0.3, 0.3
 #: How long the first reading may take, which also asks for all names.
 FIRST_S = 2.0
 

@@ -16,7 +16,7 @@ UNITS = {"us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6, "ns": 1e-3}
 class SweepLatency(SweepChart):
     name = "sweep-p95"
     order = 20
-    description = "95 % of the requests of the measured phase took no longer than this; logarithmic."
+    description = "95 % of the measured phase's requests or transactions took no longer than this; logarithmic."
 
     def draw(self, result: Result, swept: Swept) -> list[Figure]:
         def ours(summary: CellSummary) -> Judged | None:

@@ -29,6 +29,9 @@ class Flavour(Protocol):
     def account(self, version: Version, user: str, password: str) -> list[str]:
         """SQL, one statement each, that makes `user`@localhost with this password and all rights, or changes it."""
 
+    def quiet(self) -> dict[str, str]:
+        """Settings that keep it from what a server behind a private socket does not need; where it has them."""
+
     def makes_redo_anew(self, version: Version) -> bool:
         """Whether redo log files of another size must be deleted (after a clean shutdown) for it to start.
 

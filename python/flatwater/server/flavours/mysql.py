@@ -33,6 +33,10 @@ class MySQL:
         # 5.7.6 brought CREATE USER IF NOT EXISTS and a general ALTER USER; 8.0 took accounts out of GRANT.
         return create_user(user, password) if version >= (5, 7, 6) else grant_all(user, password)
 
+    def quiet(self) -> dict[str, str]:
+        # Its second protocol would listen on a port of its own, and certificates serve nobody on a socket.
+        return {"mysqlx": "OFF", "auto_generate_certs": "OFF"}
+
     def makes_redo_anew(self, version: Version) -> bool:
         # "If InnoDB detects that innodb_log_file_size differs from the redo log file size, it writes a log
         # checkpoint, closes and removes the old log files, creates new log files" (manual), since 5.6.8.
