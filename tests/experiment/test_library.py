@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.experiment import LibraryEntry, Oltp, Tpcc, library, load, published_for, require_runnable
+from flatwater.experiment import LibraryEntry, Oltp, Tpcc, library, load, longest_s, published_for, require_runnable
 from flatwater.experiment.library import library_dir, library_files
 from flatwater.experiment.sweep import iter_cells
 from flatwater.server import find_server, translate
@@ -98,9 +98,14 @@ def test_what_runs_a_server_runs_in_minutes_on_a_laptop(entry: LibraryEntry) -> 
     data = workload.warehouses * 100e6 if isinstance(workload, Tpcc) else 0.0
     data = workload.rows * workload.tables * 240 if isinstance(workload, Oltp) else data
     assert data <= 2e9
-    assert f"`workload.{'rows' if isinstance(workload, Oltp) else 'warehouses'}`" in entry.path.read_text() or (
-        entry.name.startswith("demo")
-    )
+    assert "`--set scale=" in entry.path.read_text().replace("\n# ", " ") or entry.name.startswith("demo")
+
+
+@pytest.mark.parametrize("entry", ON_SERVERS, ids=lambda entry: entry.name)
+def test_what_runs_a_server_takes_hours_on_a_card(entry: LibraryEntry) -> None:
+    small, large = load(entry.path), load(entry.path, ["scale=50"])
+    assert longest_s(large) == pytest.approx(50 * longest_s(small))
+    assert (large.storage.path, large.transactions.connections) == (small.storage.path, small.transactions.connections)
 
 
 @pytest.mark.parametrize("entry", ON_SERVERS, ids=lambda entry: entry.name)

@@ -21,6 +21,7 @@ from flatwater.experiment.problem import Problem, Table, explain_error, nearest,
 from flatwater.experiment.published import PublishedFigure, figure_faults, published_for, unit_faults
 from flatwater.experiment.record import Record
 from flatwater.experiment.report import Report
+from flatwater.experiment.scale import SCALE_MAX
 from flatwater.experiment.storage import FileStorage
 from flatwater.experiment.sweep import Sweep, length, swept_fields
 from flatwater.experiment.workload import Fileio, Workload
@@ -59,6 +60,9 @@ class Experiment(Table):
     source: str = ""
     #: How often each cell is measured.
     repeat: int = Field(default=1, ge=1, le=MAX_REPEAT)
+    #: How many times larger than the file says: `apply_scale` has done it by now, and it is `scaled_by`.
+    scale: Annotated[float, Field(gt=0, le=SCALE_MAX)] = Field(default=1.0, exclude=True)
+    scaled_by: Annotated[float, Field(gt=0)] = 1.0
     #: Everything random follows from it. 53 bits, as the cells' seeds.
     seed: int = Field(default=1, ge=0, lt=2**53)
     # `read_layer` picks the class by `kind`; a second kind of a layer makes it a union.

@@ -16,6 +16,7 @@ from flatwater.experiment.library import library_files
 from flatwater.experiment.lines import LineIndex
 from flatwater.experiment.overrides import override, shown
 from flatwater.experiment.problem import Problem, nearest, suggest
+from flatwater.experiment.scale import apply_scale
 from flatwater.experiment.sweep import swept_fields
 
 #: An experiment is written by hand; a file this large is something else (a result, a disk image).
@@ -51,6 +52,7 @@ def load(path_or_name: str | Path, overrides: Sequence[str] = (), seed: int | No
         set_by["seed"] = f"--seed {seed}"
     data.setdefault("name", path.stem)
     try:
+        apply_scale(data)
         experiment, problems = validate(data, overridden=bool(overrides))
         if experiment is not None:
             return experiment
