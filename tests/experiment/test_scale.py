@@ -73,7 +73,7 @@ def test_it_acts_once(file: Path, tmp_path: Path) -> None:
 def test_smaller_is_at_least_one(file: Path) -> None:
     experiment = load(file, ["scale=0.05"])
     assert experiment.transactions.model_dump()["warehouses"] == 1
-    assert experiment.server.settings["innodb_buffer_pool_size"] == "26214K"
+    assert experiment.server.settings["innodb_buffer_pool_size"] == "26M"
 
 
 @pytest.mark.parametrize("scale", ["0", "-1", "1e9", "nan", "true", "large"])

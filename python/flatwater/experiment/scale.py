@@ -26,10 +26,10 @@ def _time(value: Any, scale: float) -> Any:
 
 
 def _bytes(value: Any, scale: float) -> Any:
-    """A size as the servers' option files have it: whole KiB or more, with one letter."""
-    kib = max(1, round(parse_size(value) * scale / 1024))
-    power = next(power for power in (3, 2, 1, 0) if kib % 1024**power == 0)
-    return f"{kib // 1024**power}{'KMGT'[power]}"
+    """A size as the servers' option files have it, with one letter: whole MiB, which no server rounds."""
+    mib = max(1, round(parse_size(value) * scale / 2**20))
+    power = next(power for power in (2, 1, 0) if mib % 1024**power == 0)
+    return f"{mib // 1024**power}{'MGT'[power]}"
 
 
 #: Fields whose values grow. Only those that are written are: a default stays what it is.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +51,11 @@ CELLS_CHECKED = 10_000
 #: Connections of a server beside the workload's: the recorder's and the checks'.
 SPARE_CONNECTIONS = 16
 
+#: How often a check of the data is looked up from, seconds.
+CHECK_POLL_S = 0.1
+#: Number, title, why it does not apply, violations: of each condition.
+_Checked = list[tuple[int, str, str | None, int | None]]
+
 #: TPC-C's limits on the 90th percentile of the response time (clause 5.2.5.7), seconds.
 RESPONSE_LIMITS_S = {"new_order": 5.0, "payment": 5.0, "order_status": 5.0, "delivery": 5.0, "stock_level": 20.0}
 
@@ -69,6 +77,8 @@ class ServerStack(Stack):
         self._instances: list[Instance] = []
         self._crashes: Crashes | None = None
         self._facts: list[ServerFacts] = []
+        #: What each server runs with, asked when it was ready: at the end it may be dead.
+        self._variables: list[Mapping[str, str]] = []
         self._warnings: list[str] = []
         self._interrupt: Interrupt | None = None
         self._open()
@@ -104,13 +114,14 @@ class ServerStack(Stack):
 
     def turn_to(self, plan: PlannedCell) -> None:
         self._plan, self._cell = plan, plan.experiment
-        self._facts, self._warnings, self._crashes = [], [], None
+        self._facts, self._variables, self._warnings, self._crashes = [], [], [], None
         self._open()
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
         self._interrupt = interrupt
         if self._attached is not None:
             self._facts = [_facts(0, self._attached.flavour, self._attached.version_text, self._attached)]
+            self._variables = [self._attached.variables]
             if self._cell.server.load:
                 load_dataset(self._cell, self._cell.server.login(), reporter, interrupt)
             return
@@ -133,6 +144,7 @@ class ServerStack(Stack):
             instance.wait_ready(stop=lambda: interrupt.asked)
             self._facts.append(_facts(number, self._binary.flavour, self._binary.version_text, instance))
             self._facts[-1].data = copied.how
+            self._variables.append(instance.variables())
             for name, (asked, got) in instance.adjusted().items():
                 self._warnings.append(f"{instance.name} runs with {name} = {got}, not {asked}")
         self._crashes = Crashes(self._cell, self._instances)
@@ -208,10 +220,7 @@ class ServerStack(Stack):
             self._crashes.settle()
         found = []
         for number, login in enumerate(self.workload_spec(0)["servers"]):
-            try:
-                conditions = check_consistency(json.dumps(login), after_run=True)
-            except EngineError as error:
-                raise FlatwaterError(f"the consistency of the data cannot be checked: {error}") from None
+            conditions = self._conditions(json.dumps(login))
             found += [
                 Condition(
                     number=condition,
@@ -225,6 +234,27 @@ class ServerStack(Stack):
                 for condition, title, why_not, violations in conditions
             ]
         return found
+
+    def _conditions(self, login: str) -> _Checked:
+        """What the engine finds. Its queries may take minutes, for which Ctrl-C must not wait: a thread asks."""
+        answer: Future[_Checked] = Future()
+
+        def run() -> None:
+            try:
+                answer.set_result(check_consistency(login, after_run=True))
+            except EngineError as error:
+                answer.set_exception(error)
+
+        threading.Thread(target=run, daemon=True).start()
+        while True:
+            try:
+                return answer.result(timeout=CHECK_POLL_S)
+            except TimeoutError:
+                if self._interrupt is not None and self._interrupt.asked:
+                    raise Interrupted("interrupted while the consistency of the data was being checked") from None
+            except EngineError as error:
+                died = next((f"{one.name} {how}" for one in self._instances if (how := one.died())), None)
+                raise FlatwaterError(f"the consistency of the data cannot be checked: {died or error}") from None
 
     def response_limits(self, tally: Tally) -> list[ResponseLimit]:
         if not isinstance(self._cell.workload, Tpcc):
@@ -256,9 +286,13 @@ class ServerStack(Stack):
         if self._crashes is not None:
             self._crashes.close()
         failures = []
+        many = self._cell.server.instances > 1
+        for number, variables in enumerate(self._variables):
+            own = logs / str(number) if many else logs
+            own.mkdir(parents=True, exist_ok=True)
+            write_atomic(own / "variables.json", json.dumps(dict(variables), indent=1))
         for number, instance in enumerate(self._instances):
-            own = logs if len(self._instances) == 1 else logs / str(number)
-            failures += self._end(instance, own)
+            failures += self._end(instance, logs / str(number) if many else logs)
         self._instances = []
         if self._root is not None:
             self._root.clear_runs()
@@ -273,7 +307,6 @@ class ServerStack(Stack):
         try:
             logs.mkdir(parents=True, exist_ok=True)
             if running and not hurried:
-                write_atomic(logs / "variables.json", json.dumps(instance.variables(), indent=1))
                 instance.stop()
         except FlatwaterError as error:
             failures.append(str(error))

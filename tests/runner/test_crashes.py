@@ -1,0 +1,174 @@
+"""Servers that die, hang, are full or refuse: what the record, the summary and the user are told of it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lab import Ran
+from serverlab import OLTP, SMALL, TPCC, ServerLab
+
+from flatwater.results import Cell, open_result
+
+MakeDevice = Callable[..., Path]
+Mount = Callable[..., Path]
+KILLED = "was killed by signal 9 (SIGKILL)"
+
+
+def event_times(cell: Cell, kind: str) -> list[float]:
+    return [event.time_s for event in cell.events if event.kind == kind]
+
+
+def between(cell: Cell, name: str, start_s: float, end_s: float) -> np.ndarray:
+    """Values of the intervals that lie whole between two times."""
+    series = cell.series("workload", name)
+    return series.value[(series.time_s > start_s) & (series.time_s <= end_s)]
+
+
+class TestDeath:
+    def check_stopped(self, ran: Ran) -> None:
+        """The run ended with one line, and the gap is in its record."""
+        assert ran.code == 1
+        assert KILLED in ran.error and 'database.on_crash = "restart"' in ran.error
+        assert "Error" not in ran.error.removeprefix("error: ")
+        summary, cell = ran.summary, ran.recorded
+        assert (summary.status, ran.result.manifest.status) == ("failed", "failed")
+        assert summary.operations > 0 and summary.errors > 0
+        (fault_s,) = event_times(cell, "fault")
+        assert KILLED in next(event.text for event in cell.events)
+        throughput = cell.series("workload", "throughput")
+        gap = between(cell, "throughput", fault_s + 0.15, throughput.time_s[-1])
+        assert len(gap) and not gap.any(), "after its death nothing is done"
+        assert between(cell, "errors_per_s", fault_s - 0.15, throughput.time_s[-1]).max() > 0
+
+    def test_a_kill_on_purpose_ends_the_run(self, servers: ServerLab) -> None:
+        database = {"fault": {"kind": "kill", "at_s": 0.5}}
+        ran = servers.go({**OLTP, "duration_s": 30}, database)
+        self.check_stopped(ran)
+        assert any("injected on purpose: kill" in warning for warning in ran.summary.warnings)
+        servers.check_clean()
+        assert servers.lab.run(ran.out, verb="report").code == 0
+
+    def test_so_does_a_kill_by_somebody_else(self, servers: ServerLab) -> None:
+        run = servers.start(servers.write({**OLTP, "duration_s": 30}))
+        run.until_recorded(5)
+        (server,) = servers.processes()
+        server.kill()
+        ran = run.wait()
+        self.check_stopped(ran)
+        assert not any("on purpose" in warning for warning in ran.summary.warnings)
+        servers.check_clean()
+
+    def test_it_is_started_again(self, servers: ServerLab) -> None:
+        database = {"fault": {"kind": "kill", "at_s": 1}, "on_crash": "restart"}
+        ran = servers.go({**TPCC, "duration_s": 6}, database)
+        assert (ran.code, ran.cell["status"]) == (0, "complete"), ran.stderr
+        (recovery_s,) = ran.summary.recoveries_s
+        (fault_s,), (recovered_s,) = event_times(ran.recorded, "fault"), event_times(ran.recorded, "recovered")
+        assert 0 < recovery_s == pytest.approx(recovered_s - fault_s, abs=0.5)
+        assert not between(ran.recorded, "throughput", fault_s + 0.15, recovered_s - 0.35).any()
+        assert between(ran.recorded, "ops_per_s", recovered_s, 6).any(), "and it works again"
+        assert ran.summary.counters["reconnects"] == 4 and ran.summary.errors > 0
+        conditions = [condition for condition in ran.summary.consistency if condition.applies]
+        assert len(conditions) == 10 and all(condition.holds for condition in conditions), conditions
+        log = (ran.out / "servers" / "0000" / "error.log").read_text()
+        assert log.count("ready for connections") == 2
+        servers.check_clean()
+
+    def test_one_of_two(self, servers: ServerLab) -> None:
+        database = {"fault": {"kind": "kill", "at_s": 0.5}, "instances": 2}
+        ran = servers.go({**OLTP, "duration_s": 30}, database, settings={})
+        assert ran.code == 1 and f"server 0 {KILLED}" in ran.error
+
+
+class TestFreeze:
+    def test_a_frozen_server_looks_frozen(self, servers: ServerLab) -> None:
+        database = {"fault": {"kind": "freeze", "at_s": 1, "duration_s": 1.5}}
+        ran = servers.go({**OLTP, "duration_s": 4, "connections": 3}, database)
+        assert (ran.code, ran.cell["status"]) == (0, "complete"), ran.stderr
+        (fault_s,), (thawed_s,) = event_times(ran.recorded, "fault"), event_times(ran.recorded, "recovered")
+        frozen = slice(fault_s + 0.25, thawed_s - 0.25)
+        assert not between(ran.recorded, "throughput", frozen.start, frozen.stop).any()
+        in_flight = between(ran.recorded, "in_flight", frozen.start, frozen.stop)
+        assert len(in_flight) >= 8 and (in_flight == 3).all()
+        oldest = between(ran.recorded, "oldest_in_flight_us", frozen.start, frozen.stop)
+        assert (np.diff(oldest) > 0).all() and oldest[-1] > 0.8e6
+        assert ran.cell["verdict"] == "stalls", ran.cell["verdict_text"]
+        assert ran.summary.errors == 0 and ran.summary.recoveries_s == []
+        assert between(ran.recorded, "throughput", thawed_s + 0.25, 4).any()
+        servers.check_clean()
+
+    def test_ctrl_c_does_not_wait_for_it(self, servers: ServerLab) -> None:
+        database = {"fault": {"kind": "freeze", "at_s": 0.3, "duration_s": 600}}
+        run = servers.start(servers.write({**OLTP, "duration_s": 60}, database))
+        run.until_recorded(8)
+        ran = run.send(signal.SIGINT)
+        assert ran.code == 130 and ran.took_s < 10
+        servers.check_clean()
+
+
+class TestRefusals:
+    def test_out_of_connections(self, servers: ServerLab) -> None:
+        # Its own recorder needs one, and the server one more for its administrator.
+        ran = servers.go({**OLTP, "connections": 20}, settings={**SMALL, "max_connections": 10})
+        assert ran.code == 1
+        assert "Too many connections" in ran.error and "fewer workload.connections" in ran.error
+        servers.check_clean()
+
+    def test_a_disk_that_fills_up(self, servers: ServerLab, device: MakeDevice, mount: Mount) -> None:
+        small = mount(device(800, "ext4"))
+        settings = {**SMALL, "innodb_flush_log_at_trx_commit": 0}
+        file = servers.write({**OLTP, "mode": "insert", "duration_s": 60}, settings=settings, storage=small)
+        run = servers.start(file)
+        run.until_recorded(3)
+        fill(small)
+        ran = run.wait()
+        assert ran.code == 1
+        assert "is full" in ran.error or "No space left" in ran.error, ran.error
+        assert ran.summary.operations > 0
+        servers.check_clean(small)
+
+
+def fill(folder: Path) -> None:
+    """Leaves no room on a file system."""
+    with (folder / "ballast").open("wb", buffering=0) as handle:
+        for piece in (2**20, 4096):
+            with suppress(OSError):
+                while True:
+                    handle.write(bytes(piece))
+
+
+class TestInterrupt:
+    @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+    def test_while_it_measures(self, servers: ServerLab, number: signal.Signals) -> None:
+        run = servers.start(servers.write({**OLTP, "duration_s": 60}))
+        run.until_recorded(5)
+        ran = run.send(number)
+        assert ran.code == 130
+        assert "interrupted; what was measured is in" in ran.error
+        assert ran.summary.status == "interrupted" and ran.summary.samples >= 5 and ran.summary.operations > 0
+        assert (ran.out / "servers" / "0000" / "error.log").exists()
+        assert (ran.out / "servers" / "0000" / "variables.json").exists()
+        assert servers.lab.run(ran.out, verb="report").code == 0
+        servers.check_clean()
+
+    def test_a_killed_flatwater_leaves_no_server_and_resumes(self, servers: ServerLab) -> None:
+        file = servers.write({**OLTP, "duration_s": 2}, sweep={"workload.connections": [2, 3]})
+        run = servers.start(file)
+        run.until_recorded(5, cell=1)
+        assert len(servers.processes()) == 1
+        run.send(signal.SIGKILL)
+        servers.until_gone()
+        (first, _) = open_result(run.out).cells
+        ran = servers.run(file, "--resume")
+        assert ran.code == 0, ran.stderr
+        (cell,) = ran.cells
+        assert cell["cell"] == 1 and cell["samples"] == 20, "it is measured anew, all of it"
+        assert [event.kind for event in ran.result.cells[1].events] == []
+        assert ran.result.cells[0].summary == first.summary is not None
+        servers.check_clean()
+
