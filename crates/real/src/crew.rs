@@ -127,18 +127,20 @@ impl Crew {
             }
             started += 1;
         }
-        self.gate.open_when(started);
-        let begin_ns = self.clock.now_ns();
-        self.recorder.begin(begin_ns);
         let (sender, intervals) = channel();
         let ticker = self.clone();
-        thread::Builder::new()
-            .name("ticker".into())
-            .spawn(move || ticker.tick(begin_ns, interval_ms, |interval| sender.send(interval).is_ok()))
-            .map_err(|source| {
-                self.stop();
-                Error::Engine { engine: "threads", source, hint: " (hint: raise ulimit -u)" }
-            })?;
+        // Lanes may take long to be ready (10,000 connections): whoever started them need not wait for that.
+        let tick = move || {
+            ticker.gate.open_when(started);
+            let begin_ns = ticker.clock.now_ns();
+            ticker.recorder.begin(begin_ns);
+            ticker.tick(begin_ns, interval_ms, |interval| sender.send(interval).is_ok());
+        };
+        thread::Builder::new().name("ticker".into()).spawn(tick).map_err(|source| {
+            self.stop();
+            self.gate.open_when(started);
+            Error::Engine { engine: "threads", source, hint: " (hint: raise ulimit -u)" }
+        })?;
         Ok(Run { crew: self, intervals: Mutex::new(intervals) })
     }
 

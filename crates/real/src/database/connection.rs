@@ -1,45 +1,23 @@
 //! One session with a server: statements go out one by one or back to back, replies come in the same order.
 
+mod login;
+mod reply;
+
 use std::collections::VecDeque;
-use std::io::{self, Read as _, Write as _};
-use std::net::{TcpStream, ToSocketAddrs as _};
-use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use serde::Deserialize;
+use reply::{read_column, read_error, read_ok, short};
 
+use super::address::Stream;
+pub use super::address::{Address, Login};
+pub use super::rows::Rows;
 use super::wire::{
-    COM_QUERY, COM_QUIT, COM_STMT_EXECUTE, COM_STMT_PREPARE, EOF, ERROR, HEADER_BYTES, LOCAL_INFILE, MORE_AUTH_DATA,
-    OK, PACKET_BYTES_MAX, Reader, begin_packet, capability, column, end_packet, put_bytes, read_greeting, scramble,
+    COM_QUERY, COM_QUIT, COM_STMT_EXECUTE, COM_STMT_PREPARE, EOF, ERROR, HEADER_BYTES, LOCAL_INFILE, OK,
+    PACKET_BYTES_MAX, Reader, begin_packet, capability, column, end_packet, put_bytes,
 };
-
-/// Where a server listens.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase", deny_unknown_fields)]
-pub enum Address {
-    /// A unix socket.
-    Socket(PathBuf),
-    /// Host and port.
-    Tcp(String, u16),
-}
-
-/// Who connects where. JSON: `{"address": {"socket": "/run/x.sock"}, "user": "root", "password": "", "schema": null}`
-/// or `{"address": {"tcp": ["127.0.0.1", 3306]}, ...}`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Login {
-    /// Where.
-    pub address: Address,
-    /// Account.
-    pub user: String,
-    /// Its password.
-    pub password: String,
-    /// The schema to use, if any.
-    pub schema: Option<String>,
-}
 
 /// Why a statement did not work.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +29,14 @@ pub enum SqlError {
         code: u16,
         /// Its words.
         message: String,
+    },
+    /// Nobody listens there.
+    #[error("cannot connect to {address}: {source}")]
+    Unreachable {
+        /// Where.
+        address: Address,
+        /// The system's answer.
+        source: std::io::Error,
     },
     /// The connection is gone.
     #[error("the connection to the server was lost: {0}")]
@@ -113,130 +99,6 @@ pub struct Reply {
     pub warnings: u16,
 }
 
-/// Rows of the last reply, valid until the next one is read.
-#[derive(Debug, Default)]
-pub struct Rows {
-    /// What was received: the rows lie in it, and after them what was not read yet.
-    data: Vec<u8>,
-    spans: Vec<(usize, usize)>,
-    types: Vec<u8>,
-    binary: bool,
-}
-
-impl Rows {
-    /// Number of rows.
-    pub fn len(&self) -> usize {
-        self.spans.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.spans.is_empty()
-    }
-
-    /// Number of columns.
-    pub fn columns(&self) -> usize {
-        self.types.len()
-    }
-
-    /// A whole number; None for NULL or what is no number. Works for text and binary rows.
-    pub fn int(&self, row: usize, column: usize) -> Option<i64> {
-        match self.cell(row, column)? {
-            Cell::Int(value) => Some(value),
-            Cell::Double(value) => Some(value as i64),
-            Cell::Bytes(text) => {
-                let text = std::str::from_utf8(text).ok()?;
-                text.split('.').next()?.parse().ok()
-            }
-        }
-    }
-
-    /// A number (DOUBLE, FLOAT, DECIMAL or whole).
-    pub fn double(&self, row: usize, column: usize) -> Option<f64> {
-        match self.cell(row, column)? {
-            Cell::Int(value) => Some(value as f64),
-            Cell::Double(value) => Some(value),
-            Cell::Bytes(text) => std::str::from_utf8(text).ok()?.parse().ok(),
-        }
-    }
-
-    /// Bytes of a text, decimal or blob column (of any column in a text reply); None for NULL.
-    pub fn bytes(&self, row: usize, column: usize) -> Option<&[u8]> {
-        match self.cell(row, column)? {
-            Cell::Bytes(bytes) => Some(bytes),
-            Cell::Int(_) | Cell::Double(_) => None,
-        }
-    }
-
-    fn cell(&self, row: usize, wanted: usize) -> Option<Cell<'_>> {
-        let (start, end) = *self.spans.get(row)?;
-        let payload = self.data.get(start..end)?;
-        if self.binary { binary_cell(payload, &self.types, wanted) } else { text_cell(payload, wanted) }
-    }
-}
-
-enum Cell<'a> {
-    Int(i64),
-    Double(f64),
-    Bytes(&'a [u8]),
-}
-
-fn text_cell(payload: &[u8], wanted: usize) -> Option<Cell<'_>> {
-    let mut reader = Reader(payload);
-    for _ in 0..wanted {
-        skip_text(&mut reader)?;
-    }
-    if reader.0.first() == Some(&NULL_TEXT) {
-        return None;
-    }
-    reader.bytes().map(Cell::Bytes)
-}
-
-/// In place of a text value's length.
-const NULL_TEXT: u8 = 0xfb;
-
-fn skip_text(reader: &mut Reader<'_>) -> Option<()> {
-    if reader.0.first() == Some(&NULL_TEXT) {
-        reader.byte()?;
-    } else {
-        reader.bytes()?;
-    }
-    Some(())
-}
-
-fn binary_cell<'a>(payload: &'a [u8], types: &[u8], wanted: usize) -> Option<Cell<'a>> {
-    let mut reader = Reader(payload);
-    reader.byte()?;
-    // The bitmap of a row begins with two bits that mean nothing.
-    let nulls = reader.take((types.len() + 2).div_ceil(8))?;
-    let is_null = |place: usize| nulls[(place + 2) / 8] >> ((place + 2) % 8) & 1 == 1;
-    for (place, kind) in types.iter().enumerate().take(wanted + 1) {
-        if is_null(place) {
-            if place == wanted {
-                return None;
-            }
-            continue;
-        }
-        let cell = match *kind {
-            column::TINY => Cell::Int(i64::from(reader.byte()? as i8)),
-            column::SHORT | column::YEAR => Cell::Int(i64::from(reader.number(2)? as i16)),
-            column::LONG | column::INT24 => Cell::Int(i64::from(reader.number(4)? as i32)),
-            column::LONGLONG => Cell::Int(reader.number(8)? as i64),
-            column::FLOAT => Cell::Double(f64::from(f32::from_bits(reader.number(4)? as u32))),
-            column::DOUBLE => Cell::Double(f64::from_bits(reader.number(8)?)),
-            column::DATE | column::DATETIME | column::TIMESTAMP | column::TIME => {
-                let length = reader.byte()?;
-                Cell::Bytes(reader.take(usize::from(length))?)
-            }
-            _ => Cell::Bytes(reader.bytes()?),
-        };
-        if place == wanted {
-            return Some(cell);
-        }
-    }
-    None
-}
-
 /// What a reply belongs to.
 #[derive(Clone, Copy)]
 enum Sent {
@@ -252,27 +114,6 @@ struct Known {
     columns: Vec<u8>,
     /// Types of the parameters that were sent last: they need not be sent again.
     bound: Vec<u8>,
-}
-
-enum Stream {
-    Socket(UnixStream),
-    Tcp(TcpStream),
-}
-
-impl Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Socket(stream) => stream.read(buffer),
-            Self::Tcp(stream) => stream.read(buffer),
-        }
-    }
-
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Socket(stream) => stream.write(buffer),
-            Self::Tcp(stream) => stream.write(buffer),
-        }
-    }
 }
 
 /// A session.
@@ -293,39 +134,17 @@ pub struct Connection {
     statements: u64,
 }
 
-/// How long a wait for the server lasts before it is looked whether anyone still wants the answer.
-const LOOK_UP: Duration = Duration::from_millis(100);
-/// How long connecting and logging in may take: a server that accepts and says nothing is frozen.
-const LOGIN: Duration = Duration::from_secs(10);
 /// First size of the receive buffer: most replies are smaller; it grows to the largest one.
 const RECEIVE_BYTES: usize = 16 << 10;
-/// utf8mb4_general_ci, which every server since 5.5.3 has.
-const CHARACTER_SET: u8 = 45;
-/// The largest packet that we take, as the server is told.
-const MAX_PACKET: u32 = 1 << 24;
-
 impl Connection {
     /// Connects and logs in. `abandon`: when it becomes true, whatever waits for the server gives up.
     ///
     /// # Errors
-    /// `Lost` when nobody answers, `Server` when the login is refused, `Protocol` for a server that asks for an
+    /// `Unreachable` when nobody listens, `Lost` when nobody answers, `Server` when the login is refused, `Protocol` for a server that asks for an
     /// authentication that this client does not know.
     pub fn open(login: &Login, abandon: Arc<AtomicBool>) -> Result<Self, SqlError> {
-        let stream = match &login.address {
-            Address::Socket(path) => {
-                let stream = UnixStream::connect(path).map_err(SqlError::Lost)?;
-                stream.set_read_timeout(Some(LOOK_UP)).map_err(SqlError::Lost)?;
-                stream.set_write_timeout(Some(LOOK_UP)).map_err(SqlError::Lost)?;
-                Stream::Socket(stream)
-            }
-            Address::Tcp(host, port) => {
-                let stream = connect_tcp(host, *port).map_err(SqlError::Lost)?;
-                stream.set_read_timeout(Some(LOOK_UP)).map_err(SqlError::Lost)?;
-                stream.set_write_timeout(Some(LOOK_UP)).map_err(SqlError::Lost)?;
-                stream.set_nodelay(true).map_err(SqlError::Lost)?;
-                Stream::Tcp(stream)
-            }
-        };
+        let stream = Stream::open(&login.address)
+            .map_err(|source| SqlError::Unreachable { address: login.address.clone(), source })?;
         let mut connection = Self {
             stream,
             abandon,
@@ -341,96 +160,6 @@ impl Connection {
         };
         connection.log_in(login)?;
         Ok(connection)
-    }
-
-    fn log_in(&mut self, login: &Login) -> Result<(), SqlError> {
-        let deadline = Instant::now() + LOGIN;
-        let (sequence, span) = self.packet(Some(deadline))?;
-        let payload = &self.rows.data[span.0..span.1];
-        if payload.first() == Some(&ERROR) {
-            return Err(read_error(payload));
-        }
-        let greeting = read_greeting(payload).ok_or_else(|| SqlError::Protocol("no greeting of version 10".into()))?;
-        let mut wanted = capability::LONG_FLAG
-            | capability::LOCAL_FILES
-            | capability::PROTOCOL_41
-            | capability::TRANSACTIONS
-            | capability::SECURE_CONNECTION
-            | capability::PLUGIN_AUTH
-            | capability::DEPRECATE_EOF;
-        // MariaDB reads our extended capabilities only where this one is absent.
-        wanted |= if greeting.capabilities & capability::LONG_PASSWORD == 0 {
-            capability::CACHE_METADATA
-        } else {
-            capability::LONG_PASSWORD
-        };
-        self.capabilities = wanted & greeting.capabilities;
-        if self.capabilities & capability::PROTOCOL_41 == 0 {
-            return Err(SqlError::Protocol("the server is older than 4.1".into()));
-        }
-        if self.capabilities & capability::DEPRECATE_EOF == 0 {
-            self.capabilities &= !capability::CACHE_METADATA;
-        }
-        if login.schema.is_some() {
-            self.capabilities |= capability::CONNECT_WITH_DB;
-        }
-        self.version = greeting.version;
-        let known = scramble(&greeting.plugin, &login.password, &greeting.scramble);
-        // A plugin that we do not know: answer as if it were the usual one, and let the server ask for a change.
-        let (plugin, answer) = match known {
-            Some(answer) => (greeting.plugin, answer),
-            None => ("mysql_native_password".to_owned(), Vec::new()),
-        };
-        let at = begin_packet(&mut self.out, sequence.wrapping_add(1));
-        self.out.extend_from_slice(&(self.capabilities as u32).to_le_bytes());
-        self.out.extend_from_slice(&MAX_PACKET.to_le_bytes());
-        self.out.push(CHARACTER_SET);
-        self.out.extend_from_slice(&[0; 19]);
-        self.out.extend_from_slice(&((self.capabilities >> 32) as u32).to_le_bytes());
-        self.out.extend_from_slice(login.user.as_bytes());
-        self.out.push(0);
-        put_bytes(&mut self.out, &answer);
-        if let Some(schema) = &login.schema {
-            self.out.extend_from_slice(schema.as_bytes());
-            self.out.push(0);
-        }
-        self.out.extend_from_slice(plugin.as_bytes());
-        self.out.push(0);
-        end_packet(&mut self.out, at);
-        self.send()?;
-        self.finish_login(login, deadline)
-    }
-
-    fn finish_login(&mut self, login: &Login, deadline: Instant) -> Result<(), SqlError> {
-        loop {
-            let (sequence, span) = self.packet(Some(deadline))?;
-            let mut reader = Reader(&self.rows.data[span.0..span.1]);
-            let answer = match reader.byte() {
-                Some(OK) => return Ok(()),
-                Some(ERROR) => return Err(read_error(&self.rows.data[span.0..span.1])),
-                Some(EOF) => {
-                    let plugin = String::from_utf8_lossy(reader.text()).into_owned();
-                    scramble(&plugin, &login.password, reader.0).ok_or_else(|| {
-                        SqlError::Protocol(format!("the account uses {plugin:?}, which this client does not know"))
-                    })?
-                }
-                // caching_sha2_password: 3 is "the server remembers you", 4 asks for the password itself.
-                Some(MORE_AUTH_DATA) if reader.0 == [3] => continue,
-                Some(MORE_AUTH_DATA) if reader.0 == [4] && matches!(self.stream, Stream::Socket(_)) => {
-                    [login.password.as_bytes(), &[0]].concat()
-                }
-                Some(MORE_AUTH_DATA) => {
-                    return Err(SqlError::Protocol(
-                        "the server wants the password itself, which is sent over a unix socket only".into(),
-                    ));
-                }
-                _ => return Err(SqlError::Protocol("no answer to the login".into())),
-            };
-            let at = begin_packet(&mut self.out, sequence.wrapping_add(1));
-            self.out.extend_from_slice(&answer);
-            end_packet(&mut self.out, at);
-            self.send()?;
-        }
     }
 
     /// The server's version as it says it, `10.11.6-MariaDB-...`.
@@ -704,7 +433,14 @@ impl Connection {
             match self.stream.write(&self.out[done..]) {
                 Ok(0) => return Err(SqlError::Lost(io::ErrorKind::WriteZero.into())),
                 Ok(count) => done += count,
-                Err(error) => self.look_up(error, None)?,
+                Err(error) => {
+                    let full = error.kind() == io::ErrorKind::WouldBlock;
+                    self.look_up(error, None)?;
+                    // A server that cannot get rid of its replies takes no more statements: make room for them.
+                    if full && !self.sent.is_empty() {
+                        self.receive_some()?;
+                    }
+                }
             }
         }
         self.out.clear();
@@ -749,6 +485,21 @@ impl Connection {
         Ok(())
     }
 
+    /// Receives once, whatever there is.
+    fn receive_some(&mut self) -> Result<(), SqlError> {
+        if self.unread.1 == self.rows.data.len() {
+            self.rows.data.resize(2 * self.rows.data.len(), 0);
+        }
+        match self.stream.read(&mut self.rows.data[self.unread.1..]) {
+            Ok(0) => Err(SqlError::Lost(io::ErrorKind::UnexpectedEof.into())),
+            Ok(count) => {
+                self.unread.1 += count;
+                Ok(())
+            }
+            Err(error) => self.look_up(error, None),
+        }
+    }
+
     /// What a failed system call means: nothing (a signal, a wait that was only cut to look up), or the end.
     fn look_up(&self, error: io::Error, deadline: Option<Instant>) -> Result<(), SqlError> {
         match error.kind() {
@@ -788,66 +539,4 @@ impl Drop for Connection {
         end_packet(&mut out, at);
         let _ = self.stream.write(&out);
     }
-}
-
-fn connect_tcp(host: &str, port: u16) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"));
-    for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, LOGIN) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
-}
-
-fn short() -> SqlError {
-    SqlError::Protocol("a packet ends too early".into())
-}
-
-fn read_ok(payload: &[u8]) -> Result<Reply, SqlError> {
-    let mut reader = Reader(payload);
-    let mut read = || {
-        reader.byte()?;
-        let (rows, last_insert_id) = (reader.length()?, reader.length()?);
-        reader.number(2)?; // status
-        Some(Reply { rows, last_insert_id, warnings: reader.number(2)? as u16 })
-    };
-    read().ok_or_else(short)
-}
-
-fn read_error(payload: &[u8]) -> SqlError {
-    let mut reader = Reader(payload);
-    let mut read = || {
-        if reader.byte()? != ERROR {
-            return None;
-        }
-        let code = reader.number(2)? as u16;
-        let text = match reader.0 {
-            [b'#', _, _, _, _, _, text @ ..] => text,
-            text => text,
-        };
-        Some(SqlError::Server { code, message: String::from_utf8_lossy(text).into_owned() })
-    };
-    read().unwrap_or_else(|| SqlError::Protocol("an answer that is neither good nor an error".into()))
-}
-
-/// The type of a column from its description; appends its name where names are kept.
-fn read_column(payload: &[u8], names: Option<&mut Vec<String>>) -> Result<u8, SqlError> {
-    let mut reader = Reader(payload);
-    let mut read = || {
-        for _ in 0..4 {
-            reader.bytes()?; // catalog, schema, table, original table
-        }
-        let name = reader.bytes()?;
-        reader.bytes()?; // original name
-        reader.length()?;
-        reader.take(6)?; // character set, length
-        Some((name, reader.byte()?))
-    };
-    let (name, kind) = read().ok_or_else(short)?;
-    if let Some(names) = names {
-        names.push(String::from_utf8_lossy(name).into_owned());
-    }
-    Ok(kind)
 }

@@ -4,6 +4,7 @@
 //! stopped: no row is missing, none is there twice.
 
 mod marks;
+mod plan;
 mod row;
 mod worker;
 
@@ -57,6 +58,11 @@ pub trait Dataset: Send + Sync {
 
     /// What is done when all rows are there (indexes, foreign keys): lists that may run in parallel, each in its order.
     fn finish(&self) -> Vec<Vec<String>>;
+
+    /// The table whose rows suffice for the list of this index to begin; None: it waits for the rows of all tables.
+    fn finishes(&self, _list: usize) -> Option<String> {
+        None
+    }
 }
 
 /// Which data, and how much. JSON: `{"kind": "tpcc", "warehouses": 10, "seed": 1}` or

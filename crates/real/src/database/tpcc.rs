@@ -1,12 +1,20 @@
-//! TPC-C on a server with tpcc-mysql's statements: one by one as it sends them, or back to back where no statement
-//! needs the reply to another.
+//! TPC-C on a server with tpcc-mysql's statements: one by one in its order, or back to back where no statement needs the
+//! reply to another.
+//!
+//! What tpcc-mysql computes wrongly is done right, where its statements allow it: money is decimal and not a float, the
+//! data of customers with bad credit changes (it sends them their old data), the amount of a Payment has cents, an order
+//! that another Delivery took is not delivered twice.
 
 mod check;
 mod consistency;
 mod data;
+mod delivery;
+mod new_order;
+mod order_status;
+mod payment;
 mod session;
+mod stock_level;
 mod text;
-mod transactions;
 
 use flatwater_core::workload::tpcc::inputs::{self, Input};
 use serde::Deserialize;

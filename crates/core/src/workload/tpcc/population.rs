@@ -435,7 +435,7 @@ fn fill_letters(rng: &mut Rng, text: &mut [u8]) {
     for four in text.chunks_mut(4) {
         let mut bits = rng.next_u64();
         for letter in four {
-            *letter = LETTERS[((bits & 0xffff) * 62 >> 16) as usize];
+            *letter = LETTERS[(((bits & 0xffff) * 62) >> 16) as usize];
             bits >>= 16;
         }
     }

@@ -97,6 +97,11 @@ impl Row {
     }
 
     /// What was built.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// What was built, to be sent.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.text
     }
@@ -200,7 +205,7 @@ mod tests {
         row.begin();
         build(&mut row);
         row.end();
-        String::from_utf8_lossy(row.buffer()).into_owned()
+        String::from_utf8_lossy(row.as_bytes()).into_owned()
     }
 
     fn everything(row: &mut Row) {
@@ -240,7 +245,7 @@ mod tests {
             row.int(value);
             row.end();
         }
-        assert_eq!(row.buffer(), b"(0,0),(1,1),");
+        assert_eq!(row.as_bytes(), b"(0,0),(1,1),");
     }
 
     #[test]
@@ -266,7 +271,7 @@ mod tests {
             row.begin();
             row.text(&text);
             row.end();
-            let line = row.buffer();
+            let line = row.as_bytes();
             assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1, "seed {seed}");
             assert_eq!(read(&line[..line.len() - 1]), text, "seed {seed}");
         }

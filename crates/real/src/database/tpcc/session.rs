@@ -1,7 +1,11 @@
 //! tpcc-mysql's statements on one connection, and the two ways of sending a group of them.
 
-use crate::database::connection::{Connection, Rows, SqlError, Statement};
-use crate::database::tpcc::text::Clock;
+use super::delivery::Deliveries;
+use super::new_order::Order;
+use super::payment::Payer;
+use super::text::{Clock, hundredths};
+use crate::database::connection::{Connection, Rows, SqlError, Statement, Value};
+use crate::database::terminal::Outcome;
 
 /// Lines of the longest order.
 pub const LINES: usize = 15;
@@ -104,62 +108,6 @@ pub struct Session {
     pub(super) items: Vec<i64>,
 }
 
-/// What a New-Order reads.
-#[derive(Default)]
-pub struct Order {
-    /// Hundredths.
-    pub discount: i64,
-    pub warehouse_tax: i64,
-    pub district_tax: i64,
-    pub id: i64,
-    pub lines: [OrderLine; LINES],
-    /// The first line whose item does not exist.
-    pub missing: Option<usize>,
-}
-
-/// What a New-Order reads for one line.
-#[derive(Clone, Copy, Default)]
-pub struct OrderLine {
-    /// Hundredths.
-    pub price: i64,
-    /// Before this line takes its share.
-    pub stock: i64,
-    pub info: [u8; 24],
-}
-
-/// What a Delivery reads of each district.
-#[derive(Default)]
-pub struct Deliveries {
-    /// The first district that is not delivered and committed yet.
-    pub next: usize,
-    pub districts: [Delivered; DISTRICTS],
-}
-
-/// What a Delivery reads of one district.
-#[derive(Clone, Copy, Default)]
-pub struct Delivered {
-    /// 0 when there is none to deliver.
-    pub order: i64,
-    pub customer: i64,
-    /// Hundredths.
-    pub amount: i64,
-    /// Another Delivery took the order.
-    pub taken: bool,
-}
-
-/// What a Payment reads.
-#[derive(Default)]
-pub struct Payer {
-    pub number: i64,
-    /// Hundredths.
-    pub balance: i64,
-    pub bad_credit: bool,
-    /// Name of the warehouse, four spaces, name of the district.
-    pub history: Vec<u8>,
-    /// The customer's data.
-    pub data: Vec<u8>,
-}
-
 impl Session {
     pub fn new(pipeline: bool) -> Self {
         Self {
@@ -233,6 +181,26 @@ fn settle(connection: &mut Connection, error: SqlError) -> SqlError {
         Ok(()) | Err(SqlError::Server { .. }) => error,
         Err(lost) => lost,
     }
+}
+
+/// A whole number as a parameter.
+pub fn int(value: u32) -> Value<'static> {
+    Value::Int(value.into())
+}
+
+/// Ends the transaction well.
+pub fn commit(connection: &mut Connection) -> Result<Outcome, SqlError> {
+    connection.query("COMMIT").map(|_| Outcome::Committed)
+}
+
+/// Ends the transaction otherwise.
+pub fn roll_back(connection: &mut Connection, outcome: Outcome) -> Result<Outcome, SqlError> {
+    connection.query("ROLLBACK").map(|_| outcome)
+}
+
+/// A decimal value, in hundredths.
+pub fn cents(rows: &Rows, row: usize, column: usize) -> Option<i64> {
+    hundredths(rows.bytes(row, column)?)
 }
 
 /// A row that every database of the workload has is not there.

@@ -1,0 +1,55 @@
+//! What the packets of a reply say.
+
+use super::{Reply, SqlError};
+use crate::database::wire::{ERROR, Reader};
+
+pub(super) fn short() -> SqlError {
+    SqlError::Protocol("a packet ends too early".into())
+}
+
+pub(super) fn read_ok(payload: &[u8]) -> Result<Reply, SqlError> {
+    let mut reader = Reader(payload);
+    let mut read = || {
+        reader.byte()?;
+        let (rows, last_insert_id) = (reader.length()?, reader.length()?);
+        reader.number(2)?; // status
+        Some(Reply { rows, last_insert_id, warnings: reader.number(2)? as u16 })
+    };
+    read().ok_or_else(short)
+}
+
+pub(super) fn read_error(payload: &[u8]) -> SqlError {
+    let mut reader = Reader(payload);
+    let mut read = || {
+        if reader.byte()? != ERROR {
+            return None;
+        }
+        let code = reader.number(2)? as u16;
+        let text = match reader.0 {
+            [b'#', _, _, _, _, _, text @ ..] => text,
+            text => text,
+        };
+        Some(SqlError::Server { code, message: String::from_utf8_lossy(text).into_owned() })
+    };
+    read().unwrap_or_else(|| SqlError::Protocol("an answer that is neither good nor an error".into()))
+}
+
+/// The type of a column from its description; appends its name where names are kept.
+pub(super) fn read_column(payload: &[u8], names: Option<&mut Vec<String>>) -> Result<u8, SqlError> {
+    let mut reader = Reader(payload);
+    let mut read = || {
+        for _ in 0..4 {
+            reader.bytes()?; // catalog, schema, table, original table
+        }
+        let name = reader.bytes()?;
+        reader.bytes()?; // original name
+        reader.length()?;
+        reader.take(6)?; // character set, length
+        Some((name, reader.byte()?))
+    };
+    let (name, kind) = read().ok_or_else(short)?;
+    if let Some(names) = names {
+        names.push(String::from_utf8_lossy(name).into_owned());
+    }
+    Ok(kind)
+}
