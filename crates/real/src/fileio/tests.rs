@@ -199,7 +199,9 @@ fn a_stall_is_dead_seconds_with_growing_age() {
         assert_eq!(failure, None);
         let dead: Vec<_> =
             intervals.iter().filter(|i| i.in_flight > 0 && i.kinds.iter().all(|k| k.operations == 0)).collect();
-        assert!(dead.len() >= 3, "0.3 s in intervals of 0.05 s: {} dead ones", dead.len());
+        // On a busy machine intervals are longer than asked for, and there are fewer of them.
+        let dead_s = dead.iter().map(|i| (i.end_ns - i.start_ns) as f64 / 1e9).sum::<f64>();
+        assert!(dead_s > 0.15, "0.3 s of nothing, and {dead_s} s of them told");
         assert!(dead.windows(2).all(|pair| pair[1].oldest_ns > pair[0].oldest_ns));
     }
 }

@@ -36,8 +36,8 @@ pub struct NewOrder {
 }
 
 impl NewOrder {
-    /// Its lines, by supplier and item: all terminals lock stock in one order, as tpcc-mysql's do, so that New-Orders do
-    /// not deadlock with each other.
+    /// Its lines, by supplier and item: all terminals lock stock in one order, as tpcc-mysql's do, so that New-Orders
+    /// do not deadlock with each other.
     #[inline]
     pub fn lines(&self) -> &[Line] {
         &self.lines[..self.count]

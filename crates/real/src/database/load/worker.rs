@@ -241,8 +241,8 @@ struct Session {
 impl Session {
     fn open(job: &Job) -> Result<Self, SqlError> {
         let mut connection = Connection::open(&job.spec.login, job.stop.clone())?;
-        // With both checks off, MariaDB's first transaction into an empty table locks it and sorts its rows by itself: measured
-        // on 10.11, that costs twice the CPU of rows that come in the order of the primary key.
+        // With both checks off, MariaDB's first transaction into an empty table locks it and sorts its rows by itself:
+        // measured on 10.11, that costs twice the CPU of rows that come in the order of the primary key.
         connection.query(
             "SET SESSION autocommit = 0, foreign_key_checks = 0, unique_checks = 1, sql_mode = 'STRICT_TRANS_TABLES'",
         )?;

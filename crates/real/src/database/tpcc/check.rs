@@ -14,6 +14,9 @@ const ER_NO_SUCH_TABLE: u16 = 1146;
 /// # Errors
 /// What is missing, one line.
 pub fn check(connection: &mut Connection, warehouses: u32) -> Result<(), String> {
+    if unfinished(connection)? {
+        return Err("flatwater's load of this schema did not come to its end: load it again, it goes on".into());
+    }
     let mut missing = Vec::new();
     for table in Table::ALL {
         match connection.query(&format!("SELECT 1 FROM {} LIMIT 1", table.name())) {
@@ -34,9 +37,6 @@ pub fn check(connection: &mut Connection, warehouses: u32) -> Result<(), String>
     if !missing.is_empty() {
         return Err(format!("the schema lacks tables of this workload: {}", missing.join(", ")));
     }
-    if unfinished(connection)? {
-        return Err("flatwater's load of this schema did not come to its end: load it again, it goes on".into());
-    }
     let has = count(connection, "SELECT COUNT(*) FROM warehouse WHERE w_id > 0")?;
     if has < i64::from(warehouses) {
         return Err(format!("the schema has {has} warehouses, workload.warehouses asks for {warehouses}"));
@@ -47,7 +47,7 @@ pub fn check(connection: &mut Connection, warehouses: u32) -> Result<(), String>
 fn unfinished(connection: &mut Connection) -> Result<bool, String> {
     match connection.query("SELECT COUNT(*) FROM flatwater_load WHERE step = 'complete'") {
         Ok(_) => Ok(connection.rows().int(0, 0) == Some(0)),
-        // tpcc_load made the schema.
+        // tpcc_load made the schema, or nobody did.
         Err(SqlError::Server { .. }) => Ok(false),
         Err(error) => Err(format!("the schema cannot be read: {error}")),
     }
