@@ -73,6 +73,8 @@ def test_source_files_stay_readable() -> None:
         ("cli", r"^NAME = ", "cli/test_{}.py"),
         ("probe", r"^    def sample\(", "probe/test_{}.py"),
         ("results/importers", r"^NAME = ", "results/test_import_{}.py"),
+        ("experiment/workload", r"^    kind: Literal", "experiment/workload/test_{}.py"),
+        ("experiment/database", r"^    kind: Literal", "experiment/database/test_{}.py"),
         ("report/charts", r"^    order = |^ORDER = ", "report/charts/test_{}.py"),
     ],
 )

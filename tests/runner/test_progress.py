@@ -46,6 +46,22 @@ def test_bytes_of_a_preparation(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said.getvalue().splitlines() == ["  prepare", "  prepare 3 MiB of 12 MiB"]
 
 
+def test_rows_of_a_load_with_their_rate_and_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rate is that of this run: what an earlier one had loaded is no achievement of it."""
+    now = 0.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    said = io.StringIO()
+    reporter = PlainReporter(said)
+    reporter.phase("load rows", None)
+    for second in range(12):
+        now = float(second)
+        reporter.loaded(50_000 + 100_000 * second, 3_050_000)
+    assert said.getvalue().splitlines() == [
+        "  load rows",
+        "  load rows: 1,050,000 of 3,050,000 rows, 100,000/s, 20 s left",
+    ]
+
+
 def test_a_live_view_shows_where_it_is() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
     reporter = LiveReporter(console)

@@ -132,8 +132,10 @@ class PlainReporter:
             self._line(f"  {self._phase} {print_size(done)} of {print_size(total)}")
 
     def loaded(self, done: int, total: int) -> None:
+        # Asked for each time: the rate counts from the first.
+        told = self._rows.text(done, total)
         if self._due():
-            self._line(f"  {self._phase} {self._rows.text(done, total)}")
+            self._line(f"  {self._phase}: {told}")
 
     def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
         if self._due():

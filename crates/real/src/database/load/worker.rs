@@ -9,7 +9,7 @@ use super::marks::{self, Done, Refused, quoted};
 use super::plan::{Next, Plan, Task};
 use super::row::{Form, Row};
 use super::{Chunk, Job};
-use crate::database::connection::{Address, Connection, Login, SqlError};
+use crate::database::connection::{Connection, Login, SqlError};
 
 /// Text that is sent at a time with LOAD DATA: large against a system call, small against a processor's cache.
 const SEND_BYTES: usize = 128 << 10;
@@ -72,10 +72,7 @@ fn note(job: &Job, failure: &Failure) {
 }
 
 fn explain(job: &Job, Failure { what, error }: &Failure) -> String {
-    let address = match &job.spec.login.address {
-        Address::Socket(path) => path.display().to_string(),
-        Address::Tcp(host, port) => format!("{host}:{port}"),
-    };
+    let address = &job.spec.login.address;
     let hint = match error {
         SqlError::Server { code, .. } if refused::FULL.contains(code) => {
             " (hint: make room on the server's disk and load again: it goes on where it stopped)"
