@@ -7,5 +7,7 @@ programs/     one file a program, met in its registry
 pairs.py      rounds in alternating order; ratios with their intervals
 recording.py  what recording costs; opening.py: how fast a long result opens
 noise.py      what else ran meanwhile
-page.py       the generated page
+page.py       the generated page; tables.py: what pages are made of
+options.py    the command line
+database/     the same for databases: `python -m benchmarks.database`
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import statistics
 import sys
 import tempfile
@@ -13,12 +12,12 @@ from pathlib import Path
 from benchmarks.job import Outcome, Setting, run_child
 from benchmarks.noise import NoiseMeter
 from benchmarks.opening import SECONDS, Opening, measure_opening
+from benchmarks.options import Preset, add_options, command_line, measure, read_options, tell
 from benchmarks.page import Circumstances, Measured, page
 from benchmarks.pairs import alternating, ratio
 from benchmarks.programs import FLATWATER, PROGRAMS, Program
 from benchmarks.recording import CASES, measure_cost
 from benchmarks.rows import ROWS, Row
-from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.probe import describe_machine, describe_storage
 
 README = Path(__file__).with_name("README.md")
@@ -46,7 +45,7 @@ def run(options: argparse.Namespace) -> str:
             opening = measure_opening(setting.folder, options.report_seconds, tell)
         storage = describe_storage(setting.folder)
     where = Circumstances(
-        command=_command(options),
+        command=command_line("benchmarks", options, PRESETS),
         date=time.strftime("%Y-%m-%d %H:%M %Z"),
         machine=describe_machine(),
         storage=storage,
@@ -100,14 +99,9 @@ def _measured(row: Row, peer: Program, ours: list[Outcome], theirs: list[Outcome
     )
 
 
-def tell(text: str) -> None:
-    """A line of progress, to standard error: standard output is for the page."""
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
-
-
 #: (option, full, quick). Full takes 13 minutes, quick a little over one. Six rounds are the fewest
 #: whose least and greatest ratio enclose the median with 95 % confidence; nine are the fewest that may drop an outlier.
-PRESETS = (
+PRESETS: tuple[Preset, ...] = (
     ("rounds", 6, 1),
     ("seconds", 3, 1),
     ("recording_rounds", 9, 2),
@@ -123,64 +117,10 @@ def _options(arguments: list[str]) -> argparse.Namespace:
         description="flatwater beside fio and sysbench, on one file in one run. Writes benchmarks/README.md.",
         epilog="Numbers need a quiet machine and the storage that you care about: --dir.",
     )
-    parser.add_argument("--dir", type=Path, default=Path(), help="a directory on the storage to use [this one]")
-    parser.add_argument("--quick", action="store_true", help="does everything work? Under 90 s; prints the page")
-    parser.add_argument("--only", default="", metavar="WORD", help="rows with WORD in their title; prints the page")
-    parser.add_argument("--out", type=Path, help="where the page goes [benchmarks/README.md when all was measured]")
-    for name, full, quick in PRESETS:
-        words = "--" + name.replace("_", "-")
-        parser.add_argument(words, type=type(full), metavar="N", help=f"[{full}; with --quick {quick}]")
-    options = parser.parse_args(arguments)
-    for name, full, quick in PRESETS:
-        if getattr(options, name) is None:
-            setattr(options, name, quick if options.quick else full)
-        elif getattr(options, name) <= 0:
-            parser.error(f"--{name.replace('_', '-')} must be more than 0")
-    if not options.dir.is_dir():
-        raise UserError(f"{options.dir} is no directory", where="--dir", hint=f"mkdir -p {options.dir}")
+    add_options(parser, PRESETS, "benchmarks/README.md", "Under 90 s")
     titles = [row.job.title for row in ROWS] + [f"{RECORDING_NAME}, {case.title}" for case in CASES] + [OPENING_NAME]
-    if not any(options.only in title for title in titles):
-        raise UserError(
-            f"no row has {options.only!r} in its title", where="--only", hint="there is: " + "; ".join(titles)
-        )
-    if options.out is None and not (options.quick or options.only):
-        options.out = README
-    return options
-
-
-def _command(options: argparse.Namespace) -> str:
-    """What was asked for, without the name of a directory of this machine."""
-    words = [".venv/bin/python", "-m", "benchmarks"]
-    if options.dir != Path():
-        words += ["--dir", "DIR"]
-    if options.quick:
-        words.append("--quick")
-    if options.only:
-        words += ["--only", options.only]
-    for name, full, quick in PRESETS:
-        if getattr(options, name) != (quick if options.quick else full):
-            words += ["--" + name.replace("_", "-"), str(getattr(options, name))]
-    return shlex.join(words)
-
-
-def main(arguments: list[str]) -> int:
-    """Exit code: 0 measured (met or not), 1 a program failed, 2 bad arguments, 130 interrupted."""
-    try:
-        options = _options(arguments)
-        text = run(options)
-    except FlatwaterError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("error: interrupted", file=sys.stderr)
-        return Interrupted.exit_code
-    if options.out is None:
-        print(text, end="")
-    else:
-        options.out.write_text(text)
-        tell(f"written: {options.out}")
-    return 0
+    return read_options(parser, arguments, PRESETS, titles, README)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(measure(_options, run, sys.argv[1:]))

@@ -6,6 +6,7 @@ import os
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -68,8 +69,8 @@ class Finished:
     rss_max_bytes: int
 
 
-def run_child(command: list[str], folder: Path) -> Finished:
-    """Runs a program to its end in `folder`.
+def run_child(command: list[str], folder: Path, environment: Mapping[str, str] | None = None) -> Finished:
+    """Runs a program to its end in `folder`; `environment` is added to this process's.
 
     Errors: UserError when it is not installed, FlatwaterError with its last words when it fails.
     """
@@ -77,7 +78,14 @@ def run_child(command: list[str], folder: Path) -> Finished:
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as complaints:
         started = time.monotonic()
         try:
-            child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=complaints)
+            child = subprocess.Popen(
+                command,
+                cwd=folder,
+                env={**os.environ, **(environment or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=complaints,
+            )
         except FileNotFoundError:
             raise UserError(
                 f"{command[0]} is not installed", hint="sudo apt-get install fio sysbench, and `make setup`"

@@ -1,0 +1,98 @@
+"""What the benchmarks' command lines share: presets, where the page goes, and a line of progress."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from flatwater.errors import FlatwaterError, Interrupted, UserError
+
+#: (option, full, with --quick).
+Preset = tuple[str, int | float, int | float]
+
+
+def tell(text: str) -> None:
+    """A line of progress, to standard error: standard output is for the page."""
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def add_options(parser: argparse.ArgumentParser, presets: Sequence[Preset], out: str, quick: str) -> None:
+    """--dir, --quick, --only, --out and one option a preset."""
+    parser.add_argument("--dir", type=Path, default=Path(), help="a directory on the storage to use [this one]")
+    parser.add_argument("--quick", action="store_true", help=f"does everything work? {quick}; prints the page")
+    parser.add_argument("--only", default="", metavar="WORD", help="rows with WORD in their title; prints the page")
+    parser.add_argument("--out", type=Path, help=f"where the page goes [{out} when all was measured]")
+    for name, full, short in presets:
+        words = "--" + name.replace("_", "-")
+        parser.add_argument(words, type=type(full), metavar="N", help=f"[{full}; with --quick {short}]")
+
+
+def read_options(
+    parser: argparse.ArgumentParser,
+    arguments: Sequence[str],
+    presets: Sequence[Preset],
+    titles: Sequence[str],
+    page: Path,
+) -> argparse.Namespace:
+    """The options, with the presets where nothing was said. `titles` are those of all rows, for --only.
+
+    Errors: UserError, and argparse's own exit.
+    """
+    options = parser.parse_args(arguments)
+    for name, full, quick in presets:
+        if getattr(options, name) is None:
+            setattr(options, name, quick if options.quick else full)
+        elif getattr(options, name) <= 0:
+            parser.error(f"--{name.replace('_', '-')} must be more than 0")
+    if not options.dir.is_dir():
+        raise UserError(f"{options.dir} is no directory", where="--dir", hint=f"mkdir -p {options.dir}")
+    if not any(options.only in title for title in titles):
+        raise UserError(
+            f"no row has {options.only!r} in its title", where="--only", hint="there is: " + "; ".join(titles)
+        )
+    if options.out is None and not (options.quick or options.only):
+        options.out = page
+    return options
+
+
+def command_line(module: str, options: argparse.Namespace, presets: Sequence[Preset]) -> str:
+    """What was asked for, without the name of a directory of this machine."""
+    words = [".venv/bin/python", "-m", module]
+    if options.dir != Path():
+        words += ["--dir", "DIR"]
+    if options.quick:
+        words.append("--quick")
+    if options.only:
+        words += ["--only", options.only]
+    for name, full, quick in presets:
+        if getattr(options, name) != (quick if options.quick else full):
+            words += ["--" + name.replace("_", "-"), str(getattr(options, name))]
+    return shlex.join(words)
+
+
+def measure(
+    read: Callable[[list[str]], argparse.Namespace], run: Callable[[argparse.Namespace], str], arguments: list[str]
+) -> int:
+    """Reads the options, measures, and puts the page where it goes.
+
+    Exit code: 0 measured (met or not), 1 a program failed, 2 bad arguments, 130 interrupted.
+    """
+    try:
+        options = read(arguments)
+        text = run(options)
+    except FlatwaterError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return Interrupted.exit_code
+    if options.out is None:
+        print(text, end="")
+    else:
+        options.out.write_text(text)
+        tell(f"written: {options.out}")
+    return 0
