@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from lab import Lab
-from serverlab import ServerLab
+from serverlab import SMALL, Foreign, ServerLab
 
 from flatwater.errors import UserError
-from flatwater.server import Binary, find_server
+from flatwater.server import Binary, Instance, find_server
 
 
 @pytest.fixture(scope="session")
@@ -46,3 +46,17 @@ def servers(lab: Lab, storage: Path, sockets: Path) -> Iterator[ServerLab]:
     yield servers
     lab.close()
     servers.until_gone()
+
+
+@pytest.fixture(scope="session")
+def foreign(binary: Binary, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Foreign]:
+    """A server that is not flatwater's to change."""
+    place = Path(tempfile.mkdtemp(prefix="flatwater-test-"))
+    with Instance(binary, tmp_path_factory.mktemp("foreign"), SMALL, socket_folder=place, name="foreign") as instance:
+        instance.initialise()
+        instance.start()
+        foreign = Foreign(instance, place / "mysql.sock")
+        instance.query(f"CREATE USER {foreign.user}@localhost IDENTIFIED BY '{foreign.password}'")
+        instance.query(f"GRANT ALL ON *.* TO {foreign.user}@localhost")
+        yield foreign
+    shutil.rmtree(place, ignore_errors=True)

@@ -16,6 +16,8 @@ import psutil
 import tomli_w
 from lab import Lab, Ran, Running
 
+from flatwater.server import Instance
+
 #: As quick to load as data can be, for tests to which the workload does not matter.
 OLTP = {"kind": "oltp", "mode": "read_write", "rows": 1000, "connections": 4, "duration_s": 1.5}
 #: One warehouse: some 100 MB.
@@ -91,3 +93,25 @@ class ServerLab:
         assert self.processes(storage) == []
         assert list(self.sockets.iterdir()) == []
         assert not list((storage or self.storage).glob("flatwater-servers/run/*"))
+
+
+@dataclass
+class Foreign:
+    """A server that somebody else runs, with an account for flatwater."""
+
+    instance: Instance
+    socket: Path
+    user: str = "bench"
+    password: str = "geheim-4711"
+
+    def url(self, schema: str, password: str | None = None) -> str:
+        """Its url; with `password=""` without one."""
+        told = self.password if password is None else password
+        secret = f"&password={told}" if told else ""
+        return f"mysql://{self.socket}?user={self.user}&schema={schema}{secret}"
+
+    def schema(self, name: str) -> str:
+        """A schema of this name, empty, and its name."""
+        self.instance.query(f"DROP DATABASE IF EXISTS {name}")
+        self.instance.query(f"CREATE DATABASE {name}")
+        return name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -49,7 +50,7 @@ class TestDeath:
         database = {"fault": {"kind": "kill", "at_s": 0.5}}
         ran = servers.go({**OLTP, "duration_s": 30}, database)
         self.check_stopped(ran)
-        assert any("injected on purpose: kill" in warning for warning in ran.summary.warnings)
+        assert any("injected on purpose: kill at 0.5 s" in warning for warning in ran.summary.warnings)
         servers.check_clean()
         assert servers.lab.run(ran.out, verb="report").code == 0
 
@@ -69,9 +70,12 @@ class TestDeath:
         assert (ran.code, ran.cell["status"]) == (0, "complete"), ran.stderr
         (recovery_s,) = ran.summary.recoveries_s
         (fault_s,), (recovered_s,) = event_times(ran.recorded, "fault"), event_times(ran.recorded, "recovered")
-        assert 0 < recovery_s == pytest.approx(recovered_s - fault_s, abs=0.5)
-        assert not between(ran.recorded, "throughput", fault_s + 0.15, recovered_s - 0.35).any()
+        assert 0 < recovery_s < 5 and fault_s < recovered_s
+        # Its clients may find it before flatwater does.
+        assert not between(ran.recorded, "throughput", fault_s + 0.15, fault_s + recovery_s / 2).any()
         assert between(ran.recorded, "ops_per_s", recovered_s, 6).any(), "and it works again"
+        assert any("was started again: it answered after" in warning for warning in ran.summary.warnings)
+        assert f"the server {KILLED}" in ran.stderr and "the server answers again" in ran.stderr, "told live"
         assert ran.summary.counters["reconnects"] == 4 and ran.summary.errors > 0
         conditions = [condition for condition in ran.summary.consistency if condition.applies]
         assert len(conditions) == 10 and all(condition.holds for condition in conditions), conditions
@@ -79,6 +83,7 @@ class TestDeath:
         assert log.count("ready for connections") == 2
         servers.check_clean()
 
+    @pytest.mark.slow
     def test_one_of_two(self, servers: ServerLab) -> None:
         database = {"fault": {"kind": "kill", "at_s": 0.5}, "instances": 2}
         ran = servers.go({**OLTP, "duration_s": 30}, database, settings={})
@@ -94,20 +99,50 @@ class TestFreeze:
         frozen = slice(fault_s + 0.25, thawed_s - 0.25)
         assert not between(ran.recorded, "throughput", frozen.start, frozen.stop).any()
         in_flight = between(ran.recorded, "in_flight", frozen.start, frozen.stop)
-        assert len(in_flight) >= 8 and (in_flight == 3).all()
+        assert len(in_flight) >= 4 and (in_flight == 3).all()
         oldest = between(ran.recorded, "oldest_in_flight_us", frozen.start, frozen.stop)
-        assert (np.diff(oldest) > 0).all() and oldest[-1] > 0.8e6
+        assert (np.diff(oldest) > 0).all() and oldest[-1] > 0.5e6
         assert ran.cell["verdict"] == "stalls", ran.cell["verdict_text"]
         assert ran.summary.errors == 0 and ran.summary.recoveries_s == []
         assert between(ran.recorded, "throughput", thawed_s + 0.25, 4).any()
         servers.check_clean()
 
+    @pytest.mark.slow
     def test_ctrl_c_does_not_wait_for_it(self, servers: ServerLab) -> None:
         database = {"fault": {"kind": "freeze", "at_s": 0.3, "duration_s": 600}}
         run = servers.start(servers.write({**OLTP, "duration_s": 60}, database))
         run.until_recorded(8)
         ran = run.send(signal.SIGINT)
         assert ran.code == 130 and ran.took_s < 10
+        servers.check_clean()
+
+    @pytest.mark.slow
+    def test_twice_ends_at_once_and_leaves_nothing(self, servers: ServerLab) -> None:
+        database = {"fault": {"kind": "freeze", "at_s": 0.3, "duration_s": 600}}
+        run = servers.start(servers.write({**OLTP, "duration_s": 60}, database))
+        run.until_recorded(8)
+        run.process.send_signal(signal.SIGINT)
+        time.sleep(0.3)  # the first may only be noticed when an interval ends
+        ran = run.send(signal.SIGINT)
+        assert ran.code == 130
+        servers.until_gone()
+        assert list(servers.sockets.iterdir()) == []
+
+
+class TestRestart:
+    def test_one_that_cannot_be_started_again(self, servers: ServerLab, tmp_path: Path) -> None:
+        """Somebody took its data away."""
+        file = servers.write({**OLTP, "duration_s": 60}, {"on_crash": "restart"}, storage=servers.storage)
+        run = servers.start(file)
+        run.until_recorded(3)
+        (data,) = servers.storage.glob("flatwater-servers/run/*/data")
+        (server,) = servers.processes()
+        (data / "ibdata1").write_bytes(b"no tablespace" * 1000)
+        server.kill()
+        ran = run.wait()
+        assert ran.code == 1
+        assert "the server cannot be started again: MariaDB" in ran.error and "on_crash" not in ran.error, ran.error
+        assert ran.summary.recoveries_s == [] and ran.summary.operations > 0
         servers.check_clean()
 
 
@@ -167,8 +202,22 @@ class TestInterrupt:
         ran = servers.run(file, "--resume")
         assert ran.code == 0, ran.stderr
         (cell,) = ran.cells
-        assert cell["cell"] == 1 and cell["samples"] == 20, "it is measured anew, all of it"
+        (measured,) = cell["phases"]
+        length_s = measured["end_s"] - measured["start_s"]
+        assert cell["cell"] == 1 and length_s == pytest.approx(2, abs=0.3), "it is measured anew, all of it"
         assert [event.kind for event in ran.result.cells[1].events] == []
         assert ran.result.cells[0].summary == first.summary is not None
         servers.check_clean()
 
+    @pytest.mark.slow
+    def test_while_it_checks(self, servers: ServerLab) -> None:
+        """The server hangs before the queries of the check are done."""
+        run = servers.start(servers.write({**TPCC, "duration_s": 1}))
+        assert run.process.stderr is not None
+        assert any("check consistency" in line for line in run.process.stderr)
+        (server,) = servers.processes()
+        server.suspend()
+        ran = run.send(signal.SIGINT)
+        assert ran.code == 130 and ran.summary.status == "interrupted"
+        assert ran.summary.operations > 0 and ran.summary.consistency == []
+        servers.check_clean()

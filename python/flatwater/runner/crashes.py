@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from flatwater.errors import FlatwaterError
 from flatwater.experiment import Experiment
@@ -20,11 +20,15 @@ RESTARTS_MAX = 10
 class Crashes:
     """Looks after the servers of one cell. Restarts go on in a thread, so that the record has no hole."""
 
-    def __init__(self, cell: Experiment, instances: Sequence[Instance]) -> None:
+    def __init__(self, cell: Experiment, instances: Sequence[Instance], tell: Callable[[str], None]) -> None:
+        """`tell` shows the user what is also an event of the result."""
         self.recoveries_s: list[float] = []
+        #: Whether the experiment's fault came to pass.
+        self.injected = False
+        self._tell = tell
         self._restart = cell.server.on_crash == "restart"
         self._fault = cell.server.fault
-        self._injected = self._thawed = False
+        self._thawed = False
         self._gap_s = GAP_INTERVALS * cell.record.interval_s
         self._instances = instances
         self._restarting: dict[int, threading.Thread] = {}
@@ -43,9 +47,10 @@ class Crashes:
         with self._lock:
             news, self._news = self._news, []
         for kind, text in news:
-            journal.event(kind, text)
+            self._happened(journal, kind, text)
         if self._fatal is not None and time.monotonic() >= self._fatal[0]:
-            raise FlatwaterError(self._fatal[1], hint='database.on_crash = "restart" goes on after a crash')
+            hint = None if self._restart else 'database.on_crash = "restart" goes on after a crash'
+            raise FlatwaterError(self._fatal[1], hint=hint)
 
     def settle(self) -> None:
         """Waits until every server that died is there again. Errors: FlatwaterError when one will not be."""
@@ -62,31 +67,37 @@ class Crashes:
         for thread in list(self._restarting.values()):
             thread.join()
 
+    def _happened(self, journal: Journal, kind: str, text: str) -> None:
+        journal.event(kind, text)
+        self._tell(text)
+
     def _inject(self, journal: Journal, measured_s: float | None) -> None:
         fault = self._fault
         if fault is None or measured_s is None:
             return
         instance = self._instances[0]
-        if not self._injected and measured_s >= fault.at_s:
-            self._injected = True
+        if not self.injected and measured_s >= fault.at_s:
+            self.injected = True
             if fault.kind == "kill":
                 instance.kill()
             else:
                 instance.freeze()
-                journal.event("fault", f"{instance.name} was frozen (SIGSTOP) on purpose for {fault.duration_s:g} s")
-        over = self._injected and not self._thawed and measured_s >= fault.at_s + fault.duration_s
+                what = f"{instance.name} was frozen (SIGSTOP) on purpose for {fault.duration_s:g} s"
+                self._happened(journal, "fault", what)
+        over = self.injected and not self._thawed and measured_s >= fault.at_s + fault.duration_s
         if over and fault.kind == "freeze":
             self._thawed = True
             instance.thaw()
-            journal.event("recovered", f"{instance.name} goes on")
+            self._happened(journal, "recovered", f"{instance.name} goes on")
 
     def _look(self, number: int, instance: Instance, journal: Journal) -> None:
         died = instance.died()
         if died is None or self._fatal is not None:
             return
-        journal.event("fault", f"{instance.name} {died}")
+        self._happened(journal, "fault", f"{instance.name} {died}")
         if not self._restart or len(self.recoveries_s) >= RESTARTS_MAX:
-            self._fatal = (time.monotonic() + self._gap_s, f"{instance.name} {died}")
+            often = f", after {RESTARTS_MAX} restarts" if self._restart else ""
+            self._fatal = (time.monotonic() + self._gap_s, f"{instance.name} {died}{often}")
             return
         thread = threading.Thread(target=self._start_again, args=(number, instance), daemon=True)
         self._restarting[number] = thread
@@ -96,7 +107,7 @@ class Crashes:
         began = time.monotonic()
         try:
             instance.start(stop=self._closing.is_set)
-        except FlatwaterError as error:
+        except (FlatwaterError, OSError) as error:
             if not self._closing.is_set():
                 self._fatal = (time.monotonic(), f"{instance.name} cannot be started again: {error}")
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,8 +17,8 @@ from flatwater.runner.progress import Reporter
 DATASET_SEED = 1
 #: Raised whenever the loaders write something else for the same description.
 DATASET_VERSION = 1
-#: Sessions that load: two streams keep two cores of a server busy, and more only wait for the same log.
-LOAD_THREADS = 4
+#: Sessions that load: one a core, up to what one server's log takes.
+LOAD_THREADS = max(2, min(16, os.cpu_count() or 2))
 #: What the data take on disk, for choosing memory and checking space: measured on InnoDB with 16 KiB pages.
 _WAREHOUSE_BYTES = 100 * 2**20
 _OLTP_ROW_BYTES = 240
@@ -124,7 +125,8 @@ def load_dataset(
         load = Load(json.dumps(spec))
     except EngineError as error:
         raise FlatwaterError(str(error)) from None
-    shown = ""
+    shown = "rows"
+    reporter.phase("load rows", None)
     while not load.join(0.1):
         if load.phase() != shown:
             shown = load.phase()

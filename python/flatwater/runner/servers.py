@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 
 from flatwater._engine import EngineError, Run, check_consistency
-from flatwater.errors import FlatwaterError, Interrupted
+from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment, PlannedCell, Tpcc, cell_at
 from flatwater.probe import Probe, device_text, start_probes
 from flatwater.probe.server import ServerProbe
@@ -55,6 +55,9 @@ SPARE_CONNECTIONS = 16
 CHECK_POLL_S = 0.1
 #: Number, title, why it does not apply, violations: of each condition.
 _Checked = list[tuple[int, str, str | None, int | None]]
+
+#: How the engine and servers (error 1049: unknown database) say that a schema was not filled yet.
+_SIGNS_OF_NO_DATA = ("holds no data of this workload", "(error 1049)")
 
 #: TPC-C's limits on the 90th percentile of the response time (clause 5.2.5.7), seconds.
 RESPONSE_LIMITS_S = {"new_order": 5.0, "payment": 5.0, "order_status": 5.0, "delivery": 5.0, "stock_level": 20.0}
@@ -147,7 +150,7 @@ class ServerStack(Stack):
             self._variables.append(instance.variables())
             for name, (asked, got) in instance.adjusted().items():
                 self._warnings.append(f"{instance.name} runs with {name} = {got}, not {asked}")
-        self._crashes = Crashes(self._cell, self._instances)
+        self._crashes = Crashes(self._cell, self._instances, reporter.note)
 
     def _loaded(self, reporter: Reporter, interrupt: Interrupt) -> Snapshot:
         """The loaded data directory that cells start from; made if it is not there yet."""
@@ -205,7 +208,15 @@ class ServerStack(Stack):
         }
 
     def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
-        return Run.database(json.dumps(spec))
+        try:
+            return Run.database(json.dumps(spec))
+        except EngineError as error:
+            if self._attached is None:
+                raise
+            # That what its user asked for is not there is the experiment's fault, and nothing was measured.
+            empty = any(sign in str(error) for sign in _SIGNS_OF_NO_DATA)
+            hint = "database.load = true makes it" if empty and not self._cell.server.load else None
+            raise UserError(str(error), where="database.url", hint=hint) from None
 
     def watch(self, journal: Journal, measured_s: float | None) -> None:
         if self._crashes is not None:
@@ -277,27 +288,41 @@ class ServerStack(Stack):
 
     def faults(self) -> list[str]:
         fault = self._cell.server.fault
-        return [fault.kind] if fault is not None else []
+        if fault is None or self._crashes is None or not self._crashes.injected:
+            return []
+        length = f", for {fault.duration_s:g} s" if fault.duration_s else ""
+        return [f"{fault.kind} at {fault.at_s:g} s{length}"]
 
     def warnings(self) -> list[str]:
-        return self._warnings
+        recovered = [
+            f"a server died and was started again: it answered after {recovery_s:.1f} s"
+            for recovery_s in self.recoveries_s
+        ]
+        return [*self._warnings, *recovered]
 
     def end_cell(self, logs: Path) -> None:
         if self._crashes is not None:
             self._crashes.close()
-        failures = []
-        many = self._cell.server.instances > 1
-        for number, variables in enumerate(self._variables):
-            own = logs / str(number) if many else logs
-            own.mkdir(parents=True, exist_ok=True)
-            write_atomic(own / "variables.json", json.dumps(dict(variables), indent=1))
-        for number, instance in enumerate(self._instances):
-            failures += self._end(instance, logs / str(number) if many else logs)
-        self._instances = []
+        failures: list[str] = []
+        several = self._cell.server.instances > 1
+        try:
+            for number, variables in enumerate(self._variables):
+                own = logs / str(number) if several else logs
+                own.mkdir(parents=True, exist_ok=True)
+                write_atomic(own / "variables.json", json.dumps(dict(variables), indent=1))
+            for number, instance in enumerate(self._instances):
+                failures += self._end(instance, logs / str(number) if several else logs)
+        finally:
+            self._close_instances()
         if self._root is not None:
             self._root.clear_runs()
         if failures:
             raise FlatwaterError(failures[0])
+
+    def _close_instances(self) -> None:
+        for instance in self._instances:
+            instance.close()
+        self._instances = []
 
     def _end(self, instance: Instance, logs: Path) -> list[str]:
         """Stops one server, and keeps what it said; why it did not end well."""
@@ -323,6 +348,8 @@ class ServerStack(Stack):
             self._snapshot = None
 
     def release(self) -> None:
+        # There are some only if the run was ended in the middle of a cell.
+        self._close_instances()
         if self._root is not None:
             self._root.close()
             self._root = None

@@ -40,7 +40,8 @@ def describe(login: Mapping[str, Any]) -> Attached:
         connection = Connection(json.dumps(dict(login)))
     except EngineError as error:
         raise UserError(
-            f"cannot connect to {_place(login)}: {error}",
+            # A server that is not there is told with its place already.
+            str(error) if str(error).startswith("cannot connect") else f"cannot log in to {_place(login)}: {error}",
             where="database.url",
             hint="is it running, and is the login right?",
         ) from None
