@@ -50,6 +50,7 @@ class TestDeath:
         database = {"fault": {"kind": "kill", "at_s": 0.5}}
         ran = servers.go({**OLTP, "duration_s": 30}, database)
         self.check_stopped(ran)
+        assert any(event.text.endswith(" on purpose") for event in ran.recorded.events)
         assert any("injected on purpose: kill at 0.5 s" in warning for warning in ran.summary.warnings)
         servers.check_clean()
         assert servers.lab.run(ran.out, verb="report").code == 0
@@ -70,7 +71,7 @@ class TestDeath:
         assert (ran.code, ran.cell["status"]) == (0, "complete"), ran.stderr
         (recovery_s,) = ran.summary.recoveries_s
         (fault_s,), (recovered_s,) = event_times(ran.recorded, "fault"), event_times(ran.recorded, "recovered")
-        assert 0 < recovery_s < 5 and fault_s < recovered_s
+        assert recovery_s > 0 and fault_s < recovered_s
         # Its clients may find it before flatwater does.
         assert not between(ran.recorded, "throughput", fault_s + 0.15, fault_s + recovery_s / 2).any()
         assert between(ran.recorded, "ops_per_s", recovered_s, 6).any(), "and it works again"
@@ -221,3 +222,22 @@ class TestInterrupt:
         assert ran.code == 130 and ran.summary.status == "interrupted"
         assert ran.summary.operations > 0 and ran.summary.consistency == []
         servers.check_clean()
+
+
+class TestFullDisk:
+    @pytest.mark.slow
+    def test_a_server_that_waits_for_room_is_told(self, servers: ServerLab, device: MakeDevice, mount: Mount) -> None:
+        """MariaDB waits when the disk of its binary log is full: it neither dies nor refuses anything."""
+        place = mount(device(1200, "ext4"))
+        workload = {**OLTP, "mode": "update_index", "duration_s": 12}
+        settings = {"log_bin": True, "max_binlog_size": 4096}
+        run = servers.start(servers.write(workload, settings=settings, storage=place))
+        run.until_recorded(3)
+        filler = place / "filler"
+        with suppress(OSError), filler.open("wb") as handle:
+            while handle.write(b"\0" * 2**20):
+                handle.flush()
+        time.sleep(6)
+        filler.unlink()
+        ran = run.wait()
+        assert any(event.kind == "fault" and "full" in event.text.lower() for event in ran.recorded.events), ran.stderr

@@ -80,9 +80,9 @@ class TestReuse:
 
 class TestKilled:
     def test_it_goes_on_from_the_mark(self, lab: Lab, device: Callable[..., Path], mount: Callable[..., Path]) -> None:
-        size = 700 * MIB
+        size = 2000 * MIB
         # Every write waits for the disk: slow enough to be killed in the middle.
-        place = mount(device(900, "ext4"), "-o", "sync")
+        place = mount(device(2300, "ext4"), "-o", "sync")
         marks = place / "flatwater-fileio.json"
         file = lab.write({"mode": "rndrd"}, {"path": str(place), "size": size})
         run = lab.start(file)
@@ -96,7 +96,7 @@ class TestKilled:
             handle.write(b"as it was left")
         after = lab.run(file, "--json", "--resume", out=ran.out)
         assert after.code == 0, after.stderr
-        assert f"  {print_size(mark)} of 700 MiB are there already" in after.stderr
+        assert f"  {print_size(mark)} of {print_size(size)} are there already" in after.stderr
         assert json.loads(marks.read_text())["done_bytes"] == size
         with data.open("rb") as handle:
             assert handle.read(14) == b"as it was left", "what was done is not done again"

@@ -267,18 +267,24 @@ impl Load {
 struct Connection {
     session: Mutex<Option<connection::Connection>>,
     closed: Arc<AtomicBool>,
+    patience: Duration,
 }
 
 #[pymethods]
 impl Connection {
-    /// Connects; the login is JSON: address, user, password, schema.
+    /// Connects; the login is JSON: address, user, password, schema. A server that lets this, or a question, wait for
+    /// longer than `timeout_s` is as good as gone.
     #[new]
-    fn new(py: Python<'_>, login: &str) -> PyResult<Self> {
+    #[pyo3(signature = (login, timeout_s=60.0))]
+    fn new(py: Python<'_>, login: &str, timeout_s: f64) -> PyResult<Self> {
         let login: connection::Login = parse(login)?;
+        let patience = Duration::from_secs_f64(timeout_s.clamp(0.0, 86_400.0));
         let closed = Arc::new(AtomicBool::new(false));
-        let mut session = py.detach(|| connection::Connection::open(&login, closed.clone())).map_err(engine_error)?;
+        let mut session = py
+            .detach(|| connection::Connection::open_within(&login, closed.clone(), patience))
+            .map_err(engine_error)?;
         session.keep_names();
-        Ok(Self { session: Mutex::new(Some(session)), closed })
+        Ok(Self { session: Mutex::new(Some(session)), closed, patience })
     }
 
     /// Runs a statement; its rows as text, NULL as None.
@@ -286,6 +292,7 @@ impl Connection {
         let rows = py.detach(|| {
             let mut session = self.session.lock().expect("nothing panics under it");
             let session = session.as_mut().ok_or_else(|| engine_error("the connection is closed"))?;
+            session.wait_at_most(Some(self.patience));
             session.query(sql).map_err(engine_error)?;
             let (rows, columns) = (session.rows(), session.rows().columns());
             let text = |row, column| rows.bytes(row, column).map(|bytes| String::from_utf8_lossy(bytes).into_owned());

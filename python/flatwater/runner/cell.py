@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flatwater._engine import EngineError, Run
@@ -68,13 +70,14 @@ class CellRunner:
             except Interrupted as error:
                 status, failure = "interrupted", str(error)
             except UserError:
-                self._let_go(journal)
                 raise
             except FlatwaterError as error:
-                status, failure = "failed", str(error)
+                status, failure = "failed", self._stack.kept(str(error), self._logs)
             except EngineError as error:
                 status, failure = "failed", with_hint(str(error))
-            self._let_go(journal)
+            finally:
+                # Whatever else it was (a reader that went away, a second Ctrl-C): nothing is left running.
+                self._let_go(journal)
         broken = [condition for condition in conditions if condition.holds is False]
         if broken and status == "complete":
             numbers = ", ".join(str(condition.number) for condition in broken)
@@ -94,14 +97,22 @@ class CellRunner:
         self._result.finish_cell(self._cell, summary)
         return summary
 
+    @property
+    def _logs(self) -> Path:
+        """Where logs of the cell are kept."""
+        return self._result.path / "servers" / f"{self._cell.index:04}"
+
     def _let_go(self, journal: Journal) -> None:
         """Ends what the cell used; that it does not end well is worth a warning, but the measurement stands."""
+        # What happened since the last look belongs to the record.
+        with suppress(FlatwaterError):
+            self._stack.watch(journal, None)
         for probe in journal.probes:
             close = getattr(probe, "close", None)
             if close is not None:
                 close()
         try:
-            self._stack.end_cell(self._result.path / "servers" / f"{self._cell.index:04}")
+            self._stack.end_cell(self._logs)
         except FlatwaterError as error:
             self._warnings.append(str(error))
 
@@ -165,7 +176,8 @@ class CellRunner:
                 run.stop()
                 stop_by = time.monotonic() + INTERRUPT_PATIENCE_S
             if stop_by is not None and time.monotonic() > stop_by:
-                stuck = "requests were still outstanding when the run ended: what they went to does not answer"
+                why = self._stack.trouble or "what they went to does not answer"
+                stuck = f"requests were still outstanding when the run ended: {why}"
                 journal.event("warning", stuck)
                 if not self._interrupt.asked:
                     raise FlatwaterError(stuck, hint="see dmesg; what was measured is kept")

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
 
-from flatwater.errors import FlatwaterError
+from flatwater.errors import FlatwaterError, Interrupted
 from flatwater.experiment import Experiment
+from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.server import Instance
 
 #: After a death that ends the run, the record goes on for so many intervals: the gap and its errors are part of it.
 GAP_INTERVALS = 2
+#: What servers write into their error log when their disk is full.
+FULL = re.compile(r"Disk is full|No space left|errno: 28|Errcode: 28|Error number 28", re.IGNORECASE)
+#: A log that grows faster than this between two looks is looked at from here on only.
+LOG_BYTES_MAX = 256 * 1024
 #: A server that dies again this often is not going to live.
 RESTARTS_MAX = 10
 
@@ -33,6 +39,10 @@ class Crashes:
         self._instances = instances
         self._restarting: dict[int, threading.Thread] = {}
         self._closing = threading.Event()
+        #: Why the servers may hang, in the last words of theirs that tell.
+        self.trouble: str | None = None
+        #: How much of each error log was looked at.
+        self._read_bytes = [_size(instance) for instance in instances]
         #: (kind, text) of events that a thread found, for the journal.
         self._news: list[tuple[str, str]] = []
         self._lock = threading.Lock()
@@ -42,6 +52,7 @@ class Crashes:
         """Looks once at every server. Errors: FlatwaterError when the run cannot go on."""
         self._inject(journal, measured_s)
         for number, instance in enumerate(self._instances):
+            self._listen(number, instance, journal)
             if number not in self._restarting:
                 self._look(number, instance, journal)
         with self._lock:
@@ -52,10 +63,16 @@ class Crashes:
             hint = None if self._restart else 'database.on_crash = "restart" goes on after a crash'
             raise FlatwaterError(self._fatal[1], hint=hint)
 
-    def settle(self) -> None:
-        """Waits until every server that died is there again. Errors: FlatwaterError when one will not be."""
+    def settle(self, interrupt: Interrupt | None) -> None:
+        """Waits until every server that died is there again.
+
+        Errors: FlatwaterError when one will not be; Interrupted.
+        """
         for thread in list(self._restarting.values()):
-            thread.join()
+            while thread.is_alive():
+                thread.join(0.1)
+                if interrupt is not None and interrupt.asked:
+                    raise Interrupted("interrupted while a server was being started again")
         for instance in self._instances:
             died = instance.died()
             if died is not None:
@@ -90,11 +107,27 @@ class Crashes:
             instance.thaw()
             self._happened(journal, "recovered", f"{instance.name} goes on")
 
+    def _listen(self, number: int, instance: Instance, journal: Journal) -> None:
+        """A server whose disk is full waits for room: it neither dies nor refuses anything, but it says so."""
+        size = _size(instance)
+        if size <= self._read_bytes[number]:
+            return
+        begin = max(self._read_bytes[number], size - LOG_BYTES_MAX)
+        self._read_bytes[number] = size
+        with instance.error_log.open("rb") as log:
+            log.seek(begin)
+            lines = log.read(size - begin).decode(errors="replace").splitlines()
+        said = next((line.strip() for line in lines if FULL.search(line)), None)
+        if said is not None and self.trouble is None:
+            self.trouble = f"{instance.name} says: {said[-200:]}"
+            self._happened(journal, "fault", self.trouble)
+
     def _look(self, number: int, instance: Instance, journal: Journal) -> None:
         died = instance.died()
         if died is None or self._fatal is not None:
             return
-        self._happened(journal, "fault", f"{instance.name} {died}")
+        ours = self._fault is not None and self._fault.kind == "kill" and self.injected and number == 0
+        self._happened(journal, "fault", f"{instance.name} {died}" + (" on purpose" if ours else ""))
         if not self._restart or len(self.recoveries_s) >= RESTARTS_MAX:
             often = f", after {RESTARTS_MAX} restarts" if self._restart else ""
             self._fatal = (time.monotonic() + self._gap_s, f"{instance.name} {died}{often}")
@@ -116,3 +149,10 @@ class Crashes:
                 self.recoveries_s.append(took_s)
                 self._news.append(("recovered", f"{instance.name} answers again after {took_s:.1f} s"))
         del self._restarting[number]
+
+
+def _size(instance: Instance) -> int:
+    try:
+        return instance.error_log.stat().st_size
+    except OSError:
+        return 0

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first one asks for a clean end, a second one within it ends at once."""
+"""Ctrl-C, SIGTERM and a closed terminal: the first one asks for a clean end, a second one within it ends at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupt:
@@ -26,7 +26,9 @@ class Interrupt:
 def watch_signals() -> Iterator[Interrupt]:
     """Catches the signals while a run is under way."""
     interrupt = Interrupt()
-    before = {number: signal.signal(number, interrupt._handle) for number in _SIGNALS}
+    # What is ignored stays so: that is how nohup works.
+    heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt._handle) for number in heard}
     try:
         yield interrupt
     finally:

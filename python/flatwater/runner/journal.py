@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -37,6 +38,8 @@ class Journal:
         self.events: list[Event] = []
         self.tally = Tally()
         self.probes: Sequence[Probe] = ()
+        #: When this process wrote its last interval, by its monotonic clock.
+        self._interval_at: float | None = None
         self._path = path
         self._unit = unit
         self._parts = PartWriter(cell, path.parent, path)
@@ -91,11 +94,13 @@ class Journal:
                 "histograms": {kind: base64.b64encode(hdr).decode() for kind, hdr in interval["histograms"].items()},
             }
         )
+        self._interval_at = time.monotonic()
         return metrics
 
     def event(self, kind: str, text: str) -> None:
         """Writes something that happened now."""
-        self._write({"event": {"time_s": round(self.at_s, 6), "kind": kind, "text": text}})
+        since_s = 0.0 if self._interval_at is None else time.monotonic() - self._interval_at
+        self._write({"event": {"time_s": round(self.at_s + since_s, 6), "kind": kind, "text": text}})
 
     def _write(self, line: dict[str, Any]) -> None:
         # One write a line: a kill can tear the last line only.

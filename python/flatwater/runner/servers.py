@@ -38,6 +38,7 @@ from flatwater.server import (
     find_server,
     find_snapshot,
     loading_settings,
+    local_pids,
     open_loading,
     open_root,
     remove_snapshot,
@@ -59,8 +60,9 @@ _Checked = list[tuple[int, str, str | None, int | None]]
 #: How the engine and servers (error 1049: unknown database) say that a schema was not filled yet.
 _SIGNS_OF_NO_DATA = ("holds no data of this workload", "(error 1049)")
 
-#: TPC-C's limits on the 90th percentile of the response time (clause 5.2.5.7), seconds.
-RESPONSE_LIMITS_S = {"new_order": 5.0, "payment": 5.0, "order_status": 5.0, "delivery": 5.0, "stock_level": 20.0}
+#: TPC-C's limits on the 90th percentile of the response time, seconds (clause 5.2.5.7). A Delivery answers when it is
+#: queued, in 5 s; what is measured here is its work, for which clause 2.7.2.2 gives 80, as tpcc-mysql has it too.
+RESPONSE_LIMITS_S = {"new_order": 5.0, "payment": 5.0, "order_status": 5.0, "delivery": 80.0, "stock_level": 20.0}
 
 
 class ServerStack(Stack):
@@ -186,7 +188,7 @@ class ServerStack(Stack):
     def probes(self) -> list[Probe]:
         if self._attached is not None:
             login = {**self._cell.server.login(), "schema": None}
-            return [*start_probes(None), ServerProbe([json.dumps(login)])]
+            return [*start_probes(None), ServerProbe([json.dumps(login)], local_pids(login))]
         logins = [json.dumps(instance.login()) for instance in self._instances]
         # Asked at each sample: a server that is started again is another process.
         probe = ServerProbe(logins, lambda: [instance.pid for instance in self._instances], own=True)
@@ -224,11 +226,14 @@ class ServerStack(Stack):
 
     def check(self, reporter: Reporter) -> list[Condition]:
         workload = self._cell.workload
+        if self._attached is not None:
+            # Nobody else watches it: one that died in mid-run must not pass for one that was slow.
+            describe({**self._cell.server.login(), "schema": None})
         if not isinstance(workload, Tpcc) or not workload.check_consistency:
             return []
         reporter.phase("check consistency", None)
         if self._crashes is not None:
-            self._crashes.settle()
+            self._crashes.settle(self._interrupt)
         found = []
         for number, login in enumerate(self.workload_spec(0)["servers"]):
             conditions = self._conditions(json.dumps(login))
@@ -292,6 +297,16 @@ class ServerStack(Stack):
             return []
         length = f", for {fault.duration_s:g} s" if fault.duration_s else ""
         return [f"{fault.kind} at {fault.at_s:g} s{length}"]
+
+    @property
+    def trouble(self) -> str | None:
+        return self._crashes.trouble if self._crashes is not None else None
+
+    def kept(self, text: str, logs: Path) -> str:
+        for instance in self._instances:
+            own = logs / instance.folder.name.rpartition("-")[2] if len(self._instances) > 1 else logs
+            text = text.replace(str(instance.folder), str(own))
+        return text
 
     def warnings(self) -> list[str]:
         recovered = [

@@ -93,6 +93,15 @@ class Stack(ABC):
         """The database servers that took part."""
         return []
 
+    @property
+    def trouble(self) -> str | None:
+        """Why requests may be stuck, where something below said so."""
+        return None
+
+    def kept(self, text: str, logs: Path) -> str:
+        """A text that may name logs of the cell, with the place where `end_cell` keeps them."""
+        return text
+
     def faults(self) -> list[str]:
         """Faults that were injected on purpose, for the summary's warnings."""
         return []

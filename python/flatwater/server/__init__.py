@@ -4,7 +4,7 @@ It takes plain values and knows nothing of experiments. A flavour of server is o
 tells what is started with what, and where its files lie.
 """
 
-from flatwater.server.attach import Attached, describe
+from flatwater.server.attach import Attached, describe, local_pids
 from flatwater.server.binary import Binary, find_server
 from flatwater.server.copying import Copied, check_space
 from flatwater.server.instance import Instance
@@ -37,6 +37,7 @@ __all__ = [
     "find_snapshot",
     "list_snapshots",
     "loading_settings",
+    "local_pids",
     "open_loading",
     "open_root",
     "remove_snapshot",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import socket
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +16,9 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.server.binary import OLDEST
 from flatwater.server.flavours import FLAVOURS, Version, recognise
 from flatwater.server.variables import read_variables
+
+#: A server that has not answered after this is frozen, or busy beyond measuring.
+ANSWER_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ def describe(login: Mapping[str, Any]) -> Attached:
     Errors: UserError at database.url when it cannot be reached, lets nobody in, or is too old.
     """
     try:
-        connection = Connection(json.dumps(dict(login)))
+        connection = Connection(json.dumps(dict(login)), ANSWER_S)
     except EngineError as error:
         raise UserError(
             # A server that is not there is told with its place already.
@@ -63,6 +69,20 @@ def describe(login: Mapping[str, Any]) -> Attached:
             where="database.url",
         )
     return Attached(flavour, version, text, comment, variables)
+
+
+def local_pids(login: Mapping[str, Any]) -> list[int]:
+    """The process of a server that is reached through a socket, so that its CPU time is known; [] for one elsewhere."""
+    path = login["address"].get("socket")
+    if path is None:
+        return []
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(ANSWER_S)
+        probe.connect(path)
+        # struct ucred: pid, uid, gid of who called listen(2) (unix(7), SO_PEERCRED).
+        pid, _, _ = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        return [pid] if pid > 0 else []
+    return []
 
 
 def _place(login: Mapping[str, Any]) -> str:

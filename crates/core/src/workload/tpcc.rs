@@ -35,10 +35,6 @@ pub const KEYING_S: [f64; 5] = [18.0, 3.0, 2.0, 2.0, 2.0];
 pub const THINK_MEAN_S: [f64; 5] = [12.0, 12.0, 10.0, 5.0, 5.0];
 /// A think time is cut at this many times its mean (clause 5.2.5.4).
 pub const THINK_CUT: f64 = 10.0;
-/// Limits of the 90th percentile of response times, s (clause 5.2.5.7). A Delivery's is that of its queueing in the
-/// specification; tpcc-mysql measures the transaction itself against the same figure, and so do we.
-pub const RESPONSE_LIMIT_S: [f64; 5] = [5.0, 5.0, 5.0, 5.0, 20.0];
-
 /// C of the last names while loading. A constant of all data sets and not a draw of their seed, because a run's C must
 /// keep its distance from it (clause 2.1.6.1) whatever seed the data was loaded with.
 pub const C_LAST_LOAD: u32 = 123;

@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+pub use login::LOGIN;
 use reply::{read_column, read_error, read_ok, short};
 
 use super::address::Stream;
@@ -120,6 +121,8 @@ struct Known {
 pub struct Connection {
     stream: Stream,
     abandon: Arc<AtomicBool>,
+    /// When a wait for the server ends as if it had gone.
+    deadline: Option<Instant>,
     version: String,
     capabilities: u64,
     /// Packets that were not sent yet.
@@ -143,11 +146,22 @@ impl Connection {
     /// `Unreachable` when nobody listens, `Lost` when nobody answers, `Server` when the login is refused, `Protocol` for a server that asks for an
     /// authentication that this client does not know.
     pub fn open(login: &Login, abandon: Arc<AtomicBool>) -> Result<Self, SqlError> {
+        let mut connection = Self::open_within(login, abandon, LOGIN)?;
+        connection.wait_at_most(None);
+        Ok(connection)
+    }
+
+    /// The same, for as long as `patience`; what is asked next has what is left of it.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn open_within(login: &Login, abandon: Arc<AtomicBool>, patience: Duration) -> Result<Self, SqlError> {
         let stream = Stream::open(&login.address)
             .map_err(|source| SqlError::Unreachable { address: login.address.clone(), source })?;
         let mut connection = Self {
             stream,
             abandon,
+            deadline: Some(Instant::now() + patience),
             version: String::new(),
             capabilities: 0,
             out: Vec::new(),
@@ -165,6 +179,11 @@ impl Connection {
     /// The server's version as it says it, `10.11.6-MariaDB-...`.
     pub fn server_version(&self) -> &str {
         &self.version
+    }
+
+    /// From now on, a server that lets wait for longer than this is as good as gone (`Lost`); None: for ever.
+    pub fn wait_at_most(&mut self, patience: Option<Duration>) {
+        self.deadline = patience.map(|patience| Instant::now() + patience);
     }
 
     /// Statements sent so far.
@@ -194,7 +213,7 @@ impl Connection {
         end_packet(&mut self.out, at);
         self.send()?;
         self.forget_rows();
-        let (_, span) = self.packet(None)?;
+        let (_, span) = self.packet()?;
         let payload = &self.rows.data[span.0..span.1];
         let mut reader = Reader(payload);
         if reader.byte() != Some(OK) {
@@ -203,19 +222,19 @@ impl Connection {
         let mut number = |bytes| reader.number(bytes).ok_or_else(short);
         let (id, columns, parameters) = (number(4)? as u32, number(2)?, number(2)?);
         for _ in 0..parameters {
-            self.packet(None)?;
+            self.packet()?;
         }
         let has_eof = self.capabilities & capability::DEPRECATE_EOF == 0;
         if parameters > 0 && has_eof {
-            self.packet(None)?;
+            self.packet()?;
         }
         let mut known = Known::default();
         for _ in 0..columns {
-            let (_, span) = self.packet(None)?;
+            let (_, span) = self.packet()?;
             known.columns.push(read_column(&self.rows.data[span.0..span.1], None)?);
         }
         if columns > 0 && has_eof {
-            self.packet(None)?;
+            self.packet()?;
         }
         self.known.push(known);
         Ok(Statement { id, index: self.known.len() as u32 - 1 })
@@ -283,7 +302,7 @@ impl Connection {
         }
         let sent = self.sent.pop_front().expect("a reply is asked for what was queued");
         self.forget_rows();
-        let (_, span) = self.packet(None)?;
+        let (_, span) = self.packet()?;
         let payload = &self.rows.data[span.0..span.1];
         match payload.first() {
             Some(&OK) => read_ok(payload),
@@ -291,7 +310,7 @@ impl Connection {
             Some(&LOCAL_INFILE) => {
                 // We did not offer a file: say so with an empty one, and take what the server makes of it.
                 self.send_packet(2, &[])?;
-                self.packet(None)?;
+                self.packet()?;
                 Err(SqlError::Protocol("the server asks for a file".into()))
             }
             Some(_) => self.result_set(sent, span),
@@ -311,7 +330,7 @@ impl Connection {
                 names.clear();
             }
             for _ in 0..columns {
-                let (_, span) = self.packet(None)?;
+                let (_, span) = self.packet()?;
                 let kind = read_column(&self.rows.data[span.0..span.1], self.names.as_mut())?;
                 self.rows.types.push(kind);
             }
@@ -322,10 +341,10 @@ impl Connection {
             self.rows.types.clone_from(&self.known[index as usize].columns);
         }
         if has_eof {
-            self.packet(None)?;
+            self.packet()?;
         }
         loop {
-            let (_, span) = self.packet(None)?;
+            let (_, span) = self.packet()?;
             let payload = &self.rows.data[span.0..span.1];
             match payload.first() {
                 Some(&ERROR) => return Err(read_error(payload)),
@@ -396,7 +415,7 @@ impl Connection {
         self.send()?;
         self.sent.clear();
         self.forget_rows();
-        let (mut sequence, span) = self.packet(None)?;
+        let (mut sequence, span) = self.packet()?;
         let payload = &self.rows.data[span.0..span.1];
         match payload.first() {
             Some(&LOCAL_INFILE) => {}
@@ -415,7 +434,7 @@ impl Connection {
             }
         }
         self.send_packet(sequence.wrapping_add(1), &[])?;
-        let (_, span) = self.packet(None)?;
+        let (_, span) = self.packet()?;
         let payload = &self.rows.data[span.0..span.1];
         if payload.first() == Some(&OK) { read_ok(payload) } else { Err(read_error(payload)) }
     }
@@ -435,7 +454,7 @@ impl Connection {
                 Ok(count) => done += count,
                 Err(error) => {
                     let full = error.kind() == io::ErrorKind::WouldBlock;
-                    self.look_up(error, None)?;
+                    self.look_up(error)?;
                     // A server that cannot get rid of its replies takes no more statements: make room for them.
                     if full && !self.sent.is_empty() {
                         self.receive_some()?;
@@ -449,10 +468,10 @@ impl Connection {
 
     /// The next packet: its sequence number and where its payload lies in `rows.data`.
     #[inline]
-    fn packet(&mut self, deadline: Option<Instant>) -> Result<(u8, (usize, usize)), SqlError> {
+    fn packet(&mut self) -> Result<(u8, (usize, usize)), SqlError> {
         let (from, to) = self.unread;
         if to - from < HEADER_BYTES {
-            self.receive(HEADER_BYTES, deadline)?;
+            self.receive(HEADER_BYTES)?;
         }
         let header = &self.rows.data[from..from + HEADER_BYTES];
         let length = usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
@@ -462,14 +481,14 @@ impl Connection {
         }
         let (start, end) = (from + HEADER_BYTES, from + HEADER_BYTES + length);
         if self.unread.1 < end {
-            self.receive(HEADER_BYTES + length, deadline)?;
+            self.receive(HEADER_BYTES + length)?;
         }
         self.unread.0 = end;
         Ok((sequence, (start, end)))
     }
 
     /// Receives until at least `wanted` bytes are unread.
-    fn receive(&mut self, wanted: usize, deadline: Option<Instant>) -> Result<(), SqlError> {
+    fn receive(&mut self, wanted: usize) -> Result<(), SqlError> {
         let from = self.unread.0;
         if self.rows.data.len() < from + wanted {
             let size = (from + wanted).max(2 * self.rows.data.len());
@@ -479,7 +498,7 @@ impl Connection {
             match self.stream.read(&mut self.rows.data[self.unread.1..]) {
                 Ok(0) => return Err(SqlError::Lost(io::ErrorKind::UnexpectedEof.into())),
                 Ok(count) => self.unread.1 += count,
-                Err(error) => self.look_up(error, deadline)?,
+                Err(error) => self.look_up(error)?,
             }
         }
         Ok(())
@@ -496,18 +515,18 @@ impl Connection {
                 self.unread.1 += count;
                 Ok(())
             }
-            Err(error) => self.look_up(error, None),
+            Err(error) => self.look_up(error),
         }
     }
 
     /// What a failed system call means: nothing (a signal, a wait that was only cut to look up), or the end.
-    fn look_up(&self, error: io::Error, deadline: Option<Instant>) -> Result<(), SqlError> {
+    fn look_up(&self, error: io::Error) -> Result<(), SqlError> {
         match error.kind() {
             io::ErrorKind::Interrupted => Ok(()),
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
                 if self.abandon.load(Relaxed) {
                     Err(SqlError::Abandoned)
-                } else if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                } else if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
                     Err(SqlError::Lost(io::ErrorKind::TimedOut.into()))
                 } else {
                     Ok(())

@@ -24,6 +24,7 @@ use super::oltp::OltpData;
 use super::tpcc::TpccData;
 use crate::Error;
 
+pub(super) use marks::require_finished;
 pub use row::{Form, Row};
 
 /// A piece of a table that is loaded in one transaction.

@@ -6,7 +6,7 @@ use flatwater_core::interval::{Flights, Kind, Recorder};
 use flatwater_core::seed::stream;
 use serde::Deserialize;
 
-use super::connection::{Connection, Login, SqlError};
+use super::connection::{Connection, LOGIN, Login, SqlError};
 use super::oltp::{self, Oltp, OltpSpec};
 use super::terminal::{Outcome, Terminal};
 use super::tpcc::{self, Tpcc, TpccSpec};
@@ -145,8 +145,8 @@ pub fn start(spec: Spec) -> Result<Run, Error> {
     let flights = (0..spec.connections).map(|_| Flights::new(1, period_ns as u64)).collect();
     let crew = Arc::new(Crew::new(Recorder::new(told, counters, flights), spec.connections));
     for login in &spec.servers {
-        let mut connection =
-            Connection::open(login, crew.abandon_flag()).map_err(|error| Error::Workload(error.to_string()))?;
+        let mut connection = Connection::open_within(login, crew.abandon_flag(), LOGIN)
+            .map_err(|error| Error::Workload(error.to_string()))?;
         spec.workload.check(&mut connection).map_err(Error::Workload)?;
     }
     // Each instance has terminals of its own, numbered from 0: its data are a whole workload's.
@@ -228,8 +228,10 @@ impl<'a> Lane<'a> {
     }
 
     fn connect(&mut self) -> Result<(), SqlError> {
-        let mut connection = Connection::open(self.login(), self.job.crew.abandon_flag())?;
+        // A server that is frozen now would let everyone wait at the gate; frozen later, it is a stall in the record.
+        let mut connection = Connection::open_within(self.login(), self.job.crew.abandon_flag(), LOGIN)?;
         self.terminal.attach(&mut connection)?;
+        connection.wait_at_most(None);
         self.counted = connection.statements();
         self.connection = Some(connection);
         Ok(())

@@ -41,7 +41,7 @@ FREE_WAITS: Look = {"database.free_page_waits_per_s": ("waits for a free page", 
 
 LOG_BYTES: Look = {"database.log_bytes_per_s": ("redo written", BLUE)}
 DATA_BYTES: Look = {
-    "database.data_written_bytes_per_s": ("written by the server, log included", ORANGE),
+    "database.data_written_bytes_per_s": ("written to data files and doublewrite", ORANGE),
     "database.data_read_bytes_per_s": ("read by the server", BLUE),
 }
 CALLS: Look = {

@@ -1,6 +1,6 @@
 //! Logging in: the handshake of protocol version 10.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::reply::read_error;
 use super::{Connection, SqlError};
@@ -11,7 +11,7 @@ use crate::database::wire::{
 
 /// How long logging in may take: a server that accepts and says nothing for longer is frozen, and not only busy with
 /// 10,000 others.
-const LOGIN: Duration = Duration::from_secs(60);
+pub const LOGIN: Duration = Duration::from_secs(60);
 /// utf8mb4_general_ci, which every server since 5.5.3 has.
 const CHARACTER_SET: u8 = 45;
 /// The largest packet that we take, as the server is told.
@@ -19,8 +19,7 @@ const MAX_PACKET: u32 = 1 << 24;
 
 impl Connection {
     pub(super) fn log_in(&mut self, login: &Login) -> Result<(), SqlError> {
-        let deadline = Instant::now() + LOGIN;
-        let (sequence, span) = self.packet(Some(deadline))?;
+        let (sequence, span) = self.packet()?;
         let payload = &self.rows.data[span.0..span.1];
         if payload.first() == Some(&ERROR) {
             return Err(read_error(payload));
@@ -73,12 +72,12 @@ impl Connection {
         self.out.push(0);
         end_packet(&mut self.out, at);
         self.send()?;
-        self.finish_login(login, deadline)
+        self.finish_login(login)
     }
 
-    fn finish_login(&mut self, login: &Login, deadline: Instant) -> Result<(), SqlError> {
+    fn finish_login(&mut self, login: &Login) -> Result<(), SqlError> {
         loop {
-            let (sequence, span) = self.packet(Some(deadline))?;
+            let (sequence, span) = self.packet()?;
             let mut reader = Reader(&self.rows.data[span.0..span.1]);
             let answer = match reader.byte() {
                 Some(OK) => return Ok(()),

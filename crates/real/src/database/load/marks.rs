@@ -122,6 +122,22 @@ fn cell(connection: &Connection, row: usize, column: usize) -> Option<String> {
     connection.rows().bytes(row, column).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
 }
 
+/// Refuses a schema that flatwater began to load and did not finish; any other will do.
+///
+/// # Errors
+/// What is wrong, one line.
+pub fn require_finished(connection: &mut Connection) -> Result<(), String> {
+    match connection.query(&format!("SELECT COUNT(*) FROM {TABLE} WHERE step = '{COMPLETE}'")) {
+        Ok(_) if connection.rows().int(0, 0) == Some(0) => {
+            Err("flatwater's load of this schema did not come to its end: load it again, it goes on".into())
+        }
+        Ok(_) => Ok(()),
+        // Another program made the schema, or nobody did.
+        Err(SqlError::Server { .. }) => Ok(()),
+        Err(error) => Err(format!("the schema cannot be read: {error}")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -33,8 +33,8 @@ mod refused {
     pub const EXISTS: [u16; 3] = [1050, 1061, 1826];
     /// "Can't create table": also what MariaDB says to a foreign key whose name is there (errno 121).
     pub const CANNOT_CREATE: u16 = 1005;
-    /// Disk full, in the server's and the storage engine's words.
-    pub const FULL: [u16; 3] = [1021, 1114, 1026];
+    /// Disk full, in the server's and the storage engine's words (1878: of the files that an index is sorted in).
+    pub const FULL: [u16; 4] = [1021, 1114, 1026, 1878];
     /// Access denied to a schema, to an account, to a privilege.
     pub const DENIED: [u16; 4] = [1044, 1045, 1142, 1227];
     /// Too many connections.
@@ -90,7 +90,9 @@ fn explain(job: &Job, Failure { what, error }: &Failure) -> String {
 fn run(job: &Job) -> Result<(), Failure> {
     let login = Login { schema: None, ..job.spec.login.clone() };
     let mut control = Connection::open(&login, job.stop.clone()).map_err(Failure::at("cannot connect"))?;
-    control.query("SET SESSION sql_mode = 'STRICT_TRANS_TABLES'").map_err(Failure::at("cannot set up the session"))?;
+    control
+        .query("SET SESSION autocommit = 1, sql_mode = 'STRICT_TRANS_TABLES'")
+        .map_err(Failure::at("cannot set up the session"))?;
     let done = match marks::claim(&mut control, &job.schema, &job.spec.dataset.description()) {
         Ok(done) => done,
         Err(Refused::Server(error)) => return Err(Failure { what: "cannot take the schema".into(), error }),
@@ -117,6 +119,11 @@ fn run(job: &Job) -> Result<(), Failure> {
         return Ok(());
     }
     marks::complete(&mut control).map_err(Failure::at("cannot mark the schema as complete"))
+}
+
+/// A statement by its first words: `ALTER TABLE order_line`.
+fn beginning(sql: &str) -> String {
+    sql.split_whitespace().take(3).collect::<Vec<_>>().join(" ")
 }
 
 /// The step that is the statements after the rows.
@@ -205,7 +212,7 @@ impl Filling<'_> {
         for (sql, place) in self.lists[list].iter().zip(0..) {
             let part = list as u64 * FINISH_PARTS + place;
             if !self.done.contains(&(FINISH.to_owned(), part)) {
-                session.change(sql, part).map_err(Failure::at(sql))?;
+                session.change(sql, part).map_err(Failure::at(beginning(sql)))?;
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 use flatwater_core::workload::oltp::OltpSpec;
 
 use crate::database::connection::{Connection, SqlError};
+use crate::database::load::require_finished;
 
 /// No database selected; unknown database.
 const NO_SCHEMA: [u16; 2] = [1046, 1049];
@@ -18,6 +19,7 @@ const ER_BAD_FIELD: u16 = 1054;
 /// What is missing, one line.
 pub fn check(connection: &mut Connection, spec: &OltpSpec) -> Result<(), String> {
     spec.validate()?;
+    require_finished(connection)?;
     let tables = spec.tables;
     for table in 1..=tables {
         // The columns too: a table of this name may be another program's.

@@ -3,6 +3,7 @@
 use flatwater_core::workload::tpcc::population::Table;
 
 use crate::database::connection::{Connection, SqlError};
+use crate::database::load::require_finished;
 
 /// No database selected; unknown database.
 const NO_SCHEMA: [u16; 2] = [1046, 1049];
@@ -14,9 +15,7 @@ const ER_NO_SUCH_TABLE: u16 = 1146;
 /// # Errors
 /// What is missing, one line.
 pub fn check(connection: &mut Connection, warehouses: u32) -> Result<(), String> {
-    if unfinished(connection)? {
-        return Err("flatwater's load of this schema did not come to its end: load it again, it goes on".into());
-    }
+    require_finished(connection)?;
     let mut missing = Vec::new();
     for table in Table::ALL {
         match connection.query(&format!("SELECT 1 FROM {} LIMIT 1", table.name())) {
@@ -42,15 +41,6 @@ pub fn check(connection: &mut Connection, warehouses: u32) -> Result<(), String>
         return Err(format!("the schema has {has} warehouses, workload.warehouses asks for {warehouses}"));
     }
     Ok(())
-}
-
-fn unfinished(connection: &mut Connection) -> Result<bool, String> {
-    match connection.query("SELECT COUNT(*) FROM flatwater_load WHERE step = 'complete'") {
-        Ok(_) => Ok(connection.rows().int(0, 0) == Some(0)),
-        // tpcc_load made the schema, or nobody did.
-        Err(SqlError::Server { .. }) => Ok(false),
-        Err(error) => Err(format!("the schema cannot be read: {error}")),
-    }
 }
 
 fn count(connection: &mut Connection, sql: &str) -> Result<i64, String> {
