@@ -90,7 +90,9 @@ def read_crowd(output: str, connections: int, rss_max_bytes: int) -> Crowd:
         seconds = sum(phase["end_s"] - phase["start_s"] for phase in cell["phases"])
         counters, queries = cell["counters"], int(cell["counters"]["queries"])
         errors = int(cell["errors"]) + sum(counters[name] for name in ("reconnects", "connect_failures"))
-        connected = float(cell["metrics"]["database.threads_connected"]["max"])
+        # Nothing is measured before every session is there, and each has a query in flight: the server itself may be
+        # too busy to tell.
+        connected = float(cell["metrics"]["workload.in_flight"]["max"])
         return Crowd(
             connections=connections,
             held=cell["status"] == "complete" and errors == 0 and connected >= connections,

@@ -16,7 +16,7 @@ CELL: dict[str, Any] = {
     "errors": 0,
     "client_cpu_us_per_op": 20.0,
     "counters": {"queries": 100_000, "reconnects": 0, "connect_failures": 0},
-    "metrics": {"database.threads_connected": {"max": 10_000.0}},
+    "metrics": {"workload.in_flight": {"max": 10_000.0}},
 }
 
 
@@ -27,7 +27,7 @@ CELL: dict[str, Any] = {
         ({"errors": 1}, False),
         ({"status": "failed"}, False),
         ({"counters": CELL["counters"] | {"reconnects": 3}}, False),
-        ({"metrics": {"database.threads_connected": {"max": 9_000.0}}}, False),
+        ({"metrics": {"workload.in_flight": {"max": 9_000.0}}}, False),
     ],
 )
 def test_a_crowd_holds_when_everyone_stays(change: dict[str, Any], held: bool) -> None:
