@@ -2,6 +2,7 @@
 
 mod login;
 mod reply;
+mod value;
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 
 pub use login::LOGIN;
 use reply::{read_column, read_error, read_ok, short};
+pub use value::Value;
 
 use super::address::Stream;
 pub use super::address::{Address, Login};
@@ -63,30 +65,6 @@ pub struct Statement {
     id: u32,
     /// Its place in the connection's list of statements.
     index: u32,
-}
-
-/// A parameter of a prepared statement.
-#[derive(Clone, Copy, Debug)]
-pub enum Value<'a> {
-    /// NULL.
-    Null,
-    /// A whole number (sent as BIGINT).
-    Int(i64),
-    /// A floating-point number (sent as DOUBLE).
-    Double(f64),
-    /// Text or bytes; decimals and dates too ("12.50", "2026-11-21 10:00:00").
-    Bytes(&'a [u8]),
-}
-
-impl Value<'_> {
-    fn column_type(self) -> Option<u8> {
-        match self {
-            Self::Null => None,
-            Self::Int(_) => Some(column::LONGLONG),
-            Self::Double(_) => Some(column::DOUBLE),
-            Self::Bytes(_) => Some(column::STRING),
-        }
-    }
 }
 
 /// What the server said to one statement.
