@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from flatwater.report.charts.chart import CellChart
-from flatwater.report.charts.marks import timeline
+from flatwater.report.charts.strips import strips
 from flatwater.report.charts.throughput import STATE, Throughput, throughput_panel
 from flatwater.report.figure import (
     BLUE,
@@ -16,9 +16,7 @@ from flatwater.report.figure import (
     Panel,
     line,
     linear_axis,
-    panels_height,
     percent_axis,
-    stacked_panels,
 )
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import binary_bytes, binary_scale
@@ -53,10 +51,8 @@ class Database(CellChart):
             top = recorded.top(DIRTY)
             axis = percent_axis("dirty, %") if top > DIRTY_LITTLE_PCT else linear_axis("dirty, %", top)
             panels.append(Panel([line("dirty pages", DIRTY, GREEN, "%")], axis, 1.2))
-        data, layout = stacked_panels(panels)
-        layout = timeline(recorded, layout, labels=True)
         title = "Throughput, checkpoint age and dirty pages"
-        return [Figure(self.name, title, self.description, data, layout, panels_height(panels), linked=True)]
+        return [strips(recorded, self.name, title, self.description, panels, labels=True)]
 
 
 def _age(recorded: Recorded) -> Panel:

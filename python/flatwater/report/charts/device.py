@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from flatwater.report.charts.chart import CellChart
-from flatwater.report.charts.marks import timeline
+from flatwater.report.charts.strips import strips
 from flatwater.report.figure import (
     BLUE,
     GREEN,
@@ -17,9 +17,7 @@ from flatwater.report.figure import (
     latency_line,
     line,
     linear_axis,
-    panels_height,
     percent_axis,
-    stacked_panels,
 )
 from flatwater.report.recorded import Recorded
 
@@ -48,6 +46,4 @@ class Device(CellChart):
             )
         if not panels:
             return []
-        data, layout = stacked_panels(panels)
-        layout = timeline(recorded, layout)
-        return [Figure(self.name, "Device", self.description, data, layout, panels_height(panels), linked=True)]
+        return [strips(recorded, self.name, "Device", self.description, panels)]

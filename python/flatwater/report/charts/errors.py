@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from flatwater.report.charts.chart import CellChart
-from flatwater.report.charts.marks import timeline
+from flatwater.report.charts.strips import strips
 from flatwater.report.figure import (
     BLUE,
     GREEN,
@@ -17,8 +17,6 @@ from flatwater.report.figure import (
     Panel,
     line,
     linear_axis,
-    panels_height,
-    stacked_panels,
 )
 from flatwater.report.recorded import Recorded
 
@@ -51,7 +49,4 @@ class Errors(CellChart):
             if found:
                 data = [line(group[series][0], series, group[series][1], "/s") for series in found]
                 panels.append(Panel(data, linear_axis("per second", recorded.top(*found))))
-        data, layout = stacked_panels(panels)
-        layout = timeline(recorded, layout)
-        title = "Errors, retries and reconnects"
-        return [Figure(self.name, title, self.description, data, layout, panels_height(panels), linked=True)]
+        return [strips(recorded, self.name, "Errors, retries and reconnects", self.description, panels)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from flatwater.report.charts.chart import CellChart
-from flatwater.report.charts.marks import timeline
+from flatwater.report.charts.strips import strips
 from flatwater.report.figure import (
     BLUE,
     GREEN,
@@ -18,8 +18,6 @@ from flatwater.report.figure import (
     Panel,
     line,
     linear_axis,
-    panels_height,
-    stacked_panels,
 )
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import binary_scale
@@ -101,12 +99,7 @@ class Flushing(CellChart):
                 inside,
             ),
         ]
-        return [_figure(recorded, *one) for one in figures if one[-1]]
-
-
-def _figure(recorded: Recorded, key: str, title: str, about: str, panels: list[Panel]) -> Figure:
-    data, layout = stacked_panels(panels)
-    return Figure(key, title, about, data, timeline(recorded, layout), panels_height(panels), linked=True)
+        return [strips(recorded, *one) for one in figures if one[-1]]
 
 
 def _happened(recorded: Recorded, group: Look) -> list[str]:

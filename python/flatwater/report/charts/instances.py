@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from flatwater.report.charts.chart import CellChart
-from flatwater.report.charts.marks import timeline
+from flatwater.report.charts.strips import strips
 from flatwater.report.figure import (
     BLUE,
     COLOURS,
@@ -14,8 +14,6 @@ from flatwater.report.figure import (
     Panel,
     line,
     linear_axis,
-    panels_height,
-    stacked_panels,
 )
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import binary_scale, plain
@@ -53,9 +51,7 @@ class Instances(CellChart):
             panels.append(Panel(data, linear_axis(f"age, {scale.unit}", top * scale.factor), 1.6))
         if not panels:
             return []
-        data, layout = stacked_panels(panels)
-        layout = timeline(recorded, layout)
-        return [Figure(self.name, "Each server", self.description, data, layout, panels_height(panels), linked=True)]
+        return [strips(recorded, self.name, "Each server", self.description, panels)]
 
 
 def _shared(recorded: Recorded, group: tuple[str, ...]) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from flatwater.report.charts.chart import CellChart
-from flatwater.report.charts.marks import timeline
+from flatwater.report.charts.strips import strips
 from flatwater.report.figure import (
     BLUE,
     GREEN,
@@ -17,8 +17,6 @@ from flatwater.report.figure import (
     Panel,
     line,
     linear_axis,
-    panels_height,
-    stacked_panels,
 )
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import binary_scale
@@ -56,12 +54,7 @@ class Memory(CellChart):
             panels.append(Panel(data, linear_axis("pressure, %", recorded.top(*pressure))))
         if not panels:
             return []
-        data, layout = stacked_panels(panels)
-        layout = timeline(recorded, layout)
-        figure = Figure(
-            self.name, "Memory and pressure", self.description, data, layout, panels_height(panels), linked=True
-        )
-        return [figure]
+        return [strips(recorded, self.name, "Memory and pressure", self.description, panels)]
 
 
 def _bytes(recorded: Recorded, group: dict[str, tuple[str, str]]) -> list[Panel]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flatwater.report.charts.chart import CellChart
-from flatwater.report.charts.marks import timeline
+from flatwater.report.charts.strips import strips
 from flatwater.report.figure import (
     COLOURS,
     Figure,
@@ -12,9 +12,7 @@ from flatwater.report.figure import (
     latency_line,
     line,
     linear_axis,
-    panels_height,
     percent_axis,
-    stacked_panels,
 )
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import binary_scale, plain
@@ -37,13 +35,10 @@ class Others(CellChart):
     def _layer(self, recorded: Recorded, place: int, layer: str, found: list[str]) -> Figure:
         shown = found[:STRIPS_MAX]
         panels = [_strip(recorded, series, COLOURS[i % len(COLOURS)]) for i, series in enumerate(shown)]
-        data, layout = stacked_panels(panels)
-        layout = timeline(recorded, layout)
         left = f" ({len(found) - len(shown)} more are in the result and not drawn.)" if len(found) > len(shown) else ""
         # The layer's name comes from outside, so it is no file name.
         key = self.name if place == 0 else f"{self.name}-{place + 1}"
-        height = panels_height(panels)
-        return Figure(key, f"More of the {layer}", self.description + left, data, layout, height, linked=True)
+        return strips(recorded, key, f"More of the {layer}", self.description + left, panels)
 
 
 def _strip(recorded: Recorded, series: str, colour: str) -> Panel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from flatwater.report.charts.chart import CellChart
-from flatwater.report.charts.marks import timeline
+from flatwater.report.charts.strips import counted_by_kind, strips, timed_by_kind
 from flatwater.report.figure import (
     BLUE,
     GREEN,
@@ -13,13 +13,6 @@ from flatwater.report.figure import (
     PURPLE,
     RED,
     Figure,
-    Panel,
-    latency_axis,
-    latency_line,
-    line,
-    linear_axis,
-    panels_height,
-    stacked_panels,
 )
 from flatwater.report.recorded import Recorded
 
@@ -48,23 +41,6 @@ class Transactions(CellChart):
         kinds = [kind for kind in COLOURS if recorded.top(f"workload.{kind}_ops_per_s") > 0]
         if len(kinds) < 2:
             return []
-        counted = {kind: f"workload.{kind}_ops_per_s" for kind in kinds}
-        data = [line(NAMES[kind], series, COLOURS[kind], "/s", legendgroup=kind) for kind, series in counted.items()]
-        panels = [Panel(data, linear_axis("transactions/s", recorded.top(*counted.values())), 1.4)]
-        timed = {kind: f"workload.{kind}_latency_p95_us" for kind in kinds}
-        timed = {kind: series for kind, series in timed.items() if series in recorded}
-        if timed:
-            silent = {"showlegend": False}
-            data = [
-                latency_line(NAMES[kind], series, COLOURS[kind], legendgroup=kind, **silent)
-                for kind, series in timed.items()
-            ]
-            low, high = recorded.bottom_positive(*timed.values()), recorded.top(*timed.values())
-            panels.append(Panel(data, latency_axis("p95 latency", low, high), 1.4))
-        data, layout = stacked_panels(panels)
-        layout = timeline(recorded, layout)
-        return [
-            Figure(
-                self.name, "Kinds of transaction", self.description, data, layout, panels_height(panels), linked=True
-            )
-        ]
+        looks = {kind: (NAMES[kind], COLOURS[kind]) for kind in kinds}
+        panels = [counted_by_kind(recorded, looks, "transactions/s", 1.4), *timed_by_kind(recorded, looks, 1.4)]
+        return [strips(recorded, self.name, "Kinds of transaction", self.description, panels)]

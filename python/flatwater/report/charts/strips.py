@@ -1,0 +1,50 @@
+"""Panels above each other over one time axis: what most charts over time are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flatwater.report.charts.marks import timeline
+from flatwater.report.figure import (
+    Figure,
+    Panel,
+    latency_axis,
+    latency_line,
+    line,
+    linear_axis,
+    panels_height,
+    stacked_panels,
+)
+from flatwater.report.recorded import Recorded
+
+
+def strips(
+    recorded: Recorded, key: str, title: str, about: str, panels: list[Panel], *, labels: bool = False
+) -> Figure:
+    """The panels as one figure with the cell's time axis and its marks; `labels` also names the marks."""
+    data, layout = stacked_panels(panels)
+    layout = timeline(recorded, layout, labels=labels)
+    return Figure(key, title, about, data, layout, panels_height(panels), linked=True)
+
+
+def counted_by_kind(recorded: Recorded, looks: Mapping[str, tuple[str, str]], title: str, share: float = 1.0) -> Panel:
+    """How many of each kind a second; `looks` gives the kinds' names and colours."""
+    series = {kind: f"workload.{kind}_ops_per_s" for kind in looks}
+    data = [line(name, series[kind], colour, "/s", legendgroup=kind) for kind, (name, colour) in looks.items()]
+    return Panel(data, linear_axis(title, recorded.top(*series.values())), share)
+
+
+def timed_by_kind(recorded: Recorded, looks: Mapping[str, tuple[str, str]], share: float = 1.0) -> list[Panel]:
+    """How long 95 % of each kind took, under the panel whose legend names the kinds; nothing where it was not told."""
+    series = {kind: f"workload.{kind}_latency_p95_us" for kind in looks}
+    series = {kind: one for kind, one in series.items() if one in recorded}
+    if not series:
+        return []
+    data = [latency_line(looks[kind][0], one, looks[kind][1], **silent(kind)) for kind, one in series.items()]
+    low, high = recorded.bottom_positive(*series.values()), recorded.top(*series.values())
+    return [Panel(data, latency_axis("p95 latency", low, high), share)]
+
+
+def silent(kind: str) -> dict[str, object]:
+    """A line that another panel's legend speaks for."""
+    return {"legendgroup": kind, "showlegend": False}
