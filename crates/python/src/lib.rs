@@ -29,6 +29,11 @@ fn parse<'a, T: serde::Deserialize<'a>>(json: &'a str) -> PyResult<T> {
     serde_json::from_str(json).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
+/// A wait that Python asks for: an hour at most, whatever number it gives.
+fn seconds(timeout_s: f64) -> Duration {
+    Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0))
+}
+
 /// Latencies in nanoseconds, three significant digits.
 #[pyclass(module = "flatwater._engine")]
 #[derive(Default)]
@@ -125,7 +130,7 @@ impl Run {
 
     /// The next interval as a dict, or None when `timeout_s` passed; StopIteration when the run is over.
     fn next_interval<'py>(&self, py: Python<'py>, timeout_s: f64) -> PyResult<Option<Bound<'py, PyDict>>> {
-        match py.detach(|| self.run().next_interval(Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0)))) {
+        match py.detach(|| self.run().next_interval(seconds(timeout_s))) {
             crew::Next::Interval(interval) => interval_dict(py, &interval).map(Some),
             crew::Next::Waiting => Ok(None),
             crew::Next::Over => Err(pyo3::exceptions::PyStopIteration::new_err(())),
@@ -139,7 +144,7 @@ impl Run {
 
     /// Waits for the threads to end; False when some are still stuck after `timeout_s`.
     fn join(&self, py: Python<'_>, timeout_s: f64) -> bool {
-        py.detach(|| self.run().join(Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0))))
+        py.detach(|| self.run().join(seconds(timeout_s)))
     }
 
     /// The first failure in words, or None.
@@ -209,7 +214,7 @@ impl Prepare {
 
     /// Waits for the writers; False when they are still at work after `timeout_s`.
     fn join(&self, py: Python<'_>, timeout_s: f64) -> bool {
-        py.detach(|| self.0.join(Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0))))
+        py.detach(|| self.0.join(seconds(timeout_s)))
     }
 
     /// The first failure in words, or None.
@@ -253,7 +258,7 @@ impl Load {
 
     /// Waits for the loaders; False when they are still at work after `timeout_s`.
     fn join(&self, py: Python<'_>, timeout_s: f64) -> bool {
-        py.detach(|| self.0.join(Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0))))
+        py.detach(|| self.0.join(seconds(timeout_s)))
     }
 
     /// The first failure in words, or None.
@@ -278,7 +283,7 @@ impl Connection {
     #[pyo3(signature = (login, timeout_s=60.0))]
     fn new(py: Python<'_>, login: &str, timeout_s: f64) -> PyResult<Self> {
         let login: connection::Login = parse(login)?;
-        let patience = Duration::from_secs_f64(timeout_s.clamp(0.0, 86_400.0));
+        let patience = seconds(timeout_s);
         let closed = Arc::new(AtomicBool::new(false));
         let mut session = py
             .detach(|| connection::Connection::open_within(&login, closed.clone(), patience))

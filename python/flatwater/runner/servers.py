@@ -92,7 +92,7 @@ class ServerStack(Stack):
         """Finds the cell's server and its place."""
         server = self._cell.server
         if server.attached:
-            self._attached = describe({**server.login(), "schema": None})
+            self._attached = describe(self._logins(None)[0])
             return
         self._binary = find_server(server.binary)
         storage = Path(self._cell.storage.path or "").absolute()
@@ -131,9 +131,10 @@ class ServerStack(Stack):
                 load_dataset(self._cell, self._cell.server.login(), reporter, interrupt)
             return
         assert self._binary is not None and self._root is not None
-        self._snapshot = self._loaded(reporter, interrupt)
         server = self._cell.server
-        settings = split(translate(server.settings, self._binary), server.instances)
+        settings = translate(server.settings, self._binary)
+        self._snapshot = self._loaded(settings, reporter, interrupt)
+        settings = split(settings, server.instances)
         connections = -(-self._cell.transactions.connections // server.instances) + SPARE_CONNECTIONS
         reporter.phase("copy the data", None)
         for number in range(server.instances):
@@ -150,14 +151,13 @@ class ServerStack(Stack):
             self._facts.append(_facts(number, self._binary.flavour, self._binary.version_text, instance))
             self._facts[-1].data = copied.how
             self._variables.append(instance.variables())
-            for name, (asked, got) in instance.adjusted().items():
+            for name, (asked, got) in instance.adjusted(self._variables[-1]).items():
                 self._warnings.append(f"{instance.name} runs with {name} = {got}, not {asked}")
         self._crashes = Crashes(self._cell, self._instances, reporter.note)
 
-    def _loaded(self, reporter: Reporter, interrupt: Interrupt) -> Snapshot:
+    def _loaded(self, settings: Mapping[str, str], reporter: Reporter, interrupt: Interrupt) -> Snapshot:
         """The loaded data directory that cells start from; made if it is not there yet."""
         assert self._binary is not None and self._root is not None
-        settings = translate(self._cell.server.settings, self._binary)
         shape = Shape.of(self._binary, describe_dataset(self._cell), settings, dataset_version=DATASET_VERSION)
         found = find_snapshot(self._root, shape)
         if found is not None:
@@ -185,21 +185,26 @@ class ServerStack(Stack):
             instance.stop()
         return loading.commit()
 
+    def _logins(self, schema: str | None) -> list[dict[str, Any]]:
+        """How to log in to each server of the cell."""
+        server = self._cell.server
+        if server.attached:
+            return [{**server.login(), "schema": schema}]
+        return [instance.login(schema) for instance in self._instances]
+
     def probes(self) -> list[Probe]:
+        logins = [json.dumps(login) for login in self._logins(None)]
         if self._attached is not None:
-            login = {**self._cell.server.login(), "schema": None}
-            return [*start_probes(None), ServerProbe([json.dumps(login)], local_pids(login))]
-        logins = [json.dumps(instance.login()) for instance in self._instances]
+            return [*start_probes(None), ServerProbe(logins, local_pids(self._cell.server.login()))]
         # Asked at each sample: a server that is started again is another process.
         probe = ServerProbe(logins, lambda: [instance.pid for instance in self._instances], own=True)
         return [*start_probes(self._instances[0].data), probe]
 
     def workload_spec(self, seed: int) -> dict[str, Any]:
-        workload, schema = self._cell.transactions, self._cell.schema_name
-        servers = [{**self._cell.server.login(), "schema": schema}] if self._attached is not None else []
+        workload = self._cell.transactions
         return {
             "workload": workload_of(self._cell),
-            "servers": [*servers, *(instance.login(schema) for instance in self._instances)],
+            "servers": self._logins(self._cell.schema_name),
             "connections": workload.connections,
             "counted": "new_order" if self._cell.workload.unit == "NOTPM" else None,
             "rate_per_s": workload.rate_per_s,
@@ -228,14 +233,14 @@ class ServerStack(Stack):
         workload = self._cell.workload
         if self._attached is not None:
             # Nobody else watches it: one that died in mid-run must not pass for one that was slow.
-            describe({**self._cell.server.login(), "schema": None})
+            describe(self._logins(None)[0])
         if not isinstance(workload, Tpcc) or not workload.check_consistency:
             return []
         reporter.phase("check consistency", None)
         if self._crashes is not None:
             self._crashes.settle(self._interrupt)
         found = []
-        for number, login in enumerate(self.workload_spec(0)["servers"]):
+        for number, login in enumerate(self._logins(self._cell.schema_name)):
             conditions = self._conditions(json.dumps(login))
             found += [
                 Condition(

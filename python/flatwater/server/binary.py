@@ -58,11 +58,6 @@ class Binary:
         """For people: `MariaDB 10.11.6`."""
         return f"{self.kind.title} {'.'.join(map(str, self.version))}"
 
-    @property
-    def prefix(self) -> Path:
-        """The folder that it was installed under (`/usr` for `/usr/sbin/mariadbd`)."""
-        return self.path.parent.parent
-
     def options(self) -> Mapping[str, str]:
         """Every option that the server says it has, with underscores, and its default as text.
 

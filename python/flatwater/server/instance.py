@@ -19,6 +19,7 @@ from flatwater._engine import Connection, EngineError
 from flatwater.errors import FlatwaterError, Interrupted
 from flatwater.server.binary import Binary
 from flatwater.server.error_log import find_cause
+from flatwater.server.flavours.flavour import base_folder
 from flatwater.server.option_file import write_option_file
 from flatwater.server.process import ServerProcess, describe_exit
 from flatwater.server.settings import shaping
@@ -274,9 +275,12 @@ class Instance:
         if self._own_socket_folder:
             shutil.rmtree(self._socket_folder, ignore_errors=True)
 
-    def adjusted(self) -> dict[str, tuple[str, str]]:
-        """Settings that the server runs with another value of: name -> (asked for, got). It only warns of it."""
-        runs_with = self.variables()
+    def adjusted(self, variables: Mapping[str, str] | None = None) -> dict[str, tuple[str, str]]:
+        """Settings that the server runs with another value of: name -> (asked for, got). It only warns of it.
+
+        `variables` are what `variables()` told, if that was asked already.
+        """
+        runs_with = self.variables() if variables is None else variables
         return {
             name: (asked, runs_with[name])
             for name, asked in self.settings.items()
@@ -339,8 +343,8 @@ class Instance:
         }
         if os.geteuid() == 0:
             own["user"] = "root"
-        prefix = self.binary.path.resolve().parent.parent
-        if prefix != Path("/usr"):
+        prefix = base_folder(self.binary.path)
+        if prefix is not None:
             own["basedir"] = str(prefix)
         options = self.binary.options()
         own |= {name: value for name, value in self.binary.kind.quiet().items() if name in options}

@@ -56,10 +56,16 @@ def tool_beside(server: Path, *names: str) -> Path:
     )
 
 
-def base_option(server: Path) -> list[str]:
-    """`--basedir` of a server that is not installed with the system: its message files and SQL lie under it."""
+def base_folder(server: Path) -> Path | None:
+    """Where the message files and SQL of a server lie that is not installed with the system; None where it is."""
     prefix = server.resolve().parent.parent
-    return [] if prefix == Path("/usr") else [f"--basedir={prefix}"]
+    return None if prefix == Path("/usr") else prefix
+
+
+def base_option(server: Path) -> list[str]:
+    """`--basedir` for the tools and the server, where they need it."""
+    prefix = base_folder(server)
+    return [] if prefix is None else [f"--basedir={prefix}"]
 
 
 def grant_all(user: str, password: str) -> list[str]:
