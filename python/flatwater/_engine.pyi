@@ -15,7 +15,11 @@ class Interval(TypedDict):
     histograms: dict[str, bytes]
     totals: dict[str, tuple[int, int, int]]
     counters: dict[str, int]
-    cpu_s: float
+    #: None where time is virtual.
+    cpu_s: float | None
+    #: What a modelled device tells of itself: series without their layer, and what happened by itself (time_s, text).
+    storage: dict[str, float]
+    incidents: list[tuple[float, str]]
 
 @final
 class Histogram:
@@ -36,6 +40,8 @@ class Run:
     def fileio(spec: str, after: Run | None = None) -> Run: ...
     @staticmethod
     def database(spec: str) -> Run: ...
+    @staticmethod
+    def modelled(spec: str, after: Run | None = None) -> Run: ...
     def next_interval(self, timeout_s: float) -> Interval | None: ...
     def stop(self) -> None: ...
     def join(self, timeout_s: float) -> bool: ...

@@ -110,6 +110,15 @@ impl Flights {
     }
 }
 
+/// CPU time of a process, ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CpuNs {
+    /// In its own code.
+    pub user: u64,
+    /// In the kernel.
+    pub system: u64,
+}
+
 /// Everything that was recorded in one interval.
 #[derive(Clone, Debug)]
 pub struct Interval {
@@ -127,10 +136,8 @@ pub struct Interval {
     pub in_flight: u64,
     /// Age of the oldest of them, ns.
     pub oldest_ns: u64,
-    /// CPU time of this process in the interval: user, ns.
-    pub cpu_user_ns: u64,
-    /// CPU time of this process in the interval: system, ns.
-    pub cpu_system_ns: u64,
+    /// CPU time of this process in the interval, ns; None where time is virtual.
+    pub cpu: Option<CpuNs>,
 }
 
 /// Percentiles that every interval tells, as (name, quantile).
@@ -176,8 +183,10 @@ impl Interval {
             requests.latency.record_ns(self.oldest_ns);
         }
         push_latency(&mut out, "latency", &requests.latency);
-        out.push(("client_cpu_user_pct".into(), self.cpu_user_ns as f64 / seconds / 1e7));
-        out.push(("client_cpu_system_pct".into(), self.cpu_system_ns as f64 / seconds / 1e7));
+        if let Some(cpu) = self.cpu {
+            out.push(("client_cpu_user_pct".into(), cpu.user as f64 / seconds / 1e7));
+            out.push(("client_cpu_system_pct".into(), cpu.system as f64 / seconds / 1e7));
+        }
         out
     }
 }
@@ -254,8 +263,7 @@ impl Recorder {
         let oldest_ns = now_ns - oldest_start_ns;
         let counters = self.counters.iter().map(|(name, count)| (name.clone(), count.swap(0, Relaxed))).collect();
         let told = self.told;
-        let (cpu_user_ns, cpu_system_ns) = (0, 0);
-        Interval { start_ns, end_ns: now_ns, told, kinds, counters, in_flight, oldest_ns, cpu_user_ns, cpu_system_ns }
+        Interval { start_ns, end_ns: now_ns, told, kinds, counters, in_flight, oldest_ns, cpu: None }
     }
 }
 

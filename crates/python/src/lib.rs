@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use flatwater_core::histogram::Histogram as CoreHistogram;
 use flatwater_core::interval::Interval;
+use flatwater_model::fileio::{DeviceInterval, Fileio as ModelledFileio};
 use flatwater_real::database::{self, connection, load};
 use flatwater_real::{crew, fileio, prepare};
 use pyo3::create_exception;
@@ -89,20 +90,24 @@ impl Histogram {
     }
 }
 
-/// A real workload under way.
+/// A workload under way.
 #[pyclass(module = "flatwater._engine", frozen)]
 struct Run(Work);
 
 enum Work {
     Fileio(fileio::Fileio),
     Database(crew::Run),
+    /// In virtual time; None when another run went on with its device.
+    Modelled(Mutex<Option<ModelledFileio>>),
 }
 
-impl Run {
-    fn run(&self) -> &crew::Run {
-        match &self.0 {
-            Work::Fileio(fileio) => fileio.run(),
-            Work::Database(run) => run,
+impl Work {
+    /// The crew of real threads, where there is one.
+    fn crew(&self) -> Result<&crew::Run, &Mutex<Option<ModelledFileio>>> {
+        match self {
+            Self::Fileio(fileio) => Ok(fileio.run()),
+            Self::Database(run) => Ok(run),
+            Self::Modelled(model) => Err(model),
         }
     }
 }
@@ -128,37 +133,75 @@ impl Run {
         py.detach(|| database::run::start(spec)).map(|run| Self(Work::Database(run))).map_err(engine_error)
     }
 
-    /// The next interval as a dict, or None when `timeout_s` passed; StopIteration when the run is over.
+    /// Makes a modelled device and starts reading and writing it in virtual time; `after` goes on with the device of an
+    /// earlier run, which is then over.
+    #[staticmethod]
+    #[pyo3(signature = (spec, after=None))]
+    fn modelled(py: Python<'_>, spec: &str, after: Option<&Self>) -> PyResult<Self> {
+        let spec = parse(spec)?;
+        py.detach(|| {
+            let after = match after {
+                Some(Self(Work::Modelled(model))) => model.lock().expect("nothing panics under it").take(),
+                _ => None,
+            };
+            ModelledFileio::start(spec, after)
+        })
+        .map(|run| Self(Work::Modelled(Mutex::new(Some(run)))))
+        .map_err(engine_error)
+    }
+
+    /// The next interval as a dict, or None when `timeout_s` passed; StopIteration when the run is over. A modelled run
+    /// takes as long as it must to compute one.
     fn next_interval<'py>(&self, py: Python<'py>, timeout_s: f64) -> PyResult<Option<Bound<'py, PyDict>>> {
-        match py.detach(|| self.run().next_interval(seconds(timeout_s))) {
-            crew::Next::Interval(interval) => interval_dict(py, &interval).map(Some),
-            crew::Next::Waiting => Ok(None),
-            crew::Next::Over => Err(pyo3::exceptions::PyStopIteration::new_err(())),
+        let over = || pyo3::exceptions::PyStopIteration::new_err(());
+        match self.0.crew() {
+            Ok(run) => match py.detach(|| run.next_interval(seconds(timeout_s))) {
+                crew::Next::Interval(interval) => interval_dict(py, &interval, DeviceInterval::default()).map(Some),
+                crew::Next::Waiting => Ok(None),
+                crew::Next::Over => Err(over()),
+            },
+            Err(model) => {
+                let next = py.detach(|| {
+                    model.lock().expect("nothing panics under it").as_mut().and_then(ModelledFileio::next_interval)
+                });
+                let (interval, device) = next.ok_or_else(over)?;
+                interval_dict(py, &interval, device).map(Some)
+            }
         }
     }
 
     /// Asks all threads to finish what is outstanding and end.
     fn stop(&self) {
-        self.run().stop();
+        match self.0.crew() {
+            Ok(run) => run.stop(),
+            Err(model) => {
+                if let Some(run) = model.lock().expect("nothing panics under it").as_mut() {
+                    run.stop();
+                }
+            }
+        }
     }
 
     /// Waits for the threads to end; False when some are still stuck after `timeout_s`.
     fn join(&self, py: Python<'_>, timeout_s: f64) -> bool {
-        py.detach(|| self.run().join(seconds(timeout_s)))
+        self.0.crew().map_or(true, |run| py.detach(|| run.join(seconds(timeout_s))))
     }
 
     /// The first failure in words, or None.
     fn failure(&self) -> Option<String> {
-        self.run().failure()
+        match self.0.crew() {
+            Ok(run) => run.failure(),
+            Err(model) => model.lock().expect("nothing panics under it").as_ref().and_then(ModelledFileio::failure),
+        }
     }
 
     /// What made the run weaker than asked, in words, or None.
     fn warning(&self) -> Option<String> {
-        self.run().warning()
+        self.0.crew().ok().and_then(crew::Run::warning)
     }
 }
 
-fn interval_dict<'py>(py: Python<'py>, interval: &Interval) -> PyResult<Bound<'py, PyDict>> {
+fn interval_dict<'py>(py: Python<'py>, interval: &Interval, device: DeviceInterval) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     out.set_item("start_s", interval.start_ns as f64 / 1e9)?;
     out.set_item("end_s", interval.end_ns as f64 / 1e9)?;
@@ -180,7 +223,14 @@ fn interval_dict<'py>(py: Python<'py>, interval: &Interval) -> PyResult<Bound<'p
     out.set_item("histograms", histograms)?;
     out.set_item("totals", totals)?;
     out.set_item("counters", counters)?;
-    out.set_item("cpu_s", (interval.cpu_user_ns + interval.cpu_system_ns) as f64 / 1e9)?;
+    out.set_item("cpu_s", interval.cpu.map(|cpu| (cpu.user + cpu.system) as f64 / 1e9))?;
+    let storage = PyDict::new(py);
+    for (name, value) in device.series {
+        storage.set_item(name, value)?;
+    }
+    out.set_item("storage", storage)?;
+    let incidents: Vec<_> = device.incidents.into_iter().map(|one| (one.at_ns as f64 / 1e9, one.text)).collect();
+    out.set_item("incidents", incidents)?;
     Ok(out)
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use flatwater_core::interval::{Interval, Recorder};
+use flatwater_core::interval::{CpuNs, Interval, Recorder};
 
 use crate::Error;
 use crate::clock::{Clock, process_cpu_ns};
@@ -200,7 +200,7 @@ impl Crew {
             interval.start_ns -= begin_ns;
             interval.end_ns -= begin_ns;
             let now_cpu = process_cpu_ns();
-            (interval.cpu_user_ns, interval.cpu_system_ns) = (now_cpu.0 - cpu.0, now_cpu.1 - cpu.1);
+            interval.cpu = Some(CpuNs { user: now_cpu.0 - cpu.0, system: now_cpu.1 - cpu.1 });
             cpu = now_cpu;
             next_ns += step_ns * (1 + self.clock.now_ns().saturating_sub(next_ns) / step_ns);
             if !tell(interval) || over {

@@ -11,13 +11,13 @@ use flatwater_core::workload::payload::Generations;
 use serde::Deserialize;
 
 use crate::Error;
-use crate::arrival::period_ns;
 use crate::crew::{Crew, Run};
 use crate::storage::buffer::Buffers;
 use crate::storage::fault::{Fault, FaultState, FaultyQueue};
 use crate::storage::psync::Psync;
 use crate::storage::uring::Uring;
 use crate::storage::{Engine, FsyncCall, SyncMode, Target};
+use flatwater_core::workload::arrival::period_ns;
 
 mod lane;
 

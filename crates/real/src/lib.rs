@@ -1,7 +1,6 @@
 //! flatwater's drivers for real layers: files and block devices through psync or io_uring, and databases through
 //! their own protocol.
 
-mod arrival;
 pub mod clock;
 pub mod crew;
 pub mod database;

@@ -63,7 +63,9 @@ impl Addresses {
             Distribution::Zipf { theta } => {
                 Draw::Zipf(rand_distr::Zipf::new(n as f64, theta).map_err(|error| format!("zipf_theta: {error}"))?)
             }
-            Distribution::Pareto { h } if h > 0.0 && h < 1.0 => Draw::Pareto { power: h.ln() / (1.0 - h).ln() },
+            Distribution::Pareto { h } if h > 0.0 && h < 1.0 => {
+                Draw::Pareto { power: libm::log(h) / libm::log(1.0 - h) }
+            }
             Distribution::Pareto { .. } => return Err("pareto_h must be between 0 and 1".into()),
             Distribution::Hotspot { access_pct, data_pct } => {
                 if !(0.0..=100.0).contains(&access_pct) || !(0.0..=100.0).contains(&data_pct) {
@@ -84,7 +86,7 @@ impl Addresses {
             Draw::Uniform => rng.random_range(0..self.n),
             Draw::Zipf(zipf) => self.scattered((zipf.sample(rng) as u64).saturating_sub(1).min(last)),
             Draw::Pareto { power } => {
-                let share = rng.random::<f64>().powf(*power);
+                let share = libm::pow(rng.random::<f64>(), *power);
                 self.scattered(((share * self.n as f64) as u64).min(last))
             }
             Draw::Hotspot { access, hot } => {

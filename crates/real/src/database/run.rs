@@ -11,8 +11,8 @@ use super::oltp::{self, Oltp, OltpSpec};
 use super::terminal::{Outcome, Terminal};
 use super::tpcc::{self, Tpcc, TpccSpec};
 use crate::Error;
-use crate::arrival::{Arrivals, period_ns};
 use crate::crew::{Crew, Run};
+use flatwater_core::workload::arrival::{Arrivals, period_ns};
 
 /// A session needs little stack: its buffers are on the heap, and there may be 10,000.
 const LANE_STACK_BYTES: usize = 256 << 10;

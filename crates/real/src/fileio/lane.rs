@@ -12,8 +12,8 @@ use flatwater_core::workload::payload::{self, Header, Payload};
 
 use super::Job;
 use crate::Error;
-use crate::arrival::{Arrivals, period_ns};
 use crate::crew::STOP_CHECK_NS;
+use flatwater_core::workload::arrival::{Arrivals, period_ns};
 
 /// Requests of a batch that go to an idle device at once, while the rest of the batch is still being made. Measured at
 /// depth 32 on a virtio disk: with the whole batch in one call the device idles meanwhile (0.8x the IOPS), with a call

@@ -1,0 +1,360 @@
+//! The fileio workload in virtual time: the generators and loops of a real run, on a modelled device.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use flatwater_core::interval::{Interval, KindInterval, Kinds};
+use flatwater_core::seed::stream;
+use flatwater_core::storage::{Kind, Request};
+use flatwater_core::workload::arrival::{Arrivals, period_ns};
+use flatwater_core::workload::fileio::{self as workload, FsyncPolicy, Generator, Shared};
+use serde::Deserialize;
+
+use crate::event::EventQueue;
+use crate::storage::{self, Command, Device, Ended, Failure, Incident, Opening, Operation};
+
+/// What to run, resolved and checked by the experiment file's loader.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// The workload. Its files stand one after another on the device.
+    pub workload: workload::Fileio,
+    /// The device; of a run that continues another's, that one's.
+    pub device: storage::Spec,
+    /// Lanes.
+    pub threads: u32,
+    /// Outstanding requests a lane.
+    pub queue_depth: u32,
+    /// Every write is durable before it ends (O_SYNC, O_DSYNC).
+    pub sync: bool,
+    /// One write a file at a time, as Linux's file systems did with O_DIRECT (the inode's mutex) before XFS and ext4
+    /// let several in.
+    pub exclusive_writes: bool,
+    /// Arrivals a second of all lanes together; 0 for a closed loop.
+    pub rate_per_s: f64,
+    /// Arrivals of an open loop at random (Poisson) instead of evenly.
+    pub poisson: bool,
+    /// Count failed requests and go on, instead of ending the run at the first.
+    pub continue_on_error: bool,
+    /// Length of an interval, ms.
+    pub interval_ms: u64,
+}
+
+/// A fileio workload under way.
+pub struct Fileio {
+    spec: Spec,
+    device: Box<dyn Device>,
+    now_ns: u64,
+    /// When this run began: a device may have lived before it.
+    begin_ns: u64,
+    collected_ns: u64,
+    lanes: Vec<Lane>,
+    slots: Vec<Option<Flight>>,
+    in_flight: usize,
+    /// When lanes that wait for their next arrival wake up.
+    timers: EventQueue<u32>,
+    /// Writes that wait for another one of their file, when one at a time is let in.
+    doors: Vec<Door>,
+    kinds: Kinds,
+    fsyncs_at_end: VecDeque<u32>,
+    stopping: bool,
+    over: bool,
+    failure: Option<String>,
+    /// Kept to reuse its memory.
+    ended: Vec<Ended>,
+}
+
+struct Lane {
+    generator: Generator,
+    arrivals: Option<Arrivals>,
+    timer_set: bool,
+    exhausted: bool,
+    free: Vec<u32>,
+    /// Requests that must come before the generator's next one.
+    follow_ups: VecDeque<Request>,
+}
+
+#[derive(Clone, Copy)]
+struct Flight {
+    request: Request,
+    started_ns: u64,
+    /// The write itself is done, its flush is under way.
+    flushing: bool,
+}
+
+#[derive(Default)]
+struct Door {
+    busy: bool,
+    waiting: VecDeque<u32>,
+}
+
+/// What a device told of one interval.
+#[derive(Debug, Default)]
+pub struct DeviceInterval {
+    /// Series by name, without the layer.
+    pub series: Vec<(String, f64)>,
+    /// What happened by itself; times are the run's.
+    pub incidents: Vec<Incident>,
+}
+
+impl Fileio {
+    /// Makes the device and starts all lanes. A run that comes `after` another goes on with its device.
+    ///
+    /// # Errors
+    /// A device or a workload that cannot be, in words.
+    pub fn start(spec: Spec, after: Option<Self>) -> Result<Self, String> {
+        let used_bytes = spec.workload.file_bytes.checked_mul(u64::from(spec.workload.files));
+        let used_bytes = used_bytes.ok_or("the files are larger than 2^64 bytes")?;
+        let (device, now_ns) = match after {
+            Some(before) => (before.device, before.now_ns),
+            None => (spec.device.open(Opening { seed: spec.workload.seed, used_bytes })?, 0),
+        };
+        if used_bytes > device.capacity_bytes() {
+            return Err(format!("{used_bytes} B of files do not fit a device of {} B", device.capacity_bytes()));
+        }
+        let shared = Arc::new(Shared::default());
+        let depth = spec.queue_depth;
+        let lanes = (0..spec.threads)
+            .map(|lane| {
+                let (period_ns, share) =
+                    (period_ns(spec.threads, spec.rate_per_s), f64::from(lane) / f64::from(spec.threads));
+                let rng = stream(spec.workload.seed, "arrivals", u64::from(lane));
+                Ok(Lane {
+                    generator: Generator::new(spec.workload.clone(), shared.clone(), u64::from(lane))?,
+                    arrivals: Arrivals::new(period_ns, spec.poisson, share, now_ns, rng),
+                    timer_set: false,
+                    exhausted: false,
+                    free: (lane * depth..(lane + 1) * depth).rev().collect(),
+                    follow_ups: VecDeque::new(),
+                })
+            })
+            .collect::<Result<Vec<_>, String>>()?;
+        let doors = if spec.exclusive_writes { spec.workload.files } else { 0 };
+        let fsyncs_at_end = if spec.workload.fsync == FsyncPolicy::End { spec.workload.files } else { 0 };
+        let mut run = Self {
+            device,
+            now_ns,
+            begin_ns: now_ns,
+            collected_ns: now_ns,
+            lanes,
+            slots: vec![None; (spec.threads * depth) as usize],
+            in_flight: 0,
+            timers: EventQueue::new(),
+            doors: (0..doors).map(|_| Door::default()).collect(),
+            kinds: Kind::TOLD.iter().map(|_| KindInterval::default()).collect(),
+            fsyncs_at_end: (0..fsyncs_at_end).collect(),
+            stopping: false,
+            over: false,
+            failure: None,
+            ended: Vec::new(),
+            spec,
+        };
+        for lane in 0..run.lanes.len() {
+            run.send(lane);
+        }
+        Ok(run)
+    }
+
+    /// Runs to the end of the next interval; None when the run is over.
+    pub fn next_interval(&mut self) -> Option<(Interval, DeviceInterval)> {
+        if self.over {
+            return None;
+        }
+        let end_ns = self.collected_ns + self.spec.interval_ms.max(1) * 1_000_000;
+        while self.now_ns < end_ns && !self.over {
+            self.step(end_ns);
+        }
+        Some(self.collect())
+    }
+
+    /// Asks all lanes to finish what is outstanding and end.
+    pub fn stop(&mut self) {
+        self.stopping = true;
+        self.over |= self.in_flight == 0 && self.fsyncs_at_end.is_empty();
+    }
+
+    /// The first failure, in words.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.clone()
+    }
+
+    /// Lets time pass to the next thing that concerns the lanes, or to `end_ns`.
+    fn step(&mut self, end_ns: u64) {
+        let timer_ns = self.timers.next_ns().filter(|_| !self.stopping).unwrap_or(u64::MAX);
+        let until_ns = end_ns.min(timer_ns);
+        let mut ended = std::mem::take(&mut self.ended);
+        self.device.advance(until_ns, &mut ended);
+        self.now_ns = ended.first().map_or(until_ns, |first| first.at_ns);
+        for one in ended.drain(..) {
+            self.finish(one);
+        }
+        self.ended = ended;
+        while let Some((_, lane)) = self.timers.pop_until(self.now_ns) {
+            self.lanes[lane as usize].timer_set = false;
+            self.send(lane as usize);
+        }
+        if self.in_flight == 0 && (self.stopping || self.lanes.iter().all(|lane| lane.exhausted)) {
+            self.sync_or_end();
+        }
+    }
+
+    /// Everything was sent and has ended: makes it durable, where the workload says so.
+    fn sync_or_end(&mut self) {
+        let Some(file) = self.fsyncs_at_end.pop_front() else {
+            self.over = true;
+            return;
+        };
+        let slot = self.lanes[0].free.pop().expect("nothing is in flight");
+        self.start_request(slot, Request { kind: Kind::Fsync, file, bytes: 0, offset: 0 }, self.now_ns);
+    }
+
+    /// Sends what a lane may send now.
+    fn send(&mut self, lane: usize) {
+        while !self.stopping {
+            let now_ns = self.now_ns;
+            let own = &mut self.lanes[lane];
+            let Some(&slot) = own.free.last() else { return };
+            let mut started_ns = now_ns;
+            let request = match own.follow_ups.pop_front() {
+                Some(request) => request,
+                None if own.exhausted => return,
+                None => {
+                    if let Some(arrivals) = &own.arrivals
+                        && arrivals.next_ns() > now_ns
+                    {
+                        if !own.timer_set {
+                            own.timer_set = true;
+                            self.timers.push(arrivals.next_ns(), lane as u32);
+                        }
+                        return;
+                    }
+                    let Some(request) = own.generator.next_request() else {
+                        own.exhausted = true;
+                        return;
+                    };
+                    match &mut own.arrivals {
+                        // An fsync is no arrival of its own: it starts when it is sent.
+                        Some(arrivals) if request.kind != Kind::Fsync => started_ns = arrivals.take(),
+                        _ => {}
+                    }
+                    request
+                }
+            };
+            own.free.pop();
+            self.start_request(slot, request, started_ns);
+        }
+    }
+
+    fn start_request(&mut self, slot: u32, request: Request, started_ns: u64) {
+        self.slots[slot as usize] = Some(Flight { request, started_ns, flushing: false });
+        self.in_flight += 1;
+        if request.kind == Kind::Write
+            && let Some(door) = self.doors.get_mut(request.file as usize)
+        {
+            if door.busy {
+                door.waiting.push_back(slot);
+                return;
+            }
+            door.busy = true;
+        }
+        self.submit(slot, request);
+    }
+
+    fn submit(&mut self, slot: u32, request: Request) {
+        let operation = match request.kind {
+            Kind::Read => Operation::Read,
+            Kind::Write => Operation::Write,
+            Kind::Fsync => Operation::Flush,
+        };
+        let offset = u64::from(request.file) * self.spec.workload.file_bytes + request.offset;
+        let command = Command { operation, offset, bytes: u64::from(request.bytes) };
+        self.device.submit(self.now_ns, u64::from(slot), command);
+    }
+
+    fn finish(&mut self, ended: Ended) {
+        let slot = ended.tag as u32;
+        let flight = self.slots[slot as usize].as_mut().expect("the device ends what it was given, once");
+        let request = flight.request;
+        if request.kind == Kind::Write && self.spec.sync && ended.result.is_ok() && !flight.flushing {
+            flight.flushing = true;
+            let flush = Command { operation: Operation::Flush, offset: 0, bytes: 0 };
+            self.device.submit(self.now_ns, ended.tag, flush);
+            return;
+        }
+        let started_ns = flight.started_ns;
+        self.slots[slot as usize] = None;
+        self.in_flight -= 1;
+        if request.kind == Kind::Write {
+            self.open_door(request.file);
+        }
+        let lane = slot as usize / self.spec.queue_depth as usize;
+        self.lanes[lane].free.push(slot);
+        let kind = &mut self.kinds[request.kind as usize];
+        match ended.result {
+            Ok(()) => {
+                kind.operations += 1;
+                kind.bytes += u64::from(request.bytes);
+                kind.latency.record_ns(ended.at_ns - started_ns);
+                if request.kind == Kind::Write && self.spec.workload.fsync == FsyncPolicy::EveryWrite {
+                    let fsync = Request { kind: Kind::Fsync, file: request.file, bytes: 0, offset: 0 };
+                    self.lanes[lane].follow_ups.push_back(fsync);
+                }
+            }
+            Err(failure) => {
+                kind.errors += 1;
+                self.note_failure(request, failure);
+            }
+        }
+        self.send(lane);
+    }
+
+    /// The next write of a file may go.
+    fn open_door(&mut self, file: u32) {
+        let Some(door) = self.doors.get_mut(file as usize) else { return };
+        match door.waiting.pop_front() {
+            Some(slot) => {
+                let request = self.slots[slot as usize].expect("it waits").request;
+                self.submit(slot, request);
+            }
+            None => door.busy = false,
+        }
+    }
+
+    fn note_failure(&mut self, request: Request, failure: Failure) {
+        let why = std::io::Error::from_raw_os_error(failure.errno());
+        let Request { kind, file, bytes, offset } = request;
+        self.failure.get_or_insert_with(|| {
+            format!("{} of {bytes} B at offset {offset} of file {file} of the device failed: {why}", kind.name())
+        });
+        self.stopping |= !self.spec.continue_on_error;
+    }
+
+    /// Ends an interval.
+    fn collect(&mut self) -> (Interval, DeviceInterval) {
+        let started = self.slots.iter().flatten().map(|flight| flight.started_ns);
+        let overdue = self.lanes.iter().filter_map(|lane| lane.arrivals.as_ref());
+        let overdue = overdue.map(Arrivals::next_ns).filter(|at_ns| *at_ns < self.now_ns && !self.stopping);
+        let period_ns = period_ns(self.spec.threads, self.spec.rate_per_s) as u64;
+        let waiting: u64 =
+            overdue.clone().map(|at_ns| 1 + (self.now_ns - at_ns).checked_div(period_ns).unwrap_or(0)).sum();
+        let oldest_ns = started.chain(overdue).min().map_or(0, |first_ns| self.now_ns - first_ns);
+        let none = Kind::TOLD.iter().map(|_| KindInterval::default()).collect();
+        let interval = Interval {
+            start_ns: self.collected_ns - self.begin_ns,
+            end_ns: self.now_ns - self.begin_ns,
+            told: &Kind::TOLD,
+            kinds: std::mem::replace(&mut self.kinds, none),
+            counters: Vec::new(),
+            in_flight: self.in_flight as u64 + waiting,
+            oldest_ns,
+            cpu: None,
+        };
+        let mut told = DeviceInterval { series: Vec::new(), incidents: self.device.incidents() };
+        self.device.observe(self.now_ns, &mut told.series);
+        for incident in &mut told.incidents {
+            incident.at_ns = incident.at_ns.saturating_sub(self.begin_ns);
+        }
+        self.collected_ns = self.now_ns;
+        (interval, told)
+    }
+}
