@@ -1,0 +1,15 @@
+"""Modelled devices: one class a kind, met in KINDS; one file a device in `devices/`.
+
+To add a device: write `devices/NAME.toml`. To add a kind: write `device/KIND.py` here and its model in
+`crates/model/src/storage/`, and name both in their registries.
+"""
+
+from __future__ import annotations
+
+from flatwater.experiment.device.device import Device, Initial, Use
+from flatwater.experiment.device.memory import MemoryDevice
+
+__all__ = ["KINDS", "Device", "Initial", "MemoryDevice", "Use"]
+
+#: Every kind of device that works.
+KINDS: dict[str, type[Device]] = {"memory": MemoryDevice}

@@ -1,0 +1,71 @@
+"""What all modelled devices share: their file, and what of it the engine is given."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from flatwater.experiment.problem import Problem, Table, raise_problems
+from flatwater.experiment.units import Size
+
+#: What is on a device when a run begins.
+Initial = Literal["fresh", "filled", "preconditioned"]
+
+
+@dataclass(frozen=True)
+class Use:
+    """How an experiment uses a device."""
+
+    #: Requests that wait in a queue of the kernel's (io_uring) rather than each in a thread of its own (psync).
+    asynchronous: bool = False
+    #: Every request begins and ends at a multiple of this many bytes: a model may keep account in units that large.
+    align_bytes: int = 4096
+    #: fresh: never written; filled: the used bytes written once, in order; preconditioned: as uniform random writes
+    #: over the used bytes leave it in the long run.
+    initial: Initial = "preconditioned"
+    #: Get to `preconditioned` by simulating the writes rather than by the theory's distribution.
+    simulate_initial: bool = False
+    #: Share of the capacity, 0..1, that its user formatted away.
+    reserve: float = 0.0
+    #: Share of the rated life, 0..1, that is used up when the run begins.
+    life_used: float = 0.0
+    #: The device with this share of its capacity: everything that takes capacity takes this much less, speeds stay.
+    scale: float = 1.0
+    #: What happens while it is used: the experiment's `storage.events`, as the engine takes them.
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Device(Table):
+    """One device of `devices/`: its figures, each with its source."""
+
+    #: The device's kind, which is its storage's kind too.
+    KIND: ClassVar[str]
+
+    kind: str
+    title: str = Field(min_length=1)
+    about: str = ""
+    #: Bytes that its host can use.
+    capacity: Size
+    #: Where each figure comes from: a field's dotted name, or a table's for all of its fields -> the source.
+    sources: dict[str, str] = Field(default_factory=dict)
+
+    @abstractmethod
+    def spec(self, use: Use) -> dict[str, Any]:
+        """The device in the engine's words: what `storage::Spec` of crates/model takes."""
+
+    def usable_bytes(self, use: Use) -> int:
+        """Bytes that the host can use of it when used like this."""
+        return int(self.capacity * use.scale * (1 - use.reserve))
+
+    def conflicts(self) -> Iterator[Problem]:
+        """Figures that are each valid but do not go together; fields are dotted from the device's file."""
+        return iter(())
+
+    @model_validator(mode="after")
+    def _no_conflicts(self) -> Self:
+        raise_problems(self.kind, self.conflicts())
+        return self

@@ -1,0 +1,30 @@
+"""An appliance of memory."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from flatwater.experiment.device.device import Device, Use
+
+
+class MemoryDevice(Device):
+    """A box of memory behind a link: a fixed latency, then as many bytes a second as the link moves."""
+
+    KIND: ClassVar[str] = "memory"
+
+    kind: Literal["memory"]
+    #: From a command to its answer, without the transfer.
+    latency_us: float = Field(ge=0)
+    read_mib_per_s: float = Field(gt=0)
+    write_mib_per_s: float = Field(gt=0)
+
+    def spec(self, use: Use) -> dict[str, Any]:
+        return {
+            "kind": "memory",
+            "capacity_bytes": self.usable_bytes(use),
+            "latency_ns": round(self.latency_us * 1000),
+            "read_bytes_per_s": self.read_mib_per_s * 2**20,
+            "write_bytes_per_s": self.write_mib_per_s * 2**20,
+        }
