@@ -358,3 +358,6 @@ impl Fileio {
         (interval, told)
     }
 }
+
+#[cfg(test)]
+mod tests;

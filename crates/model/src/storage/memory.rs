@@ -23,6 +23,8 @@ pub struct Spec {
 pub struct Memory {
     spec: Spec,
     link_free_ns: u64,
+    busy_ns: u64,
+    observed_ns: u64,
     events: EventQueue<(u64, Result<(), Failure>)>,
 }
 
@@ -36,7 +38,7 @@ impl Memory {
         if rates.iter().any(|rate| !rate.is_finite() || *rate <= 0.0) {
             return Err("a rate must be over 0".into());
         }
-        Ok(Self { spec, link_free_ns: 0, events: EventQueue::new() })
+        Ok(Self { spec, link_free_ns: 0, busy_ns: 0, observed_ns: 0, events: EventQueue::new() })
     }
 }
 
@@ -56,7 +58,9 @@ impl Device for Memory {
             Operation::Write => self.spec.write_bytes_per_s,
             Operation::Flush | Operation::Trim => f64::INFINITY,
         };
-        self.link_free_ns = self.link_free_ns.max(now_ns) + (command.bytes as f64 / rate * 1e9) as u64;
+        let transfer_ns = (command.bytes as f64 / rate * 1e9) as u64;
+        self.link_free_ns = self.link_free_ns.max(now_ns) + transfer_ns;
+        self.busy_ns += transfer_ns;
         self.events.push(self.link_free_ns + self.spec.latency_ns, (tag, Ok(())));
     }
 
@@ -71,7 +75,48 @@ impl Device for Memory {
         }
     }
 
-    fn observe(&mut self, _now_ns: u64, series: &mut Vec<(String, f64)>) {
+    fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>) {
         series.push(("queue_depth".into(), self.events.len() as f64));
+        // What was asked for and has not crossed the link yet counts for the next interval.
+        let ahead_ns = self.link_free_ns.saturating_sub(now_ns).min(self.busy_ns);
+        let interval_ns = (now_ns - self.observed_ns).max(1) as f64;
+        series.push(("link_busy_pct".into(), ((self.busy_ns - ahead_ns) as f64 / interval_ns * 100.0).min(100.0)));
+        (self.busy_ns, self.observed_ns) = (ahead_ns, now_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> Spec {
+        Spec { capacity_bytes: 1 << 30, latency_ns: 50_000, read_bytes_per_s: 1e9, write_bytes_per_s: 5e8 }
+    }
+
+    #[test]
+    fn requests_share_the_link_and_overlap_their_latency() {
+        let mut memory = Memory::new(spec()).unwrap();
+        for tag in 0..10 {
+            memory.submit(0, tag, Command { operation: Operation::Read, offset: 0, bytes: 10_000 });
+        }
+        let mut ended = Vec::new();
+        while memory.next_ns().is_some() {
+            memory.advance(u64::MAX, &mut ended);
+        }
+        let times: Vec<u64> = ended.iter().map(|one| one.at_ns).collect();
+        assert_eq!(times, (1..=10).map(|number| number * 10_000 + 50_000).collect::<Vec<_>>());
+        let mut series = Vec::new();
+        memory.observe(200_000, &mut series);
+        assert!(series.contains(&("link_busy_pct".into(), 50.0)), "{series:?}");
+    }
+
+    #[test]
+    fn what_is_outside_fails_and_a_rate_of_nothing_is_refused() {
+        let mut memory = Memory::new(spec()).unwrap();
+        memory.submit(0, 1, Command { operation: Operation::Write, offset: 1 << 30, bytes: 1 });
+        let mut ended = Vec::new();
+        memory.advance(0, &mut ended);
+        assert_eq!(ended[0].result, Err(Failure::Full));
+        assert!(Memory::new(Spec { write_bytes_per_s: 0.0, ..spec() }).is_err());
     }
 }

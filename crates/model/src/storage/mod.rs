@@ -5,7 +5,11 @@
 
 use serde::Deserialize;
 
+pub mod hdd;
 pub mod memory;
+pub mod raid;
+pub mod ssd;
+pub mod volume;
 
 /// What a device is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,8 +121,16 @@ pub struct Opening {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Spec {
+    /// A hard disk.
+    Hdd(hdd::Spec),
     /// An appliance of memory.
     Memory(memory::Spec),
+    /// An array of devices.
+    Raid(raid::Spec),
+    /// A flash card.
+    Ssd(ssd::Spec),
+    /// A volume in the network.
+    Volume(volume::Spec),
 }
 
 impl Spec {
@@ -128,7 +140,11 @@ impl Spec {
     /// What cannot be, in words.
     pub fn open(&self, opening: Opening) -> Result<Box<dyn Device>, String> {
         match self {
+            Self::Hdd(spec) => Ok(Box::new(hdd::Hdd::new(spec.clone(), opening)?)),
             Self::Memory(spec) => Ok(Box::new(memory::Memory::new(spec.clone())?)),
+            Self::Raid(spec) => Ok(Box::new(raid::Raid::new(spec.clone(), opening)?)),
+            Self::Ssd(spec) => ssd::open(spec, opening),
+            Self::Volume(spec) => Ok(Box::new(volume::Volume::new(spec.clone(), opening)?)),
         }
     }
 }

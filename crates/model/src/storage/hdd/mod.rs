@@ -1,0 +1,473 @@
+//! A hard disk: an arm, a platter whose angle is known at every moment, a queue, and a cache.
+
+mod dirty;
+mod geometry;
+#[cfg(test)]
+pub(super) mod tests;
+
+use std::collections::VecDeque;
+
+use flatwater_core::seed::splitmix;
+use serde::Deserialize;
+
+use self::dirty::Dirty;
+use self::geometry::{Geometry, Place, SECTOR_BYTES};
+use super::{Command, Device, Ended, Failure, Opening, Operation};
+use crate::event::EventQueue;
+
+/// Ranges of the write-back cache on either side of the head among which the next one to write is chosen.
+const DESTAGE_CHOICES: usize = 16;
+/// Sectors that one write from the cache takes at most: 1 MiB.
+const DESTAGE_SECTORS_MAX: u64 = 2048;
+
+/// The figures of a disk.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Bytes that the host can use.
+    pub capacity_bytes: u64,
+    /// One turn of the platters.
+    pub revolution_ns: u64,
+    /// By what share one disk's turn may differ from another's: the angles of an array's members drift apart.
+    pub revolution_spread: f64,
+    /// Surfaces with a head each.
+    pub heads: u32,
+    /// Zones of as many cylinders each.
+    pub zones: u32,
+    /// Sustained rate of the outermost zone, where address 0 is.
+    pub outer_bytes_per_s: f64,
+    /// Sustained rate of the innermost one.
+    pub inner_bytes_per_s: f64,
+    /// Seeks of a read.
+    pub seek: SeekSpec,
+    /// What a write's seek takes longer: a head must stand still before it writes.
+    pub write_settle_ns: u64,
+    /// From one head of a cylinder to the next.
+    pub head_switch_ns: u64,
+    /// Commands among which the disk chooses the next.
+    pub queue_depth: u32,
+    /// A command that has waited for this long is next, wherever it is.
+    pub age_limit_ns: u64,
+    /// Work of a command that is not the arm's; commands in the queue do it meanwhile.
+    pub overhead_ns: u64,
+    /// The link to the host.
+    pub link_bytes_per_s: f64,
+    /// How far it reads on after a read while nothing else is to do; 0 for not at all.
+    pub read_ahead_bytes: u64,
+    /// Writes that may be in its memory only; 0 is a write cache that is off.
+    pub write_cache_bytes: u64,
+}
+
+/// Times of seeks, as datasheets tell them.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeekSpec {
+    /// To the next cylinder.
+    pub track_to_track_ns: u64,
+    /// Average over random pairs of cylinders.
+    pub average_ns: u64,
+    /// From the first to the last.
+    pub full_stroke_ns: u64,
+}
+
+impl Spec {
+    fn check(&self) -> Result<(), String> {
+        let rates = [self.outer_bytes_per_s, self.inner_bytes_per_s, self.link_bytes_per_s];
+        if rates.iter().any(|rate| !rate.is_finite() || *rate <= 0.0) {
+            return Err("a rate must be over 0".into());
+        }
+        if self.inner_bytes_per_s > self.outer_bytes_per_s {
+            return Err("the inner rate must not be over the outer one".into());
+        }
+        let counts = [self.revolution_ns, self.capacity_bytes, u64::from(self.queue_depth)];
+        if counts.contains(&0) || self.heads == 0 || self.zones == 0 {
+            return Err("capacity, revolution, heads, zones and queue depth must be over 0".into());
+        }
+        if !(0.0..0.1).contains(&self.revolution_spread) {
+            return Err("the spread of revolutions must be 0 to 0.1".into());
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A command's overhead is over.
+    Ready(Job),
+    /// The arm's work is done.
+    Moved,
+    /// A command ends.
+    End(u64, Result<(), Failure>),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    tag: u64,
+    operation: Operation,
+    sector: u64,
+    sectors: u64,
+    since_ns: u64,
+}
+
+/// What the arm is doing.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    /// Of the host; None: from the write-back cache.
+    job: Option<Job>,
+    sector: u64,
+    sectors: u64,
+    begin_ns: u64,
+    end_ns: u64,
+}
+
+/// What was read last, and what the head reads on while it has nothing else to do.
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    first: u64,
+    /// The next sector to be read, and when it comes.
+    next: u64,
+    next_ns: u64,
+    /// Where it stops.
+    limit: u64,
+}
+
+/// A disk at work.
+pub struct Hdd {
+    spec: Spec,
+    geometry: Geometry,
+    /// What the angle is at time 0.
+    phase_ns: u64,
+    sectors: u64,
+    /// (cylinder, track) of the head.
+    head: (u64, u64),
+    head_sector: u64,
+    working: Option<Work>,
+    stream: Option<Stream>,
+    queue: Vec<(Job, Place)>,
+    over_depth: VecDeque<(u64, Command)>,
+    active: u32,
+    dirty: Dirty,
+    /// Writes that wait for room in the cache, and flushes for its end.
+    no_room: VecDeque<Job>,
+    flushes: Vec<u64>,
+    link_free_ns: u64,
+    events: EventQueue<Event>,
+    busy_ns: u64,
+    seek_ns: u64,
+    seeks: u64,
+    observed_ns: u64,
+}
+
+impl Hdd {
+    /// A disk whose arm stands outside.
+    ///
+    /// # Errors
+    /// Figures that no disk can have, in words.
+    pub fn new(mut spec: Spec, opening: Opening) -> Result<Self, String> {
+        spec.check()?;
+        let deviation = (splitmix(!opening.seed) >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
+        spec.revolution_ns = (spec.revolution_ns as f64 * (1.0 + deviation * spec.revolution_spread)) as u64;
+        let geometry = Geometry::new(&spec)?;
+        Ok(Self {
+            phase_ns: splitmix(opening.seed) % spec.revolution_ns,
+            sectors: spec.capacity_bytes / SECTOR_BYTES,
+            geometry,
+            head: (0, 0),
+            head_sector: 0,
+            working: None,
+            stream: None,
+            queue: Vec::new(),
+            over_depth: VecDeque::new(),
+            active: 0,
+            dirty: Dirty::default(),
+            no_room: VecDeque::new(),
+            flushes: Vec::new(),
+            link_free_ns: 0,
+            events: EventQueue::new(),
+            busy_ns: 0,
+            seek_ns: 0,
+            seeks: 0,
+            observed_ns: 0,
+            spec,
+        })
+    }
+
+    fn begin(&mut self, now_ns: u64, since_ns: u64, tag: u64, command: Command) {
+        self.active += 1;
+        let sector = command.offset / SECTOR_BYTES;
+        let sectors = (command.offset + command.bytes).div_ceil(SECTOR_BYTES) - sector;
+        let job = Job { tag, operation: command.operation, sector, sectors, since_ns };
+        self.events.push(now_ns + self.spec.overhead_ns, Event::Ready(job));
+    }
+
+    /// A command that the arm has no part in, or no more: its bytes cross the link, and it ends.
+    fn transfer(&mut self, now_ns: u64, job: &Job) {
+        let ns = (job.sectors * SECTOR_BYTES) as f64 / self.spec.link_bytes_per_s * 1e9;
+        self.link_free_ns = self.link_free_ns.max(now_ns) + ns as u64;
+        self.events.push(self.link_free_ns, Event::End(job.tag, Ok(())));
+    }
+
+    fn ready(&mut self, now_ns: u64, job: Job) {
+        match job.operation {
+            Operation::Read | Operation::Write if job.sectors == 0 => {
+                self.events.push(now_ns, Event::End(job.tag, Ok(())));
+            }
+            Operation::Read => self.ready_to_read(now_ns, job),
+            Operation::Write if self.spec.write_cache_bytes > 0 => self.write_to_cache(now_ns, job),
+            Operation::Write => self.enqueue(job),
+            Operation::Flush if self.is_clean() => self.events.push(now_ns, Event::End(job.tag, Ok(()))),
+            Operation::Flush => self.flushes.push(job.tag),
+            Operation::Trim => self.events.push(now_ns, Event::End(job.tag, Ok(()))),
+        }
+        self.work(now_ns);
+    }
+
+    fn enqueue(&mut self, job: Job) {
+        self.queue.push((job, self.geometry.place(job.sector)));
+    }
+
+    fn is_clean(&self) -> bool {
+        let destaging = self.working.is_some_and(|work| work.job.is_none());
+        self.dirty.sectors() == 0 && !destaging && self.no_room.is_empty()
+    }
+
+    fn ready_to_read(&mut self, now_ns: u64, job: Job) {
+        self.read_on(now_ns);
+        let end = job.sector + job.sectors;
+        let known = self.stream.is_some_and(|stream| stream.first <= job.sector && end <= stream.next);
+        if known || self.dirty.covers(job.sector, job.sectors) {
+            self.transfer(now_ns, &job);
+            return;
+        }
+        self.enqueue(job);
+    }
+
+    fn write_to_cache(&mut self, now_ns: u64, job: Job) {
+        let most = self.spec.write_cache_bytes / SECTOR_BYTES;
+        let destaging = self.working.filter(|work| work.job.is_none()).map_or(0, |work| work.sectors);
+        let fits = self.dirty.sectors() + destaging + job.sectors <= most;
+        // A write larger than the cache goes through it in one piece.
+        if self.no_room.is_empty() && (fits || self.dirty.sectors() + destaging == 0) {
+            self.forget(job.sector, job.sectors);
+            self.dirty.insert(job.sector, job.sectors);
+            self.transfer(now_ns, &job);
+        } else {
+            self.no_room.push_back(job);
+        }
+    }
+
+    /// What was read is no longer what is there.
+    fn forget(&mut self, sector: u64, sectors: u64) {
+        self.stream = self.stream.filter(|stream| sector + sectors <= stream.first || sector >= stream.next);
+    }
+
+    /// Lets the idle head read on to the present.
+    fn read_on(&mut self, now_ns: u64) {
+        let Some(mut stream) = self.stream.filter(|_| self.working.is_none()) else { return };
+        let revolution_ns = self.geometry.revolution_ns;
+        while stream.next < stream.limit && stream.next_ns < now_ns {
+            let place = self.geometry.place(stream.next);
+            let here = (place.track_sectors - place.sector).min(stream.limit - stream.next);
+            let elapsed = (now_ns - stream.next_ns) * place.track_sectors / revolution_ns;
+            let passed = here.min(elapsed);
+            stream.next += passed;
+            stream.next_ns += self.geometry.pass_ns(&place, passed);
+            if passed < here {
+                break;
+            }
+            if place.sector + passed == place.track_sectors {
+                stream.next_ns += self.geometry.switch_ns(&place);
+            }
+            self.head = (place.cylinder, place.track);
+        }
+        let memory = self.spec.read_ahead_bytes / SECTOR_BYTES * 2;
+        stream.first = stream.first.max(stream.next.saturating_sub(memory));
+        self.stream = Some(stream);
+    }
+
+    /// How long until the first sector is under a head, and how much of that is the arm's.
+    fn positioning_ns(&self, now_ns: u64, place: &Place, writes: bool) -> (u64, u64) {
+        let mut move_ns = self.geometry.move_ns(self.head, place);
+        if writes && move_ns > 0 {
+            move_ns += self.spec.write_settle_ns;
+        }
+        (move_ns + self.geometry.wait_ns(now_ns + move_ns + self.phase_ns, place), move_ns)
+    }
+
+    /// Gives the idle arm something to do.
+    fn work(&mut self, now_ns: u64) {
+        if self.working.is_some() {
+            return;
+        }
+        self.read_on(now_ns);
+        let oldest = (0..self.queue.len()).min_by_key(|index| self.queue[*index].0.since_ns);
+        let oldest = oldest.filter(|index| self.queue[*index].0.since_ns + self.spec.age_limit_ns < now_ns);
+        if oldest.is_none() && self.continue_stream(now_ns) {
+            return;
+        }
+        let by_time = |index: &usize| {
+            let (job, place) = &self.queue[*index];
+            self.positioning_ns(now_ns, place, job.operation == Operation::Write).0
+        };
+        let chosen = oldest.or_else(|| (0..self.queue.len()).min_by_key(by_time));
+        let must_destage = !self.no_room.is_empty() || !self.flushes.is_empty();
+        if oldest.is_none() && (chosen.is_none() || must_destage) {
+            let by_time = |sector: &u64| self.positioning_ns(now_ns, &self.geometry.place(*sector), true).0;
+            let destage = self.dirty.near(self.head_sector, DESTAGE_CHOICES).min_by_key(by_time);
+            // Where writes wait for room, what the cache holds competes with what the host waits for.
+            let sooner = |sector: u64| chosen.is_none_or(|index| by_time(&sector) <= by_time_of(self, now_ns, index));
+            if let Some(sector) = destage.filter(|sector| sooner(*sector)) {
+                let sectors = self.dirty.take(sector, DESTAGE_SECTORS_MAX);
+                self.start(now_ns, None, sector, sectors);
+                return;
+            }
+        }
+        if let Some(index) = chosen {
+            let (job, _) = self.queue.remove(index);
+            self.start(now_ns, Some(job), job.sector, job.sectors);
+        }
+    }
+
+    /// A read that goes on where the head is reading needs no positioning.
+    fn continue_stream(&mut self, now_ns: u64) -> bool {
+        let Some(stream) = self.stream else { return false };
+        let goes_on = |job: &Job| {
+            let end = job.sector + job.sectors;
+            job.operation == Operation::Read
+                && stream.first <= job.sector
+                && job.sector <= stream.next
+                && end > stream.next
+        };
+        let stopped = stream.next >= stream.limit && stream.next_ns < now_ns;
+        let Some(index) = self.queue.iter().position(|(job, _)| goes_on(job)).filter(|_| !stopped) else {
+            return false;
+        };
+        let (job, _) = self.queue.remove(index);
+        let ns = self.geometry.transfer_ns(stream.next, job.sector + job.sectors - stream.next);
+        let end_ns = stream.next_ns.max(now_ns) + ns - (now_ns.saturating_sub(stream.next_ns)).min(ns);
+        self.occupy(Some(job), job.sector, job.sectors, now_ns, end_ns.max(now_ns));
+        true
+    }
+
+    fn start(&mut self, now_ns: u64, job: Option<Job>, sector: u64, sectors: u64) {
+        let writes = job.is_none_or(|job| job.operation == Operation::Write);
+        let place = self.geometry.place(sector);
+        let (positioning_ns, move_ns) = self.positioning_ns(now_ns, &place, writes);
+        self.seek_ns += move_ns;
+        self.seeks += 1;
+        self.stream = None;
+        let end_ns = now_ns + positioning_ns + self.geometry.transfer_ns(sector, sectors);
+        self.occupy(job, sector, sectors, now_ns, end_ns);
+    }
+
+    fn occupy(&mut self, job: Option<Job>, sector: u64, sectors: u64, begin_ns: u64, end_ns: u64) {
+        self.working = Some(Work { job, sector, sectors, begin_ns, end_ns });
+        self.events.push(end_ns, Event::Moved);
+    }
+
+    /// The arm has done its work.
+    fn moved(&mut self, now_ns: u64) {
+        let Some(work) = self.working.take() else { return };
+        self.busy_ns += work.end_ns - work.begin_ns;
+        let end = work.sector + work.sectors;
+        let last = self.geometry.place(end - 1);
+        self.head = (last.cylinder, last.track);
+        self.head_sector = end;
+        match work.job {
+            Some(job) => {
+                if job.operation == Operation::Read {
+                    let first = self.stream.map_or(work.sector, |stream| stream.first.min(work.sector));
+                    let switch_ns =
+                        if last.sector + 1 == last.track_sectors { self.geometry.switch_ns(&last) } else { 0 };
+                    let limit = (end + self.spec.read_ahead_bytes / SECTOR_BYTES).min(self.sectors);
+                    self.stream = Some(Stream { first, next: end, next_ns: now_ns + switch_ns, limit });
+                }
+                // The transfer over the link went on beside the medium's, which is slower.
+                self.events.push(now_ns, Event::End(job.tag, Ok(())));
+            }
+            None => self.make_room(now_ns),
+        }
+        self.work(now_ns);
+    }
+
+    fn make_room(&mut self, now_ns: u64) {
+        for job in std::mem::take(&mut self.no_room) {
+            self.write_to_cache(now_ns, job);
+        }
+        if self.is_clean() {
+            for tag in self.flushes.drain(..) {
+                self.events.push(now_ns, Event::End(tag, Ok(())));
+            }
+        }
+    }
+
+    fn end(&mut self, now_ns: u64, tag: u64, result: Result<(), Failure>, ended: &mut Vec<Ended>) {
+        ended.push(Ended { tag, at_ns: now_ns, result });
+        self.active -= 1;
+        if self.active < self.spec.queue_depth
+            && let Some((tag, command)) = self.over_depth.pop_front()
+        {
+            self.begin(now_ns, now_ns, tag, command);
+        }
+    }
+}
+
+fn by_time_of(disk: &Hdd, now_ns: u64, index: usize) -> u64 {
+    let (job, place) = &disk.queue[index];
+    disk.positioning_ns(now_ns, place, job.operation == Operation::Write).0
+}
+
+impl Device for Hdd {
+    fn capacity_bytes(&self) -> u64 {
+        self.spec.capacity_bytes
+    }
+
+    fn submit(&mut self, now_ns: u64, tag: u64, command: Command) {
+        let end = command.offset.checked_add(command.bytes);
+        if end.is_none_or(|end| end > self.spec.capacity_bytes) {
+            self.active += 1;
+            self.events.push(now_ns, Event::End(tag, Err(Failure::Full)));
+        } else if self.active < self.spec.queue_depth {
+            self.begin(now_ns, now_ns, tag, command);
+        } else {
+            self.over_depth.push_back((tag, command));
+        }
+    }
+
+    fn next_ns(&self) -> Option<u64> {
+        self.events.next_ns()
+    }
+
+    fn advance(&mut self, until_ns: u64, ended: &mut Vec<Ended>) {
+        let before = ended.len();
+        while let Some(at_ns) = self.events.next_ns() {
+            if at_ns > until_ns || (ended.len() > before && at_ns > ended[before].at_ns) {
+                return;
+            }
+            match self.events.pop() {
+                Some((_, Event::Ready(job))) => self.ready(at_ns, job),
+                Some((_, Event::Moved)) => self.moved(at_ns),
+                Some((_, Event::End(tag, result))) => self.end(at_ns, tag, result, ended),
+                None => return,
+            }
+        }
+    }
+
+    fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>) {
+        let under_way = self.working.map_or(0, |work| now_ns.saturating_sub(work.begin_ns));
+        let interval_ns = (now_ns - self.observed_ns).max(1) as f64;
+        let busy_pct = (self.busy_ns + under_way) as f64 / interval_ns * 100.0;
+        series.push(("busy_pct".into(), busy_pct.min(100.0)));
+        if self.seeks > 0 {
+            series.push(("seek_mean_us".into(), self.seek_ns as f64 / self.seeks as f64 / 1e3));
+        }
+        series.push(("queue_depth".into(), f64::from(self.active) + self.over_depth.len() as f64));
+        if self.spec.write_cache_bytes > 0 {
+            series.push(("cache_dirty_bytes".into(), (self.dirty.sectors() * SECTOR_BYTES) as f64));
+        }
+        if let Some(work) = &mut self.working {
+            work.begin_ns = now_ns.min(work.end_ns);
+        }
+        (self.busy_ns, self.seek_ns, self.seeks, self.observed_ns) = (0, 0, 0, now_ns);
+    }
+}

@@ -1,0 +1,393 @@
+//! An array of disks (or of any devices) behind a controller with memory.
+
+mod background;
+mod cache;
+mod layout;
+mod members;
+mod slab;
+mod spec;
+#[cfg(test)]
+mod tests;
+mod update;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use self::background::Work;
+use self::cache::Cache;
+use self::layout::{Chunk, Layout, Level};
+use self::members::Member;
+use self::slab::Slab;
+pub use self::spec::{Background, CacheSpec, Controller, Happening, HappeningKind, Spec};
+use self::update::Update;
+use super::{Command, Device, Ended, Failure, Incident, Opening, Operation};
+use crate::event::EventQueue;
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// The controller has taken a request up.
+    Arrive(u32),
+    /// A request ends.
+    End(u32),
+    /// Dirty lines have waited for long enough.
+    Sweep,
+    /// Background work goes on.
+    Work(u32),
+    /// Something of the spec's events begins or ends.
+    Begin(u32),
+    Finish(u32),
+}
+
+/// Who waits for a member's operation.
+#[derive(Clone, Copy, Debug)]
+enum Owner {
+    Request(u32),
+    Update(u32),
+    Work(u32),
+}
+
+/// One command to one member.
+#[derive(Clone, Copy, Debug)]
+struct Op {
+    owner: Owner,
+    member: u32,
+    command: Command,
+    /// What a read of data is of: its lines are kept. Lines of a read that fails are read from the other members.
+    chunk: Option<Chunk>,
+}
+
+/// A request of the host.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    tag: u64,
+    command: Command,
+    pending: u32,
+    result: Result<(), Failure>,
+}
+
+/// An array at work.
+pub struct Raid {
+    spec: Spec,
+    opening: Opening,
+    layout: Layout,
+    members: Vec<Member>,
+    cache: Cache,
+    requests: Slab<Request>,
+    ops: Slab<Op>,
+    updates: Slab<Update>,
+    /// Rows whose parity is being changed, and updates that wait for them.
+    locked: BTreeMap<u64, VecDeque<u32>>,
+    updates_running: u32,
+    updates_ready: VecDeque<u32>,
+    /// Writes that wait for room in the memory.
+    no_room: VecDeque<u32>,
+    destage_row: u64,
+    sweep_set: bool,
+    sweep_rows: usize,
+    works: Vec<Option<Work>>,
+    /// Relearns under way.
+    relearns: u32,
+    replaced: u64,
+    lost: bool,
+    controller_free_ns: u64,
+    now_ns: u64,
+    events: EventQueue<Event>,
+    told: Vec<Incident>,
+    /// Kept to reuse its memory.
+    ended: Vec<Ended>,
+}
+
+impl Raid {
+    /// An array whose members are all new.
+    ///
+    /// # Errors
+    /// Figures that do not go together, in words.
+    pub fn new(spec: Spec, opening: Opening) -> Result<Self, String> {
+        spec.check()?;
+        let members = (0..spec.members).map(|number| spec.open_member(opening, number, 0));
+        let members: Vec<Member> = members.collect::<Result<_, _>>()?;
+        let member_bytes = members.iter().map(|member| member.device.capacity_bytes()).min().unwrap_or(0);
+        let layout = Layout::new(spec.level, spec.members, spec.unit_bytes, member_bytes)?;
+        if spec.capacity_bytes > layout.capacity_bytes() {
+            let room = layout.capacity_bytes();
+            return Err(format!("capacity: {} B do not fit the members' {room} B", spec.capacity_bytes));
+        }
+        spec.check_events(&layout)?;
+        let blocks = (spec.cache.bytes / spec.cache.block_bytes) as usize;
+        let mut events = EventQueue::new();
+        for (number, event) in spec.events.iter().enumerate() {
+            events.push(event.at_ns, Event::Begin(number as u32));
+        }
+        Ok(Self {
+            cache: Cache::new(
+                spec.cache.block_bytes / spec.line_bytes,
+                blocks,
+                (blocks as f64 * spec.cache.dirty_share) as usize,
+            ),
+            opening,
+            layout,
+            members,
+            requests: Slab::new(),
+            ops: Slab::new(),
+            updates: Slab::new(),
+            locked: BTreeMap::new(),
+            updates_running: 0,
+            updates_ready: VecDeque::new(),
+            no_room: VecDeque::new(),
+            destage_row: 0,
+            sweep_set: false,
+            sweep_rows: 0,
+            works: Vec::new(),
+            relearns: 0,
+            replaced: 0,
+            lost: false,
+            controller_free_ns: 0,
+            now_ns: 0,
+            events,
+            told: Vec::new(),
+            ended: Vec::new(),
+            spec,
+        })
+    }
+
+    /// Whether writes end when they are in the memory: a battery must be able to keep it.
+    fn writes_back(&self) -> bool {
+        self.spec.controller.battery && self.relearns == 0 && self.cache.held_max() > 0
+    }
+
+    /// Lines of a chunk of data, as keys of the memory: the array's own lines, and after them those of parity.
+    fn lines(&self, chunk: &Chunk) -> std::ops::Range<u64> {
+        let unit = chunk.row * u64::from(self.layout.data_units()) + u64::from(chunk.unit);
+        let first = unit * self.layout.unit_bytes;
+        (first + chunk.from) / self.spec.line_bytes..(first + chunk.to).div_ceil(self.spec.line_bytes)
+    }
+
+    fn parity_lines(&self, row: u64, from: u64, to: u64) -> std::ops::Range<u64> {
+        let first = self.layout.capacity_bytes() + row * self.layout.unit_bytes;
+        (first + from) / self.spec.line_bytes..(first + to).div_ceil(self.spec.line_bytes)
+    }
+
+    fn arrive(&mut self, id: u32) {
+        let command = self.requests.get(id).command;
+        if self.lost {
+            self.finish(id, Err(Failure::Medium));
+            return;
+        }
+        match command.operation {
+            Operation::Read => self.read(id, command),
+            Operation::Write if self.writes_back() && self.fits_memory(&command) => {
+                self.no_room.push_back(id);
+                self.take_in();
+            }
+            Operation::Write => self.write_through(id, command),
+            Operation::Flush if self.writes_back() => self.finish(id, Ok(())),
+            Operation::Flush => self.flush(id),
+            // Controllers of this kind keep trims to themselves.
+            Operation::Trim => self.finish(id, Ok(())),
+        }
+    }
+
+    fn fits_memory(&self, command: &Command) -> bool {
+        command.bytes.div_ceil(self.spec.cache.block_bytes) as usize + 1 < self.cache.held_max()
+    }
+
+    fn read(&mut self, id: u32, command: Command) {
+        self.requests.get(id).pending = 1;
+        for chunk in self.layout.chunks(command.offset, command.bytes) {
+            let lines = self.lines(&chunk);
+            // Looked up all of them: each counts as used.
+            let missing = lines.clone().filter(|line| !self.cache.touch(*line)).count();
+            if missing > 0 {
+                self.read_chunk(id, chunk);
+            }
+        }
+        self.part_ended(id, Ok(()));
+    }
+
+    /// Reads a chunk from where it is, or from all other members where that one is absent.
+    fn read_chunk(&mut self, id: u32, chunk: Chunk) {
+        let (first, count) = self.layout.homes(chunk.row, chunk.unit);
+        let at = chunk.row * self.layout.unit_bytes + chunk.from;
+        let present = (first..first + count).filter(|member| !self.is_absent(*member, chunk.row));
+        let chosen = present.min_by_key(|member| self.members[*member as usize].distance(at));
+        match chosen {
+            Some(member) => {
+                self.requests.get(id).pending += 1;
+                self.send(Owner::Request(id), member, Operation::Read, at, chunk.to - chunk.from, Some(chunk));
+            }
+            None => self.reconstruct(id, chunk, first),
+        }
+    }
+
+    /// Reads what makes up for a chunk that `missing` does not give.
+    fn reconstruct(&mut self, id: u32, chunk: Chunk, missing: u32) {
+        let others = (0..self.layout.members).filter(|member| *member != missing);
+        if self.layout.level != Level::Raid5 || others.clone().any(|member| self.is_absent(member, chunk.row)) {
+            self.requests.get(id).result = Err(Failure::Medium);
+            return;
+        }
+        let at = chunk.row * self.layout.unit_bytes + chunk.from;
+        for (number, member) in others.enumerate() {
+            self.requests.get(id).pending += 1;
+            let of = (number == 0).then_some(chunk);
+            self.send(Owner::Request(id), member, Operation::Read, at, chunk.to - chunk.from, of);
+        }
+    }
+
+    fn write_through(&mut self, id: u32, command: Command) {
+        self.requests.get(id).pending = 1;
+        let mut chunks = self.layout.chunks(command.offset, command.bytes).peekable();
+        while let Some(chunk) = chunks.next() {
+            let mut row = vec![chunk];
+            while let Some(next) = chunks.next_if(|next| next.row == chunk.row) {
+                row.push(next);
+            }
+            self.requests.get(id).pending += 1;
+            self.begin_update(Update::new(Some(id), row));
+        }
+        self.part_ended(id, Ok(()));
+    }
+
+    /// Takes writes into the memory as long as there is room.
+    fn take_in(&mut self) {
+        while let Some(&id) = self.no_room.front() {
+            let command = self.requests.get(id).command;
+            let line_bytes = self.spec.line_bytes;
+            let lines = command.offset / line_bytes..(command.offset + command.bytes).div_ceil(line_bytes);
+            if self.lost || !self.writes_back() {
+                self.no_room.pop_front();
+                if self.lost {
+                    self.finish(id, Err(Failure::Medium))
+                } else {
+                    self.write_through(id, command)
+                }
+                continue;
+            }
+            if self.cache.held() + self.cache.needed(lines.clone()) > self.cache.held_max() {
+                break;
+            }
+            self.no_room.pop_front();
+            let row_bytes = u64::from(self.layout.data_units()) * self.layout.unit_bytes;
+            for line in lines {
+                self.cache.write(line, line * line_bytes / row_bytes);
+            }
+            self.finish(id, Ok(()));
+        }
+        if !self.sweep_set && self.cache.dirty() > 0 {
+            self.sweep_set = true;
+            self.events.push(self.now_ns + self.spec.cache.destage_after_ns, Event::Sweep);
+        }
+        self.destage();
+    }
+
+    /// Without a battery nothing is in the controller's memory only, but something may be in the members'.
+    fn flush(&mut self, id: u32) {
+        self.requests.get(id).pending = 1;
+        for member in 0..self.layout.members {
+            if !self.is_absent(member, self.layout.rows) {
+                self.requests.get(id).pending += 1;
+                self.send(Owner::Request(id), member, Operation::Flush, 0, 0, None);
+            }
+        }
+        self.part_ended(id, Ok(()));
+    }
+
+    fn part_ended(&mut self, id: u32, result: Result<(), Failure>) {
+        let request = self.requests.get(id);
+        request.pending -= 1;
+        request.result = request.result.and(result);
+        if request.pending == 0 {
+            let result = if self.lost { Err(Failure::Medium) } else { self.requests.get(id).result };
+            self.finish(id, result);
+        }
+    }
+
+    fn finish(&mut self, id: u32, result: Result<(), Failure>) {
+        self.requests.get(id).result = result;
+        self.events.push(self.now_ns + self.spec.controller.latency_ns, Event::End(id));
+    }
+
+    fn tell(&mut self, text: String) {
+        self.told.push(Incident { at_ns: self.now_ns, text });
+    }
+
+    fn happen(&mut self, event: Event, ended: &mut Vec<Ended>) {
+        match event {
+            Event::Arrive(id) => self.arrive(id),
+            Event::End(id) => {
+                let request = self.requests.remove(id);
+                ended.push(Ended { tag: request.tag, at_ns: self.now_ns, result: request.result });
+            }
+            Event::Sweep => {
+                self.sweep_set = self.cache.dirty() > 0;
+                self.sweep_rows = self.cache.dirty_rows();
+                if self.sweep_set {
+                    self.events.push(self.now_ns + self.spec.cache.destage_after_ns, Event::Sweep);
+                }
+                self.destage();
+            }
+            Event::Work(work) => self.go_on(work),
+            Event::Begin(number) => self.begin_happening(number),
+            Event::Finish(number) => self.end_happening(number),
+        }
+    }
+}
+
+impl Device for Raid {
+    fn capacity_bytes(&self) -> u64 {
+        self.spec.capacity_bytes
+    }
+
+    fn submit(&mut self, now_ns: u64, tag: u64, command: Command) {
+        self.now_ns = now_ns;
+        let id = self.requests.insert(Request { tag, command, pending: 0, result: Ok(()) });
+        let end = command.offset.checked_add(command.bytes);
+        if end.is_none_or(|end| end > self.spec.capacity_bytes) {
+            self.finish(id, Err(Failure::Full));
+            return;
+        }
+        let controller = &self.spec.controller;
+        let request_ns = match command.operation {
+            Operation::Read => controller.read_ns,
+            Operation::Write => controller.write_ns,
+            Operation::Flush | Operation::Trim => 0,
+        };
+        let link_ns = command.bytes as f64 / controller.link_bytes_per_s * 1e9;
+        self.controller_free_ns = self.controller_free_ns.max(now_ns) + request_ns + link_ns as u64;
+        self.events.push(self.controller_free_ns, Event::Arrive(id));
+    }
+
+    fn next_ns(&self) -> Option<u64> {
+        let members = self.members.iter().filter_map(Member::next_ns);
+        members.chain(self.events.next_ns()).min()
+    }
+
+    fn advance(&mut self, until_ns: u64, ended: &mut Vec<Ended>) {
+        let before = ended.len();
+        while let Some(at_ns) = self.next_ns() {
+            if at_ns > until_ns || (ended.len() > before && at_ns > ended[before].at_ns) {
+                return;
+            }
+            self.now_ns = at_ns;
+            while let Some((_, event)) = self.events.pop_until(at_ns) {
+                self.happen(event, ended);
+            }
+            self.advance_members(at_ns);
+        }
+    }
+
+    fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>) {
+        let dirty_bytes = self.cache.dirty() as u64 * self.spec.line_bytes;
+        series.push(("write_back".into(), f64::from(u8::from(self.writes_back()))));
+        series.push(("cache_dirty_bytes".into(), dirty_bytes as f64));
+        series.push(("queue_depth".into(), self.requests.len() as f64));
+        series.push(("members_working".into(), self.members.iter().filter(|member| member.works()).count() as f64));
+        self.observe_works(series);
+        self.observe_members(now_ns, series);
+    }
+
+    fn incidents(&mut self) -> Vec<Incident> {
+        let mut told = std::mem::take(&mut self.told);
+        told.sort_by_key(|incident| incident.at_ns);
+        told
+    }
+}

@@ -1,0 +1,41 @@
+//! Things under way, by a number that is used again when they end.
+
+/// A slab.
+#[derive(Debug)]
+pub struct Slab<T> {
+    places: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Slab<T> {
+    /// An empty one.
+    pub const fn new() -> Self {
+        Self { places: Vec::new(), free: Vec::new() }
+    }
+
+    /// How many things are under way.
+    pub fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    /// Keeps a thing; its number.
+    pub fn insert(&mut self, thing: T) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.places[number as usize] = Some(thing);
+            return number;
+        }
+        self.places.push(Some(thing));
+        self.places.len() as u32 - 1
+    }
+
+    /// The thing of a number.
+    pub fn get(&mut self, number: u32) -> &mut T {
+        self.places[number as usize].as_mut().expect("it is under way")
+    }
+
+    /// Takes the thing of a number out.
+    pub fn remove(&mut self, number: u32) -> T {
+        self.free.push(number);
+        self.places[number as usize].take().expect("it is under way")
+    }
+}

@@ -1,0 +1,272 @@
+//! Writes to the members: what must be read for the parity, then data and parity.
+
+use super::layout::{Chunk, Level};
+use super::{Owner, Raid};
+use crate::storage::Operation;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Reading,
+    Writing,
+    Parity,
+}
+
+/// A row that is being written.
+#[derive(Debug)]
+pub struct Update {
+    /// The host's request that waits for it; None: from the memory.
+    owner: Option<u32>,
+    chunks: Vec<Chunk>,
+    stage: Stage,
+    pending: u32,
+}
+
+/// A read that an update needs: member, offset, bytes.
+type Read = (u32, u64, u64);
+
+impl Update {
+    /// An update of the chunks of one row.
+    pub const fn new(owner: Option<u32>, chunks: Vec<Chunk>) -> Self {
+        Self { owner, chunks, stage: Stage::Reading, pending: 0 }
+    }
+
+    fn row(&self) -> u64 {
+        self.chunks[0].row
+    }
+
+    /// The range of the stripe units that its chunks touch.
+    fn span(&self) -> (u64, u64) {
+        let from = self.chunks.iter().map(|chunk| chunk.from).min().unwrap_or(0);
+        (from, self.chunks.iter().map(|chunk| chunk.to).max().unwrap_or(0))
+    }
+}
+
+impl Raid {
+    /// Whether updates of a row wait for each other and for their number: parity must not be changed twice at once, and
+    /// what comes from the memory does not flood the members.
+    fn is_counted(&self, update: &Update) -> bool {
+        self.layout.level == Level::Raid5 || update.owner.is_none()
+    }
+
+    /// Begins an update, or lets it wait.
+    pub(super) fn begin_update(&mut self, update: Update) {
+        let (counted, row) = (self.is_counted(&update), update.row());
+        let id = self.updates.insert(update);
+        if !counted {
+            self.run_update(id);
+        } else if let Some(waiting) = self.locked.get_mut(&row) {
+            waiting.push_back(id);
+        } else {
+            self.locked.insert(row, std::collections::VecDeque::new());
+            self.updates_ready.push_back(id);
+            self.run_ready();
+        }
+    }
+
+    fn run_ready(&mut self) {
+        while self.updates_running < self.spec.controller.updates_at_once
+            && let Some(id) = self.updates_ready.pop_front()
+        {
+            self.updates_running += 1;
+            self.run_update(id);
+        }
+    }
+
+    fn run_update(&mut self, id: u32) {
+        let reads = self.reads_of(id);
+        self.updates.get(id).pending = 1 + reads.len() as u32;
+        for (member, offset, bytes) in reads {
+            self.send(Owner::Update(id), member, Operation::Read, offset, bytes, None);
+        }
+        self.update_part_ended(id);
+    }
+
+    /// What must be read before the new parity is known: the old data and the old parity, or all data of the row that is
+    /// not written, whichever is less. What the memory holds is not read.
+    fn reads_of(&mut self, id: u32) -> Vec<Read> {
+        let update = self.updates.get(id);
+        let (row, (from, to), chunks) = (update.row(), update.span(), update.chunks.clone());
+        let Some(parity) = self.layout.parity(row).filter(|parity| !self.is_absent(*parity, row)) else {
+            return Vec::new();
+        };
+        let old = self.reads_of_old(row, from, to, &chunks, parity);
+        let rest = self.reads_of_rest(row, from, to, &chunks);
+        match (old, rest) {
+            (Some(old), Some(rest)) if rest.len() < old.len() => rest,
+            (Some(old), _) => old,
+            (None, rest) => rest.unwrap_or_default(),
+        }
+    }
+
+    fn reads_of_old(&self, row: u64, from: u64, to: u64, chunks: &[Chunk], parity: u32) -> Option<Vec<Read>> {
+        let mut reads = Vec::new();
+        for chunk in chunks {
+            let home = self.layout.homes(row, chunk.unit).0;
+            if self.is_absent(home, row) {
+                return None;
+            }
+            reads.extend(self.unknown(home, *chunk, self.lines(chunk), |_| false));
+        }
+        let whole = Chunk { row, unit: 0, from, to };
+        reads.extend(self.unknown(parity, whole, self.parity_lines(row, from, to), |_| false));
+        Some(reads)
+    }
+
+    fn reads_of_rest(&self, row: u64, from: u64, to: u64, chunks: &[Chunk]) -> Option<Vec<Read>> {
+        let mut reads = Vec::new();
+        for unit in 0..self.layout.data_units() {
+            let whole = Chunk { row, unit, from, to };
+            let own = || chunks.iter().filter(|chunk| chunk.unit == unit);
+            let written = |line: u64| own().any(|chunk| self.lines(chunk).contains(&line));
+            let home = self.layout.homes(row, unit).0;
+            let read = self.unknown(home, whole, self.lines(&whole), written);
+            if read.is_some() && self.is_absent(home, row) {
+                return None;
+            }
+            reads.extend(read);
+        }
+        Some(reads)
+    }
+
+    /// One read from the first to the last line that the memory does not hold as the members do, nor `known` says.
+    fn unknown(
+        &self,
+        member: u32,
+        chunk: Chunk,
+        lines: std::ops::Range<u64>,
+        known: impl Fn(u64) -> bool,
+    ) -> Option<Read> {
+        let mut unknown = lines.clone().filter(|line| !known(*line) && !self.cache.is_clean(*line));
+        let first = unknown.next()?;
+        let last = unknown.last().unwrap_or(first);
+        let line_bytes = self.spec.line_bytes;
+        let base = chunk.row * self.layout.unit_bytes + chunk.from / line_bytes * line_bytes;
+        Some((member, base + (first - lines.start) * line_bytes, (last + 1 - first) * line_bytes))
+    }
+
+    /// A part of an update's stage is over.
+    pub(super) fn update_part_ended(&mut self, id: u32) {
+        let update = self.updates.get(id);
+        update.pending -= 1;
+        if update.pending > 0 {
+            return;
+        }
+        match update.stage {
+            Stage::Reading => self.write_update(id),
+            Stage::Writing if self.spec.controller.parity_after_data => self.write_parity(id),
+            Stage::Writing | Stage::Parity => self.end_update(id),
+        }
+    }
+
+    fn write_update(&mut self, id: u32) {
+        let update = self.updates.get(id);
+        update.stage = Stage::Writing;
+        update.pending = 1;
+        for chunk in update.chunks.clone() {
+            let (first, count) = self.layout.homes(chunk.row, chunk.unit);
+            for member in first..first + count {
+                self.write_member(id, member, chunk.row, chunk.from, chunk.to);
+            }
+        }
+        if !self.spec.controller.parity_after_data {
+            self.write_parity_unit(id);
+        }
+        self.update_part_ended(id);
+    }
+
+    fn write_parity(&mut self, id: u32) {
+        let update = self.updates.get(id);
+        update.stage = Stage::Parity;
+        update.pending = 1;
+        self.write_parity_unit(id);
+        self.update_part_ended(id);
+    }
+
+    fn write_parity_unit(&mut self, id: u32) {
+        let update = self.updates.get(id);
+        let (row, (from, to)) = (update.row(), update.span());
+        if let Some(parity) = self.layout.parity(row) {
+            self.write_member(id, parity, row, from, to);
+        }
+    }
+
+    fn write_member(&mut self, id: u32, member: u32, row: u64, from: u64, to: u64) {
+        if !self.is_absent(member, row) {
+            self.updates.get(id).pending += 1;
+            let offset = row * self.layout.unit_bytes + from;
+            self.send(Owner::Update(id), member, Operation::Write, offset, to - from, None);
+        }
+    }
+
+    fn end_update(&mut self, id: u32) {
+        let update = self.updates.remove(id);
+        let (row, (from, to)) = (update.row(), update.span());
+        for chunk in &update.chunks {
+            for line in self.lines(chunk) {
+                if update.owner.is_none() { self.cache.arrived(line) } else { self.cache.fill(line) }
+            }
+        }
+        if self.layout.parity(row).is_some() {
+            for line in self.parity_lines(row, from, to) {
+                self.cache.fill(line);
+            }
+        }
+        if self.is_counted(&update) {
+            self.updates_running -= 1;
+            match self.locked.get_mut(&row).and_then(std::collections::VecDeque::pop_front) {
+                Some(next) => self.updates_ready.push_back(next),
+                None => _ = self.locked.remove(&row),
+            }
+            self.run_ready();
+        }
+        match update.owner {
+            Some(request) => self.part_ended(request, Ok(())),
+            None => self.take_in(),
+        }
+    }
+
+    /// Sends dirty lines to the members, row by row in the elevator's order.
+    pub(super) fn destage(&mut self) {
+        while !self.lost && self.updates_ready.is_empty() && self.must_destage() {
+            if self.updates_running >= self.spec.controller.updates_at_once {
+                return;
+            }
+            let row = self.cache.rows_from(self.destage_row).find(|row| !self.locked.contains_key(row));
+            let Some(row) = row else { return };
+            self.destage_row = row + 1;
+            self.sweep_rows = self.sweep_rows.saturating_sub(1);
+            let chunks = self.leave(row);
+            self.begin_update(Update::new(None, chunks));
+        }
+    }
+
+    fn must_destage(&self) -> bool {
+        let from = self.cache.held_max() as f64 * self.spec.cache.destage_from_share;
+        let pressed = !self.no_room.is_empty() || self.cache.held() as f64 > from || self.sweep_rows > 0;
+        self.cache.dirty() > 0 && (pressed || !self.writes_back())
+    }
+
+    /// Dirty lines of a row, as chunks that are now on their way: all of them, or the first that follow each other.
+    fn leave(&mut self, row: u64) -> Vec<Chunk> {
+        let (line_bytes, mut chunks) = (self.spec.line_bytes, Vec::<Chunk>::new());
+        for unit in 0..self.layout.data_units() {
+            let whole = Chunk { row, unit, from: 0, to: self.layout.unit_bytes };
+            for (number, line) in self.lines(&whole).enumerate() {
+                let from = number as u64 * line_bytes;
+                let goes_on = chunks.last().is_some_and(|last| last.unit == unit && last.to == from);
+                if !self.cache.is_dirty(line) {
+                    continue;
+                }
+                if !goes_on && !self.spec.cache.destage_rows && !chunks.is_empty() {
+                    return chunks;
+                }
+                self.cache.leave(line, row);
+                match chunks.last_mut().filter(|_| goes_on) {
+                    Some(last) => last.to += line_bytes,
+                    None => chunks.push(Chunk { row, unit, from, to: from + line_bytes }),
+                }
+            }
+        }
+        chunks
+    }
+}

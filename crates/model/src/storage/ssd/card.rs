@@ -1,0 +1,433 @@
+//! One module of flash in time: stages in a row, each serving in the order of arrival.
+//!
+//! queue depth -> controller or driver -> writes: link -> buffer -> flash (`flash.rs`)
+//!                                     -> reads: die -> channel -> link
+
+use std::collections::VecDeque;
+
+use super::buffer::{Buffer, Entry, NONE, WHOLE, cover};
+use super::flash::Flash;
+use super::requests::{Requests, pages, part, whole_pages};
+use super::spec::Spec;
+use super::stages::{Pipe, Servers};
+use super::told::{Counts, Now, Told, media_wearout};
+use crate::event::EventQueue;
+use crate::storage::{Command, Device, Ended, Failure, Incident, Opening, Operation};
+
+/// A module at work.
+pub struct Card {
+    spec: Spec,
+    capacity_bytes: u64,
+    now_ns: u64,
+    requests: Requests,
+    /// Commands over the queue depth.
+    queue: VecDeque<(u64, Command)>,
+    controller: Servers,
+    link_in: Pipe,
+    link_out: Pipe,
+    /// Through the controller: reads, flushes and trims. All of these queues are in the order of time.
+    decoded: VecDeque<(u64, u32)>,
+    /// Writes through the link.
+    received: VecDeque<(u64, u32)>,
+    /// Writes that wait for room in the buffer.
+    landing: VecDeque<u32>,
+    /// Flushes, and the entries that must leave the buffer first.
+    flushes: VecDeque<(u64, u32)>,
+    buffer: Buffer,
+    flash: Flash,
+    events: EventQueue<Event>,
+    /// Reads sent to the host, and everything else that ends.
+    sent: VecDeque<(u64, u32)>,
+    done: VecDeque<(u64, u32)>,
+    host_bytes: u64,
+    link_latency_ns: u64,
+    told_ns: u64,
+    told: Counts,
+    incidents: Vec<Incident>,
+}
+
+/// What is to happen to a part of a command.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A die has read it.
+    Sensed { request: u32, lpn: u32, way: u32 },
+    /// A channel has moved it to the controller.
+    Fetched { request: u32, lpn: u32 },
+    /// A write without a buffer is in flash.
+    Programmed { request: u32 },
+    /// A command ends.
+    Ends { request: u32 },
+}
+
+impl Card {
+    /// An idle module.
+    ///
+    /// # Errors
+    /// A figure that cannot be, by name.
+    pub fn new(spec: Spec, opening: Opening) -> Result<Self, String> {
+        let flash = Flash::new(&spec, opening)?;
+        let (controller, link) = (&spec.controller, &spec.link);
+        let lesser = |own: f64, link: f64| if own > 0.0 { own.min(link) } else { link };
+        let page_bytes = flash.layout.page_bytes();
+        // Less than a page is a page: with none at all a write would end in flash.
+        let buffer_pages = if spec.buffer.bytes == 0 { 0 } else { (spec.buffer.bytes / page_bytes).max(1) };
+        Ok(Self {
+            capacity_bytes: spec.capacity_bytes,
+            now_ns: 0,
+            requests: Requests::default(),
+            queue: VecDeque::new(),
+            controller: Servers::new(controller.parallel, controller.request_ns),
+            link_in: Pipe::new(link.write_bytes_per_s),
+            link_out: Pipe::new(lesser(controller.read_bytes_per_s, link.read_bytes_per_s)),
+            decoded: VecDeque::new(),
+            received: VecDeque::new(),
+            landing: VecDeque::new(),
+            flushes: VecDeque::new(),
+            buffer: Buffer::new(buffer_pages),
+            flash,
+            events: EventQueue::new(),
+            sent: VecDeque::new(),
+            done: VecDeque::new(),
+            host_bytes: 0,
+            link_latency_ns: controller.latency_ns,
+            told_ns: 0,
+            told: Counts::default(),
+            incidents: Vec::new(),
+            spec,
+        })
+    }
+
+    /// Takes a command out of the queue into the controller.
+    fn begin(&mut self, now_ns: u64, tag: u64, command: Command) {
+        let request = self.requests.add(tag, command);
+        let decoded_ns = self.controller.serve(now_ns);
+        let end = command.offset.checked_add(command.bytes);
+        if end.is_none_or(|end| end > self.capacity_bytes) {
+            self.requests.get(request).result = Err(Failure::Full);
+            self.events.push(decoded_ns, Event::Ends { request });
+        } else if command.operation == Operation::Write && command.bytes > 0 {
+            let received_ns = self.link_in.send(decoded_ns, command.bytes);
+            self.received.push_back((received_ns, request));
+        } else {
+            self.decoded.push_back((decoded_ns, request));
+        }
+    }
+
+    /// A read, flush or trim has reached the card.
+    fn decode(&mut self, request: u32) {
+        let command = self.requests.get(request).command;
+        match command.operation {
+            Operation::Read => self.read(request, command),
+            Operation::Trim => {
+                for lpn in whole_pages(&command, self.flash.layout.page_shift) {
+                    self.buffer.cancel(lpn);
+                    self.flash.trim(lpn);
+                }
+                self.end(request);
+            }
+            Operation::Flush if self.flash.worn_out => self.fail(request, Failure::ReadOnly),
+            Operation::Flush => {
+                let entries = self.buffer.entered();
+                self.buffer.settle(self.now_ns);
+                if self.spec.buffer.power_safe || !self.buffer.holds() || self.buffer.is_out(entries) {
+                    self.end(request);
+                } else {
+                    self.flushes.push_back((entries, request));
+                }
+            }
+            Operation::Write => self.end(request),
+        }
+    }
+
+    fn read(&mut self, request: u32, command: Command) {
+        let shift = self.flash.layout.page_shift;
+        let Some((first, last)) = pages(&command, shift) else { return self.end(request) };
+        self.buffer.settle(self.now_ns);
+        self.requests.get(request).left = last - first + 1;
+        for lpn in first..=last {
+            let place = if self.buffer.contains(lpn) { None } else { self.flash.find(lpn) };
+            let Some(way) = place else {
+                // From the buffer; or never written, so that there is nothing to ask flash for.
+                self.events.push(self.now_ns, Event::Fetched { request, lpn });
+                continue;
+            };
+            let (sensed_ns, correct) = self.flash.sense(self.now_ns, way, part(&command, lpn, shift).1);
+            if !correct {
+                self.requests.get(request).result = Err(Failure::Medium);
+            }
+            self.events.push(sensed_ns, Event::Sensed { request, lpn, way });
+        }
+    }
+
+    /// Lets writes into the buffer while it has room, in their order.
+    fn land(&mut self) {
+        let shift = self.flash.layout.page_shift;
+        self.buffer.settle(self.now_ns);
+        while let Some(&request) = self.landing.front() {
+            if self.flash.worn_out {
+                self.landing.pop_front();
+                self.fail_parts(request);
+                continue;
+            }
+            let holds = self.buffer.holds();
+            let own = self.requests.get(request);
+            let command = own.command;
+            let last = ((command.offset + command.bytes - 1) >> shift) as u32;
+            while own.next_lpn <= last && self.buffer.has_room() {
+                let lpn = own.next_lpn;
+                let (offset, bytes) = part(&command, lpn, shift);
+                let cover = if bytes >> shift > 0 { WHOLE } else { cover(offset, bytes, shift) };
+                let request = if holds { NONE } else { request };
+                self.buffer.enter(Entry { lpn, request, bytes: bytes as u32, cover });
+                self.flash.warm(lpn);
+                own.next_lpn += 1;
+            }
+            if own.next_lpn <= last {
+                break;
+            }
+            self.landing.pop_front();
+            if holds {
+                self.end(request);
+            }
+        }
+    }
+
+    /// A write is in the card: its pages want to the buffer.
+    fn receive(&mut self, request: u32) {
+        let shift = self.flash.layout.page_shift;
+        let own = self.requests.get(request);
+        let (first, last) = pages(&own.command, shift).expect("a write of nothing is not received");
+        own.next_lpn = first;
+        own.left = last - first + 1;
+        self.landing.push_back(request);
+        self.land();
+        self.flash.wake(self.now_ns, &self.buffer);
+    }
+
+    /// Flash does its next step: takes a page from the buffer, or collects.
+    fn work_flash(&mut self) {
+        let taken = self.flash.work(self.now_ns, &mut self.buffer);
+        if let Some((entry, programmed_ns)) = taken {
+            self.host_bytes += u64::from(entry.bytes);
+            if entry.request != NONE {
+                self.events.push(programmed_ns, Event::Programmed { request: entry.request });
+            }
+            if !self.buffer.holds() {
+                return;
+            }
+        }
+        if self.flash.worn_out {
+            self.wear_out();
+        }
+    }
+
+    /// No unit can be had any more: what waits fails, what is written stays readable.
+    fn wear_out(&mut self) {
+        self.incidents.push(Incident { at_ns: self.now_ns, text: "read-only: worn out".into() });
+        while let Some(entry) = self.buffer.leave(self.now_ns, false) {
+            if entry.request != NONE {
+                self.requests.get(entry.request).result = Err(Failure::ReadOnly);
+                self.events.push(self.now_ns, Event::Programmed { request: entry.request });
+            }
+        }
+        while let Some((_, request)) = self.flushes.pop_front() {
+            self.fail(request, Failure::ReadOnly);
+        }
+        self.land();
+    }
+
+    /// A write that found the card worn out: parts that are not in the buffer end at once.
+    fn fail_parts(&mut self, request: u32) {
+        let shift = self.flash.layout.page_shift;
+        let own = self.requests.get(request);
+        own.result = Err(Failure::ReadOnly);
+        let last = ((own.command.offset + own.command.bytes - 1) >> shift) as u32;
+        let outside = last + 1 - own.next_lpn;
+        own.left -= outside;
+        if self.buffer.holds() || self.requests.get(request).left == 0 {
+            self.end(request);
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Sensed { request, lpn, way } => {
+                let bytes = part(&self.requests.get(request).command, lpn, self.flash.layout.page_shift).1;
+                let fetched_ns = self.flash.fetch(self.now_ns, way, bytes);
+                self.events.push(fetched_ns, Event::Fetched { request, lpn });
+            }
+            Event::Fetched { request, lpn } => {
+                let own = self.requests.get(request);
+                let bytes = part(&own.command, lpn, self.flash.layout.page_shift).1;
+                own.left -= 1;
+                let left = own.left;
+                let sent_ns = self.link_out.send(self.now_ns, bytes);
+                if left == 0 {
+                    self.sent.push_back((sent_ns + self.link_latency_ns, request));
+                }
+            }
+            Event::Programmed { request } => {
+                let own = self.requests.get(request);
+                own.left -= 1;
+                if own.left == 0 {
+                    self.end(request);
+                }
+            }
+            Event::Ends { request } => self.end(request),
+        }
+    }
+
+    fn fail(&mut self, request: u32, failure: Failure) {
+        self.requests.get(request).result = Err(failure);
+        self.end(request);
+    }
+
+    /// A command ends now, but for what is added to each.
+    fn end(&mut self, request: u32) {
+        self.done.push_back((self.now_ns + self.link_latency_ns, request));
+    }
+
+    /// Tells the host, and lets the next command in.
+    fn tell_end(&mut self, at_ns: u64, request: u32, ended: &mut Vec<Ended>) {
+        let request = self.requests.remove(request);
+        ended.push(Ended { tag: request.tag, at_ns, result: request.result });
+        if let Some((tag, command)) = self.queue.pop_front() {
+            self.begin(at_ns, tag, command);
+        }
+    }
+
+    /// When pages leaving the buffer matter to somebody.
+    fn leaves_ns(&self) -> u64 {
+        if self.landing.is_empty() && self.flushes.is_empty() {
+            return u64::MAX;
+        }
+        self.buffer.leaves_ns().unwrap_or(u64::MAX)
+    }
+
+    /// Pages have left the buffer.
+    fn leave(&mut self) {
+        self.land();
+        while let Some((entries, request)) = self.flushes.front().copied()
+            && self.buffer.is_out(entries)
+        {
+            self.flushes.pop_front();
+            self.end(request);
+        }
+        self.flash.wake(self.now_ns, &self.buffer);
+    }
+
+    fn due_ns(&self) -> u64 {
+        let front = |queue: &VecDeque<(u64, u32)>| queue.front().map_or(u64::MAX, |(at_ns, _)| *at_ns);
+        let due_ns = front(&self.decoded).min(front(&self.received)).min(front(&self.sent)).min(front(&self.done));
+        due_ns.min(self.events.next_ns().unwrap_or(u64::MAX)).min(self.flash.due_ns()).min(self.leaves_ns())
+    }
+
+    /// Does one thing that is due at `now_ns`. What came first, then what ends first, goes first.
+    fn step(&mut self, ended: &mut Vec<Ended>) {
+        let now_ns = self.now_ns;
+        let take = |queue: &mut VecDeque<(u64, u32)>| match queue.front() {
+            Some((at_ns, _)) if *at_ns <= now_ns => queue.pop_front().map(|(_, request)| request),
+            _ => None,
+        };
+        if let Some(request) = take(&mut self.done) {
+            self.tell_end(now_ns, request, ended);
+        } else if let Some(request) = take(&mut self.sent) {
+            self.tell_end(now_ns, request, ended);
+        } else if self.leaves_ns() <= now_ns {
+            self.leave();
+        } else if let Some((_, event)) = self.events.pop_until(now_ns) {
+            self.happen(event);
+        } else if let Some(request) = take(&mut self.received) {
+            self.receive(request);
+        } else if let Some(request) = take(&mut self.decoded) {
+            self.decode(request);
+        } else if self.flash.due_ns() <= now_ns {
+            self.work_flash();
+        }
+    }
+
+    /// What happened since the last call.
+    pub fn tell(&mut self, now_ns: u64) -> Told {
+        let ftl = self.flash.counters();
+        let mut counts = self.flash.counts;
+        counts.host_bytes = self.host_bytes;
+        counts.host_pages = ftl.host_pages;
+        counts.relocated_pages = ftl.relocated_pages;
+        counts.erases = ftl.erases;
+        counts.dies_ns = self.flash.dies_busy_ns();
+        counts.link_ns = [self.link_in.busy_ns, self.link_out.busy_ns];
+        self.buffer.settle(now_ns);
+        let now = Now {
+            modules: 1,
+            interval_ns: now_ns - self.told_ns,
+            ways: self.flash.layout.ways,
+            page_bytes: self.flash.layout.page_bytes(),
+            free_units: u64::from(ftl.free_units),
+            bad_units: u64::from(ftl.bad_units),
+            erase_count_mean: ftl.erase_count_mean,
+            erase_count_max: ftl.erase_count_max,
+            utilisation: f64::from(ftl.valid_pages) / f64::from(ftl.usable_pages.max(1)),
+            spare_left_share: ftl.spare_left_share,
+            media_wearout: media_wearout(&ftl, self.spec.wear.rated_cycles),
+            buffer_bytes: self.buffer.len() * self.flash.layout.page_bytes(),
+        };
+        let told = Told { counts: counts.since(&self.told), now };
+        (self.told, self.told_ns) = (counts, now_ns);
+        told
+    }
+}
+
+impl Device for Card {
+    fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
+    }
+
+    fn submit(&mut self, now_ns: u64, tag: u64, command: Command) {
+        if self.requests.len() < self.spec.queue_depth as usize {
+            self.begin(now_ns, tag, command);
+        } else {
+            self.queue.push_back((tag, command));
+        }
+    }
+
+    fn next_ns(&self) -> Option<u64> {
+        match self.due_ns() {
+            u64::MAX => None,
+            due_ns => Some(due_ns.max(self.now_ns)),
+        }
+    }
+
+    fn advance(&mut self, until_ns: u64, ended: &mut Vec<Ended>) {
+        let before = ended.len();
+        loop {
+            let due_ns = self.due_ns();
+            if due_ns > until_ns || due_ns == u64::MAX || (ended.len() > before && due_ns > self.now_ns) {
+                return;
+            }
+            self.now_ns = self.now_ns.max(due_ns);
+            self.step(ended);
+        }
+    }
+
+    fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>) {
+        self.tell(now_ns).series(series);
+    }
+
+    fn incidents(&mut self) -> Vec<Incident> {
+        std::mem::take(&mut self.incidents)
+    }
+
+    fn state(&self) -> Option<String> {
+        let ftl = self.flash.counters();
+        Some(format!(
+            r#"{{"host_pages":{},"relocated_pages":{},"erases":{},"erase_count_mean":{},"erase_count_max":{},"bad_units":{},"life_used":{}}}"#,
+            ftl.host_pages,
+            ftl.relocated_pages,
+            ftl.erases,
+            ftl.erase_count_mean,
+            ftl.erase_count_max,
+            ftl.bad_units,
+            self.flash.life_used(),
+        ))
+    }
+}

@@ -1,0 +1,196 @@
+//! What a device has behind it when a run begins.
+
+use flatwater_core::seed::{Rng, stream};
+use serde::Deserialize;
+
+use super::free::Free;
+use super::theory::{fifo_valid_at_end, stationary};
+use super::units::State;
+use super::victims::{Choose, Policy};
+use super::{Ftl, below, uniform};
+
+/// What the device holds at first. As JSON: `{"name": "preconditioned", "simulate": true}`.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Initial {
+    /// Nothing was ever written.
+    Fresh,
+    /// The used pages were written once, in order.
+    Filled,
+    /// The used pages were written in order, then at random until write amplification no longer changes.
+    Preconditioned {
+        /// Write them all, instead of drawing a state of the policy's stationary distribution.
+        simulate: bool,
+    },
+}
+
+/// Pages whose places are asked for ahead of writing them.
+const BATCH: usize = 32;
+
+impl Ftl {
+    /// Brings the device into its initial state. None of it wears: `life_used` says what is behind the device.
+    pub(super) fn become_initial(&mut self, initial: Initial, policy: Policy, used_pages: u32, seed: u64) {
+        if used_pages == 0 {
+            return;
+        }
+        match initial {
+            Initial::Fresh => {}
+            Initial::Filled => self.fill(used_pages),
+            Initial::Preconditioned { simulate: true } => {
+                self.fill(used_pages);
+                self.overwrite(used_pages, seed);
+            }
+            Initial::Preconditioned { simulate: false } => self.jump(policy, used_pages, seed),
+        }
+    }
+
+    /// Writes the used pages in their order. The usable ones are more, so there is room.
+    fn fill(&mut self, used_pages: u32) {
+        for lpn in 0..used_pages {
+            self.write(lpn);
+        }
+    }
+
+    /// Writes used pages at random, first until the spare space is gone, then as many as twice the usable ones. By then
+    /// write amplification has settled: last with random victims and much spare, whose units' valid pages come near the
+    /// stationary ones as e^(-t (1/u + A)), t in usable pages.
+    fn overwrite(&mut self, used_pages: u32, seed: u64) {
+        let mut random = stream(seed, "ftl overwrite", 0);
+        let (mut batch, mut moved) = ([0; BATCH], Vec::new());
+        let mut left = 3 * u64::from(self.usable_pages()) - u64::from(used_pages);
+        while left > 0 {
+            let batch = &mut batch[..left.min(BATCH as u64) as usize];
+            for lpn in batch.iter_mut() {
+                *lpn = below(&mut random, used_pages);
+                self.prefetch(*lpn);
+            }
+            for lpn in batch.iter() {
+                while self.room() == 0 {
+                    self.begin_collection().expect("no unit is lost before the run");
+                    moved.clear();
+                    while !self.relocate(u32::MAX, &mut moved) {}
+                    self.end_collection();
+                }
+                self.write(*lpn);
+            }
+            left -= batch.len() as u64;
+        }
+    }
+
+    /// Draws a state out of those that writing at random for long leads to: as many closed units as there can be with no
+    /// room left, their valid pages from the policy's stationary distribution, the logical pages dealt out at random.
+    fn jump(&mut self, policy: Policy, used_pages: u32, seed: u64) {
+        let mut random = stream(seed, "ftl jump", 0);
+        let pages = self.geometry.pages_per_unit;
+        let mut closed: Vec<u32> =
+            (0..self.geometry.units).filter(|unit| self.units.state(*unit) == State::Free).collect();
+        shuffle(&mut closed, &mut random);
+        let free = closed.split_off((self.usable_pages() / pages) as usize);
+        self.free = Free::new(self.geometry.frontiers);
+        for unit in free {
+            self.free.put(unit, self.cycles.of(unit));
+        }
+        self.over_reserve = 0;
+        self.valid_pages = used_pages;
+        let u = f64::from(used_pages) / (closed.len() as f64 * f64::from(pages));
+        let state = stationary(policy, u, pages);
+        let mut valid = match policy {
+            Policy::Fifo => valid_by_age(closed.len(), pages, fifo_valid_at_end(u), &mut random),
+            _ => valid_by_share(closed.len(), &state.shares, &mut random),
+        };
+        correct_sum(&mut valid, pages, used_pages, &mut random);
+        self.lay_out(&closed, &valid, &mut random);
+        self.close_all(&closed, &valid, &state.patience, &mut random);
+    }
+
+    /// Deals the logical pages out over units with so many valid pages each, at any place in them.
+    fn lay_out(&mut self, closed: &[u32], valid: &[u32], random: &mut Rng) {
+        let pages = self.geometry.pages_per_unit;
+        let mut lpn = 0;
+        for (&unit, &valid) in closed.iter().zip(valid) {
+            self.units.set_valid(unit, valid);
+            let mut missing = valid;
+            for (place, ppn) in (unit * pages..(unit + 1) * pages).enumerate() {
+                if below(random, pages - place as u32) < missing {
+                    missing -= 1;
+                    self.l2p[lpn] = ppn;
+                    self.live[ppn as usize / 64] |= 1 << (ppn % 64);
+                    lpn += 1;
+                }
+            }
+        }
+        shuffle(&mut self.l2p[..lpn], random);
+        for (lpn, ppn) in self.l2p[..lpn].iter().enumerate() {
+            self.p2l[*ppn as usize] = lpn as u32;
+        }
+    }
+
+    /// Closes the units, those that changed last at the end. Where the policy asks for ages, a unit of n valid pages has
+    /// one of the exponential distribution with rate n, cut off where it would have been collected.
+    fn close_all(&mut self, closed: &[u32], valid: &[u32], patience: &[f64], random: &mut Rng) {
+        // Enough for any age to lie behind it.
+        self.now = 1 << 48;
+        let mut changed: Vec<(u64, u32)> = Vec::with_capacity(closed.len());
+        for (place, (&unit, &valid)) in closed.iter().zip(valid).enumerate() {
+            let at = if patience.is_empty() || valid == 0 {
+                place as u64
+            } else {
+                let n = f64::from(valid);
+                let share = uniform(random) * -libm::expm1(-n * patience[valid as usize]);
+                self.now - (-libm::log1p(-share) / n * f64::from(self.valid_pages)) as u64
+            };
+            changed.push((at, unit));
+        }
+        changed.sort_unstable();
+        for (at, unit) in changed {
+            self.units.set(unit, State::Closed);
+            self.victims.closed(unit, self.units.valid(unit), at);
+        }
+    }
+}
+
+/// Valid pages of `units` units, shared out as `shares` has it, in any order.
+fn valid_by_share(units: usize, shares: &[f64], random: &mut Rng) -> Vec<u32> {
+    let (mut valid, mut sum) = (Vec::with_capacity(units), 0.0);
+    for (pages, share) in shares.iter().enumerate() {
+        sum += share;
+        let until = libm::round(sum * units as f64) as usize;
+        valid.resize(until.min(units).max(valid.len()), pages as u32);
+    }
+    valid.resize(units, shares.len() as u32 - 1);
+    shuffle(&mut valid, random);
+    valid
+}
+
+/// Valid pages of units by their age, the oldest first: each page of a unit of age x is valid with probability end^x.
+fn valid_by_age(units: usize, pages: u32, end: f64, random: &mut Rng) -> Vec<u32> {
+    let age = |place: usize| 1.0 - (place as f64 + 0.5) / units as f64;
+    (0..units)
+        .map(|place| {
+            let probability = libm::pow(end, age(place));
+            (0..pages).map(|_| u32::from(uniform(random) < probability)).sum()
+        })
+        .collect()
+}
+
+/// Adds or takes single pages, anywhere, until they are `sum`.
+fn correct_sum(valid: &mut [u32], pages: u32, sum: u32, random: &mut Rng) {
+    let mut missing = i64::from(sum) - valid.iter().copied().map(i64::from).sum::<i64>();
+    while missing != 0 {
+        let entry = &mut valid[below(random, valid.len() as u32) as usize];
+        if missing > 0 && *entry < pages {
+            *entry += 1;
+            missing -= 1;
+        } else if missing < 0 && *entry > 0 {
+            *entry -= 1;
+            missing += 1;
+        }
+    }
+}
+
+/// Puts them in any order, all orders alike (Fisher and Yates).
+fn shuffle(items: &mut [u32], random: &mut Rng) {
+    for place in (1..items.len()).rev() {
+        items.swap(place, below(random, place as u32 + 1) as usize);
+    }
+}

@@ -1,0 +1,48 @@
+//! The best of a few drawn at random; of one drawn, the policy `random`.
+
+use flatwater_core::seed::{Rng, stream};
+
+use super::super::below;
+use super::super::units::{State, Units};
+use super::Choose;
+
+/// Draws from all units until it has met enough closed ones: nearly all are, when something must be collected.
+pub(in super::super) struct DChoices {
+    choices: u32,
+    random: Rng,
+}
+
+impl DChoices {
+    pub(super) fn new(choices: u32, seed: u64) -> Self {
+        Self { choices, random: stream(seed, "ftl victims", 0) }
+    }
+
+    fn draw(&mut self, units: &Units) -> u32 {
+        loop {
+            let unit = below(&mut self.random, units.len());
+            if units.state(unit) == State::Closed {
+                return unit;
+            }
+        }
+    }
+}
+
+impl Choose for DChoices {
+    fn closed(&mut self, _unit: u32, _valid: u32, _now: u64) {}
+
+    #[inline]
+    fn changed(&mut self, _unit: u32, _valid: u32, _now: u64) {}
+
+    fn taken(&mut self, _unit: u32, _valid: u32) {}
+
+    fn choose(&mut self, units: &Units, _now: u64) -> u32 {
+        let mut best = self.draw(units);
+        for _ in 1..self.choices {
+            let other = self.draw(units);
+            if units.valid(other) < units.valid(best) {
+                best = other;
+            }
+        }
+        best
+    }
+}

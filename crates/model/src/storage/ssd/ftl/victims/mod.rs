@@ -1,0 +1,112 @@
+//! Which unit is collected next: one file a policy, met in `Victims`.
+
+use serde::Deserialize;
+
+use super::units::Units;
+
+mod buckets;
+mod cost_benefit;
+mod d_choices;
+mod fifo;
+mod greedy;
+
+pub(super) use cost_benefit::CostBenefit;
+pub(super) use d_choices::DChoices;
+pub(super) use fifo::Fifo;
+pub(super) use greedy::Greedy;
+
+/// How the collector chooses its victim. As JSON: `{"name": "d-choices", "choices": 10}`.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Policy {
+    /// The unit with the fewest valid pages; of equal ones that which changed least recently.
+    Greedy,
+    /// The unit that was filled first, whatever it holds.
+    Fifo,
+    /// Any unit.
+    Random,
+    /// The best of a few drawn at random (Van Houdt 2013).
+    DChoices {
+        /// How many are drawn.
+        choices: u32,
+    },
+    /// The highest age x (1 - u) / (2 u), u the valid share of the unit and age the time since it changed (Kawaguchi,
+    /// Nishioka and Motoda 1995).
+    CostBenefit,
+}
+
+/// A policy's view of the closed units. `now` counts the host's pages.
+pub(super) trait Choose {
+    /// A unit was filled.
+    fn closed(&mut self, unit: u32, valid: u32, now: u64);
+
+    /// A page of a closed unit died; `valid` are left.
+    fn changed(&mut self, unit: u32, valid: u32, now: u64);
+
+    /// A closed unit is about to be collected, chosen here or not.
+    fn taken(&mut self, unit: u32, valid: u32);
+
+    /// The next victim. There is at least one closed unit.
+    fn choose(&mut self, units: &Units, now: u64) -> u32;
+}
+
+/// The policies at work.
+pub(super) enum Victims {
+    Greedy(Greedy),
+    Fifo(Fifo),
+    DChoices(DChoices),
+    CostBenefit(CostBenefit),
+}
+
+impl Victims {
+    /// Over `units` units of `pages` pages.
+    pub(super) fn new(policy: Policy, units: u32, pages: u32, seed: u64) -> Result<Self, String> {
+        Ok(match policy {
+            Policy::Greedy => Self::Greedy(Greedy::new(units, pages)),
+            Policy::Fifo => Self::Fifo(Fifo::new(units)),
+            Policy::Random => Self::DChoices(DChoices::new(1, seed)),
+            Policy::DChoices { choices: 0 } => return Err("d-choices: choices must be over 0".into()),
+            Policy::DChoices { choices } => Self::DChoices(DChoices::new(choices, seed)),
+            Policy::CostBenefit => Self::CostBenefit(CostBenefit::new(units, pages)),
+        })
+    }
+}
+
+impl Choose for Victims {
+    fn closed(&mut self, unit: u32, valid: u32, now: u64) {
+        match self {
+            Self::Greedy(policy) => policy.closed(unit, valid, now),
+            Self::Fifo(policy) => policy.closed(unit, valid, now),
+            Self::DChoices(policy) => policy.closed(unit, valid, now),
+            Self::CostBenefit(policy) => policy.closed(unit, valid, now),
+        }
+    }
+
+    #[inline]
+    fn changed(&mut self, unit: u32, valid: u32, now: u64) {
+        match self {
+            Self::Greedy(policy) => policy.changed(unit, valid, now),
+            Self::Fifo(policy) => policy.changed(unit, valid, now),
+            Self::DChoices(policy) => policy.changed(unit, valid, now),
+            Self::CostBenefit(policy) => policy.changed(unit, valid, now),
+        }
+    }
+
+    fn taken(&mut self, unit: u32, valid: u32) {
+        match self {
+            Self::Greedy(policy) => policy.taken(unit, valid),
+            Self::Fifo(policy) => policy.taken(unit, valid),
+            Self::DChoices(policy) => policy.taken(unit, valid),
+            Self::CostBenefit(policy) => policy.taken(unit, valid),
+        }
+    }
+
+    fn choose(&mut self, units: &Units, now: u64) -> u32 {
+        match self {
+            Self::Greedy(policy) => policy.choose(units, now),
+            Self::Fifo(policy) => policy.choose(units, now),
+            Self::DChoices(policy) => policy.choose(units, now),
+            Self::CostBenefit(policy) => policy.choose(units, now),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Commands in the card: a slab, so that a command allocates nothing.
+
+use crate::storage::{Command, Failure};
+
+/// A command under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// The host's name for it.
+    pub tag: u64,
+    /// What it is.
+    pub command: Command,
+    /// Parts of it that have not ended.
+    pub left: u32,
+    /// The next of its pages to go to the buffer.
+    pub next_lpn: u32,
+    /// The first failure of a part.
+    pub result: Result<(), Failure>,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub struct Requests {
+    slots: Vec<Request>,
+    free: Vec<u32>,
+}
+
+impl Requests {
+    /// Takes one in.
+    #[inline]
+    pub fn add(&mut self, tag: u64, command: Command) -> u32 {
+        let request = Request { tag, command, left: 0, next_lpn: 0, result: Ok(()) };
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = request;
+            return slot;
+        }
+        self.slots.push(request);
+        (self.slots.len() - 1) as u32
+    }
+
+    /// Lets one go.
+    #[inline]
+    pub fn remove(&mut self, slot: u32) -> Request {
+        self.free.push(slot);
+        self.slots[slot as usize]
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// One of them.
+    #[inline]
+    pub fn get(&mut self, slot: u32) -> &mut Request {
+        &mut self.slots[slot as usize]
+    }
+}
+
+/// The pages that a range touches, first and last; None: none.
+#[inline]
+pub fn pages(command: &Command, page_shift: u32) -> Option<(u32, u32)> {
+    let last = (command.offset + command.bytes).checked_sub(1)?;
+    (command.bytes > 0).then_some(((command.offset >> page_shift) as u32, (last >> page_shift) as u32))
+}
+
+/// Where in a page a range begins, and how many bytes of it are in that page.
+#[inline]
+pub fn part(command: &Command, lpn: u32, page_shift: u32) -> (u64, u64) {
+    let page = u64::from(lpn) << page_shift;
+    let begin = command.offset.max(page);
+    let end = (command.offset + command.bytes).min(page + (1 << page_shift));
+    (begin - page, end - begin)
+}
+
+/// The pages that a range covers in whole, for a trim.
+pub fn whole_pages(command: &Command, page_shift: u32) -> std::ops::Range<u32> {
+    let first = command.offset.div_ceil(1 << page_shift);
+    let end = (command.offset + command.bytes) >> page_shift;
+    first as u32..(end as u32).max(first as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::Operation;
+
+    fn command(offset: u64, bytes: u64) -> Command {
+        Command { operation: Operation::Write, offset, bytes }
+    }
+
+    #[test]
+    fn slots_are_used_again() {
+        let mut requests = Requests::default();
+        let first = requests.add(7, command(0, 1));
+        assert_eq!(requests.remove(first).tag, 7);
+        assert_eq!((requests.add(8, command(0, 1)), requests.len()), (first, 1));
+    }
+
+    #[test]
+    fn ranges_and_pages() {
+        assert_eq!(pages(&command(0, 0), 12), None);
+        assert_eq!(pages(&command(0, 4096), 12), Some((0, 0)));
+        assert_eq!(pages(&command(4095, 2), 12), Some((0, 1)));
+        assert_eq!(part(&command(4095, 2), 0, 12), (4095, 1));
+        assert_eq!(part(&command(4095, 2), 1, 12), (0, 1));
+        assert_eq!(whole_pages(&command(1, 3 * 4096), 12), 1..3);
+        assert_eq!(whole_pages(&command(1, 100), 12), 1..1);
+    }
+}

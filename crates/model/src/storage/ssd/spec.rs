@@ -1,0 +1,326 @@
+//! The figures of a flash card, and what follows from them.
+
+use serde::Deserialize;
+
+use super::ftl::{Initial, Policy, Wear};
+
+/// The figures of a card. Sizes are of one module.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Bytes that the host can use.
+    pub capacity_bytes: u64,
+    /// Identical modules that are striped (RAID 0).
+    #[serde(default = "one")]
+    pub modules: u32,
+    /// Bytes of a stripe on one module.
+    #[serde(default = "stripe_bytes")]
+    pub stripe_bytes: u64,
+    /// Flash and its layout.
+    pub geometry: Geometry,
+    /// What flash takes.
+    pub timing: Timing,
+    /// To and from the host.
+    pub link: Link,
+    /// Before the flash.
+    pub controller: Controller,
+    /// Where writes land.
+    pub buffer: Buffer,
+    /// Commands in the card at once; others wait before it.
+    pub queue_depth: u32,
+    /// Garbage collection.
+    pub collector: Collector,
+    /// Endurance.
+    pub wear: Wear,
+    /// Read errors.
+    #[serde(default)]
+    pub read_errors: ReadErrors,
+    /// What is on it at first.
+    pub initial: Initial,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Linux's md stripes in chunks of 64 KiB by the habit of the years of these cards.
+fn stripe_bytes() -> u64 {
+    65_536
+}
+
+/// Flash and its layout.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Geometry {
+    /// All flash, bad blocks included.
+    pub raw_bytes: u64,
+    /// Buses between controller and dies.
+    pub channels: u32,
+    /// Dies on each.
+    pub dies_per_channel: u32,
+    /// Planes that read, program and erase at once.
+    pub planes_per_die: u32,
+    /// A flash page of one plane.
+    pub page_bytes: u32,
+    /// Flash pages of an erase block of one plane.
+    pub pages_per_block: u32,
+    /// Blocks of a unit, each on another die: what is collected and erased together.
+    pub unit_blocks: u32,
+    /// What the card keeps account in: a power of two.
+    pub mapping_bytes: u32,
+}
+
+/// What flash takes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timing {
+    /// Array read of a page, ns.
+    pub read_ns: u64,
+    /// Program of a page, ns.
+    pub program_ns: u64,
+    /// Erase of a block, ns.
+    pub erase_ns: u64,
+    /// One channel, bytes a second.
+    pub channel_bytes_per_s: f64,
+}
+
+/// To and from the host, both ways at once.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// To the host, bytes a second.
+    pub read_bytes_per_s: f64,
+    /// From the host, bytes a second.
+    pub write_bytes_per_s: f64,
+}
+
+/// The card's controller, or its driver on the host's CPU.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Controller {
+    /// A request keeps one of `parallel` busy for this long.
+    pub request_ns: u64,
+    /// Requests handled at once.
+    pub parallel: u32,
+    /// Added to each request, without keeping anything busy.
+    pub latency_ns: u64,
+    /// From flash to the link, bytes a second; 0: no limit of its own.
+    #[serde(default)]
+    pub read_bytes_per_s: f64,
+    /// From the buffer to flash, bytes a second; 0: no limit of its own.
+    #[serde(default)]
+    pub write_bytes_per_s: f64,
+}
+
+/// Where writes land.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Buffer {
+    /// Its size; 0: a write ends when it is programmed.
+    pub bytes: u64,
+    /// It survives a power cut, so that a flush has nothing to do.
+    pub power_safe: bool,
+}
+
+/// When the collector works.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pace {
+    /// A unit at a time, when there is no room left; host writes wait for it.
+    #[default]
+    Unit,
+    /// A little after each host write, ahead of need.
+    Spread,
+}
+
+/// Garbage collection.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Collector {
+    /// Which unit.
+    pub policy: Policy,
+    /// The collector's own rate, while host writes wait; 0: what the dies can do.
+    pub relocation_bytes_per_s: f64,
+    /// When.
+    #[serde(default)]
+    pub pace: Pace,
+}
+
+/// Read errors: shares of page reads. Between new and worn they grow exponentially with the erase count, as raw bit
+/// errors do (Mielke and others 2008; Grupp and others 2012).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReadErrors {
+    /// Reads that must be repeated, of a new card; 0: never.
+    pub retry_share_new: f64,
+    /// Reads that must be repeated, at the rated life's end.
+    pub retry_share_worn: f64,
+    /// Reads that fail, of a new card; 0: never.
+    pub uncorrectable_share_new: f64,
+    /// Reads that fail, at the rated life's end.
+    pub uncorrectable_share_worn: f64,
+}
+
+/// Where things stand in a module.
+///
+/// A mapping page is laid over the planes of a die, then over dies, as many as its flash pages need. These always work
+/// together: they are one *way* here, and their channels one *lane*. (Where a mapping page needs fewer planes than a die
+/// has, the others are ways of their own, as in flash whose planes work for themselves.)
+///
+/// The pages of a unit go over all ways in turn, also of a unit that has fewer blocks than there are dies: a controller
+/// then keeps several such units open at once, for the host's pages and for relocated ones, which is the same to the
+/// dies. So one frontier of each sort is enough here.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// Bytes of a mapping page, as a power of two.
+    pub page_shift: u32,
+    /// Mapping pages that the host can address.
+    pub logical_pages: u32,
+    /// Units of the module.
+    pub units: u32,
+    /// Mapping pages of each.
+    pub pages_per_unit: u32,
+    /// Sets of planes that work together.
+    pub ways: u32,
+    /// Those that one unit's blocks would fill.
+    pub ways_per_unit: u32,
+    /// Sets of channels that work together.
+    pub lanes: u32,
+    /// Ways of one die; 1 where a way is a die or more.
+    pub ways_per_die: u32,
+    /// What a way reads or programs at once.
+    pub way_bytes: u64,
+}
+
+impl Layout {
+    /// The way that a physical page is on.
+    #[inline]
+    pub fn way(&self, ppn: u32) -> u32 {
+        let (unit, index) = (ppn / self.pages_per_unit, ppn % self.pages_per_unit);
+        (begin(unit) + index) % self.ways
+    }
+
+    /// The ways whose dies an erase of the unit keeps busy.
+    pub fn erased_ways(&self, unit: u32) -> impl Iterator<Item = u32> + use<> {
+        let (begin, ways) = (begin(unit), self.ways);
+        (0..self.ways_per_unit).map(move |own| (begin + own) % ways)
+    }
+
+    /// The lane of a way.
+    #[inline]
+    pub fn lane(&self, way: u32) -> u32 {
+        let first_die = if self.ways_per_die == 1 { way } else { way / self.ways_per_die };
+        first_die % self.lanes
+    }
+
+    /// Bytes of a mapping page.
+    #[inline]
+    pub fn page_bytes(&self) -> u64 {
+        1 << self.page_shift
+    }
+
+    /// How often a way must read or program for so many bytes of a page.
+    pub fn turns(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.way_bytes).max(1)
+    }
+}
+
+/// Each unit begins at another way, so that those in use at a time do not keep step.
+#[inline]
+fn begin(unit: u32) -> u32 {
+    unit.wrapping_mul(2_654_435_769) >> 16
+}
+
+impl Spec {
+    /// Checks the figures and lays the card out.
+    ///
+    /// # Errors
+    /// A figure that cannot be, by name.
+    pub fn layout(&self) -> Result<Layout, String> {
+        self.check_rates()?;
+        let flash = &self.geometry;
+        let counts = [
+            ("channels", flash.channels),
+            ("dies_per_channel", flash.dies_per_channel),
+            ("planes_per_die", flash.planes_per_die),
+            ("page_bytes", flash.page_bytes),
+            ("pages_per_block", flash.pages_per_block),
+            ("unit_blocks", flash.unit_blocks),
+            ("queue_depth", self.queue_depth),
+            ("controller.parallel", self.controller.parallel),
+            ("modules", self.modules),
+        ];
+        if let Some((name, _)) = counts.iter().find(|(_, count)| *count == 0) {
+            return Err(format!("{name} must be over 0"));
+        }
+        let dies = u64::from(flash.channels) * u64::from(flash.dies_per_channel);
+        let planes = dies * u64::from(flash.planes_per_die);
+        if planes > 1 << 20 {
+            return Err(format!("{planes} planes are more than the model takes (2^20)"));
+        }
+        if u64::from(flash.unit_blocks) > dies {
+            return Err(format!("unit_blocks {} are on different dies, but there are {dies}", flash.unit_blocks));
+        }
+        if !flash.mapping_bytes.is_power_of_two() || !(512..=1 << 20).contains(&flash.mapping_bytes) {
+            return Err("mapping_bytes must be a power of two of 512 B to 1 MiB".into());
+        }
+        let die_bytes = u64::from(flash.page_bytes) * u64::from(flash.planes_per_die);
+        let unit_bytes = die_bytes
+            .checked_mul(u64::from(flash.pages_per_block))
+            .and_then(|block| block.checked_mul(u64::from(flash.unit_blocks)))
+            .ok_or("a unit is too large")?;
+        let page_bytes = u64::from(flash.mapping_bytes);
+        let (units, pages_per_unit) = (flash.raw_bytes / unit_bytes, unit_bytes / page_bytes);
+        // Of the last one the host may have only a part.
+        let logical_pages = self.capacity_bytes.div_ceil(page_bytes);
+        if pages_per_unit == 0 || units.saturating_mul(pages_per_unit) >= u64::from(u32::MAX) {
+            return Err(format!("{units} units of {pages_per_unit} pages are more than can be numbered, or none"));
+        }
+        if logical_pages == 0 || logical_pages >= units * pages_per_unit {
+            return Err(format!("{} B of capacity leave no spare of {} B", self.capacity_bytes, flash.raw_bytes));
+        }
+        let own = flash.planes_per_die;
+        let pieces = page_bytes.div_ceil(u64::from(flash.page_bytes));
+        let planes_per_way = (1..=pieces.min(u64::from(flash.channels * own)) as u32)
+            .rev()
+            .find(|way| planes.is_multiple_of(u64::from(*way)) && (way.is_multiple_of(own) || own.is_multiple_of(*way)))
+            .expect("1 divides everything");
+        Ok(Layout {
+            page_shift: flash.mapping_bytes.trailing_zeros(),
+            logical_pages: logical_pages as u32,
+            units: units as u32,
+            pages_per_unit: pages_per_unit as u32,
+            ways: planes as u32 / planes_per_way,
+            ways_per_unit: (flash.unit_blocks * own).div_ceil(planes_per_way),
+            lanes: (flash.channels / (planes_per_way / own).max(1)).max(1),
+            ways_per_die: (own / planes_per_way).max(1),
+            way_bytes: u64::from(flash.page_bytes) * u64::from(planes_per_way),
+        })
+    }
+
+    fn check_rates(&self) -> Result<(), String> {
+        let over_0 = [
+            ("timing.channel_bytes_per_s", self.timing.channel_bytes_per_s),
+            ("link.read_bytes_per_s", self.link.read_bytes_per_s),
+            ("link.write_bytes_per_s", self.link.write_bytes_per_s),
+        ];
+        let or_0 = [
+            ("controller.read_bytes_per_s", self.controller.read_bytes_per_s),
+            ("controller.write_bytes_per_s", self.controller.write_bytes_per_s),
+            ("collector.relocation_bytes_per_s", self.collector.relocation_bytes_per_s),
+        ];
+        let ReadErrors { retry_share_new, retry_share_worn, uncorrectable_share_new, uncorrectable_share_worn } =
+            self.read_errors;
+        let shares = [retry_share_new, retry_share_worn, uncorrectable_share_new, uncorrectable_share_worn];
+        if let Some((name, _)) = over_0.iter().find(|(_, rate)| !rate.is_finite() || *rate <= 0.0) {
+            return Err(format!("{name} must be over 0"));
+        }
+        if let Some((name, _)) = or_0.iter().find(|(_, rate)| !rate.is_finite() || *rate < 0.0) {
+            return Err(format!("{name} must be 0 or more"));
+        }
+        if shares.iter().any(|share| !(0.0..=1.0).contains(share)) {
+            return Err("read_errors are shares, 0 to 1".into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+//! What a card tells of an interval: counts, so that those of several modules add up.
+
+use super::ftl::Counters;
+
+/// Counts since the card was made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Bytes of the host's that went to flash.
+    pub host_bytes: u64,
+    /// Pages programmed for the host.
+    pub host_pages: u64,
+    /// Pages moved by the collector.
+    pub relocated_pages: u64,
+    /// Units erased.
+    pub erases: u64,
+    /// Pages read before they were written, because a write covered them in part.
+    pub read_modify_writes: u64,
+    /// Reads of flash that had to be repeated.
+    pub read_retries: u64,
+    /// Reads that failed.
+    pub read_failures: u64,
+    /// Time that the collector kept host writes out.
+    pub collecting_ns: u64,
+    /// Time that dies were kept busy, together.
+    pub dies_ns: u64,
+    /// Time that the busier direction of the link was kept busy.
+    pub link_ns: [u64; 2],
+}
+
+/// What a card is like at a moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Now {
+    /// Modules that were added up.
+    pub modules: u32,
+    /// The longest time that any of them was looked at.
+    pub interval_ns: u64,
+    /// Sets of dies of a module.
+    pub ways: u32,
+    /// Bytes of a mapping page.
+    pub page_bytes: u64,
+    /// Free units.
+    pub free_units: u64,
+    /// Units gone bad.
+    pub bad_units: u64,
+    /// Erases of a unit, on average; of all modules, added up.
+    pub erase_count_mean: f64,
+    /// Of the most erased unit.
+    pub erase_count_max: u32,
+    /// Valid pages, share of the usable ones; added up.
+    pub utilisation: f64,
+    /// Spare units that are left, share of those at first; the worst module's.
+    pub spare_left_share: f64,
+    /// Life left by erases, 100 down to 1, as Intel's Media_Wearout_Indicator; the worst module's.
+    pub media_wearout: f64,
+    /// Bytes in the write buffer.
+    pub buffer_bytes: u64,
+}
+
+/// One interval of a card or of several.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Told {
+    /// What happened in it.
+    pub counts: Counts,
+    /// How it ended.
+    pub now: Now,
+}
+
+impl Counts {
+    /// What came since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            host_bytes: self.host_bytes - before.host_bytes,
+            host_pages: self.host_pages - before.host_pages,
+            relocated_pages: self.relocated_pages - before.relocated_pages,
+            erases: self.erases - before.erases,
+            read_modify_writes: self.read_modify_writes - before.read_modify_writes,
+            read_retries: self.read_retries - before.read_retries,
+            read_failures: self.read_failures - before.read_failures,
+            collecting_ns: self.collecting_ns - before.collecting_ns,
+            dies_ns: self.dies_ns - before.dies_ns,
+            link_ns: [0, 1].map(|way| self.link_ns[way] - before.link_ns[way]),
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.host_bytes += other.host_bytes;
+        self.host_pages += other.host_pages;
+        self.relocated_pages += other.relocated_pages;
+        self.erases += other.erases;
+        self.read_modify_writes += other.read_modify_writes;
+        self.read_retries += other.read_retries;
+        self.read_failures += other.read_failures;
+        self.collecting_ns += other.collecting_ns;
+        self.dies_ns += other.dies_ns;
+        self.link_ns[0] += other.link_ns[0];
+        self.link_ns[1] += other.link_ns[1];
+    }
+}
+
+impl Told {
+    /// Adds another module's, of the same interval.
+    pub fn add(&mut self, other: &Self) {
+        self.counts.add(&other.counts);
+        let (now, theirs) = (&mut self.now, &other.now);
+        now.modules += theirs.modules;
+        now.interval_ns = now.interval_ns.max(theirs.interval_ns);
+        now.free_units += theirs.free_units;
+        now.bad_units += theirs.bad_units;
+        now.erase_count_mean += theirs.erase_count_mean;
+        now.erase_count_max = now.erase_count_max.max(theirs.erase_count_max);
+        now.utilisation += theirs.utilisation;
+        now.spare_left_share = now.spare_left_share.min(theirs.spare_left_share);
+        now.media_wearout = now.media_wearout.min(theirs.media_wearout);
+        now.buffer_bytes += theirs.buffer_bytes;
+    }
+
+    /// The series: rates are of all modules together, percentages of a module on average.
+    pub fn series(&self, series: &mut Vec<(String, f64)>) {
+        let (counts, now) = (&self.counts, &self.now);
+        let mut tell = |name: &str, value: f64| series.push((name.to_owned(), value));
+        let modules = f64::from(now.modules);
+        let programmed = (counts.host_pages + counts.relocated_pages) * now.page_bytes;
+        if counts.host_bytes > 0 {
+            tell("write_amplification", programmed as f64 / counts.host_bytes as f64);
+        }
+        if now.interval_ns > 0 {
+            let interval_ns = now.interval_ns as f64;
+            let per_s = |count: u64| count as f64 * 1e9 / interval_ns;
+            let share_pct = |busy_ns: u64, of: f64| (busy_ns as f64 / (interval_ns * of) * 100.0).min(100.0);
+            tell("gc_share_pct", share_pct(counts.collecting_ns, modules));
+            tell("relocated_bytes_per_s", per_s(counts.relocated_pages * now.page_bytes));
+            tell("host_written_bytes_per_s", per_s(counts.host_bytes));
+            tell("erases_per_s", per_s(counts.erases));
+            tell("read_errors_per_s", per_s(counts.read_retries + counts.read_failures));
+            tell("dies_busy_pct", share_pct(counts.dies_ns, modules * f64::from(now.ways)));
+            tell("link_busy_pct", share_pct(counts.link_ns[0].max(counts.link_ns[1]), modules));
+        }
+        tell("free_blocks", now.free_units as f64);
+        tell("utilisation_pct", now.utilisation / modules * 100.0);
+        tell("media_wearout", now.media_wearout);
+        tell("available_reserve_pct", now.spare_left_share * 100.0);
+        tell("bad_blocks", now.bad_units as f64);
+        tell("erase_count_mean", now.erase_count_mean / modules);
+        tell("erase_count_max", f64::from(now.erase_count_max));
+        tell("buffer_bytes", now.buffer_bytes as f64);
+    }
+}
+
+/// Life left by the mean erase count: 100 when new, down to 1 at the rated cycles (0: it has no end), where it stays.
+pub fn media_wearout(counters: &Counters, rated_cycles: u32) -> f64 {
+    if rated_cycles == 0 {
+        100.0
+    } else {
+        (100.0 - 99.0 * counters.erase_count_mean / f64::from(rated_cycles)).max(1.0)
+    }
+}
