@@ -1,6 +1,8 @@
 //! flatwater's engine as a Python module: translation only. What it does stands in the other crates; its Python
 //! signatures stand in `python/flatwater/_engine.pyi`, which stubtest holds against this.
 
+mod emulator;
+
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -98,7 +100,7 @@ enum Work {
     Fileio(fileio::Fileio),
     Database(crew::Run),
     /// In virtual time; None when another run went on with its device.
-    Modelled(Mutex<Option<ModelledFileio>>),
+    Modelled(Box<Mutex<Option<ModelledFileio>>>),
 }
 
 impl Work {
@@ -146,7 +148,7 @@ impl Run {
             };
             ModelledFileio::start(spec, after)
         })
-        .map(|run| Self(Work::Modelled(Mutex::new(Some(run)))))
+        .map(|run| Self(Work::Modelled(Box::new(Mutex::new(Some(run))))))
         .map_err(engine_error)
     }
 
@@ -413,6 +415,8 @@ fn check_consistency(
 /// The engine.
 #[pymodule]
 mod _engine {
+    #[pymodule_export]
+    use super::emulator::Emulator;
     #[pymodule_export]
     use super::{Connection, EngineError, Histogram, Load, Prepare, Run, check_consistency, purge};
 }

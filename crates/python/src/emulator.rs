@@ -1,0 +1,72 @@
+//! `Emulator`: a modelled device that is served as a file.
+
+use flatwater_serve::emulator;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::{engine_error, parse};
+
+/// A modelled device that is served as a file.
+#[pyclass(module = "flatwater._engine", frozen)]
+pub struct Emulator(emulator::Emulator);
+
+#[pymethods]
+impl Emulator {
+    /// Makes the device, mounts it and serves it.
+    #[new]
+    fn new(py: Python<'_>, spec: &str) -> PyResult<Self> {
+        let spec: emulator::Spec = parse(spec)?;
+        py.detach(|| emulator::Emulator::start(spec)).map(Self).map_err(engine_error)
+    }
+
+    /// Bytes of the file that is served.
+    #[getter]
+    fn size_bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    /// Whether it still serves: somebody may have unmounted it.
+    fn mounted(&self) -> bool {
+        self.0.mounted()
+    }
+
+    /// The intervals since the last call: dicts of end_s, series and incidents.
+    fn samples<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let samples = py.detach(|| self.0.samples());
+        samples
+            .into_iter()
+            .map(|sample| {
+                let (out, series) = (PyDict::new(py), PyDict::new(py));
+                for (name, value) in sample.series {
+                    series.set_item(name, value)?;
+                }
+                let incidents: Vec<_> =
+                    sample.incidents.into_iter().map(|one| (one.at_ns as f64 / 1e9, one.text)).collect();
+                out.set_item("end_s", sample.end_s)?;
+                out.set_item("series", series)?;
+                out.set_item("incidents", incidents)?;
+                Ok(out)
+            })
+            .collect()
+    }
+
+    /// What it has done so far: the JSON of `stats.json`.
+    fn summary(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.summary())
+    }
+
+    /// Why the device's state could not be kept, or None.
+    fn trouble(&self) -> Option<String> {
+        self.0.trouble()
+    }
+
+    /// Unmounts and keeps the device's state; OSError (EBUSY) when it is in use, unless `lazily`.
+    #[pyo3(signature = (lazily=false))]
+    fn stop(&self, py: Python<'_>, lazily: bool) -> PyResult<()> {
+        py.detach(|| self.0.stop(lazily)).map_err(|error| match error.raw_os_error() {
+            Some(code) => PyOSError::new_err((code, error.to_string())),
+            None => engine_error(error),
+        })
+    }
+}

@@ -1,0 +1,62 @@
+//! The file beside the backing file that says whose it is, and keeps the device's wear.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+/// A sidecar: what its owner wants to find again, and what the device tells.
+#[derive(Debug)]
+pub struct Sidecar {
+    path: PathBuf,
+    owner: Map<String, Value>,
+}
+
+impl Sidecar {
+    /// A sidecar at `path` with the owner's own fields.
+    pub const fn new(path: PathBuf, owner: Map<String, Value>) -> Self {
+        Self { path, owner }
+    }
+
+    /// Writes it anew, whole or not at all. `state` is the device's, as JSON.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn save(&self, state: Option<&str>) -> io::Result<()> {
+        let mut fields = self.owner.clone();
+        fields.insert(
+            "state".into(),
+            state.map_or(Value::Null, |text| serde_json::from_str(text).unwrap_or(json!(text))),
+        );
+        write_atomic(&self.path, serde_json::to_string_pretty(&fields)?.as_bytes())
+    }
+}
+
+fn write_atomic(path: &Path, data: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".tmp");
+    let beside = path.with_file_name(name);
+    let mut file = File::create(&beside)?;
+    file.write_all(data)?;
+    file.sync_data()?;
+    fs::rename(&beside, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_owners_fields_and_the_devices_state() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("card.flatwater.json");
+        let owner = json!({"device": "card"}).as_object().unwrap().clone();
+        let sidecar = Sidecar::new(path.clone(), owner);
+        sidecar.save(None).unwrap();
+        sidecar.save(Some(r#"{"erases": 7}"#)).unwrap();
+        let read: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(read, json!({"device": "card", "state": {"erases": 7}}));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
+}
