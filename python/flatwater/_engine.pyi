@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TypedDict, final, type_check_only
 
-__all__ = ["Connection", "EngineError", "Histogram", "Load", "Prepare", "Run", "check_consistency", "purge"]
+__all__ = ["Connection", "Emulator", "EngineError", "Histogram", "Load", "Prepare", "Run", "check_consistency", "purge"]
 
 class EngineError(Exception): ...
 
@@ -20,6 +20,30 @@ class Interval(TypedDict):
     #: What a modelled device tells of itself: series without their layer, and what happened by itself (time_s, text).
     storage: dict[str, float]
     incidents: list[tuple[float, str]]
+
+@type_check_only
+class EmulatorSample(TypedDict):
+    """An interval of an emulated device."""
+
+    #: Its end, since the emulator began.
+    end_s: float
+    #: Series without their layer: the device's, and lag_*.
+    series: dict[str, float]
+    #: What happened by itself: (time_s, text).
+    incidents: list[tuple[float, str]]
+
+@final
+class Emulator:
+    """A modelled device that is served as a file."""
+
+    def __new__(cls, spec: str) -> Emulator: ...
+    @property
+    def size_bytes(self) -> int: ...
+    def mounted(self) -> bool: ...
+    def samples(self) -> list[EmulatorSample]: ...
+    def summary(self) -> str: ...
+    def trouble(self) -> str | None: ...
+    def stop(self, lazily: bool = False) -> None: ...
 
 @final
 class Histogram:

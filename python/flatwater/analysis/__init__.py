@@ -7,6 +7,7 @@ Pure functions of series; nothing here reads a clock or runs anything. One file 
 from flatwater.analysis.compare import Comparison, compare
 from flatwater.analysis.steady import SteadyState, SteadyVerdict, steady_since
 from flatwater.analysis.summarise import Analysis, analyse
+from flatwater.analysis.transition import find_transition
 from flatwater.analysis.verdict import Judgement, judge
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "SteadyVerdict",
     "analyse",
     "compare",
+    "find_transition",
     "judge",
     "steady_since",
 ]

@@ -196,10 +196,11 @@ def _stalls_text(stalls: list[Stall], unit: str) -> str:
     longest = max(stalls, key=lambda stall: stall.length_s)
     total_s = sum(stall.length_s for stall in stalls)
     many = f" ({len(stalls)} stalls, {seconds(total_s)} in all)" if len(stalls) > 1 else ""
-    return (
-        f"Stalls: at {seconds(longest.start_s)} nothing finished for {seconds(longest.length_s)} while "
-        f"{what_is_done(unit)} waited, the oldest for {seconds(longest.oldest_us / 1e6)}{many};"
-    )
+    waited = f"while {what_is_done(unit)} waited, the oldest for {seconds(longest.oldest_us / 1e6)}"
+    if longest.oldest_us < longest.length_s * 1e6 / 2:
+        # What is under way and stays young ends without finishing: a device that answers with errors.
+        waited = f"because {what_is_done(unit)} failed"
+    return f"Stalls: at {seconds(longest.start_s)} nothing finished for {seconds(longest.length_s)} {waited}{many};"
 
 
 def quantity(value: float) -> str:

@@ -34,9 +34,9 @@ app = typer.Typer(
 
 def _register() -> None:
     # Verbs import what they need inside their functions, so that `--help` and completion stay fast.
-    from flatwater.cli import check, compare, importing, list, report, run, show
+    from flatwater.cli import check, compare, emulate, fit, importing, list, report, run, show
 
-    for module in (run, report, compare, check, list, show, importing):
+    for module in (run, report, compare, check, list, show, importing, emulate, fit):
         app.command(module.NAME, epilog=module.EXAMPLES)(module.verb)
 
 

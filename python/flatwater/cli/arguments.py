@@ -29,6 +29,18 @@ def complete_experiment(incomplete: str) -> list[str]:
     return [*names, *files, *folders]
 
 
+def complete_either(incomplete: str) -> list[str]:
+    """What `complete_experiment` offers, and the names of the modelled devices."""
+    from flatwater.errors import FlatwaterError
+    from flatwater.experiment.device.load import device_files
+
+    try:
+        devices = [name for name in device_files() if name.startswith(incomplete)]
+    except FlatwaterError:
+        devices = []
+    return [*complete_experiment(incomplete), *devices]
+
+
 #: A file, or a name of the library.
 ExperimentFile = Annotated[
     str,

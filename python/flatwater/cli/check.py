@@ -31,6 +31,7 @@ def verb(
     from flatwater.experiment import (
         InvalidExperimentError,
         count_cells,
+        device_text,
         load,
         longest_s,
         print_duration,
@@ -39,7 +40,7 @@ def verb(
 
     try:
         experiment = load(file, set_ or [])
-        if experiment.storage.path is not None:
+        if experiment.storage.path is not None or getattr(experiment.storage, "device", None) is not None:
             require_runnable(experiment)
     except UserError as error:
         problems = error.problems if isinstance(error, InvalidExperimentError) else [error]
@@ -51,9 +52,16 @@ def verb(
                 typer.echo(f"error: {problem}", err=True)
         raise typer.Exit(error.exit_code) from None
     cells, seconds = count_cells(experiment), longest_s(experiment)
+    device = device_text(experiment)
+    layers = experiment.layers | ({"device": device} if device else {})
     if as_json:
-        about = {"name": experiment.name, "cells": cells, "longest_s": seconds, "layers": experiment.layers}
+        about = {"name": experiment.name, "cells": cells, "longest_s": seconds, "layers": layers}
         typer.echo(json.dumps({"file": file, "ok": True, **about}))
     else:
         limit = "at most" if experiment.workload.steady_state == "snia" else "about"
-        typer.echo(f"{file}: ok, {cells:,} cell{'' if cells == 1 else 's'}, {limit} {print_duration(seconds)}")
+        virtual = " of virtual time (computed, not waited for)" if experiment.in_virtual_time else ""
+        time = f"{limit} {print_duration(seconds)}{virtual}"
+        typer.echo(f"{file}: ok, {cells:,} cell{'' if cells == 1 else 's'}, {time}")
+        modelled = [layer for layer, what in experiment.layers.items() if what == "modelled"]
+        if modelled:
+            typer.echo(f"modelled: {', '.join(modelled)}{f'; {device}' if device else ''}")

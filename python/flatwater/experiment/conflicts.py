@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from flatwater.experiment.database import Server
 from flatwater.experiment.problem import Problem
+from flatwater.experiment.storage import ModelledStorage
 from flatwater.experiment.units import print_size
 from flatwater.experiment.workload import Fileio
 from flatwater.experiment.workload.transactions import Transactions
@@ -29,6 +30,8 @@ def layer_conflicts(experiment: Experiment) -> Iterator[Problem]:
     """Fields of several layers that are each valid but do not go together."""
     if isinstance(experiment.workload, Fileio):
         yield from _file_conflicts(experiment)
+        if experiment.in_virtual_time:
+            yield from _virtual_conflicts(experiment.workload)
     else:
         yield from _server_conflicts(experiment, experiment.workload)
     yield from _time_conflicts(experiment)
@@ -48,10 +51,28 @@ def _file_conflicts(experiment: Experiment) -> Iterator[Problem]:
         yield Problem("workload.block_size", what, "a larger storage.size, fewer files or smaller blocks", about)
 
 
+def _virtual_conflicts(workload: Fileio) -> Iterator[Problem]:
+    """What means nothing to a workload on a device in virtual time."""
+    refused = (
+        ("direct", not workload.direct, "there is no page cache to go through", "direct = true"),
+        ("verify", workload.verify, "a modelled device keeps no data that could be read back", "verify = false"),
+        ("compressible_pct", workload.compressible_pct > 0, "a modelled device looks into no data", "take it out"),
+    )
+    for name, is_set, why, hint in refused:
+        if is_set:
+            about = (f"workload.{name}", "storage.kind", "storage.real_time", *_KINDS)
+            yield Problem(f"workload.{name}", f"has no meaning on modelled storage: {why}", hint, about)
+
+
 def _server_conflicts(experiment: Experiment, workload: Transactions) -> Iterator[Problem]:
     database, storage = experiment.database, experiment.storage
     if not isinstance(database, Server):
         yield Problem("workload.kind", f'"{workload.kind}" needs a server', 'database.kind = "server"', _KINDS)
+        return
+    if experiment.in_virtual_time:
+        what = "a server runs in real time, and this modelled storage does not"
+        about = ("storage.kind", "storage.real_time", *_KINDS)
+        yield Problem("storage.kind", what, "storage.real_time = true, or database.kind without a server", about)
         return
     if workload.connections < database.instances:
         what = f"{workload.connections} are too few for {database.instances} instances"
@@ -64,7 +85,9 @@ def _server_conflicts(experiment: Experiment, workload: Transactions) -> Iterato
         yield Problem("database.fault.at_s", what, "an earlier fault, or a longer duration_s", over)
     defaults = type(storage).model_fields
     for name, why in _FILES_ONLY:
-        if getattr(storage, name) != defaults[name].default:
+        if name == "size" and isinstance(storage, ModelledStorage):
+            continue  # how large the served device is
+        if name in defaults and getattr(storage, name) != defaults[name].default:
             yield Problem(f"storage.{name}", f"has no meaning with a server: {why}", "take it out", _about(name))
     if database.url is not None:
         for name in ("path", "keep"):

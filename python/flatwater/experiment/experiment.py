@@ -22,7 +22,7 @@ from flatwater.experiment.published import PublishedFigure, figure_faults, publi
 from flatwater.experiment.record import Record
 from flatwater.experiment.report import Report
 from flatwater.experiment.scale import SCALE_MAX
-from flatwater.experiment.storage import FileStorage
+from flatwater.experiment.storage import FileStorage, ModelledStorage, Storage
 from flatwater.experiment.sweep import Sweep, length, swept_fields
 from flatwater.experiment.workload import Fileio, Workload
 from flatwater.experiment.workload.transactions import Transactions
@@ -69,7 +69,7 @@ class Experiment(Table):
     workload: Annotated[Workload, BeforeValidator(partial(read_layer, "workload"))]
     database: Annotated[Database, BeforeValidator(partial(read_layer, "database"))] = NoDatabase()
     cache: Annotated[NoCache, BeforeValidator(partial(read_layer, "cache"))] = NoCache()
-    storage: Annotated[FileStorage, BeforeValidator(partial(read_layer, "storage"))] = FileStorage()
+    storage: Annotated[Storage, BeforeValidator(partial(read_layer, "storage"))] = FileStorage()
     record: Record = Record()
     sweep: Sweep = Sweep()
     report: Report = Report()
@@ -113,7 +113,29 @@ class Experiment(Table):
     @property
     def layers(self) -> dict[str, str]:
         """Layer -> `real`, `modelled` or `none`."""
-        return {layer: getattr(self, layer).REALITY for layer in BUILT}
+        told = {layer: getattr(self, layer).REALITY for layer in BUILT}
+        if self.in_virtual_time:
+            told["workload"] = "modelled"
+        return told
+
+    @property
+    def in_virtual_time(self) -> bool:
+        """Whether everything is modelled, so that no clock is read and nothing of this machine is measured."""
+        return isinstance(self.storage, ModelledStorage) and not self.storage.real_time
+
+    @property
+    def files(self) -> FileStorage:
+        """The storage, where it is known to be files or a device of this machine."""
+        if not isinstance(self.storage, FileStorage):
+            raise TypeError(f"the storage is a modelled {self.storage.kind}, not files")
+        return self.storage
+
+    @property
+    def modelled(self) -> ModelledStorage:
+        """The storage, where it is known to be modelled."""
+        if not isinstance(self.storage, ModelledStorage):
+            raise TypeError("the storage is not modelled")
+        return self.storage
 
     @property
     def fileio(self) -> Fileio:
@@ -145,9 +167,8 @@ class Experiment(Table):
     @property
     def size_per_file(self) -> int | None:
         """Bytes that the workload uses of each file; None where only the block device knows its size."""
-        if self.storage.size is None:
-            return None
-        return int(self.storage.size * self.storage.fill) // self.fileio.files
+        used = self.storage.used_bytes
+        return None if used is None else used // self.fileio.files
 
     def cell(self, values: Mapping[str, Any]) -> Experiment:
         """The experiment of one cell: swept fields set, nothing swept, once.

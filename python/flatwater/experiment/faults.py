@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from flatwater.experiment.experiment import OVERRIDDEN, Experiment, kinds_of
-from flatwater.experiment.fields import all_fields, in_kinds, is_known_elsewhere, unknown_field_hint
+from flatwater.experiment.fields import all_fields, in_kinds, is_known_elsewhere, path_of, unknown_field_hint
 from flatwater.experiment.problem import Problem, explain_error, nearest
 from flatwater.experiment.published import PublishedFigure
 from flatwater.experiment.report import Report
@@ -179,10 +179,11 @@ def _drop(table: Any, field: str) -> None:
 
 def _replace(data: dict[str, Any], loc: list[str], value: Any) -> None:
     """Sets what stands at a place; None takes it out."""
+    *tables, name = path_of(".".join(loc))
     table: Any = data
-    for part in loc[:-1]:
+    for part in tables:
         table = table.get(part) if isinstance(table, dict) else None
     if isinstance(table, dict):
-        table.pop(loc[-1], None)
+        table.pop(name, None)
         if value is not None:
-            table[loc[-1]] = value
+            table[name] = value

@@ -1,8 +1,8 @@
 """Fields by their dotted names (`workload.threads`): which exist, what values they take, how to get and set them.
 
 Kinds of one layer may have fields of the same name (`workload.mode`), so a field has a definition a kind. Which kinds
-are meant is known while an experiment is read (`in_kinds`); elsewhere a field is any kind's. `database.settings` is
-open: the names in it are the server's.
+are meant is known while an experiment is read (`in_kinds`); elsewhere a field is any kind's. `database.settings`
+and `storage.parameters` are open: the names in them are the server's, and the device's.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pydantic_core import PydanticCustomError
 from flatwater.experiment.database import settings
 from flatwater.experiment.database.address import has_password
 from flatwater.experiment.database.server import PASSWORD_VARIABLE
+from flatwater.experiment.device import parameters
 from flatwater.experiment.kinds import BUILT, check_kind
 from flatwater.experiment.problem import Table, explain_custom, explain_error, nearest
 from flatwater.experiment.record import Record
@@ -99,18 +100,29 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
 
 def why_no_field(field: str) -> tuple[str, str | None] | None:
     """Why there is no field of a name, and a hint; None if there is one."""
-    setting = _setting(field)
-    if setting is not None and settings.TABLE in all_fields():
-        return settings.name_fault(setting)
-    if setting is not None:
-        field = settings.TABLE
-    return None if field in all_fields() else ("there is no such field", unknown_field_hint(field))
+    table, name = split_open(field)
+    if table == settings.TABLE and table in all_fields():
+        return settings.name_fault(name)
+    known = table or field
+    return None if known in all_fields() else ("there is no such field", unknown_field_hint(known))
 
 
-def _setting(field: str) -> str | None:
-    """The name of a server's setting; None if the field is none."""
-    name = field.removeprefix(f"{settings.TABLE}.")
-    return name if name != field else None
+#: Tables whose names are not flatwater's.
+OPEN = (settings.TABLE, parameters.TABLE)
+
+
+def split_open(field: str) -> tuple[str, str]:
+    """An open table and the name of an entry of it, whose dots are its own; ("", field) for any other field."""
+    for table in OPEN:
+        if field.startswith(f"{table}."):
+            return table, field[len(table) + 1 :]
+    return "", field
+
+
+def path_of(field: str) -> list[str]:
+    """The keys that lead to a field through an experiment's tables; a parameter's name is one key, dots and all."""
+    table, name = split_open(field)
+    return [*table.split("."), name] if table == parameters.TABLE else field.split(".")
 
 
 @cache
@@ -126,11 +138,12 @@ def _adapters(field: str, kinds: _Kinds) -> list[TypeAdapter[Any]]:
 def resolve_value(field: str, value: Any) -> Any:
     """What a known field makes of a value (`"16KiB"` -> 16384); raises ValueError saying what is wrong.
 
-    The error's `args` are the sentence and its hint. Settings of a server stay as they are written.
+    The error's `args` are the sentence and its hint. Entries of open tables stay as they are written.
     """
     layer, _, name = field.partition(".")
-    if _setting(field) is not None:
-        fault = settings.value_fault(value)
+    table, _ = split_open(field)
+    if table:
+        fault = settings.value_fault(value) if table == settings.TABLE else parameters.value_fault(value)
         if fault is not None:
             raise ValueError(*fault)
         return value
@@ -197,7 +210,7 @@ def unknown_field_hint(field: str) -> str:
 def get_value(experiment: BaseModel, field: str) -> Any:
     """The resolved value of a field; None where a table on the way is absent."""
     value: Any = experiment
-    for part in field.split("."):
+    for part in path_of(field):
         value = value.get(part) if isinstance(value, Mapping) else getattr(value, part, None)
     return value
 
@@ -206,7 +219,7 @@ def with_values(data: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str,
     """A copy of an experiment's data with some fields set; the tables on the way are copied, the rest is shared."""
     changed = dict(data)
     for field, value in values.items():
-        *tables, name = field.split(".")
+        *tables, name = path_of(field)
         table = changed
         for part in tables:
             inner = table.get(part)
@@ -214,6 +227,11 @@ def with_values(data: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str,
                 inner = inner.model_dump()
             table[part] = dict(inner) if isinstance(inner, Mapping) else {}
             table = table[part]
+        if field.startswith(f"{parameters.TABLE}."):
+            # Written as nested tables or as dotted names: one of the two, so that what is set replaces what is there.
+            flat = parameters.flatten(table)
+            table.clear()
+            table.update(flat)
         table[name] = value
         if field in ALTERNATIVES:
             table.pop(ALTERNATIVES[field].split(".")[-1], None)

@@ -17,6 +17,8 @@ class LibraryEntry:
     about: str
     cells: int
     longest_s: float
+    #: Whether `longest_s` is virtual time, which is computed and not waited for.
+    virtual: bool
     #: Layer -> `real`, `modelled` or `none`.
     layers: dict[str, str]
     path: Path
@@ -51,6 +53,7 @@ def library() -> list[LibraryEntry]:
                 about=experiment.about,
                 cells=count_cells(experiment),
                 longest_s=longest_s(experiment),
+                virtual=experiment.in_virtual_time,
                 layers=experiment.layers,
                 path=path,
             )

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from flatwater.errors import UserError
 from flatwater.experiment.database.settings import spell_all
+from flatwater.experiment.device import KINDS
+from flatwater.experiment.device.load import device_files
+from flatwater.experiment.device.parameters import spell_parameters
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.faults import validate
 from flatwater.experiment.library import library_files
 from flatwater.experiment.lines import LineIndex
 from flatwater.experiment.overrides import override, shown
 from flatwater.experiment.problem import Problem, nearest, suggest
+from flatwater.experiment.reading import parse_toml, read_text
 from flatwater.experiment.scale import apply_scale
 from flatwater.experiment.sweep import swept_fields
-
-#: An experiment is written by hand; a file this large is something else (a result, a disk image).
-MAX_FILE_SIZE = 16 * 2**20
 
 
 class InvalidExperimentError(UserError):
@@ -44,8 +44,10 @@ def load(path_or_name: str | Path, overrides: Sequence[str] = (), seed: int | No
     text = read_text(path)
     data = _parse(path, text)
     spell_all(data)
+    spell_parameters(data)
     set_by = {}
-    for written in overrides:
+    # A kind brings fields of its own, which others may set: kinds first.
+    for written in sorted(overrides, key=lambda written: not _is_kind(written)):
         set_by[override(data, written)] = shown(written)
     if seed is not None:
         data["seed"] = seed
@@ -62,6 +64,10 @@ def load(path_or_name: str | Path, overrides: Sequence[str] = (), seed: int | No
     except RecursionError:
         raise InvalidExperimentError([UserError("the tables are nested too deeply", where=str(path))]) from None
     raise InvalidExperimentError([error for _, error in sorted(placed, key=lambda pair: pair[0])])
+
+
+def _is_kind(written: str) -> bool:
+    return written.partition("=")[0].replace('"', "").strip().endswith(".kind")
 
 
 def find_experiment(path_or_name: str | Path) -> Path:
@@ -86,46 +92,31 @@ def find_experiment(path_or_name: str | Path) -> Path:
         siblings = [str(other) for other in path.parent.glob("*.toml")]
         close = nearest(str(path), siblings) or nearest(path.stem, files)
         raise UserError("no such file", where=written, hint=f"did you mean {close}?" if close else None)
+    if written in device_files():
+        what, hint = (
+            "is a modelled device, not an experiment",
+            f"flatwater run fill-level --set storage.device={written}",
+        )
+        raise UserError(what, where=written, hint=f"{hint} --set storage.kind=KIND")
     raise UserError(
         "neither a file nor an experiment of the library", where=written, hint=suggest(written, list(files))
     )
 
 
-def read_text(path: Path) -> str:
-    """The text of an experiment file. Raises UserError if it is too large, unreadable or not UTF-8."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE_SIZE + 1)
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
-    if len(raw) > MAX_FILE_SIZE:
-        raise UserError("is larger than 16 MiB: not an experiment file", where=str(path))
-    try:
-        # Some editors begin a file with a byte order mark; TOML knows none.
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise UserError("is not UTF-8 text", where=f"{path}:{line}", hint="save the file as UTF-8") from None
-
-
 def _parse(path: Path, text: str) -> dict[str, Any]:
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        where, what = str(path), str(error)
-        if place := re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", what, re.DOTALL):
-            what, where = place[1], f"{path}:{place[2]}:{place[3]}"
-        if what.startswith(("Cannot overwrite", "Cannot declare", "Cannot mutate")):
-            what = f"a key or table stands twice ({what})"
-        raise UserError(f"not valid TOML: {what}", where=where) from None
-    except RecursionError:
-        raise UserError("the values are nested too deeply", where=str(path)) from None
-    except ValueError:  # Python reads no whole numbers of more than 4,300 digits
-        raise UserError("not valid TOML: a number is too long", where=str(path)) from None
+    data = parse_toml(path, text)
     if not data:
         hint = "start from one of the library: `flatwater show quick`"
         raise UserError("the file is empty", where=str(path), hint=hint)
+    if "workload" not in data and isinstance(kind := data.get("kind"), str) and kind in KINDS:
+        hint = f"flatwater run fill-level --set storage.kind={kind} --set storage.device={_as_path(path)}"
+        raise UserError("is a modelled device's file, not an experiment", where=str(path), hint=hint)
     return data
+
+
+def _as_path(path: Path) -> str:
+    """Written so that it cannot be taken for the name of a device."""
+    return str(path) if "/" in str(path) else f"./{path}"
 
 
 def _place(

@@ -9,7 +9,8 @@ from typing import Any
 from flatwater.errors import UserError
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.faults import drop_from_sweep
-from flatwater.experiment.fields import all_fields, resolve_value
+from flatwater.experiment.fields import all_fields, path_of, resolve_value
+from flatwater.experiment.storage import turned_to_model
 from flatwater.experiment.workload import ALTERNATIVES
 
 
@@ -30,13 +31,17 @@ def override(data: dict[str, Any], written: str) -> str:
         raise UserError("the value is not UTF-8 text", where=where) from None
     field = spell_field(".".join(parts))
     drop_from_sweep(data.get("sweep"), field.removeprefix("sweep."))
+    *tables, name = path_of(field)
+    value = _value(field, text)
+    if field == "storage.kind" and isinstance(value, str):
+        turned_to_model(data, value)
     table = data
-    for part in field.split(".")[:-1]:
+    for part in tables:
         inner = table.setdefault(part, {})
         if not isinstance(inner, dict):
             raise UserError(f"{part} is a value or a list, not a table", where=where)
         table = inner
-    table[field.rpartition(".")[2]] = _value(field, text)
+    table[name] = value
     if field in ALTERNATIVES:
         table.pop(ALTERNATIVES[field].rpartition(".")[2], None)
     return field

@@ -130,7 +130,9 @@ def explain_error(error: ErrorDetails) -> tuple[str, str | None]:
         limit = context[key] if isinstance(context[key], int) else f"{context[key]:g}"
         return f"must be {words} {limit}, not {quote(given)}", None
     if kind == "literal_error":
-        choices = re.findall(r"'([^']*)'", context["expected"])
+        # Pydantic writes words in quotes, numbers bare: "'a', 'b' or 'c'", "0, 1 or 10".
+        expected = context["expected"]
+        choices = re.findall(r"'([^']*)'", expected) or re.split(r", | or ", expected)
         return f"{quote(given)} is not a choice", suggest(str(given), choices)
     plain = {
         "missing": "is missing",

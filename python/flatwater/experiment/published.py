@@ -27,9 +27,14 @@ METRICS = (
     "latency_us.p99",
     "latency_us.p999",
     "latency_us.max",
+    "fast",
+    "steady",
+    "transition_s",
+    "transition_begin_s",
+    "transition_end_s",
 )
 #: Figures in the unit of the experiment's throughput.
-_IN_THROUGHPUT_UNIT = ("mean", "median", "stddev")
+_IN_THROUGHPUT_UNIT = ("mean", "median", "stddev", "fast", "steady")
 #: Means of recorded series, `layer.metric`: each layer names its own.
 _SERIES = re.compile(r"(workload|database|cache|storage|machine)\.[a-z0-9_]+")
 
@@ -133,5 +138,7 @@ def unit_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tup
     if figure.metric in _IN_THROUGHPUT_UNIT and figure.unit != unit:
         units = " or ".join(f'"{choice}"' for choice in experiment.workload.units())
         yield f"{figure.unit} cannot be compared with the experiment's {unit}", f"workload.unit = {units}"
+    if figure.metric.startswith("transition_") and figure.unit != "s":
+        yield f"times are in s here, not {figure.unit}", "convert the value to s"
     if figure.metric.startswith("latency_us.") and figure.unit != "us":
         yield f"latencies are in us here, not {figure.unit}", "convert the value to us"

@@ -9,6 +9,7 @@ from typing import Any
 from flatwater.errors import UserError
 from flatwater.experiment.database import Server
 from flatwater.experiment.experiment import Experiment
+from flatwater.experiment.storage import ModelledStorage
 
 
 def require_runnable(experiment: Experiment) -> None:
@@ -18,6 +19,9 @@ def require_runnable(experiment: Experiment) -> None:
     already has a place of its own.
     """
     where = experiment.name or None
+    if isinstance(experiment.storage, ModelledStorage):
+        _require_device(experiment, experiment.storage)
+        return
     if isinstance(experiment.database, Server):
         _require_directories(experiment, experiment.database)
         return
@@ -28,6 +32,16 @@ def require_runnable(experiment: Experiment) -> None:
         if experiment.storage.size is None and not _is_a(stat.S_ISBLK, path):
             what = f"storage.size is missing, and {path} is not a block device that knows its own"
             raise UserError(what, where=where, hint="--set storage.size=4GiB")
+
+
+def _require_device(experiment: Experiment, storage: ModelledStorage) -> None:
+    where = experiment.name or None
+    if storage.device is None:
+        hint = "--set storage.device=NAME; `flatwater list --devices` shows them"
+        raise UserError("storage.device is missing", where=where, hint=hint)
+    if storage.real_time and any(path is None for path in _all_of(experiment, "storage.path", storage.path)):
+        what = "storage.path is missing: the directory in which the content of the modelled device is kept"
+        raise UserError(what, where=where, hint="--set storage.path=DIR, or storage.real_time = false")
 
 
 def _require_directories(experiment: Experiment, server: Server) -> None:

@@ -1,7 +1,8 @@
 """`scale`: one number that makes a whole experiment larger or smaller.
 
 A template runs in minutes on a laptop; with `--set scale=50` its data, its memory, its redo log and its time are fifty
-times as much, so that their proportions, on which the result depends, stay as they are.
+times as much, so that their proportions, on which the result depends, stay as they are. The other way round, a modelled
+card that takes hours to reach its steady state gets there in minutes with a hundredth of its capacity.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ def _time(value: Any, scale: float) -> Any:
     return parse_duration(value) * scale
 
 
+def _share(value: Any, scale: float) -> Any:
+    return value * scale if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
 def _bytes(value: Any, scale: float) -> Any:
     """A size as the servers' option files have it, with one letter: whole MiB, which no server rounds."""
     mib = max(1, round(parse_size(value) * scale / 2**20))
@@ -39,6 +44,9 @@ SCALED: dict[str, Callable[[Any, float], Any]] = {
     "workload.warmup_s": _time,
     "workload.duration_s": _time,
     "storage.size": _bytes,
+    "storage.capacity_scale": _share,
+    "storage.events.at_s": _time,
+    "storage.events.duration_s": _time,
     "database.settings.innodb_buffer_pool_size": _bytes,
     "database.settings.innodb_log_file_size": _bytes,
     "database.settings.innodb_redo_log_capacity": _bytes,
@@ -64,8 +72,13 @@ def apply_scale(data: dict[str, Any]) -> None:
     if isinstance(data.get("sweep"), Mapping):
         data["sweep"] = _scaled_sweep(data["sweep"], scale)
     for figure in data.get("published", []):
-        if isinstance(figure, dict) and isinstance(figure.get("set"), Mapping):
+        if not isinstance(figure, dict):
+            continue
+        if isinstance(figure.get("set"), Mapping):
             figure["set"] = _scaled(figure["set"], "", scale)
+        if figure.get("unit") == "s" and "value" in figure:
+            # How long something takes is as much longer.
+            figure["value"] = _share(figure["value"], scale)
 
 
 def _scaled_sweep(sweep: Mapping[str, Any], scale: float) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from flatwater.report.contrast import contrast
 from flatwater.report.drawing import CELLS_DRAWN_MAX, draw, drawn_cells, sweep_figures
 from flatwater.report.figure import TEMPLATE
 from flatwater.report.swept import label, shown
-from flatwater.report.tables import consistency_text, tables
+from flatwater.report.tables import consistency_text, metric_words, published_table, tables
 from flatwater.results import SCHEMA_VERSION, Cell, CellSummary, Result
 
 #: Rows of the machine's table, and marks listed for a cell, before the rest is only counted.
@@ -81,6 +81,7 @@ def render(result: Result) -> str:
             headline=sentences.headline(result),
             notices=sentences.notices(result),
             badges=sentences.badges(result),
+            modelled=sentences.modelled_text(result),
             fields=list(dict.fromkeys(name for cell in result.cells for name in cell.set)),
             repeated=any(cell.plan.repeat for cell in result.cells),
             rows=_by_setting(result),
@@ -93,7 +94,8 @@ def render(result: Result) -> str:
             report_data=embedded({"template": TEMPLATE, "sweep": swept}),
             tiles=tiles,
             tables=tables,
-            metric_words=sentences.metric_words,
+            metric_words=metric_words,
+            published_table=published_table(result),
             verdict_word=sentences.verdict_word,
             marks=marks,
             machine=flattened(result.machine),
@@ -131,6 +133,25 @@ def _steady_since(summary: CellSummary) -> str:
     return "from the start" if since_s - start_s < summary.interval_s / 2 else units.seconds(since_s)
 
 
+def _transition(summary: CellSummary) -> list[tuple[str, str]]:
+    """The three phases of a write run."""
+    found = summary.transition
+    if found is None:
+        return []
+    start_s = next((phase.start_s for phase in summary.phases if phase.name in ("approach", "measure")), 0.0)
+    told = [
+        ("fast level", f"{units.number(found.fast)} {summary.unit}"),
+        ("transition began after", units.seconds(found.begin_s - start_s)),
+    ]
+    if found.steady is None:
+        return [*told, ("transition", "not over")]
+    return [
+        *told,
+        ("transition", units.seconds(found.transition_s)),
+        ("steady level", f"{units.number(found.steady)} {summary.unit}"),
+    ]
+
+
 def tiles(summary: CellSummary) -> list[tuple[str, str]]:
     """The figures of one cell: (what, value with unit)."""
     latency = summary.latency_us
@@ -142,6 +163,7 @@ def tiles(summary: CellSummary) -> list[tuple[str, str]]:
         ),
         ("flatness", units.number(summary.flatness, 3) if summary.flatness is not None else ""),
         ("steady since", _steady_since(summary)),
+        *_transition(summary),
         ("dip period", units.seconds(summary.dip_period_s) if summary.dip_period_s is not None else ""),
     ]
     if latency is not None:

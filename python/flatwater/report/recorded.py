@@ -70,6 +70,14 @@ class Recorded:
         return min((low for low in found if np.isfinite(low)), default=0.0)
 
     @property
+    def modelled_storage(self) -> bool:
+        """Whether the storage was a model, so that its series are the model's own."""
+        if self.cell.summary is not None:
+            return self.cell.summary.layers.get("storage", "").startswith("modelled")
+        storage = self.cell.result.experiment.get("storage")
+        return isinstance(storage, dict) and storage.get("kind", "file") != "file"
+
+    @property
     def unit(self) -> str:
         """The unit of `workload.throughput`, as judged, else as the experiment asked; empty when neither is known."""
         if self.cell.summary is not None:

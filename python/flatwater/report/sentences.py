@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from flatwater.report.swept import label
-from flatwater.report.tables import kind_name
+from flatwater.report.tables import kind_name, metric_words
 from flatwater.report.units import microseconds, number, percent
 from flatwater.results import Cell, CellSummary, Result, Verdict
 
@@ -113,11 +113,6 @@ def _published(done: list[tuple[Cell, CellSummary]]) -> str:
     return f"Against what was published: {', '.join(clauses)}." if clauses else ""
 
 
-def metric_words(metric: str) -> str:
-    """A metric of a published figure for people: `latency_us.p95` -> latency p95."""
-    return metric.replace("latency_us.", "latency ").replace("p999", "p99.9")
-
-
 def notices(result: Result) -> list[Notice]:
     """What is prominent on the page: unfinished, failed, faults, never steady, few samples, and every warning."""
     found: list[Notice] = []
@@ -215,6 +210,37 @@ def _injected(result: Result, cell: Cell) -> str | None:
         if asked:
             return str(asked.get("kind", ""))
     return None
+
+
+def modelled_text(result: Result) -> str:
+    """What was modelled and not measured, and which devices; empty when everything was real."""
+    layers: dict[str, None] = {}
+    devices: dict[str, None] = {}
+    for _, summary in finished(result):
+        layers |= dict.fromkeys(layer for layer in LAYERS if summary.layers.get(layer) == "modelled")
+        if summary.layers.get("storage") == "modelled" and summary.layers.get("device"):
+            devices[summary.layers["device"]] = None
+    if not layers:
+        return ""
+    names = list(devices)
+    more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    of = f", of {'; '.join(names[:NAMED_MAX])}{more}" if names else ""
+    models = f"{' and '.join(layers)} {'is a model' if len(layers) == 1 else 'are models'}{of}"
+    behind = _lag_text([summary for _, summary in finished(result)])
+    return f"Modelled in real time: {models}. {behind}" if behind else f"Computed, not measured: {models}."
+
+
+def _lag_text(summaries: list[CellSummary]) -> str:
+    """How far served devices came behind their models, the worst of the cells; empty where none was served."""
+    lags = [one.metrics["storage.lag_p95_us"].mean for one in summaries if "storage.lag_p95_us" in one.metrics]
+    late = [one.metrics["storage.lag_late_pct"].mean for one in summaries if "storage.lag_late_pct" in one.metrics]
+    if not lags or not late:
+        return ""
+    each = " in the worst cell" if len(lags) > 1 else ""
+    return (
+        f"What ran on it was measured. Answers came {seconds(max(lags) * 1e-6)} after the model's time "
+        f"(95 % of them sooner), {number(max(late), 2)} % too late to count{each}."
+    )
 
 
 def badges(result: Result) -> list[Badge]:

@@ -1,12 +1,15 @@
-"""The small tables of a database's cell: response times, consistency, what was counted, recoveries, the servers."""
+"""The small tables: published figures beside ours; of a database's cell response times, consistency, what was counted,
+recoveries, the servers.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from flatwater.report.charts.transactions import NAMES
-from flatwater.report.units import microseconds, seconds
-from flatwater.results import CellSummary
+from flatwater.report.swept import label
+from flatwater.report.units import microseconds, number, percent, seconds
+from flatwater.results import CellSummary, Result
 from flatwater.results.schema import ServerFacts
 
 #: Rows of one table: TPC-C's twelve conditions on each of 64 servers, and a folder from elsewhere may hold any number.
@@ -27,6 +30,44 @@ def tables(summary: CellSummary) -> list[Table]:
     """The tables of one cell; those with nothing in them are left out."""
     found = [_limits(summary), _counters(summary), _recoveries(summary), _servers(summary), _consistency(summary)]
     return [table for table in found if table.rows]
+
+
+def published_table(result: Result) -> Table:
+    """Every published figure beside ours, cell by cell; nothing where no cell has two, as the sweep's table has it."""
+    found = [
+        (cell, one)
+        for cell in result.cells
+        if (summary := cell.summary) is not None
+        for one in ([summary.published] if summary.published else []) + summary.published_others
+    ]
+    if len(found) < 2 or all(cell.summary is not None and not cell.summary.published_others for cell, _ in found):
+        return Table("", [], [])
+    many = len(result.cells) > 1
+    rows = [
+        [
+            *([label(cell)] if many else []),
+            metric_words(one.metric),
+            f"{number(one.value)} {one.unit}",
+            number(one.ours),
+            percent(one.error, signed=True),
+            one.source,
+        ]
+        for cell, one in found[:ROWS_MAX]
+    ]
+    head = [*(["cell"] if many else []), "figure", "published", "ours", "error", "source"]
+    return Table("Beside what was published", head, rows)
+
+
+def metric_words(metric: str) -> str:
+    """A metric of a published figure for people: `latency_us.p95` -> latency p95."""
+    words = {
+        "fast": "fast level",
+        "steady": "steady level",
+        "transition_s": "transition",
+        "transition_begin_s": "begin of the transition",
+        "transition_end_s": "end of the transition",
+    }
+    return words.get(metric, metric.replace("latency_us.", "latency ").replace("p999", "p99.9"))
 
 
 def consistency_text(summary: CellSummary) -> str:

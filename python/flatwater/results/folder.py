@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import tomllib
 import weakref
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -59,6 +60,11 @@ class Cell:
     @property
     def journal(self) -> Path:
         return self.folder / "journal.jsonl"
+
+    def stored_summary(self) -> CellSummary:
+        """The summary that its folder has, whoever put it there. Errors: UserError."""
+        own = self.folder / "summary.json"
+        return validate(CellSummary, read_json(own), own)
 
     @property
     def phases(self) -> list[Phase]:
@@ -158,32 +164,29 @@ class Result:
         on_disk.seal_journal(cell.index, cell.journal, cell.folder)
         cell.sealed = True
 
-    def finish_cell(self, cell: Cell, summary: CellSummary) -> None:
-        """Seals a cell, if that was not done yet, and keeps its summary; after this a resumed run skips it."""
+    def finish_cell(self, cell: Cell, summary: CellSummary, *, durable: bool = True) -> None:
+        """Seals a cell, if that was not done yet, and keeps its summary; after this a resumed run skips it.
+
+        `durable` waits until the disk has it, which costs as much as a small modelled cell.
+        """
         if not cell.sealed:
             self.seal_cell(cell)
-        write_atomic(cell.folder / "summary.json", summary.model_dump_json(indent=1))
+        write_atomic(cell.folder / "summary.json", summary.model_dump_json(), durable=durable)
         cell.summary = summary
 
     def seal(self, status: str) -> None:
-        """Merges the cells into `series.parquet`, `histograms.parquet` and `summary.json`."""
-        done = [cell for cell in self.cells if cell.summary is not None]
-        summaries = [cell.summary.model_dump(mode="json") for cell in done if cell.summary]
-        write_atomic(
-            self.path / "summary.json",
-            json.dumps({"schema_version": SCHEMA_VERSION, "name": self.name, "status": status, "cells": summaries}),
-        )
+        """Merges the cells into `series.parquet`, `histograms.parquet` and `summary.json`.
+
+        What is merged is what the cells' folders hold, so that ten thousand summaries need not be in memory at once.
+        """
+        done = [cell for cell in self.cells if cell.summary is not None or _is_there(cell.folder / "summary.json")]
+        head = {"schema_version": SCHEMA_VERSION, "name": self.name, "status": status}
+        write_atomic(self.path / "summary.json", _joined(head, "cells", (_summary_text(cell) for cell in done)))
         if status == "complete" and done:
-            on_disk.merge_parts(
-                [part for cell in done for part in sorted(cell.folder.glob("series-*.parquet"))],
-                self.path / "series.parquet",
-                "cell, layer, metric, time_s",
-            )
-            on_disk.merge_parts(
-                [part for cell in done for part in sorted(cell.folder.glob("histograms-*.parquet"))],
-                self.path / "histograms.parquet",
-                "cell, kind, time_s",
-            )
+            files = [path for cell in done for path in sorted(cell.folder.glob("*.parquet"))]
+            for name, order in (("series", "cell, layer, metric, time_s"), ("histograms", "cell, kind, time_s")):
+                parts = [path for path in files if path.name.startswith(f"{name}-")]
+                on_disk.merge_parts(parts, self.path / f"{name}.parquet", order)
         self.write_manifest(status)
         if status == "complete":
             # Last: a kill before this leaves a whole result, and one in the middle of it too.
@@ -254,6 +257,22 @@ def open_result(path: Path | str) -> Result:
     return result
 
 
+def _summary_text(cell: Cell) -> str:
+    """A finished cell's summary as JSON."""
+    own = cell.folder / "summary.json"
+    if cell.summary is not None and not _is_there(own):
+        return cell.summary.model_dump_json()
+    return read_file(own).decode(errors="replace")
+
+
+def _joined(head: dict[str, Any], name: str, items: Iterator[str]) -> Iterator[str]:
+    """A JSON object piece by piece: what is in `head`, and a list of objects that are texts already."""
+    yield f"{json.dumps(head)[:-1]}, {json.dumps(name)}: ["
+    for number, item in enumerate(items):
+        yield f",\n{item}" if number else item
+    yield "]}"
+
+
 def _is_there(path: Path) -> bool:
     try:
         return path.exists()
@@ -298,14 +317,15 @@ def read_json(path: Path) -> Any:
         raise UserError(f"not JSON: {error}", where=str(path), hint="the result is damaged or truncated") from None
 
 
-def write_atomic(path: Path, text: str) -> None:
-    """Replaces a file as a whole: a reader or a crash sees the old one or the new one."""
+def write_atomic(path: Path, text: str | Iterable[str], *, durable: bool = True) -> None:
+    """Replaces a file as a whole: a reader or a crash sees the old one or the new one. The text may come in pieces."""
     partial = path.with_name(path.name + ".partial")
     try:
         with partial.open("w") as handle:
-            handle.write(text)
+            handle.writelines([text] if isinstance(text, str) else text)
             handle.flush()
-            os.fsync(handle.fileno())
+            if durable:
+                os.fsync(handle.fileno())
         partial.replace(path)
     except OSError:
         # A full disk is not made fuller.

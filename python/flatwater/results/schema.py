@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 #: Version of everything in a result folder; a folder with a newer one is refused.
 #: 2: what database servers add (consistency, response limits, counters, recoveries, servers).
-SCHEMA_VERSION = 2
+#: 3: what modelled devices add (incidents among the events), and the transition of a write run.
+SCHEMA_VERSION = 3
 
 Verdict = Literal["flat", "dips", "stalls", "drifting", "not steady"]
 CellStatus = Literal["complete", "interrupted", "failed"]
@@ -33,7 +34,8 @@ class Phase(_Stored):
 class Event(_Stored):
     """Something that happened at one moment.
 
-    `seam` (resumed after a kill), `fault`, `recovered` (a server that had died answers again), `warning`, `round`.
+    `seam` (resumed after a kill), `fault`, `recovered` (a server that had died answers again), `warning`, `round`,
+    `incident` (what a modelled device did by itself).
     """
 
     time_s: float
@@ -55,6 +57,20 @@ class Stall(_Stored):
     start_s: float
     length_s: float
     oldest_us: float
+
+
+class Transition(_Stored):
+    """How a write run slowed down from a fast level to a steady one; levels in the cell's unit, times of the cell.
+
+    `end_s`, `steady` and `transition_s` are None when it was not over at the end of the run.
+    """
+
+    fast: float
+    begin_s: float
+    end_s: float | None = None
+    steady: float | None = None
+    #: From its begin to its end.
+    transition_s: float | None = None
 
 
 class LatencyUs(_Stored):
@@ -151,6 +167,7 @@ class CellSummary(_Stored):
     warmup_end_s: float | None = None
     dips: list[Dip] = Field(default_factory=list)
     dip_period_s: float | None = None
+    transition: Transition | None = None
     stalls: list[Stall] = Field(default_factory=list)
     samples: int = 0
     interval_s: float = 1.0

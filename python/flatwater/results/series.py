@@ -21,6 +21,10 @@ from flatwater.errors import FlatwaterError, UserError
 PART_LINES = 3600
 #: Rows of one Parquet row group: one metric of a day-long run is about one group.
 ROW_GROUP_ROWS = 131_072
+#: A part of no more rows is one group: to write a group costs as much as these few rows.
+SMALL_PART_ROWS = 4096
+#: A row group of a part holds at least this many rows, where there are as many: about a whole block of one metric.
+SHARED_GROUP_ROWS = 4096
 #: Decoded row groups that are kept while reading (about 3 MB each): enough to walk along a cell.
 DECODED_GROUPS_MAX = 4
 #: Files kept open while reading: the parts of a cell of twelve days, and well under the usual limit of 1024.
@@ -180,7 +184,8 @@ def _write_part(cell: int, block: list[dict[str, Any]], journal: Path, parts: Pa
         schema=SERIES_SCHEMA,
     )
     # A row group a metric: reading one metric of hundreds of parts then decodes nothing of the others.
-    pq.write_table(table, parts / f"series-{number:05}.parquet", compression="zstd", row_group_size=max(1, len(block)))
+    rows = max(1, len(block)) if len(table) > SMALL_PART_ROWS else SMALL_PART_ROWS
+    pq.write_table(table, parts / f"series-{number:05}.parquet", compression="zstd", row_group_size=rows)
     _write_histograms(cell, block, journal, parts / f"histograms-{number:05}.parquet")
 
 

@@ -58,7 +58,10 @@ class CellRunner:
         status: CellStatus = "complete"
         failure = None
         conditions: list[Condition] = []
-        with Journal(self._cell.journal, self._experiment.workload.unit, self._cell.index) as journal:
+        # What a kill or a power cut takes of a modelled cell, another run computes again.
+        durable = not self._experiment.in_virtual_time
+        unit = self._experiment.workload.unit
+        with Journal(self._cell.journal, unit, self._cell.index, durable=durable) as journal:
             try:
                 self._stack.prepare(self._reporter, self._interrupt)
                 journal.probes = self._stack.probes()
@@ -94,7 +97,7 @@ class CellRunner:
             warnings=self._warnings,
         )
         summary.consistency = conditions
-        self._result.finish_cell(self._cell, summary)
+        self._result.finish_cell(self._cell, summary, durable=durable)
         return summary
 
     @property

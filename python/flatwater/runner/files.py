@@ -32,7 +32,7 @@ class FileStack(Stack):
 
     def _largest_bytes(self) -> int:
         experiment, path = self._experiment, self._target.path
-        storages = (cell_at(experiment, position).experiment.storage for position in range(experiment.sweep.positions))
+        storages = (cell_at(experiment, position).experiment.files for position in range(experiment.sweep.positions))
         sizes = (
             int(storage.size * storage.fill)
             for storage in storages
@@ -75,7 +75,7 @@ class FileStack(Stack):
         return Run.fileio(json.dumps(spec), after)
 
     def faults(self) -> list[str]:
-        fault = self._cell.storage.fault
+        fault = self._cell.files.fault
         return [fault.kind] if fault is not None else []
 
     def remove(self) -> None:

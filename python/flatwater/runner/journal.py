@@ -12,8 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from flatwater.probe import Probe
-from flatwater.results import Event, Phase
+from flatwater.results import Event, Phase, Series
 from flatwater.results.folder import add_to_phases, validate
 from flatwater.results.series import PartWriter, read_journal
 from flatwater.runner.schedule import DRAIN, MEASURE
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from flatwater._engine import Interval
 
 MIB = 2**20
+#: Lines that are kept in memory to be judged: reading them back from Parquet costs more than a small cell.
+LINES_KEPT = 1000
 
 
 class Journal:
@@ -32,7 +36,8 @@ class Journal:
     journal, also what a killed run left in it.
     """
 
-    def __init__(self, path: Path, unit: str, cell: int = 0) -> None:
+    def __init__(self, path: Path, unit: str, cell: int = 0, *, durable: bool = True) -> None:
+        """`durable` waits, when all is written, until the disk has it: what could be computed again need not."""
         self.at_s = 0.0
         self.phases: list[Phase] = []
         self.events: list[Event] = []
@@ -42,7 +47,10 @@ class Journal:
         self._interval_at: float | None = None
         self._path = path
         self._unit = unit
+        self._durable = durable
         self._parts = PartWriter(cell, path.parent, path)
+        #: The lines of the intervals, as long as they are few.
+        self._lines: list[dict[str, Any]] | None = []
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
             for line in read_journal(path):
@@ -57,12 +65,26 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._handle.flush()
-        os.fsync(self._handle.fileno())
+        if self._durable:
+            os.fsync(self._handle.fileno())
         self._handle.close()
 
     def seal(self) -> None:
         """Turns what is left of the journal into Parquet."""
         self._parts.close()
+
+    def series(self) -> dict[str, Series] | None:
+        """What was recorded, by `layer.metric`, where it is still in memory: that of a short cell."""
+        if self._lines is None:
+            return None
+        columns: dict[str, tuple[list[float], list[float]]] = {}
+        for line in self._lines:
+            for name, value in line["metrics"].items():
+                if value is not None:
+                    times, values = columns.setdefault(name, ([], []))
+                    times.append(line["time_s"])
+                    values.append(value)
+        return {name: Series(np.array(times), np.array(values)) for name, (times, values) in columns.items()}
 
     def _account(self, line: dict[str, Any]) -> None:
         self._parts.add(line)
@@ -70,6 +92,10 @@ class Journal:
             self.events.append(validate(Event, line["event"], self._path))
             return
         add_to_phases(self.phases, line)
+        if self._lines is not None:
+            self._lines.append(line)
+            if len(self._lines) > LINES_KEPT:
+                self._lines = None
         self.at_s = float(line["time_s"])
         if line["phase"] == MEASURE:
             self.tally.add(line)
@@ -79,6 +105,7 @@ class Journal:
     def interval(self, interval: Interval, offset_s: float, phase: str) -> dict[str, float]:
         """Writes an interval with what the probes tell of it; returns its metrics."""
         metrics = {f"workload.{name}": value for name, value in interval["metrics"].items()}
+        metrics |= {f"storage.{name}": value for name, value in interval["storage"].items()}
         _add_throughput(metrics, self._unit)
         for probe in self.probes:
             metrics |= probe.sample()
@@ -94,13 +121,17 @@ class Journal:
                 "histograms": {kind: base64.b64encode(hdr).decode() for kind, hdr in interval["histograms"].items()},
             }
         )
-        self._interval_at = time.monotonic()
+        if interval["cpu_s"] is not None:  # in virtual time, nothing happens between two intervals
+            self._interval_at = time.monotonic()
+        for time_s, text in interval["incidents"]:
+            self.event("incident", text, offset_s + time_s)
         return metrics
 
-    def event(self, kind: str, text: str) -> None:
-        """Writes something that happened now."""
-        since_s = 0.0 if self._interval_at is None else time.monotonic() - self._interval_at
-        self._write({"event": {"time_s": round(self.at_s + since_s, 6), "kind": kind, "text": text}})
+    def event(self, kind: str, text: str, at_s: float | None = None) -> None:
+        """Writes something that happened now, or at a moment of the cell's time."""
+        if at_s is None:
+            at_s = self.at_s + (0.0 if self._interval_at is None else time.monotonic() - self._interval_at)
+        self._write({"event": {"time_s": round(at_s, 6), "kind": kind, "text": text}})
 
     def _write(self, line: dict[str, Any]) -> None:
         # One write a line: a kill can tear the last line only.

@@ -25,7 +25,7 @@ def prepare_target(cell: Experiment, target: Target, seed: int, reporter: Report
     Interrupted.
     """
     begin = plan_preparation(cell, target)
-    if cell.storage.purge:
+    if cell.files.purge:
         reporter.phase("purge", None)
         for path in target.paths:
             try:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
+from dataclasses import dataclass
 from typing import Protocol, TextIO
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -25,8 +26,37 @@ SPARKLINE_WIDTH = 60
 _BARS = "▁▂▃▄▅▆▇█"
 
 
+#: Lines of real cells that a live view has room for.
+CELLS_SHOWN_MAX = 8
+
+
+@dataclass(frozen=True)
+class SweepProgress:
+    """How far a sweep of several cells is."""
+
+    done: int
+    running: int
+    failed: int
+    total: int
+    #: Seconds for the rest, once that can be told.
+    left_s: float | None = None
+    #: A line for each real cell that runs on another machine.
+    cells: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """The counts in a line."""
+        told = f"{self.done:,} of {self.total:,} cells done, {self.running:,} running"
+        if self.failed:
+            told += f", {self.failed:,} failed"
+        return told + (f", {print_duration(max(1.0, round(self.left_s)))} left" if self.left_s is not None else "")
+
+
 class Reporter(Protocol):
     """Told what happens; knows how to show it."""
+
+    def sweep(self, progress: SweepProgress) -> None:
+        """How far all cells are; told often."""
+        ...
 
     def cell(self, number: int, total: int, label: str) -> None:
         """A cell begins."""
@@ -98,12 +128,41 @@ class _RowRate:
         return f"{told}, {rate:,.0f}/s{left}"
 
 
+class SilentReporter:
+    """Shows nothing: for processes whose parent shows what they tell it."""
+
+    def sweep(self, progress: SweepProgress) -> None:
+        pass
+
+    def cell(self, number: int, total: int, label: str) -> None:
+        pass
+
+    def phase(self, name: str, length_s: float | None) -> None:
+        pass
+
+    def written(self, done: int, total: int) -> None:
+        pass
+
+    def loaded(self, done: int, total: int) -> None:
+        pass
+
+    def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
 class PlainReporter:
     """One line every ten seconds: for logs, cron and pipes."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._next = 0.0
+        self._next_sweep = time.monotonic() + PLAIN_LINE_S
         self._phase = ""
         self._length_s: float | None = None
         self._rows = _RowRate()
@@ -118,7 +177,18 @@ class PlainReporter:
         self._next = now + PLAIN_LINE_S
         return True
 
+    def sweep(self, progress: SweepProgress) -> None:
+        now = time.monotonic()
+        if now < self._next_sweep:
+            return
+        self._next_sweep = now + PLAIN_LINE_S
+        self._line(progress.text())
+        for line in progress.cells:
+            self._line(f"  {line}")
+
     def cell(self, number: int, total: int, label: str) -> None:
+        # Its lines say where the sweep is.
+        self._next_sweep = time.monotonic() + PLAIN_LINE_S
         self._line(f"cell {number} of {total}: {label}")
 
     def phase(self, name: str, length_s: float | None) -> None:
@@ -162,11 +232,23 @@ class LiveReporter:
         self._now = ""
         self._p95 = ""
         self._share: float | None = None
+        self._sweep: SweepProgress | None = None
         self._throughputs: deque[float] = deque(maxlen=SPARKLINE_WIDTH)
         self._live = Live(console=console, refresh_per_second=4, transient=True, get_renderable=self._render)
         self._live.start()
 
     def _render(self) -> Group:
+        sweep = [] if self._sweep is None else self._render_sweep(self._sweep)
+        return Group(*sweep, *(self._render_cell() if self._title or self._sweep is None else []))
+
+    @staticmethod
+    def _render_sweep(sweep: SweepProgress) -> list[RenderableType]:
+        more = len(sweep.cells) - CELLS_SHOWN_MAX
+        lines = [*sweep.cells[:CELLS_SHOWN_MAX], *([f"and {more} more"] if more > 0 else [])]
+        bar = ProgressBar(total=sweep.total, completed=sweep.done, width=SPARKLINE_WIDTH)
+        return [Text(sweep.text(), style="bold"), bar, *(Text(f"  {line}") for line in lines)]
+
+    def _render_cell(self) -> list[RenderableType]:
         figures = Table.grid(padding=(0, 3))
         left = ""
         if self._length_s and self._share is not None:
@@ -174,7 +256,10 @@ class LiveReporter:
         figures.add_row(self._phase, self._now, self._p95, left)
         spark = Text(sparkline(list(self._throughputs)), style="cyan")
         bar = ProgressBar(total=1.0, completed=self._share or 0.0, width=SPARKLINE_WIDTH, pulse=self._share is None)
-        return Group(Text(self._title, style="bold"), figures, spark, bar)
+        return [Text(self._title, style="bold"), figures, spark, bar]
+
+    def sweep(self, progress: SweepProgress) -> None:
+        self._sweep = progress
 
     def cell(self, number: int, total: int, label: str) -> None:
         self._title = f"cell {number} of {total}: {label}"

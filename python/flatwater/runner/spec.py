@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from flatwater.experiment import Experiment
+from flatwater.experiment import Experiment, Fileio
 from flatwater.runner.target import Target
 
 #: Each verified run writes generations above those of all runs before: 16 bits of rewrites of one block a run.
@@ -22,33 +22,38 @@ def derived_seed(seed: int, purpose: str) -> int:
     return int.from_bytes(hashlib.sha256(f"flatwater:{seed}:{purpose}".encode()).digest()[:8], "big") >> 11
 
 
-def workload_spec(cell: Experiment, target: Target, seed: int) -> dict[str, Any]:
-    """What `Run.fileio` takes for the measured workload."""
-    workload = cell.fileio
+def fileio_spec(workload: Fileio, files: int, file_bytes: int, seed: int) -> dict[str, Any]:
+    """The requests of a fileio workload, whatever they go to: `Fileio` of crates/core."""
     distributions: dict[str, dict[str, Any]] = {
         "uniform": {},
         "zipf": {"theta": workload.zipf_theta},
         "pareto": {"h": workload.pareto_h},
         "hotspot": {"access_pct": workload.hotspot_access_pct, "data_pct": workload.hotspot_data_pct},
     }
+    return {
+        "sequential": workload.mode.startswith("seq"),
+        "read_pct": 100 * workload.read_fraction,
+        "block_sizes": list(workload.block_sizes.items()),
+        "files": files,
+        "file_bytes": file_bytes,
+        "fsync_every": workload.fsync_every,
+        "fsync": workload.fsync,
+        "distribution": {"kind": workload.distribution, **distributions[workload.distribution]},
+        "limit_bytes": 0,
+        "seed": seed,
+    }
+
+
+def workload_spec(cell: Experiment, target: Target, seed: int) -> dict[str, Any]:
+    """What `Run.fileio` takes for the measured workload."""
+    workload = cell.fileio
     verify = None
     if workload.verify and target.prepared is not None:
         base = (target.prepared.runs * GENERATIONS_PER_RUN) % (1 << 30)
         verify = {"set_id": target.prepared.set_id, "generation_base": base}
-    fault = cell.storage.fault
+    fault = cell.files.fault
     return {
-        "workload": {
-            "sequential": workload.mode.startswith("seq"),
-            "read_pct": 100 * workload.read_fraction,
-            "block_sizes": list(workload.block_sizes.items()),
-            "files": len(target.paths),
-            "file_bytes": target.file_bytes,
-            "fsync_every": workload.fsync_every,
-            "fsync": workload.fsync,
-            "distribution": {"kind": workload.distribution, **distributions[workload.distribution]},
-            "limit_bytes": 0,
-            "seed": seed,
-        },
+        "workload": fileio_spec(workload, len(target.paths), target.file_bytes, seed),
         "paths": [str(path) for path in target.paths],
         "threads": workload.threads,
         "queue_depth": workload.queue_depth,
@@ -71,25 +76,30 @@ def workload_spec(cell: Experiment, target: Target, seed: int) -> dict[str, Any]
 def precondition_spec(cell: Experiment, target: Target, seed: int) -> dict[str, Any]:
     """SNIA's workload-independent preconditioning: sequential writes of several times the used size."""
     spec = workload_spec(cell, target, seed)
-    workload = cell.fileio
+    return spec | precondition_changes(cell.fileio, spec["workload"]) | {"fault": None}
+
+
+def precondition_changes(workload: Fileio, requests: dict[str, Any]) -> dict[str, Any]:
+    """What is other in a preconditioning than in the workload, whose requests are given."""
     # Verified blocks are written whole, so that they keep their headers.
-    block = spec["workload"]["block_sizes"][0][0] if workload.verify else workload.precondition_block_size
-    block = min(block, target.file_bytes)
-    spec["workload"] |= {
+    block = requests["block_sizes"][0][0] if workload.verify else workload.precondition_block_size
+    block = min(block, requests["file_bytes"])
+    used_bytes = requests["file_bytes"] * requests["files"]
+    changed = {
         "sequential": True,
         "read_pct": 0.0,
         "block_sizes": [(block, 100.0)],
         "fsync_every": 0,
         "fsync": "none",
-        "limit_bytes": max(block, int(target.used_bytes * workload.precondition_passes)),
+        "limit_bytes": max(block, int(used_bytes * workload.precondition_passes)),
     }
     # Fast on any device: the point is that it is written, not how.
     depth = 32 if workload.engine == "io_uring" else 1
-    return spec | {
+    return {
+        "workload": requests | changed,
         "threads": 1 if depth > 1 else 4,
         "queue_depth": depth,
         "rate_per_s": 0.0,
-        "fault": None,
     }
 
 

@@ -1,6 +1,7 @@
 """The stack: where the layers below a workload meet. One class a mixture, chosen by `open_stack`.
 
-files.py drives files and block devices; servers.py drives database servers.
+files.py drives files and block devices; servers.py drives database servers; model.py runs modelled storage in virtual
+time; emulated.py serves it in real time.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flatwater.experiment import Experiment, PlannedCell
+from flatwater.experiment import Experiment, ModelledStorage, PlannedCell
 from flatwater.probe import Probe
 from flatwater.results.schema import Condition, ResponseLimit, ServerFacts
 from flatwater.runner.interrupt import Interrupt
@@ -124,6 +125,15 @@ class Stack(ABC):
 
 def open_stack(experiment: Experiment, plan: PlannedCell) -> Stack:
     """The stack of an experiment, turned to its first cell. Errors: UserError."""
+    storage = experiment.storage
+    if isinstance(storage, ModelledStorage) and storage.real_time:
+        from flatwater.runner.emulated import EmulatedStack
+
+        return EmulatedStack(experiment, plan)
+    if isinstance(storage, ModelledStorage):
+        from flatwater.runner.model import ModelStack
+
+        return ModelStack(experiment, plan)
     if experiment.database.kind == "none":
         from flatwater.runner.files import FileStack
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from flatwater.analysis import analyse
-from flatwater.experiment import PlannedCell, published_for
+from flatwater.analysis import analyse, find_transition
+from flatwater.experiment import Experiment, Fileio, PlannedCell, published_for
 from flatwater.results import Cell, CellSummary, Phase, Published, Result, Series
-from flatwater.results.schema import CellStatus, ServerFacts
+from flatwater.results.schema import CellStatus, ServerFacts, Transition
 from flatwater.results.series import EMPTY, read_journal
 from flatwater.runner.journal import Journal
 from flatwater.runner.schedule import APPROACH, MEASURE, UntilSteady
@@ -35,12 +35,14 @@ def summarise_cell(
     journal.seal()
     cell.sealed = True
     phases, tally = journal.phases, journal.tally
+    series, recorded = _reader(cell, journal)
+    transition = _transition(experiment, series("workload", "throughput"), phases)
     if experiment.workload.steady_state == "snia" and status == "complete":
         phases = _split_approach(phases, UntilSteady(experiment).window_s)
         tally = _tally_of(cell, phases)
     analysis = analyse(
-        lambda layer, metric: _measured_only(cell.series(layer, metric), phases),
-        cell.metrics(),
+        lambda layer, metric: _measured_only(series(layer, metric), phases),
+        recorded,
         phases,
         experiment.workload.unit,
         experiment.record.interval_s,
@@ -60,6 +62,7 @@ def summarise_cell(
         unit=experiment.workload.unit,
         interval_s=experiment.record.interval_s,
         **figures,
+        transition=transition,
         latency_us=latencies.get("all") or latencies.get("fsync"),
         latency_by_kind_us=latencies,
         client_cpu_us_per_op=tally.cpu_us_per_op,
@@ -80,6 +83,26 @@ def summarise_cell(
     if figures_published:
         summary.published, *summary.published_others = figures_published
     return summary
+
+
+def _reader(cell: Cell, journal: Journal) -> tuple[Callable[[str, str], Series], list[tuple[str, str]]]:
+    """How to get a series by layer and metric, and which there are: from memory, or from what was written."""
+    kept = journal.series()
+    if kept is None:
+        return cell.series, cell.metrics()
+    names = [(layer, metric) for layer, _, metric in (name.partition(".") for name in sorted(kept))]
+    return lambda layer, metric: kept.get(f"{layer}.{metric}", EMPTY), names
+
+
+def _transition(experiment: Experiment, throughput: Series, phases: list[Phase]) -> Transition | None:
+    """The three phases of a run that writes, SNIA's rounds before the last five among them."""
+    measured = [phase for phase in phases if phase.name == MEASURE]
+    if not measured or not isinstance(experiment.workload, Fileio) or experiment.workload.read_fraction == 1:
+        return None
+    if experiment.storage.kind not in ("file", "ssd"):
+        return None  # an array that slows down has filled its cache, or lost a member: nothing of flash
+    start_s, end_s = measured[0].start_s, measured[-1].end_s
+    return find_transition(throughput.between(start_s, end_s))
 
 
 def _layers(kinds: dict[str, str], stack: Stack) -> dict[str, str]:
@@ -174,14 +197,31 @@ def _compare_published(plan: PlannedCell, summary: CellSummary) -> list[Publishe
     return found
 
 
+#: Figures of the summary's transition.
+_OF_TRANSITION = ("fast", "steady", "transition_s", "transition_begin_s", "transition_end_s")
+
+
 def _lookup(summary: CellSummary, metric: str) -> float | None:
-    """A figure of the summary by its dotted name: `mean`, `latency_us.p95`, `metrics.storage.queue_depth.mean`."""
-    if metric.startswith("metrics."):
-        name, _, part = metric.removeprefix("metrics.").rpartition(".")
-        series = summary.metrics.get(name)
-        value = getattr(series, part, None) if series is not None else None
+    """A figure of the summary by its name: `mean`, `latency_us.p95`, `transition_s`; of a series, its mean."""
+    value: Any = summary
+    if metric in summary.metrics:
+        value = summary.metrics[metric].mean
+    elif metric in _OF_TRANSITION:
+        value = _of_transition(summary, metric)
     else:
-        value = summary
         for part in metric.split("."):
             value = getattr(value, part, None)
     return float(value) if isinstance(value, int | float) else None
+
+
+def _of_transition(summary: CellSummary, metric: str) -> float | None:
+    transition = summary.transition
+    if transition is None:
+        return None
+    if metric in ("fast", "steady"):  # `steady` of the summary itself says whether the run was
+        return transition.fast if metric == "fast" else transition.steady
+    if metric == "transition_s":
+        return transition.transition_s
+    at_s = transition.begin_s if metric == "transition_begin_s" else transition.end_s
+    began_s = next((phase.start_s for phase in summary.phases if phase.name in (APPROACH, MEASURE)), 0.0)
+    return None if at_s is None else at_s - began_s

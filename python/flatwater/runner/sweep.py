@@ -1,32 +1,31 @@
-"""Running an experiment: every cell in its order, into one result folder."""
+"""Running an experiment: all of its cells, on an executor, into one result folder."""
 
 from __future__ import annotations
 
 import re
 import secrets
 import shutil
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from flatwater import __version__
 from flatwater.errors import FlatwaterError, Interrupted, UserError
-from flatwater.experiment import Experiment, cell_at, count_cells, require_runnable, run_order, to_toml
-from flatwater.probe import describe_machine, describe_storage
-from flatwater.results import Cell, CellSummary, Result, create_result, open_result
+from flatwater.experiment import Experiment, count_cells, require_runnable, run_order, to_toml
+from flatwater.probe import describe_machine
+from flatwater.results import Cell, Result, create_result, open_result
 from flatwater.results.folder import now_utc
-from flatwater.results.schema import CellPlan, CellStatus, Manifest
-from flatwater.runner.cell import CellRunner
-from flatwater.runner.interrupt import Interrupt, watch_signals
+from flatwater.results.schema import CellStatus, Manifest
+from flatwater.runner.executors import Course, Executor, OnCell, make_executor
+from flatwater.runner.executors.bench import plan_cell
+from flatwater.runner.executors.executor import Took
+from flatwater.runner.interrupt import watch_signals
 from flatwater.runner.progress import Reporter
-from flatwater.runner.stack import Stack, open_stack
 
-#: A result folder's manifest lists its cells: more than this are no experiment, but a mistake.
-CELLS_MAX = 100_000
-
-#: Told each finished cell's summary, how many are done, and how many there are.
-OnCell = Callable[[CellSummary, int, int], None]
+#: A result is read as a whole: the summaries of more cells than this, at some 12 KB each, are larger than the largest
+#: JSON that is read (`results.folder.JSON_BYTES_MAX`).
+CELLS_MAX = 20_000
 
 
 @dataclass
@@ -36,6 +35,8 @@ class Outcome:
     result: Result
     status: CellStatus
     error: str | None = None
+    #: What its cells took, in all processes together.
+    cells_took: Took = field(default_factory=Took)
 
 
 def run_experiment(
@@ -45,11 +46,12 @@ def run_experiment(
     on_cell: OnCell,
     *,
     resume: bool = False,
+    executor: Executor | None = None,
 ) -> Outcome:
-    """Runs what is missing of an experiment into the folder `out`.
+    """Runs what is missing of an experiment into the folder `out`, on an executor (None: all of this machine).
 
-    `on_cell` is told each finished cell's summary, how many are done, and how many there are. A failed or
-    interrupted cell ends the run; what was measured is in the result.
+    `on_cell` is told each finished cell's summary, how many are done, and how many there are. A cell that fails keeps
+    its error, and the others go on; a run in which any failed has failed.
     """
     require_runnable(experiment)
     total = count_cells(experiment)
@@ -63,15 +65,20 @@ def run_experiment(
     if result is not None and result.manifest.status == "complete":
         reporter.note(f"{out} is complete: nothing is missing")
         return Outcome(result, "complete")
-    stack = open_stack(experiment, cell_at(experiment, 0))
+    executor = executor or make_executor()
     try:
+        # Ctrl-C before anything is made ends the run at once.
+        machine = describe_machine() | executor.open(experiment, reporter)
         if result is None:
-            stack.check_sweep()
-            result = _create_result(experiment, out, stack)
+            result = _create_result(experiment, out, machine)
+        cells = [result.cells[index] for index in run_order(experiment)]
+        missing = [cell for cell in cells if _is_missing(cell)]
         with watch_signals() as interrupt:
-            return _run_cells(experiment, result, stack, reporter, interrupt, on_cell)
+            done_before = total - len(missing)
+            course = Course(experiment, result, missing, reporter, interrupt, on_cell, done_before)
+            return _run_cells(result, executor, course)
     finally:
-        stack.release()
+        executor.close()
 
 
 def _reopen_result(experiment: Experiment, out: Path) -> Result | None:
@@ -95,11 +102,7 @@ def _reopen_result(experiment: Experiment, out: Path) -> Result | None:
     return result
 
 
-def _create_result(experiment: Experiment, out: Path, stack: Stack) -> Result:
-    plans = [
-        CellPlan(index=cell.index, repeat=cell.repeat, set=cell.set, seed=cell.seed)
-        for cell in (cell_at(experiment, index) for index in range(count_cells(experiment)))
-    ]
+def _create_result(experiment: Experiment, out: Path, machine: dict[str, Any]) -> Result:
     manifest = Manifest(
         name=experiment.name,
         title=experiment.title,
@@ -107,30 +110,21 @@ def _create_result(experiment: Experiment, out: Path, stack: Stack) -> Result:
         status="running",
         created_at=now_utc(),
         seed=experiment.seed,
-        cells=plans,
+        cells=[plan_cell(experiment, index) for index in range(count_cells(experiment))],
     )
-    machine = describe_machine()
-    if stack.place is not None:
-        machine["storage"] = describe_storage(stack.place)
     return create_result(out, manifest, to_toml(experiment), machine)
 
 
-def _run_cells(
-    experiment: Experiment,
-    result: Result,
-    stack: Stack,
-    reporter: Reporter,
-    interrupt: Interrupt,
-    on_cell: OnCell,
-) -> Outcome:
+def _run_cells(result: Result, executor: Executor, course: Course) -> Outcome:
     try:
         result.write_manifest("running")
         try:
-            status, failure = _run_missing(experiment, result, stack, reporter, interrupt, on_cell)
+            executor.run(course)
         except FlatwaterError:
             result.seal("failed")
             raise
-        reporter.close()
+        course.reporter.close()
+        status, failure = _ended(course)
         result.seal(status)
     except BrokenPipeError:
         # Whoever read our output went away: as if the user had stopped the run.
@@ -147,51 +141,38 @@ def _run_cells(
     except KeyboardInterrupt:
         result.write_manifest("interrupted")
         raise Interrupted("interrupted twice: the cell under way was left as it is; --resume repeats it") from None
-    return Outcome(result, status, failure)
+    return Outcome(result, status, failure, course.took)
 
 
-def _run_missing(
-    experiment: Experiment,
-    result: Result,
-    stack: Stack,
-    reporter: Reporter,
-    interrupt: Interrupt,
-    on_cell: OnCell,
-) -> tuple[CellStatus, str | None]:
-    """Runs cells until all are done or one is not; how the last one ended."""
-    total = len(result.cells)
-    done = sum(1 for cell in result.cells if _is_done(cell.summary))
-    for index in run_order(experiment):
-        cell = result.cells[index]
-        if _is_done(cell.summary):
-            continue
-        if cell.summary is not None:
-            _reopen(cell)
-        plan = cell_at(experiment, index)
-        stack.turn_to(plan)
-        reporter.cell(done + 1, total, cell.label)
-        summary = CellRunner(result, cell, plan, stack, reporter, interrupt).run()
-        if not plan.experiment.storage.keep:
-            stack.remove()
-        done += 1
-        on_cell(summary, done, total)
-        if summary.status != "complete":
-            return summary.status, summary.error
-    return "complete", None
+def _ended(course: Course) -> tuple[CellStatus, str | None]:
+    """How a run ended, and what to say of it."""
+    first = course.first_failure
+    if course.interrupted is not None:
+        return "interrupted", course.interrupted
+    assert course.finished == len(course.cells), "an executor left cells out"
+    if first is None:
+        return "complete", None
+    if course.total == 1:
+        return "failed", first.error
+    label = course.result.cells[first.cell].label
+    which = "it was" if course.failed == 1 else "the first:"
+    return "failed", f"{course.failed:,} of {course.total:,} cells failed; {which} {label}: {first.error}"
 
 
-def _reopen(cell: Cell) -> None:
-    """An interrupted cell is continued like a killed one; what failed is measured anew."""
-    assert cell.summary is not None
-    if cell.summary.status == "failed":
+def _is_missing(cell: Cell) -> bool:
+    """Whether a cell is still to be run; makes its folder ready for that.
+
+    An interrupted cell is continued like a killed one; what failed is measured anew.
+    """
+    summary = cell.summary
+    if summary is None or summary.status == "complete":
+        return summary is None
+    cell.summary = None
+    if summary.status == "failed":
         shutil.rmtree(cell.folder, ignore_errors=True)
     for sealed in (*cell.folder.glob("*.parquet"), *cell.folder.glob("summary.json")):
         sealed.unlink()
-    cell.summary = None
-
-
-def _is_done(summary: CellSummary | None) -> bool:
-    return summary is not None and summary.status == "complete"
+    return True
 
 
 def default_folder(experiment: Experiment) -> Path:

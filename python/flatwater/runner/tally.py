@@ -20,13 +20,15 @@ class Tally:
         self.operations = 0
         self.bytes = 0
         self.errors = 0
-        self.cpu_s = 0.0
+        #: None where time is virtual: what a client costs is then nobody's.
+        self.cpu_s: float | None = 0.0
         self.counters: Counter[str] = Counter()
         self._latency: dict[str, Histogram] = {}
 
     def add(self, line: dict[str, Any]) -> None:
         """Adds a journal line of the measured phase."""
-        self.cpu_s += line["cpu_s"]
+        cpu_s = line["cpu_s"]
+        self.cpu_s = None if cpu_s is None or self.cpu_s is None else self.cpu_s + cpu_s
         self.counters.update(line.get("counters", {}))
         for kind, (operations, moved, errors) in line["totals"].items():
             self.errors += errors
@@ -48,8 +50,8 @@ class Tally:
 
     @property
     def cpu_us_per_op(self) -> float | None:
-        """CPU time of this process per request, us."""
-        return self.cpu_s * 1e6 / self.operations if self.operations else None
+        """CPU time of this process per request, us; None in virtual time."""
+        return self.cpu_s * 1e6 / self.operations if self.operations and self.cpu_s is not None else None
 
     def latencies(self) -> dict[str, LatencyUs]:
         """Percentiles by kind, and of all requests together as `all`."""
@@ -66,7 +68,8 @@ class Tally:
 
     def _merged(self) -> dict[str, Histogram]:
         together = Histogram()
-        for kind in self._latency.keys() - set(_SERVING):
+        # In an order that is always the same: how a histogram is written depends on it.
+        for kind in sorted(self._latency.keys() - set(_SERVING)):
             together.merge(self._latency[kind])
         return {**({"all": together} if together.count() else {}), **self._latency}
 

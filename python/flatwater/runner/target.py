@@ -198,7 +198,7 @@ def _file_bytes(experiment: Experiment, size: int) -> int:
 
 
 def _needs_write(experiment: Experiment) -> bool:
-    return experiment.fileio.read_fraction < 1 or experiment.storage.purge
+    return experiment.fileio.read_fraction < 1 or experiment.files.purge
 
 
 def _directory_target(experiment: Experiment, path: Path) -> Target:
@@ -239,7 +239,7 @@ def _file_target(experiment: Experiment, path: Path, *, exists: bool) -> Target:
 
 
 def _guard_existing(experiment: Experiment, path: Path) -> None:
-    if experiment.storage.overwrite:
+    if experiment.files.overwrite:
         return
     info = path.stat()
     changed = time.strftime("%Y-%m-%d %H:%M", time.localtime(info.st_mtime))
@@ -272,7 +272,7 @@ def _device_target(experiment: Experiment, path: Path, previous: Target | None) 
             where="storage.path",
             hint="unmount it first, or choose another device",
         )
-    if not experiment.storage.overwrite:
+    if not experiment.files.overwrite:
         raise UserError(
             f"everything on {path} ({print_size(device_bytes)}{_contents(path)}) would be destroyed",
             where="storage.path",

@@ -35,7 +35,8 @@ class Use:
     life_used: float = 0.0
     #: The device with this share of its capacity: everything that takes capacity takes this much less, speeds stay.
     scale: float = 1.0
-    #: What happens while it is used: the experiment's `storage.events`, as the engine takes them.
+    #: What happens while it is used: the experiment's `storage.events`, as the engine takes them: `kind` (relearn,
+    #: patrol, check, fail, replace), `at_ns`, and where they are said `duration_ns` and `member`.
     events: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -60,6 +61,10 @@ class Device(Table):
     def usable_bytes(self, use: Use) -> int:
         """Bytes that the host can use of it when used like this."""
         return int(self.capacity * use.scale * (1 - use.reserve))
+
+    def notes(self, use: Use) -> list[str]:
+        """What the model does differently from the device as its file has it, in sentences: told with the results."""
+        return []
 
     def conflicts(self) -> Iterator[Problem]:
         """Figures that are each valid but do not go together; fields are dotted from the device's file."""

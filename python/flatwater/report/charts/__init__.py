@@ -6,22 +6,26 @@ in `tests/report/charts/test_NAME.py`.
 
 from __future__ import annotations
 
+from flatwater.report.charts.array import Array
 from flatwater.report.charts.chart import CellChart, SweepChart
 from flatwater.report.charts.cpu import Cpu
 from flatwater.report.charts.database import Database
 from flatwater.report.charts.device import Device
 from flatwater.report.charts.errors import Errors
+from flatwater.report.charts.flash import Flash
 from flatwater.report.charts.flushing import Flushing
 from flatwater.report.charts.histogram import LatencyHistogram
 from flatwater.report.charts.instances import Instances, each
 from flatwater.report.charts.kinds import Kinds
 from flatwater.report.charts.latency import Latency
 from flatwater.report.charts.memory import Memory
+from flatwater.report.charts.modelled import Modelled
 from flatwater.report.charts.others import Others
 from flatwater.report.charts.sweep_latency import SweepLatency
 from flatwater.report.charts.sweep_throughput import SweepThroughput
 from flatwater.report.charts.throughput import Throughput
 from flatwater.report.charts.transactions import NAMES, Transactions
+from flatwater.report.charts.wear import Wear
 from flatwater.report.recorded import Wanted
 
 CELL_CHARTS: tuple[CellChart, ...] = tuple(
@@ -29,6 +33,7 @@ CELL_CHARTS: tuple[CellChart, ...] = tuple(
         (
             *(Throughput(), Database(), Instances(), Latency(), LatencyHistogram()),
             *(Kinds(), Transactions(), Errors(), Flushing(), Device(), Cpu(), Memory(), Others()),
+            *(Flash(), Wear(), Array(), Modelled()),
         ),
         key=lambda chart: chart.order,
     )

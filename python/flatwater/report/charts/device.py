@@ -32,6 +32,8 @@ class Device(CellChart):
     coarse: ClassVar = (UTILISATION, DEPTH, *AWAITS)
 
     def draw(self, recorded: Recorded) -> list[Figure]:
+        if recorded.modelled_storage:
+            return []  # no kernel says anything of it, and a model's utilisation is that of its pages
         panels = []
         if UTILISATION in recorded:
             panels.append(Panel([line("utilisation", UTILISATION, GREEN, "%")], percent_axis("busy, %")))

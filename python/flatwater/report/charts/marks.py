@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from flatwater.report.figure import FAINT, GREEN, INK, ORANGE, RED, Json, time_axis
+from flatwater.report.figure import FAINT, GREEN, INK, ORANGE, PURPLE, RED, Json, time_axis
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import plain
 from flatwater.results import Dip, Stall
@@ -24,7 +24,15 @@ SETTLING_COLOUR = "#f1ecdf"
 #: A phase narrower than this share of the axis has no room for its name.
 LABELLED_SHARE = 0.07
 #: The events that have a line: how it is called, its colour and stroke.
-EVENTS = {"seam": ("resumed", INK, "dash"), "fault": ("fault", RED, "dot"), "recovered": ("recovered", GREEN, "dot")}
+EVENTS = {
+    "seam": ("resumed", INK, "dash"),
+    "fault": ("fault", RED, "dot"),
+    "recovered": ("recovered", GREEN, "dot"),
+    # What a modelled device did by itself: called what it says of it.
+    "incident": ("", PURPLE, "dot"),
+}
+#: Letters of an event's own text.
+EVENT_LETTERS_MAX = 56
 #: Widths of a letter of a note, as a share of the axis of the page at its usual width (11 pixels high, 1080 wide).
 LETTER_SHARE = 6.2 / 1080
 #: Pixels from one row of notes to the next.
@@ -60,23 +68,42 @@ def timeline(recorded: Recorded, layout: Json, *, labels: bool = False) -> Json:
     for event in [event for event in cell.events if event.kind in EVENTS][:EVENTS_MAX]:
         x = event.time_s * clock.factor
         word, colour, dash = EVENTS[event.kind]
-        shapes.append(
-            {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}
-            | {"line": {"color": colour, "width": 1.4, "dash": dash}}
-        )
+        word = word or _short(event.text)
+        shapes.append(_upright(x, colour, dash))
         if labels:
-            left = event.time_s < recorded.span_s * 0.9
+            left = event.time_s + _width(word, recorded.span_s) < recorded.span_s
             note = _note(x, f"&#8201;{word}&#8201;", "left" if left else "right")
             notes.append(note | {"hovertext": plain(event.text), "font": {"size": 11, "color": colour}})
+    for at_s, word in _transition(recorded) if labels else []:
+        shapes.append(_upright(at_s * clock.factor, INK, "dashdot"))
+        notes.append(_note(at_s * clock.factor, f"&#8201;{word}&#8201;", "left"))
     _apart(notes, axis["range"][1])
     return {**layout, "xaxis": axis, "shapes": shapes, "annotations": notes}
+
+
+def _transition(recorded: Recorded) -> list[tuple[float, str]]:
+    """When a write run left its fast level, and when it had reached the steady one."""
+    found = recorded.cell.summary.transition if recorded.cell.summary is not None else None
+    if found is None:
+        return []
+    marks = [(found.begin_s, "transition")]
+    return [*marks, (found.end_s, "steady")] if found.end_s is not None else marks
+
+
+def _short(text: str) -> str:
+    return plain(text if len(text) <= EVENT_LETTERS_MAX else f"{text[: EVENT_LETTERS_MAX - 1]}…")
+
+
+def _width(text: str, span: float) -> float:
+    """How much of an axis a note takes."""
+    return len(text) * LETTER_SHARE * span
 
 
 def _apart(notes: list[Json], span: float) -> None:
     """Moves a note that would be written over an earlier one to a row below."""
     rows: list[list[tuple[float, float]]] = []
     for note in notes:
-        width = len(note["text"].replace("&#8201;", " ")) * LETTER_SHARE * span
+        width = _width(note["text"].replace("&#8201;", " "), span)
         start = note["x"] - width * {"left": 0.0, "center": 0.5, "right": 1.0}[note["xanchor"]]
         free = (place for place, row in enumerate(rows) if all(start >= b or start + width <= a for a, b in row))
         place = next(free, len(rows))
@@ -85,6 +112,11 @@ def _apart(notes: list[Json], span: float) -> None:
         rows[place].append((start, start + width))
         if place:
             note["yshift"] = -ROW_HEIGHT * place
+
+
+def _upright(x: float, colour: str, dash: str) -> Json:
+    place: Json = {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}
+    return place | {"line": {"color": colour, "width": 1.4, "dash": dash}}
 
 
 def _note(x: float, text: str, anchor: str) -> Json:

@@ -13,9 +13,11 @@ from flatwater.report.figure import (
     line,
     linear_axis,
     panels_height,
+    percent_axis,
     stacked_panels,
 )
 from flatwater.report.recorded import Recorded
+from flatwater.report.units import binary_scale
 
 
 def strips(
@@ -48,3 +50,35 @@ def timed_by_kind(recorded: Recorded, looks: Mapping[str, tuple[str, str]], shar
 def silent(kind: str) -> dict[str, object]:
     """A line that another panel's legend speaks for."""
     return {"legendgroup": kind, "showlegend": False}
+
+
+def counted_panel(recorded: Recorded, looks: Mapping[str, tuple[str, str]], title: str) -> list[Panel]:
+    """Those of these series that were recorded and are not always zero, on one axis from zero.
+
+    `looks` has the name and the colour of each.
+    """
+    found = [series for series in looks if recorded.top(series) > 0]
+    if not found:
+        return []
+    data = [line(looks[one][0], one, looks[one][1], title) for one in found]
+    return [Panel(data, linear_axis(title, recorded.top(*found)))]
+
+
+def percent_panel(recorded: Recorded, looks: Mapping[str, tuple[str, str]], title: str) -> list[Panel]:
+    """Those of these series that were recorded, from 0 to 100."""
+    found = [series for series in looks if series in recorded]
+    if not found:
+        return []
+    return [Panel([line(looks[one][0], one, looks[one][1], "") for one in found], percent_axis(title))]
+
+
+def bytes_panel(recorded: Recorded, looks: Mapping[str, tuple[str, str]], *, per_s: bool = False) -> list[Panel]:
+    """Those of these series that were recorded and are not always zero, in the binary unit that fits."""
+    found = [series for series in looks if recorded.top(series) > 0]
+    if not found:
+        return []
+    top = recorded.top(*found)
+    scale = binary_scale(top)
+    unit = f"{scale.unit}/s" if per_s else scale.unit
+    data = [line(looks[one][0], one, looks[one][1], unit, scale.factor) for one in found]
+    return [Panel(data, linear_axis(unit, top * scale.factor))]

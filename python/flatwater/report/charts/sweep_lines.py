@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,6 +12,13 @@ from flatwater.report.units import plain
 from flatwater.results import CellSummary, Published
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "star")
+
+
+#: Width of a letter of a tick's label, and some air, as a share of an axis on half of the page.
+LETTER_SHARE = 9.0 / 420
+#: A legend on half of the page: letters of a row, those that a mark takes the room of, pixels of a row, and how many
+#: rows a figure has room for as it is.
+LEGEND_LETTERS, LEGEND_MARK_LETTERS, LEGEND_ROW, LEGEND_ROWS = 72, 8, 19, 2
 
 
 @dataclass(frozen=True)
@@ -30,12 +38,39 @@ def axis(swept: Swept) -> Json:
         }
     found: Json = {**title, "type": "log" if swept.logarithmic else "linear"}
     if len(swept.positions) <= LABELS_MAX:
-        found |= {
-            "tickmode": "array",
-            "tickvals": swept.positions,
-            "ticktext": [plain(shown(swept.field, value)) for value in swept.values],
-        }
+        texts = [plain(shown(swept.field, value)) for value in swept.values]
+        found |= {"tickmode": "array", "tickvals": swept.positions, "ticktext": _room(swept, texts)}
     return found
+
+
+def _room(swept: Swept, texts: list[str]) -> list[str]:
+    """The labels that do not run into the one before; the others are empty, the last one always stands."""
+    places = [math.log(one) if swept.logarithmic else one for one in swept.positions or ()]
+    span = (max(places) - min(places)) or 1.0
+    kept = list(texts)
+    before: int | None = None
+    last = len(texts) - 1
+    for place in range(len(texts)):
+        while before is not None:
+            room = (places[place] - places[before]) / span
+            if room >= LETTER_SHARE * (len(kept[place]) + len(kept[before])) / 2:
+                break
+            if place < last:
+                kept[place] = ""
+                break
+            kept[before] = ""
+            before = next((one for one in range(before - 1, -1, -1) if kept[one]), None)
+        if kept[place]:
+            before = place
+    return kept
+
+
+def legend_height(data: list[Json]) -> int:
+    """Pixels that a sweep's legend needs beyond its first rows, on half of the page's width."""
+    named = [trace["name"] for trace in data if trace.get("showlegend", True)]
+    letters = max(map(len, named), default=0)
+    columns = max(1, LEGEND_LETTERS // (letters + LEGEND_MARK_LETTERS))
+    return LEGEND_ROW * max(0, math.ceil(len(named) / columns) - LEGEND_ROWS)
 
 
 def lines(
@@ -83,6 +118,8 @@ def lines(
             )
         if theirs_x:
             name = f"{plain(label)}, published" if label else "published"
+            # One word in the legend for all of them: their colours and symbols are those of the lines.
+            named = not any(trace.get("published") for trace in data)
             data.append(
                 {"type": "scatter", "mode": "lines+markers", "name": name, "x": theirs_x, "y": theirs_y}
                 | {"line": {"color": colour, "width": 1.5, "dash": "dash"}, "legendgroup": str(place)}

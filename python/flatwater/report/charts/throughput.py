@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import ClassVar
 
 from flatwater.report.charts.chart import CellChart
-from flatwater.report.charts.marks import dips_and_stalls, timeline
-from flatwater.report.figure import BLUE, INK, Figure, Json, Panel, line, linear_axis
+from flatwater.report.charts.marks import ROW_HEIGHT, dips_and_stalls, timeline
+from flatwater.report.figure import BLUE, INK, MARGINS_HEIGHT, Figure, Json, Panel, line, linear_axis
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import number, plain
 
 #: Recorded of a database that flushes: its throughput is drawn with these, by `database.py`.
 STATE = ("database.checkpoint_age_bytes", "database.dirty_pct")
+
+
+#: Pixels of the figure, and of what is inside its axes.
+HEIGHT = 360
+DRAWN_HEIGHT = HEIGHT - MARGINS_HEIGHT
 
 
 class Throughput(CellChart):
@@ -25,7 +30,11 @@ class Throughput(CellChart):
             return []
         strip = throughput_panel(recorded)
         layout = timeline(recorded, {"yaxis": strip.yaxis, "showlegend": True}, labels=True)
-        return [Figure(self.name, "Throughput over time", self.description, strip.data, layout, 360, linked=True)]
+        # The words of what happened stand above the line, not on it.
+        low, high = layout["yaxis"]["range"]
+        rows = 1 + max((-note.get("yshift", 0) // ROW_HEIGHT for note in layout["annotations"]), default=-1)
+        layout["yaxis"] = {**layout["yaxis"], "range": [low, high * (1 + rows * ROW_HEIGHT / DRAWN_HEIGHT)]}
+        return [Figure(self.name, "Throughput over time", self.description, strip.data, layout, HEIGHT, linked=True)]
 
 
 def throughput_panel(recorded: Recorded) -> Panel:

@@ -1,4 +1,4 @@
-"""The storage layer: where the bytes go. One class a kind, met in KINDS."""
+"""Files and block devices of this machine."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ def _path(value: Any) -> Any:
     return value
 
 
+#: A place of this machine, `~` and all.
+LocalPath = Annotated[str, BeforeValidator(_path), Field(min_length=1)]
+
+
 class Fault(Table):
     """A fault that is injected on purpose, to see what the layers above make of it."""
 
@@ -37,7 +41,7 @@ class FileStorage(Layer):
 
     kind: Literal["file"] = "file"
     #: Directory, file or block device. May be absent in a template; running needs it.
-    path: Annotated[str, BeforeValidator(_path), Field(min_length=1)] | None = None
+    path: LocalPath | None = None
     #: Bytes of all files together; a block device's own size if absent.
     size: Size | None = None
     #: Share of the size that the workload uses.
@@ -51,8 +55,7 @@ class FileStorage(Layer):
     keep: bool = True
     fault: Fault | None = None
 
-
-#: Every kind of storage that works.
-KINDS: dict[str, type[Layer]] = {"file": FileStorage}
-#: Kinds of the design that are not built yet.
-PLANNED = ("ssd", "hdd", "raid", "memory")
+    @property
+    def used_bytes(self) -> int | None:
+        """Bytes that a workload uses; None where only the block device knows its size."""
+        return None if self.size is None else int(self.size * self.fill)

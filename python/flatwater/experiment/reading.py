@@ -1,0 +1,47 @@
+"""Reading the text of a TOML file that people write: an experiment, a device."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from flatwater.errors import UserError
+
+#: Such a file is written by hand; one this large is something else (a result, a disk image).
+MAX_FILE_SIZE = 16 * 2**20
+
+
+def read_text(path: Path, what: str = "an experiment file") -> str:
+    """The text of a file. Raises UserError if it is too large, unreadable or not UTF-8."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_FILE_SIZE + 1)
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    if len(raw) > MAX_FILE_SIZE:
+        raise UserError(f"is larger than 16 MiB: not {what}", where=str(path))
+    try:
+        # Some editors begin a file with a byte order mark; TOML knows none.
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise UserError("is not UTF-8 text", where=f"{path}:{line}", hint="save the file as UTF-8") from None
+
+
+def parse_toml(path: Path, text: str) -> dict[str, Any]:
+    """The tables of a text; `path` is where it stands. Raises UserError with the line if it is no TOML."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        where, what = str(path), str(error)
+        if place := re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", what, re.DOTALL):
+            what, where = place[1], f"{path}:{place[2]}:{place[3]}"
+        if what.startswith(("Cannot overwrite", "Cannot declare", "Cannot mutate")):
+            what = f"a key or table stands twice ({what})"
+        raise UserError(f"not valid TOML: {what}", where=where) from None
+    except RecursionError:
+        raise UserError("the values are nested too deeply", where=str(path)) from None
+    except ValueError:  # Python reads no whole numbers of more than 4,300 digits
+        raise UserError("not valid TOML: a number is too long", where=str(path)) from None

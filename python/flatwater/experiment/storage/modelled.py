@@ -1,0 +1,222 @@
+"""Modelled storage: a device of `devices/`, in virtual time, or served in real time. One small class a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, model_serializer, model_validator
+
+from flatwater.errors import UserError
+from flatwater.experiment.device import Device, Initial, Use
+from flatwater.experiment.device.load import InvalidDeviceError, load_device
+from flatwater.experiment.device.parameters import Parameter, read_parameters
+from flatwater.experiment.layer import Layer
+from flatwater.experiment.problem import Problem, Table, raise_problems
+from flatwater.experiment.storage.file import LocalPath
+from flatwater.experiment.units import Percent, Seconds, Size, SomeSeconds, print_size
+
+_LIST = "`flatwater list --devices` shows them; or the path of a device's file"
+
+
+class ArrayEvent(Table):
+    """Something that happens to an array while it is used."""
+
+    #: relearn: the battery is drained and charged, and until then writes go through; patrol, check: members are read
+    #: beside the load; fail: a member is lost; replace: a new one takes its place and is rebuilt.
+    kind: Literal["relearn", "patrol", "check", "fail", "replace"]
+    #: After the start of the run.
+    at_s: Seconds
+    #: How long it goes on; as long as the device's file says, or until it is done, if absent. A lost member stays lost.
+    duration_s: SomeSeconds | None = None
+    #: Which member fails or is replaced, from 0 on.
+    member: int | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _whole(self) -> ArrayEvent:
+        about_member = self.kind in ("fail", "replace")
+        if about_member and self.member is None:
+            _refuse("member", "is missing: which member, from 0 on", "member = 0")
+        if not about_member and self.member is not None:
+            _refuse("member", f'a "{self.kind}" is of the whole array', "take it out")
+        if about_member and self.duration_s is not None:
+            _refuse("duration_s", f'a "{self.kind}" has no length', "take it out")
+        return self
+
+    @model_serializer
+    def _write(self) -> dict[str, Any]:
+        told = {"kind": self.kind, "at_s": self.at_s, "duration_s": self.duration_s, "member": self.member}
+        return {name: value for name, value in told.items() if value is not None}
+
+    def spec(self) -> dict[str, Any]:
+        """The event in the engine's words."""
+        told: dict[str, Any] = {"kind": self.kind, "at_ns": round(self.at_s * 1e9)}
+        if self.duration_s is not None:
+            told["duration_ns"] = round(self.duration_s * 1e9)
+        if self.member is not None:
+            told["member"] = self.member
+        return told
+
+
+def _refuse(field: str, what: str, hint: str) -> None:
+    raise_problems("events", [Problem(field, what, hint)])
+
+
+class ModelledStorage(Layer):
+    """What every kind of modelled storage has."""
+
+    LAYER: ClassVar[str] = "storage"
+    REALITY: ClassVar[Literal["real", "modelled", "none"]] = "modelled"
+
+    kind: str
+    #: A name of `devices/`, or the path of a device's file. May be absent in a template; running needs it.
+    device: Annotated[str, Field(min_length=1)] | None = None
+    #: Figures of the device's file, replaced by their dotted names.
+    parameters: Annotated[dict[str, Parameter], BeforeValidator(read_parameters)] = Field(default_factory=dict)
+    #: The device with this share of its capacity: everything that takes capacity takes this much less, speeds stay.
+    capacity_scale: float = Field(default=1.0, gt=0, le=1)
+    #: Bytes of all files together; the device's usable capacity if absent.
+    size: Size | None = None
+    #: Share of the size that the workload uses.
+    fill: float = Field(default=1.0, gt=0, le=1)
+    #: One write a file at a time, as Linux's file systems did with O_DIRECT before XFS and ext4 let several in.
+    exclusive_writes: bool = False
+    #: Serve the device as a file whose every request takes the time that the model says.
+    real_time: bool = False
+    #: With real_time: the directory in which the device's content is kept.
+    path: LocalPath | None = None
+    #: With real_time: the file system that is made on the served device; the device itself is used if absent.
+    file_system: Annotated[str, Field(pattern=r"^[a-z0-9]+$")] | None = None
+    #: With real_time: keep the content after the run.
+    keep: bool = True
+
+    @property
+    def modelled_device(self) -> Device:
+        """The device with its parameters. Raises UserError where the experiment names none, or none that is well."""
+        if self.device is None:
+            raise UserError("is missing", where="storage.device", hint=_LIST)
+        return load_device(self.device, self.parameters)
+
+    def use(self, *, asynchronous: bool = False, align_bytes: int = 4096) -> Use:
+        """How the experiment uses the device; what the workload knows of it is given."""
+        return Use(
+            asynchronous=asynchronous,
+            align_bytes=align_bytes,
+            initial=getattr(self, "initial", "preconditioned"),
+            simulate_initial=getattr(self, "simulate_initial", False),
+            reserve=getattr(self, "reserve_pct", 0.0) / 100,
+            life_used=getattr(self, "life_used_pct", 0.0) / 100,
+            scale=self.capacity_scale,
+            events=[event.spec() for event in getattr(self, "events", [])],
+        )
+
+    @property
+    def used_bytes(self) -> int | None:
+        """Bytes that a workload uses; None where the experiment names no device."""
+        if self.size is not None:
+            return int(self.size * self.fill)
+        return None if self.device is None else int(self.modelled_device.usable_bytes(self.use()) * self.fill)
+
+    def conflicts(self) -> Iterator[Problem]:
+        """A device that is not there, is of another kind, is too small, or has parameters that it cannot have."""
+        yield from super().conflicts()
+        if not self.real_time:
+            for name, what in (("path", "nothing is written"), ("file_system", "nothing is mounted")):
+                if getattr(self, name) is not None:
+                    yield _problem(name, f"has no meaning in virtual time: {what}", "take it out", "real_time")
+            if not self.keep:
+                yield _problem("keep", "has no meaning in virtual time: nothing is written", "take it out", "real_time")
+        if self.device is None:
+            if self.parameters:
+                yield _problem("device", "is missing: parameters are some device's", _LIST, "parameters")
+            return
+        try:
+            device = self.modelled_device
+        except InvalidDeviceError as error:
+            yield from error.problems
+            return
+        except UserError as error:
+            where = "" if error.where in (None, "storage.device") else f"{error.where}: "
+            yield _problem("device", f"{where}{error.what}", error.hint)
+            return
+        yield from self._device_conflicts(device)
+
+    def _device_conflicts(self, device: Device) -> Iterator[Problem]:
+        if self.kind != device.KIND:
+            what = f'{self.device} is of kind "{device.KIND}"'
+            yield _problem("device", what, f'storage.kind = "{device.KIND}"', "kind")
+            return
+        room = device.usable_bytes(self.use())
+        about = ("device", "capacity_scale", "reserve_pct")
+        if room <= 0:
+            yield _problem("capacity_scale", "leaves nothing of the device", "a larger share", *about)
+        elif self.size is not None and int(self.size * self.fill) > room:
+            told = print_size(int(self.size * self.fill))
+            what = f"{told} of data do not fit the {print_size(room)} that {self.device} has for them"
+            yield _problem("size", what, "a smaller size or fill, or a larger device", "fill", *about)
+
+
+def _problem(field: str, what: str, hint: str | None, *others: str) -> Problem:
+    names = tuple(f"storage.{name}" for name in (field, *others))
+    return Problem(names[0], what, hint, names)
+
+
+class _Flash(ModelledStorage):
+    """What storage of flash, or that may have flash in it, has too."""
+
+    #: fresh: never written; filled: the used bytes written once, in order; preconditioned: as uniform random writes
+    #: over the used bytes leave it in the long run.
+    initial: Initial = "preconditioned"
+    #: Get to `preconditioned` by simulating the writes rather than by the theory's distribution.
+    simulate_initial: bool = False
+    #: Share of the capacity that its user formatted away.
+    reserve_pct: float = Field(default=0.0, ge=0, lt=100)
+    #: Share of the rated life that is used up when the run begins.
+    life_used_pct: Percent = 0.0
+
+    def conflicts(self) -> Iterator[Problem]:
+        """Simulating what is not asked for."""
+        if self.simulate_initial and self.initial != "preconditioned":
+            what = f'"{self.initial}" needs no simulation'
+            yield _problem("simulate_initial", what, 'initial = "preconditioned"', "initial")
+        yield from super().conflicts()
+
+
+class SsdStorage(_Flash):
+    """A flash card or drive."""
+
+    kind: Literal["ssd"] = "ssd"
+
+
+class HddStorage(ModelledStorage):
+    """A hard disk."""
+
+    kind: Literal["hdd"] = "hdd"
+
+
+class RaidStorage(_Flash):
+    """An array of disks or drives behind a controller."""
+
+    kind: Literal["raid"] = "raid"
+    #: What happens to the array while it is used.
+    events: list[ArrayEvent] = Field(default_factory=list)
+
+    def _device_conflicts(self, device: Device) -> Iterator[Problem]:
+        members = getattr(device, "members", None)
+        for number, event in enumerate(self.events):
+            if members is not None and event.member is not None and event.member >= members:
+                what = f"{self.device} has no member {event.member}, but 0 to {members - 1}"
+                yield _problem(f"events.{number}.member", what, None, "device", "events")
+        yield from super()._device_conflicts(device)
+
+
+class MemoryStorage(ModelledStorage):
+    """An appliance of memory."""
+
+    kind: Literal["memory"] = "memory"
+
+
+class VolumeStorage(ModelledStorage):
+    """A network volume of a cloud."""
+
+    kind: Literal["volume"] = "volume"

@@ -1,0 +1,61 @@
+"""The fitted device as a TOML file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import tomli_w
+
+from flatwater.experiment.device.load import find_device, read_tables
+from flatwater.fit.evaluate import as_written
+from flatwater.fit.solve import Fit
+
+#: A fitted figure is not known better than this.
+SIGNIFICANT = 4
+#: How a source begins that names what a figure was fitted to.
+FITTED = "fitted"
+
+
+def fitted_names(device: str) -> list[str]:
+    """The figures of a device's file whose source says that they were fitted, by their dotted names."""
+    tables = read_tables(find_device(device))
+    sources = tables.get("sources", {})
+    return [
+        name
+        for name, value in _leaves(tables)
+        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+        if _source(sources, name).startswith(FITTED)
+    ]
+
+
+def to_device_toml(device: str, found: Fit, fitted_to: Sequence[str]) -> str:
+    """The device's file with the fitted values, each with its source; what its base says stands in it too."""
+    tables = read_tables(find_device(device))
+    sources = dict(tables.pop("sources", {}))
+    told = f"{FITTED}: to {', '.join(fitted_to)} ({len(found.rows)} rows, rms error {100 * found.rms:.1f} %)"
+    for parameter in found.parameters:
+        *path, last = parameter.name.split(".")
+        table = tables
+        for part in path:
+            table = table[part]
+        table[last] = as_written(device, parameter.name, float(f"{parameter.value:.{SIGNIFICANT}g}"))
+        sources[parameter.name] = told
+    return tomli_w.dumps({**tables, "sources": sources})
+
+
+def _source(sources: Mapping[str, str], name: str) -> str:
+    """The source of a figure: its own, or its table's."""
+    while name:
+        if name in sources:
+            return sources[name]
+        name = name.rpartition(".")[0]
+    return ""
+
+
+def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value

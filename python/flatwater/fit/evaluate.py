@@ -1,0 +1,195 @@
+"""What the model says: a device under a condition, on a small copy of it and always with the same random numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flatwater._engine import EngineError, Histogram, Run
+from flatwater.errors import UserError
+from flatwater.experiment.device import Device, Use
+from flatwater.experiment.device.load import find_device, load_device, read_tables
+from flatwater.experiment.device.ssd import SsdDevice
+from flatwater.experiment.units import parse_size
+from flatwater.fit.table import Condition, Measurement
+
+#: Units of collection of the small copy: with fewer, write amplification is over that of a large device.
+UNITS = 4000
+#: A figure is taken over at least this many requests, and writes over so many collections of a unit.
+REQUESTS = 60_000
+COLLECTIONS = 200
+#: Share of the requests that come first and are not counted: queues and buffers fill.
+WARMUP = 0.15
+#: Virtual time between two looks at the run; its requests are counted between looks, so that runs end alike.
+INTERVAL_MS = 20
+#: A run of fewer than one request a second of virtual time is no measurement.
+LONGEST_S = 3600.0
+_QUANTILES = {"p50_us": 0.5, "p95_us": 0.95, "p99_us": 0.99}
+
+
+class Evaluator:
+    """Model figures of one device, its free parameters replaced. Remembers what it has simulated."""
+
+    def __init__(self, device: str, *, seed: int = 1, requests: int = REQUESTS) -> None:
+        self.device = device
+        self.seed = seed
+        self.requests = requests
+        #: Simulations that were not remembered.
+        self.runs = 0
+        self._known: dict[tuple[Any, ...], dict[str, float]] = {}
+
+    def load(self, parameters: Mapping[str, Any] | None = None) -> Device:
+        """The device with some of its figures replaced. Errors: UserError when it cannot be."""
+        return load_device(self.device, parameters)
+
+    def figures(self, condition: Condition, parameters: Mapping[str, Any] | None = None) -> dict[str, float]:
+        """Every metric of `table.METRICS` under a condition.
+
+        Errors: UserError when the device cannot be, or cannot be used like that.
+        """
+        key = (condition, tuple(sorted((parameters or {}).items())))
+        if key not in self._known:
+            self._known[key] = self._simulate(self.load(parameters), condition)
+        return self._known[key]
+
+    def values(self, rows: Sequence[Measurement], parameters: Mapping[str, Any] | None = None) -> list[float]:
+        """The model's figure of each row."""
+        return [self.figures(row.condition, parameters)[row.metric] for row in rows]
+
+    def _simulate(self, device: Device, condition: Condition) -> dict[str, float]:
+        self.runs += 1
+        spec = fileio_spec(device, condition, self.seed)
+        requests = max(self.requests, COLLECTIONS * _unit_bytes(device) // condition.block_bytes)
+        if condition.initial == "fresh":
+            # What is measured is the beginning, before the flash is full.
+            requests = min(requests, spec["workload"]["file_bytes"] // condition.block_bytes // 2)
+        try:
+            return measure(spec, requests)
+        except EngineError as error:
+            raise UserError(str(error), where=f"{self.device}: {condition}") from None
+
+
+def use_of(condition: Condition, scale: float) -> Use:
+    """How a condition uses the device."""
+    return Use(
+        asynchronous=condition.engine == "io_uring",
+        align_bytes=condition.block_bytes,
+        initial=condition.initial,  # type: ignore[arg-type]
+        reserve=condition.reserve_pct / 100,
+        scale=scale,
+    )
+
+
+def fileio_spec(device: Device, condition: Condition, seed: int, scale: float | None = None) -> dict[str, Any]:
+    """What `Run.modelled` takes for a condition."""
+    scale = scale if scale is not None else small_scale(device)
+    use = use_of(condition, scale)
+    usable = device.usable_bytes(use)
+    used = condition.used_bytes * scale if condition.used_bytes else condition.fill * usable
+    if used > usable * 1.001:
+        hint = "reserve less, or take the row out"
+        raise UserError(f"more is used than the device has: {condition}", where=device.title, hint=hint)
+    file_bytes = int(min(used, usable)) // condition.block_bytes * condition.block_bytes
+    read_pct = {"rd": 100.0, "wr": 0.0}.get(condition.mode[-2:], condition.read_pct)
+    return {
+        "workload": {
+            "sequential": condition.mode.startswith("seq"),
+            "read_pct": read_pct,
+            "block_sizes": [(condition.block_bytes, 100.0)],
+            "files": 1,
+            "file_bytes": file_bytes,
+            "fsync_every": 0,
+            "fsync": "none",
+            "distribution": {"kind": "uniform"},
+            "limit_bytes": 0,
+            "seed": seed,
+        },
+        "device": device.spec(use),
+        "threads": condition.threads,
+        "queue_depth": condition.queue_depth,
+        "sync": False,
+        "exclusive_writes": False,
+        "rate_per_s": 0.0,
+        "poisson": False,
+        "continue_on_error": False,
+        "interval_ms": INTERVAL_MS,
+    }
+
+
+def measure(spec: dict[str, Any], requests: int) -> dict[str, float]:
+    """Throughput and latency over so many requests of a run in virtual time. Errors: EngineError."""
+    run = Run.modelled(json.dumps(spec))
+    latency = Histogram()
+    counted = counted_bytes = 0
+    start_s = end_s = 0.0
+    done = 0
+    while counted < requests and end_s < LONGEST_S:
+        try:
+            interval = run.next_interval(0)
+        except StopIteration:
+            break
+        assert interval is not None, "a modelled run is never waited for"
+        operations = sum(one[0] for one in interval["totals"].values())
+        done += operations
+        end_s = interval["end_s"]
+        if done - operations < WARMUP * requests and counted == 0:
+            start_s = end_s
+            continue
+        counted += operations
+        counted_bytes += sum(one[1] for one in interval["totals"].values())
+        for histogram in interval["histograms"].values():
+            latency.merge(Histogram.from_v2(histogram))
+    failure = run.failure()
+    if failure is not None:
+        raise EngineError(failure)
+    if not counted:
+        raise EngineError("it did not end a request in an hour of virtual time")
+    seconds = end_s - start_s
+    found = {"MiB/s": counted_bytes / seconds / 2**20, "IOPS": counted / seconds}
+    return found | {name: latency.quantile_ns(quantile) / 1000 for name, quantile in _QUANTILES.items()}
+
+
+def _unit_bytes(device: Device) -> int:
+    """Bytes that a card erases and collects together; 1 for what has no flash."""
+    return device.geometry.unit_bytes if isinstance(device, SsdDevice) else 1
+
+
+def small_scale(device: Device, units: int = UNITS) -> float:
+    """The share of its capacity at which a card still has so many units: speeds stay, and it is made at once."""
+    if not isinstance(device, SsdDevice):
+        return 1.0
+    return min(1.0, units * device.geometry.unit_bytes / device.geometry.raw)
+
+
+def free_value(device: str, name: str) -> float:
+    """A figure of a device's file by its dotted name, as a number. Errors: UserError when it is none."""
+    table: Any = read_tables(find_device(device))
+    for part in name.split("."):
+        table = table.get(part) if isinstance(table, dict) else None
+    if isinstance(table, str):
+        try:
+            table = parse_size(table)
+        except ValueError:
+            table = None
+    if isinstance(table, bool) or not isinstance(table, int | float) or table <= 0:
+        hint = "`flatwater show DEVICE` shows its figures"
+        raise UserError(f"{name} is no number over 0 in the device's file", where=device, hint=hint)
+    return float(table)
+
+
+def with_free(device: str, values: Mapping[str, float]) -> dict[str, Any]:
+    """Values as the device's file has them: sizes as text, counts whole, everything else with its fraction."""
+    return {name: as_written(device, name, value) for name, value in values.items()}
+
+
+def as_written(device: str, name: str, value: float) -> str | int | float:
+    """A value as the figure that it replaces is written."""
+    table: Any = read_tables(find_device(device))
+    figure: Any = load_device(device)
+    for part in name.split("."):
+        table, figure = table[part], getattr(figure, part)
+    if isinstance(table, str):
+        return f"{round(value)}B"
+    # A file may have 20 where the device knows 20.0.
+    return round(value) if isinstance(figure, int) else value

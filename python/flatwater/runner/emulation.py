@@ -1,0 +1,264 @@
+"""A modelled device as a file: what may be served where, and the spec that the engine's `Emulator` takes.
+
+Beside the backing file stands its sidecar, BACKING.flatwater.json: it says which device the file belongs to, and keeps
+the device's wear.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from flatwater.errors import FlatwaterError, UserError
+from flatwater.experiment import print_size
+from flatwater.experiment.device import Device, Initial, Use
+from flatwater.probe.disk import read_mounts
+
+#: The source that our mounts name, as crates/serve writes it.
+MOUNT_SOURCE = "flatwater-emulate"
+#: The file under the mount that is the device.
+DEVICE_FILE = "device"
+#: Threads that take requests: IO on the backing file may wait, and others must not wait with it.
+READERS = 4
+#: An answer is late that is behind the model by more than 5 % of the request's latency and by more than 50 us; an
+#: emulation with a larger share of late answers than this could not keep up. As in crates/serve/src/lag.rs.
+KEPT_UP_LATE_PCT = 5.0
+
+
+class SidecarFile(BaseModel):
+    """What stands in a sidecar."""
+
+    model_config = ConfigDict(extra="forbid")
+    kind: str
+    #: Of this file; one of a later version is left alone.
+    version: int
+    device: str
+    #: Of the device's figures: those of another device, or of another version of its file, are others.
+    digest: str
+    size_bytes: int
+    initial: Initial
+    #: What the device tells of its wear; its own affair.
+    state: Any = None
+
+
+_KIND, _VERSION = "flatwater-emulated", 1
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """What to serve, and where."""
+
+    name: str
+    device: Device
+    use: Use
+    backing: Path
+    mount: Path
+    #: Of the file that is served; all that the device has if None.
+    size_bytes: int | None = None
+    #: What `use.initial` means by used; the served size if None.
+    used_bytes: int | None = None
+    #: None: as it was left, or fresh.
+    initial: Initial | None = None
+    #: Throw away what is in the backing file, whoever made it.
+    overwrite: bool = False
+    #: Throw away what is in a backing file of ours.
+    emptied: bool = False
+    #: Take over the data of another device, and forget its wear.
+    reset: bool = False
+    #: What is flushed survives a power cut; otherwise only the emulator's death.
+    durable: bool = True
+    seed: int = 1
+    interval_s: float = 1.0
+
+    @property
+    def sidecar(self) -> Path:
+        """The file beside the backing file."""
+        return self.backing.with_name(f"{self.backing.name}.flatwater.json")
+
+    @property
+    def digest(self) -> str:
+        """Of the device's figures, whatever its wear and content are."""
+        figures = self.device.spec(replace(self.use, initial="fresh", life_used=0.0))
+        return hashlib.sha256(json.dumps(figures, sort_keys=True).encode()).hexdigest()
+
+
+def engine_spec(emulation: Emulation) -> dict[str, Any]:
+    """What `Emulator` takes, after everything about the backing file was checked. Nothing is written yet.
+
+    Errors: UserError for a file that is not ours, of another device, or for a size that the device has not.
+    """
+    capacity = emulation.device.usable_bytes(emulation.use)
+    size = (emulation.size_bytes or capacity) // 4096 * 4096
+    if size > capacity or size <= 0:
+        told = f"{print_size(emulation.size_bytes or 0)} do not fit the {print_size(capacity)} of {emulation.name}"
+        raise UserError(told, where="--size", hint="a smaller size")
+    sidecar = _check_backing(emulation, size)
+    initial = emulation.initial or (sidecar.initial if sidecar else "fresh")
+    if sidecar is not None and initial != sidecar.initial:
+        what = f"{emulation.backing} was begun as a {sidecar.initial} device, not as a {initial} one"
+        raise UserError(what, where="--initial", hint="leave it out, or --overwrite begins anew")
+    life_used = emulation.use.life_used
+    if sidecar is not None and not emulation.reset:
+        life_used = max(life_used, min(1.0, find_life_used(sidecar.state)))
+    use = replace(emulation.use, initial=initial, life_used=life_used)
+    used = size if emulation.used_bytes is None else min(size, emulation.used_bytes)
+    return {
+        "device": emulation.device.spec(use),
+        "title": emulation.device.title,
+        "seed": emulation.seed,
+        "bytes": size,
+        "used_bytes": 0 if initial == "fresh" else used,
+        # A fresh device learns from the file what it holds; the others are full of what they hold.
+        "replay": initial == "fresh",
+        "backing": str(emulation.backing.absolute()),
+        "emptied": emulation.emptied or (sidecar is None and emulation.overwrite),
+        "durable": emulation.durable,
+        "mount": str(emulation.mount.absolute()),
+        "sidecar": str(emulation.sidecar.absolute()),
+        "owner": {
+            "kind": _KIND,
+            "version": _VERSION,
+            "device": emulation.name,
+            "digest": emulation.digest,
+            "size_bytes": size,
+            "initial": initial,
+        },
+        "readers": READERS,
+        "interval_ms": round(emulation.interval_s * 1000),
+    }
+
+
+def find_life_used(state: object) -> float:
+    """The share of its life that a device says to have used up, 0..1; of one with several modules, their mean."""
+    found = list(_lives(state))
+    return sum(found) / len(found) if found else 0.0
+
+
+def _lives(state: object) -> Iterator[float]:
+    if isinstance(state, Mapping):
+        life = state.get("life_used")
+        if isinstance(life, int | float):
+            yield float(life)
+            return
+        state = list(state.values())
+    if isinstance(state, list):
+        for part in state:
+            yield from _lives(part)
+
+
+def _check_backing(emulation: Emulation, size: int) -> SidecarFile | None:
+    """The sidecar of a backing file that goes on; None of one that begins."""
+    backing, where = emulation.backing, "--file"
+    try:
+        info = backing.stat()
+    except FileNotFoundError:
+        if not backing.parent.is_dir():
+            what = f"{backing} does not exist, and neither does its directory"
+            raise UserError(what, where=where, hint=f"mkdir -p {backing.parent}") from None
+        return None
+    except OSError as error:
+        raise UserError(f"cannot use {backing}: {error.strerror}", where=where) from None
+    if not stat.S_ISREG(info.st_mode):
+        raise UserError(f"{backing} is not a file", where=where, hint="name a file that does not exist yet")
+    if emulation.overwrite:
+        return None
+    sidecar = _read_sidecar(emulation.sidecar)
+    if sidecar is None:
+        what = f"{backing} exists ({print_size(info.st_size)}) and is no emulated device's: its contents would be lost"
+        raise UserError(what, where=where, hint="another file, or --overwrite if they are not needed")
+    if sidecar.size_bytes != size and not emulation.emptied:
+        told = f"{backing} is {print_size(sidecar.size_bytes)} long, and the device {print_size(size)}"
+        raise UserError(told, where=where, hint=f"--size {sidecar.size_bytes}, or --overwrite to begin anew")
+    if emulation.emptied:
+        return None
+    if sidecar.digest != emulation.digest and not emulation.reset:
+        same = "with other figures" if sidecar.device == emulation.name else f"and not to {emulation.name}"
+        told = f"{backing} belongs to {sidecar.device} {same}"
+        raise UserError(told, where=where, hint="--reset keeps its data and forgets its wear")
+    return sidecar
+
+
+def _read_sidecar(path: Path) -> SidecarFile | None:
+    try:
+        found = SidecarFile.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None
+    return found if found.kind == _KIND and found.version == _VERSION else None
+
+
+def require_fuse() -> None:
+    """Refuses a machine that cannot mount. Errors: FlatwaterError."""
+    if os.geteuid() != 0:
+        raise FlatwaterError("mounting an emulated device needs root", hint="sudo, or a container with privileges")
+    if not Path("/dev/fuse").exists():
+        raise FlatwaterError("/dev/fuse is missing: this kernel serves no files", hint="modprobe fuse")
+
+
+def clear_mount_point(mount: Path) -> str | None:
+    """Makes a directory ready to be mounted on: makes it, or unmounts what a killed emulator left; says what it did.
+
+    Errors: UserError when something else is there.
+    """
+    where, done = "--mount", None
+    target = os.path.realpath(mount)
+    found = [entry for entry in read_mounts() if entry["target"] == target]
+    if found:
+        if found[-1]["source"] != MOUNT_SOURCE:
+            told = f"{mount} is a mount point already, of {found[-1]['source']}"
+            raise UserError(told, where=where, hint="give an empty directory")
+        if not is_dead(mount):
+            told = f"another emulator serves {mount}"
+            raise UserError(told, where=where, hint="end it with Ctrl-C, or give another directory")
+        unmount(Path(target), lazily=True)
+        done = f"unmounted what a killed emulator left on {mount}"
+    try:
+        mount.mkdir(exist_ok=True)
+        empty = not any(mount.iterdir())
+    except OSError as error:
+        raise UserError(f"cannot mount on {mount}: {error.strerror}", where=where, hint="give a directory") from None
+    if not empty:
+        raise UserError(f"{mount} is not empty: what is in it would be hidden", where=where, hint="an empty directory")
+    return done
+
+
+def is_dead(mount: Path) -> bool:
+    """Whether a mount point's server is gone."""
+    try:
+        os.statvfs(mount)  # asks the server; what the kernel still knows of names and lengths would not
+    except OSError:
+        return True
+    return False
+
+
+def unmount(path: Path, *, lazily: bool = False) -> bool:
+    """Unmounts; False when it is in use."""
+    return subprocess.run(["umount", *(["-l"] if lazily else []), str(path)], capture_output=True).returncode == 0
+
+
+def loop_devices(file: Path) -> list[str]:
+    """Loop devices that stand on a file, which may be one that nobody serves any more."""
+    listed = subprocess.run(
+        ["losetup", "--list", "--noheadings", "--raw", "--output", "NAME,BACK-FILE"], capture_output=True, text=True
+    )
+    pairs = [line.split(" ", 1) for line in listed.stdout.splitlines()]
+    return [pair[0] for pair in pairs if len(pair) == 2 and pair[1].strip() == str(file)]
+
+
+def lag_warning(late_pct: float, answers: int, p95_us: float | None) -> str | None:
+    """What is to be said of an emulation that could not keep up."""
+    if not answers or late_pct <= KEPT_UP_LATE_PCT:
+        return None
+    behind = f" (in 95 % of all cases at most {p95_us:,.0f} us)" if p95_us is not None else ""
+    return (
+        f"the emulated device could not keep up: {late_pct:.1f} % of its answers were behind the model by more than "
+        f"5 % and 50 us{behind}: fewer requests, a slower device, or more processors"
+    )

@@ -1,0 +1,125 @@
+"""A process that runs modelled cells, batch after batch, for the one that started it (local.py)."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import time
+import traceback
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from flatwater.errors import UserError
+from flatwater.experiment import Experiment
+from flatwater.results import Cell, CellSummary, Result
+from flatwater.runner.executors.bench import Bench, plan_cell, side_result
+from flatwater.runner.executors.executor import Clock, Took
+from flatwater.runner.interrupt import Interrupt
+from flatwater.runner.progress import SilentReporter
+
+#: Finished cells are told together: at least this many seconds lie between two messages.
+TOLD_EVERY_S = 0.05
+
+
+@dataclass(frozen=True)
+class Errand:
+    """What a process is told before its first batch."""
+
+    experiment: Experiment
+    #: The result folder; the process writes nothing but the folders of its cells.
+    path: Path
+    machine: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Told:
+    """A finished cell: its summary without histograms, and how long it took."""
+
+    summary: CellSummary
+    took: Took
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why a process cannot go on: the result cannot be written, or a bug, with its traceback."""
+
+    errno: int | None
+    text: str
+
+
+class Worker:
+    """Runs batches until there are no more."""
+
+    def __init__(self, connection: Connection, errand: Errand, interrupt: Interrupt) -> None:
+        self._connection = connection
+        self._experiment = errand.experiment
+        self._result: Result = side_result(errand.path, errand.experiment, errand.machine)
+        self._interrupt = interrupt
+        self._bench = Bench(errand.experiment)
+        self._untold: list[Told] = []
+        self._told_at = time.monotonic()
+
+    def serve(self) -> None:
+        """Batches are lists of cell numbers; an empty one is the last."""
+        try:
+            while batch := self._connection.recv():
+                for index in batch:
+                    if self._interrupt.asked:
+                        break
+                    self._untold.append(self.run(index))
+                    if time.monotonic() - self._told_at > TOLD_EVERY_S:
+                        self._tell()
+                self._tell()
+                # The batch is over.
+                self._connection.send(None)
+        finally:
+            self._bench.close()
+
+    def run(self, index: int) -> Told:
+        """Runs one cell. Errors: OSError."""
+        clock = Clock()
+        cell = Cell(self._result, plan_cell(self._experiment, index), None)
+        try:
+            summary = self._bench.run(self._result, cell, SilentReporter(), self._interrupt)
+        except UserError as error:
+            summary = self._bench.refuse(self._result, cell, error)
+        slim = summary.model_copy(update={"histograms": {}})
+        return Told(slim, clock.took())
+
+    def _tell(self) -> None:
+        if self._untold:
+            self._connection.send(self._untold)
+        self._untold = []
+        self._told_at = time.monotonic()
+
+
+def main(descriptor: int, alive: int) -> None:
+    """Serves whoever holds the other end of a socket; ends at once when the pipe `alive` is closed by its death."""
+    threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
+    interrupt = Interrupt()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        interrupt.asked = True
+
+    # The parent, which blocked Ctrl-C here, asks with SIGTERM.
+    signal.signal(signal.SIGTERM, stop)
+    connection = Connection(descriptor)
+    try:
+        errand = pickle.loads(connection.recv_bytes())  # noqa: S301 (from the process that started this one)
+        Worker(connection, errand, interrupt).serve()
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return
+    except OSError as error:
+        connection.send(Trouble(error.errno, error.strerror or str(error)))
+    except Exception:  # noqa: BLE001 (whatever it is, the parent shows it)
+        connection.send(Trouble(None, traceback.format_exc()))
+
+
+def _end_with(alive: int) -> None:
+    os.read(alive, 1)
+    os._exit(1)

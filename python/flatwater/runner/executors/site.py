@@ -1,0 +1,178 @@
+"""What dask's workers run for a client elsewhere, and how the two make sure that they are the same flatwater.
+
+`facts` and the first two arguments of `run_cells` are what versions of flatwater know of each other: they stay as
+they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from distributed import get_worker
+from distributed.worker import Worker
+
+from flatwater import __version__, _engine
+from flatwater.errors import FlatwaterError, UserError
+from flatwater.experiment import Experiment, print_duration
+from flatwater.probe import describe_machine
+from flatwater.results import Cell, CellSummary
+from flatwater.runner.executors.bench import Bench, end_without_running, plan_cell, side_result
+from flatwater.runner.executors.executor import Clock, Took
+from flatwater.runner.interrupt import Interrupt
+from flatwater.runner.progress import SilentReporter, latency_text
+
+#: How often a cell under way looks whether its client still wants it.
+LOOKED_EVERY_S = 0.25
+#: How often a real cell tells where it is.
+TOLD_EVERY_S = 1.0
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A cell that is over: its summary, its files by their path in the result folder, and how long it took."""
+
+    summary: CellSummary
+    files: dict[str, bytes]
+    took: Took
+
+
+@lru_cache(maxsize=1)
+def facts() -> dict[str, Any]:
+    """What this process runs cells with: flatwater's version, its engine's build, and the machine."""
+    # Two builds of one version may differ: modelled cells have the same bytes only from the same engine.
+    with Path(_engine.__file__ or "").open("rb") as engine:
+        build = hashlib.file_digest(engine, "sha256").hexdigest()[:12]
+    return {"flatwater": __version__, "engine": build, "machine": describe_machine()}
+
+
+def digests(devices: Sequence[str]) -> dict[str, str | None]:
+    """What is in the files of modelled devices that are given by their path; None for one that is not here."""
+    found: dict[str, str | None] = {}
+    for written in devices:
+        path = Path(written).expanduser()
+        found[written] = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+    return found
+
+
+def refusal(who: str, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> FlatwaterError | None:
+    """Why a worker may not run cells of a client, as the client tells it; None if it may."""
+    there, here = theirs.get("flatwater"), ours.get("flatwater")
+    if there != here:
+        what = f"worker {who} has flatwater {there}, this is {here}"
+        return FlatwaterError(what, hint="install the same version everywhere, and start the workers again")
+    if theirs.get("engine") != ours.get("engine"):
+        what = f"worker {who} has another build of flatwater {here}: engine {theirs.get('engine')}, this is "
+        return FlatwaterError(f"{what}{ours.get('engine')}", hint="install the same wheel everywhere")
+    return None
+
+
+def run_cells(client: Mapping[str, Any], errand: bytes, indexes: Sequence[int]) -> list[Delivery]:
+    """Runs cells of a pickled experiment, one after another. `client` are the facts of whoever asks.
+
+    Errors: FlatwaterError when client and worker do not fit.
+    """
+    worker = get_worker()
+    error = refusal(worker.address, facts(), client)
+    if error is not None:
+        raise error
+    topic, experiment = pickle.loads(errand)  # noqa: S301 (whoever can reach a worker runs what they like on it)
+    reporter = SiteReporter(worker, topic, indexes[0])
+    bench = Bench(experiment)
+    done = []
+    with _watched(worker) as interrupt, tempfile.TemporaryDirectory(dir=worker.local_directory) as folder:
+        try:
+            for index in indexes:
+                if interrupt.asked:
+                    break
+                done.append(_run_cell(bench, experiment, index, Path(folder) / str(index), reporter, interrupt))
+        finally:
+            bench.close()
+    return done
+
+
+def _run_cell(
+    bench: Bench, experiment: Experiment, index: int, folder: Path, reporter: SiteReporter, interrupt: Interrupt
+) -> Delivery:
+    clock = Clock()
+    result = side_result(folder, experiment, facts()["machine"])
+    cell = Cell(result, plan_cell(experiment, index), None)
+    try:
+        summary = bench.run(result, cell, reporter, interrupt)
+    except UserError as error:
+        summary = bench.refuse(result, cell, error)
+    except OSError as error:
+        # The worker's own disk, not the result's.
+        what = f"the worker could not keep what it measured: {error.strerror or error}"
+        summary = end_without_running(experiment, result, cell, "failed", what)
+    return Delivery(summary, _files(folder, summary), clock.took())
+
+
+def _files(folder: Path, summary: CellSummary) -> dict[str, bytes]:
+    """What a cell left. The journal of a complete one is in its Parquet files, and can be as large as all of them."""
+    found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    whole = summary.status == "complete"
+    return {name: path.read_bytes() for name, path in found.items() if not (whole and path.suffix == ".jsonl")}
+
+
+@contextmanager
+def _watched(worker: Worker) -> Iterator[Interrupt]:
+    """Is asked to stop when the client cancelled the task under way, or is gone."""
+    key, interrupt, over = worker.get_current_task(), Interrupt(), threading.Event()
+
+    def look() -> None:
+        while not over.wait(LOOKED_EVERY_S):
+            task = worker.state.tasks.get(key)
+            if task is None or task.state == "cancelled":
+                interrupt.asked = True
+
+    watcher = threading.Thread(target=look, daemon=True)
+    watcher.start()
+    try:
+        yield interrupt
+    finally:
+        over.set()
+        watcher.join()
+
+
+class SiteReporter(SilentReporter):
+    """Tells the client where a cell is, once a second, through the scheduler."""
+
+    def __init__(self, worker: Worker, topic: str, index: int) -> None:
+        self._worker = worker
+        self._topic = topic
+        self._index = index
+        self._phase = ""
+        self._length_s: float | None = None
+        self._next = 0.0
+
+    def phase(self, name: str, length_s: float | None) -> None:
+        self._phase, self._length_s = name, length_s
+
+    def written(self, done: int, total: int) -> None:
+        self._share(done, total)
+
+    def loaded(self, done: int, total: int) -> None:
+        self._share(done, total)
+
+    def _share(self, done: int, total: int) -> None:
+        self._tell(f"{self._phase} {100 * done / total if total else 100:.0f} %")
+
+    def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
+        left = f", {print_duration(max(0.0, self._length_s - at_s))} left" if self._length_s else ""
+        self._tell(f"{self._phase} {at_s:.0f} s: {throughput:,.0f} {unit}, p95 {latency_text(p95_us)}{left}")
+
+    def _tell(self, text: str) -> None:
+        now = time.monotonic()
+        if self._topic and now >= self._next:
+            self._next = now + TOLD_EVERY_S
+            self._worker.log_event(self._topic, {"cell": self._index, "text": text})

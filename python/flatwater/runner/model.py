@@ -1,0 +1,113 @@
+"""A workload on modelled storage: nothing of this machine is used but its processors."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from flatwater._engine import EngineError, Run
+from flatwater.errors import UserError
+from flatwater.experiment import Experiment, PlannedCell, device_text
+from flatwater.experiment.device import Use
+from flatwater.probe import Probe
+from flatwater.runner.interrupt import Interrupt
+from flatwater.runner.progress import Reporter
+from flatwater.runner.spec import derived_seed, fileio_spec, precondition_changes
+from flatwater.runner.stack import Stack
+
+
+class ModelStack(Stack):
+    """fileio on a device of `devices/`, in virtual time."""
+
+    #: The same cell gives the same bytes: there is no use in half of one.
+    resumable = False
+
+    def __init__(self, experiment: Experiment, plan: PlannedCell) -> None:
+        self._cell = plan.experiment
+        self._spec: dict[str, Any] = {}
+
+    def check_sweep(self) -> None:
+        # Every cell was checked against its device when the experiment was read; here is what only the engine knows.
+        # A fresh device is made at once, however large.
+        self.start(modelled_spec(self._cell, 0, fresh=True))
+
+    @property
+    def place(self) -> Path | None:
+        return None
+
+    @property
+    def device(self) -> str:
+        return device_text(self._cell) or ""
+
+    def turn_to(self, plan: PlannedCell) -> None:
+        self._cell = plan.experiment
+
+    def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
+        """A device is made when its workload starts."""
+
+    def probes(self) -> list[Probe]:
+        return []
+
+    def workload_spec(self, seed: int) -> dict[str, Any]:
+        return modelled_spec(self._cell, seed)
+
+    def precondition_spec(self, seed: int) -> dict[str, Any] | None:
+        if self._cell.fileio.precondition_passes <= 0:
+            return None
+        spec = modelled_spec(self._cell, derived_seed(seed, "precondition"))
+        return spec | precondition_changes(self._cell.fileio, spec["workload"])
+
+    def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
+        try:
+            return Run.modelled(json.dumps(spec), after)
+        except EngineError as error:
+            # What cannot be of a device is the experiment's fault, not a run's that failed.
+            raise UserError(str(error), where="storage.device") from None
+
+    def warnings(self) -> list[str]:
+        notes = self._cell.modelled.modelled_device.notes(_use(self._cell))
+        return [f"the model is not quite its device: {note}" for note in notes]
+
+    def remove(self) -> None:
+        """There is nothing."""
+
+    def release(self) -> None:
+        """There is nothing to let go."""
+
+
+def modelled_spec(cell: Experiment, seed: int, *, fresh: bool = False) -> dict[str, Any]:
+    """What `Run.modelled` takes: the workload, and the device that it is used on (`fresh`: never written)."""
+    workload, storage = cell.fileio, cell.modelled
+    use = _use(cell)
+    if fresh:
+        use = replace(use, initial="fresh", simulate_initial=False)
+    return {
+        "workload": fileio_spec(workload, workload.files, _file_bytes(cell), seed),
+        "device": storage.modelled_device.spec(use),
+        "threads": workload.threads,
+        "queue_depth": workload.queue_depth,
+        "sync": workload.sync != "none",
+        "exclusive_writes": storage.exclusive_writes,
+        "rate_per_s": workload.rate_per_s,
+        "poisson": workload.arrival == "poisson",
+        "continue_on_error": workload.on_error == "continue",
+        "interval_ms": round(cell.record.interval_s * 1000),
+    }
+
+
+def _file_bytes(cell: Experiment) -> int:
+    """Bytes of each file. They stand one after another, so each is a multiple of what every block is a multiple of."""
+    common = math.gcd(*cell.fileio.block_sizes)
+    return (cell.size_per_file or 0) // common * common
+
+
+def _use(cell: Experiment) -> Use:
+    """How the cell uses its device: with which queue, and in units of which size."""
+    workload = cell.fileio
+    align = math.gcd(*workload.block_sizes)
+    if workload.precondition_passes > 0:
+        align = math.gcd(align, min(workload.precondition_block_size, _file_bytes(cell)))
+    return cell.modelled.use(asynchronous=workload.engine == "io_uring", align_bytes=align)

@@ -1,0 +1,84 @@
+"""A file system on an emulated device: loop device, mkfs, mount, and all of it undone."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from flatwater.errors import FlatwaterError, UserError
+from flatwater.runner.emulation import loop_devices, unmount
+
+#: How long whoever still uses a volume may take to let it go.
+PATIENCE_S = 20.0
+
+#: How a file system is made. Nothing is left to be done in the background, where it would be measured.
+MAKERS: dict[str, list[str]] = {
+    "ext4": ["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+    "xfs": ["mkfs.xfs", "-q", "-f"],
+}
+
+
+class Volume:
+    """A mounted file system on a file that is a device."""
+
+    def __init__(self, file: Path, folder: Path, file_system: str) -> None:
+        self._file = file
+        self._folder = folder
+        self._kind = file_system
+        self._loop: str | None = None
+        self._mounted = False
+
+    def open(self, *, make: bool) -> None:
+        """Attaches, makes the file system unless it is there already, and mounts. Errors: FlatwaterError."""
+        # Sectors as large as the device's own, and no second page cache between the file system and the device.
+        told = _run("losetup", "--find", "--show", "--direct-io=on", "--sector-size", "4096", str(self._file))
+        self._loop = told.strip()
+        if make:
+            _run(*MAKERS[self._kind], self._loop)
+        _run("mount", "-t", self._kind, "-o", "noatime", self._loop, str(self._folder))
+        self._mounted = True
+
+    def close(self) -> None:
+        """Undoes what was done; a file system that somebody holds goes when it is let go."""
+        deadline = time.monotonic() + PATIENCE_S
+        while self._mounted:
+            late = time.monotonic() > deadline
+            if unmount(self._folder, lazily=late) or late:
+                self._mounted = False
+            else:
+                time.sleep(0.2)
+        if self._loop is not None:
+            subprocess.run(["losetup", "--detach", self._loop], capture_output=True)
+            self._loop = None
+
+
+def require_file_system(name: str) -> None:
+    """Refuses a file system that cannot be made. Errors: UserError."""
+    where = "storage.file_system"
+    if name not in MAKERS:
+        raise UserError(f"{name!r} is none that can be made", where=where, hint=" or ".join(sorted(MAKERS)))
+    missing = [tool for tool in (MAKERS[name][0], "losetup", "mount") if shutil.which(tool) is None]
+    if missing:
+        raise UserError(f"{missing[0]} is not installed", where=where, hint="e2fsprogs, xfsprogs and mount have it")
+
+
+def clear_volume(file: Path, folder: Path) -> None:
+    """Undoes what a killed run left: the file system on `folder`, and loop devices on `file`; both are ours."""
+    loops = loop_devices(file)
+    if folder.is_mount():
+        unmount(folder, lazily=True)
+    for loop in loops:
+        subprocess.run(["losetup", "--detach", loop], capture_output=True)
+
+
+def _run(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError as error:
+        raise FlatwaterError(f"{command[0]} cannot be run: {error.strerror}", where="storage.file_system") from None
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise FlatwaterError(f"{command[0]} failed: {said[-1] if said else done.returncode}", where="storage.path")
+    return done.stdout
