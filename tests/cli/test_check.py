@@ -88,3 +88,25 @@ def test_a_thousand_million_cells() -> None:
 
 def test_the_help_has_examples() -> None:
     assert "flatwater check my.toml" in run.invoke(app, ["--help"]).stdout
+
+
+def test_which_layers_are_modelled_and_with_what() -> None:
+    Path("box.toml").write_text(
+        'kind = "memory"\ntitle = "A box"\ncapacity = "1GiB"\nlatency_us = 1\nread_mib_per_s = 1\nwrite_mib_per_s = 1\n'
+    )
+    model = ["--set", "storage.kind=memory", "--set", "storage.device=./box.toml"]
+    told = run.invoke(app, ["good.toml", *model]).stdout.splitlines()
+    assert told == [
+        "good.toml: ok, 2 cells, about 2 min of virtual time",
+        "modelled: workload, storage; A box (./box.toml)",
+    ]
+    scaled = [*model, "--set", "storage.capacity_scale=0.5", "--set", "storage.parameters.latency_us=2"]
+    layers = json.loads(run.invoke(app, ["good.toml", *scaled, "--json"]).stdout)["layers"]
+    assert layers["device"] == "A box (./box.toml; 0.5 of its capacity; latency_us replaced)"
+    assert layers["storage"] == layers["workload"] == "modelled"
+
+
+def test_a_device_that_cannot_be() -> None:
+    result = run.invoke(app, ["good.toml", "--set", "storage.kind=ssd", "--set", "storage.device=tachion"])
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+    assert "storage.device: there is no device 'tachion'" in result.stderr

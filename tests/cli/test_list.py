@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from flatwater.cli import list as list_verb
 from flatwater.experiment import library
+from flatwater.experiment.device.load import device_files
 
 app = typer.Typer()
 app.command(list_verb.NAME, epilog=list_verb.EXAMPLES)(list_verb.verb)
@@ -15,13 +16,13 @@ run = CliRunner()
 
 
 def test_every_experiment_is_listed() -> None:
-    result = run.invoke(app, [])
+    result = run.invoke(app, [], env={"COLUMNS": "200"})
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     for entry in library():
         (line,) = [line for line in lines if line.split() and line.split()[0] == entry.name]
         assert f" {entry.cells} " in line
-        assert line.rstrip().endswith("real")
+        assert line.rstrip().endswith(("real", "modelled"))
 
 
 def test_json() -> None:
@@ -35,3 +36,13 @@ def test_json() -> None:
 
 def test_the_help_has_examples() -> None:
     assert "flatwater list --json" in run.invoke(app, ["--help"]).stdout
+
+
+def test_the_devices() -> None:
+    entries = json.loads(run.invoke(app, ["--devices", "--json"]).stdout)
+    assert {entry["name"] for entry in entries} == set(device_files())
+    assert all(entry["capacity_bytes"] > 0 and entry["title"] and entry["kind"] for entry in entries)
+    lines = run.invoke(app, ["--devices"], env={"COLUMNS": "200"}).stdout.splitlines()
+    for entry in entries:
+        (line,) = [line for line in lines if line.split() and line.split()[0] == entry["name"]]
+        assert f" {entry['kind']} " in line

@@ -129,6 +129,11 @@ class TestArguments:
         ran = lab.go(arguments=("--on", "mars"))
         assert (ran.code, "no executor 'mars'" in ran.error) == (2, True)
 
+    def test_jobs_are_at_least_one(self, lab: Lab) -> None:
+        command = [FLATWATER, "run", lab.write(), "--jobs", "0"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, "--jobs" in done.stderr) == (2, True)
+
     def test_thousands_of_cells_are_asked_about(self, lab: Lab) -> None:
         ran = lab.go({"duration_s": 3600}, sweep={"workload.rate_per_s": list(range(1, 2001))})
         assert ran.code == 2

@@ -7,9 +7,10 @@ import typer
 from typer.testing import CliRunner
 
 from flatwater.cli import show
-from flatwater.cli.arguments import complete_experiment
+from flatwater.cli.arguments import complete_either, complete_experiment
 from flatwater.errors import UserError
 from flatwater.experiment import load
+from flatwater.experiment.device.load import device_files
 from flatwater.experiment.library import library_files
 
 app = typer.Typer()
@@ -44,12 +45,28 @@ def test_completion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("cards.toml", "other.txt", "sub/inner.toml"):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).touch()
-    assert complete_experiment("card-w") == ["card-write-curve"]
-    assert complete_experiment("card") == ["card-async-read", "card-threads", "card-write-curve", "cards.toml"]
+    assert "card-write-curve" in complete_experiment("card-w")
+    assert complete_experiment("cards") == ["cards.toml"]
     assert complete_experiment("su") == ["sub/"]
     assert complete_experiment("sub/") == ["sub/inner.toml"]
     assert complete_experiment("nowhere/") == []
     assert set(library_files()) <= set(complete_experiment(""))
+
+
+def test_a_device_with_its_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, path = next(iter(device_files().items()))
+    assert run.invoke(app, [name]).stdout == path.read_text().rstrip("\n") + "\n"
+    assert "[sources]" in path.read_text()
+    assert name in complete_either(name[:4])
+    assert "quick" in complete_either("qui")
+    for option in (["--resolved"], ["--set", "x=1"]):
+        result = run.invoke(app, [name, *option])
+        assert isinstance(result.exception, UserError) and option[0] in str(result.exception)
+
+
+def test_a_device_is_no_experiment() -> None:
+    with pytest.raises(UserError, match=r"is a modelled device, not an experiment \(hint: flatwater run fill-level"):
+        load(next(iter(device_files())))
 
 
 def test_the_help_has_examples() -> None:

@@ -224,6 +224,19 @@ CASES = {
     "block_size = '2MiB'\nfsync = 'every-write'\nfsync_every = 2\n[storage]\nsize = '1MiB'\n"
     "[sweep]\n'workload.threads' = [1, 0]\n[report]\nx = 'workload.threads'\n"
     "[[published]]\nset = { 'workload.threads' = 7 }\nvalue = 1\nunit = 'MiB/s'\nsource = 's'\n",
+    "model-without-a-device": W + "[storage]\nkind = 'ssd'\nparameters = { 'timing.read_us' = 3 }\n",
+    "model-unknown-device": W + "[storage]\nkind = 'ssd'\ndevice = './card.tom'\n",
+    "model-of-no-kind": W + "[storage]\nkind = 'ssb'\ndevice = 'x'\n",
+    "model-with-fields-of-files": W + "[storage]\nkind = 'memory'\npurge = true\npath = '/x'\ncapacity_scale = 0\n",
+    "model-workload": "[workload]\nmode = 'rndwr'\ndirect = false\nverify = true\n[storage]\nkind = 'hdd'\n",
+    "model-parameters": W + "[storage]\nkind = 'ssd'\n[storage.parameters]\ntiming = { read_us = [1, 2] }\nx = nan\n",
+    "model-events": W
+    + "[storage]\nkind = 'raid'\nevents = [{ kind = 'fail', at_s = 1 }, { kind = 'melt', at_s = 'x' }]\n",
+    "model-and-server": "[workload]\nkind = 'tpcc'\n[database]\nkind = 'server'\n[storage]\nkind = 'ssd'\n",
+    "sweep-of-parameters": W + "[storage]\nkind = 'ssd'\n[sweep]\n'storage.parameters.timing.read_us' = [1, 1, [2]]\n"
+    "'storage.device' = ['a', 'b']\n",
+    "published-transition": "[workload]\nmode = 'rndwr'\n[[published]]\nmetric = 'transition_s'\n"
+    "value = 3\nunit = 'min'\nsource = 's'\n",
     "broken-sweep-hides-nothing-else": "[workload]\nqueue_depth = 32\n[storage]\nsize = '4KiB'\n"
     "[sweep]\nworkload.mode = ['rndrd']\nworkload.engine = ['io_uring']\nworkload.threads = []\n",
 }

@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # the import mode of pytest does not
 import synthetic
+import synthetic_models
 
 from flatwater.report.charts import WANTED
 from flatwater.report.recorded import Recorded, read
@@ -74,3 +75,36 @@ def crashed(crashed_path: Path) -> Result:
 @pytest.fixture
 def recorded_crash(crashed: Result) -> Recorded:
     return read(crashed.cells[0], WANTED, 2000)
+
+
+@pytest.fixture(scope="session")
+def card_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthetic_models.card(tmp_path_factory.mktemp("card") / "result")
+
+
+@pytest.fixture(scope="session")
+def array_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthetic_models.array(tmp_path_factory.mktemp("array") / "result")
+
+
+@pytest.fixture(scope="session")
+def disk_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthetic_models.disk(tmp_path_factory.mktemp("disk") / "result")
+
+
+@pytest.fixture
+def recorded_card(card_path: Path) -> Recorded:
+    """A modelled flash card, through its transition."""
+    return read(open_result(card_path).cells[0], WANTED, 2000)
+
+
+@pytest.fixture
+def recorded_array(array_path: Path) -> Recorded:
+    """A modelled array of eight members, of which one fails and is rebuilt."""
+    return read(open_result(array_path).cells[0], WANTED, 2000)
+
+
+@pytest.fixture
+def recorded_disk(disk_path: Path) -> Recorded:
+    """A modelled disk."""
+    return read(open_result(disk_path).cells[0], WANTED, 2000)

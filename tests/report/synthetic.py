@@ -234,6 +234,7 @@ def single(path: Path, count: int = 1800, *, histograms: bool = True) -> Path:
     stalls = [Stall(start_s=round(count * 0.7), length_s=3, oldest_us=3e6)]
     found = columns(rng, count, 420, stalls, dips)
     found["storage.write_amplification"] = np.round(3 - 2 * np.exp(-np.arange(count) / 300), 3)
+    found["storage.compression_ratio"] = np.round(2 + 0.1 * rng.random(count), 3)
     found["database.heap_bytes"] = np.round((np.arange(count) % 300) / 300 * 2.8 * 2**30)
     found["database.bloat_pct"] = np.round(60 + 5 * np.sin(np.arange(count) / 60), 2)
     found["cache.hit_ratio"] = np.round(0.9 + 0.05 * rng.random(count), 4)

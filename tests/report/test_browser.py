@@ -98,8 +98,8 @@ const settle = () => new Promise((done) => setTimeout(done, 2000));
 
 def test_draws_every_chart_of_a_cell(single: Result, tmp_path: Path) -> None:
     opened = browse(written(single, tmp_path / "page.html"), tmp_path / "profile")
-    expected = ["throughput", "latency", "kinds", "device", "cpu", "memory", "others", "others-2", "others-3"]
-    assert opened.plots()[:9] == expected
+    expected = ["throughput", "latency", "kinds", "device", "flash", "cpu", "memory", "others", "others-2", "others-3"]
+    assert opened.plots()[:10] == expected
     assert "What happened when" in opened.dom
 
 
@@ -217,3 +217,12 @@ def test_a_script_that_is_not_ours_is_refused(single: Result, tmp_path: Path) ->
     assert "hacked" not in opened.body
     # And the reader is told.
     assert "blocked: script-src" in opened.body["errors"]
+
+
+def test_draws_what_a_model_tells(array_path: Path, card_path: Path, tmp_path: Path) -> None:
+    opened = browse(written(open_result(card_path), tmp_path / "card.html"), tmp_path / "profile")
+    assert opened.plots() == ["throughput", "latency", "flash", "wear"]
+    opened = browse(written(open_result(array_path), tmp_path / "array.html"), tmp_path / "profile")
+    assert opened.plots() == ["throughput", "latency", "array", "modelled"]
+    assert "member 2 failed" in opened.dom
+    assert "Computed, not measured" in opened.dom

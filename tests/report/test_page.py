@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import synthetic
 
@@ -63,7 +64,7 @@ def test_the_data_is_there_once(single: Result) -> None:
     cell = data_of(html, "cell-0")
     assert len(cell["lines"]["workload.throughput"]["v"]) == 1200
     keys = [figure["key"] for figure in cell["figures"]]
-    assert keys[:6] == ["throughput", "latency", "kinds", "device", "cpu", "memory"]
+    assert keys[:6] == ["throughput", "latency", "kinds", "device", "flash", "cpu"]
     used = {trace["series"] for figure in cell["figures"] for trace in figure["data"] if "series" in trace}
     assert used == cell["lines"].keys()
 
@@ -232,3 +233,25 @@ def test_fifty_hours_of_a_sweep_stay_a_small_page(tmp_path: Path) -> None:
     html = render(open_result(path))
     plotly = max(map(len, Elements(html).scripts))
     assert len(html) - plotly < 8e6
+
+
+def test_a_model_is_called_one_with_its_file(card_path: Path) -> None:
+    html = render(open_result(card_path))
+    device = "Example 400 GB SLC card (devices/example-400-slc.toml)"
+    assert f"Computed, not measured: workload and storage are models, of {device}." in html
+    charts = [figure["title"] for figure in data_of(html, "cell-0")["figures"]]
+    assert {"Flash (modelled)", "Wear (modelled)"} <= {*charts}
+    assert "client CPU" not in html
+
+
+def test_many_published_rows_stand_beside_ours(tmp_path: Path) -> None:
+    result = synthetic.create(tmp_path / "r", [({}, 0)])
+    rows = [
+        Published(value=100 + n, unit="MiB/s", ours=99, error=99 / (100 + n) - 1, source=f"row {n}") for n in range(40)
+    ]
+    cell = synthetic.summary(0, {}, 99.0, 60, published=rows[0], published_others=rows[1:])
+    synthetic.write_rows(result, iter([(0, {"workload.throughput": np.full(60, 99.0)})]))
+    synthetic.write_summaries(result, [cell])
+    html = render(open_result(tmp_path / "r"))
+    assert all(f"row {n}<" in html for n in range(40))
+    assert html.count("<td>mean</td>") == 40, "a row each"

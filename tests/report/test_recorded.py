@@ -20,7 +20,7 @@ def test_reads_what_the_charts_draw_and_nothing_else(recorded: Recorded) -> None
         "cache.hit_ratio",
         "database.bloat_pct",
         "database.heap_bytes",
-        "storage.write_amplification",
+        "storage.compression_ratio",
     ]
     assert (recorded.span_s, recorded.clock.unit, recorded.unit) == (1200.0, "min", "MiB/s")
 

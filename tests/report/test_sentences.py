@@ -5,7 +5,7 @@ from typing import Any
 
 import synthetic
 
-from flatwater.report.sentences import Badge, badges, headline, notices
+from flatwater.report.sentences import Badge, badges, headline, modelled_text, notices
 from flatwater.results import CellSummary, Published, Result, open_result
 
 
@@ -135,3 +135,13 @@ def test_layers(single: Result, unfinished_path: Path, tmp_path: Path) -> None:
     assert [(badge.kind, badge.text) for badge in asked] == [
         ("unknown", "fileio"), ("none", "none"), ("none", "none"), ("unknown", "file /mnt/card/flatwater.dat"),
     ]  # fmt: skip
+
+
+def test_what_was_modelled_is_said(single: Result, tmp_path: Path) -> None:
+    assert modelled_text(single) == ""
+    both = {"workload": "modelled", "storage": "modelled", "device": "A card (devices/card.toml)"}
+    told = modelled_text(one_cell(tmp_path / "a", layers=both))
+    assert told == "Computed, not measured: workload and storage are models, of A card (devices/card.toml)."
+    served = {"workload": "real", "storage": "modelled", "device": "A card (devices/card.toml)"}
+    told = modelled_text(one_cell(tmp_path / "b", layers=served))
+    assert told == "Computed, not measured: storage is a model, of A card (devices/card.toml)."

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lab import Lab, journal_lines
 
-from flatwater.runner.journal import Journal
+from flatwater.runner.journal import LINES_KEPT, Journal
 
 
 def interval(start_s: float, end_s: float) -> dict[str, object]:
@@ -16,7 +16,7 @@ def interval(start_s: float, end_s: float) -> dict[str, object]:
     metrics |= {"new_order_ops_per_s": 4.0, "queries_per_s": 300.0}
     metrics |= {"instance0_operations_per_s": 3.0, "instance1_operations_per_s": 1.0}
     counts = {"histograms": {}, "totals": {}, "counters": {"deadlocks": 2}, "cpu_s": 0.0}
-    return {"start_s": start_s, "end_s": end_s, "metrics": metrics, **counts}
+    return {"start_s": start_s, "end_s": end_s, "metrics": metrics, "storage": {}, "incidents": [], **counts}
 
 
 def append(path: Path, unit: str = "IOPS") -> Journal:
@@ -85,3 +85,27 @@ def test_the_lines_of_a_run(lab: Lab) -> None:
         json.dumps(line, allow_nan=False)
     assert run.wait().code == 0
     assert not (run.out / "cells").exists(), "sealed into one file"
+
+
+def test_what_a_modelled_device_did_has_its_own_time_and_no_clock(tmp_path: Path) -> None:
+    told = interval(0.0, 1.0) | {
+        "cpu_s": None,
+        "storage": {"queue_depth": 3.0},
+        "incidents": [(0.25, "member 2 failed")],
+    }
+    with Journal(tmp_path / "journal.jsonl", "IOPS", durable=False) as journal:
+        metrics = journal.interval(told, 10.0, "measure")  # type: ignore[arg-type]
+        journal.event("round", "1 of 5")
+    assert metrics["storage.queue_depth"] == 3.0
+    assert [(event.time_s, event.kind) for event in journal.events] == [(10.25, "incident"), (11.0, "round")]
+    assert journal.tally.cpu_us_per_op is None
+
+
+def test_a_short_cells_series_are_still_there(tmp_path: Path) -> None:
+    journal = append(tmp_path / "journal.jsonl")
+    kept = journal.series()
+    assert kept is not None
+    assert kept["workload.ops_per_s"].value.tolist() == [10.0]
+    for _ in range(LINES_KEPT):
+        journal._account({"time_s": 1.0, "phase": "warmup", "metrics": {}})
+    assert journal.series() is None

@@ -13,7 +13,15 @@ from lab import FLATWATER, Lab
 from rich.console import Console
 
 from flatwater.runner import progress
-from flatwater.runner.progress import LiveReporter, PlainReporter, latency_text, sparkline, start_reporter
+from flatwater.runner.progress import (
+    LiveReporter,
+    PlainReporter,
+    SilentReporter,
+    SweepProgress,
+    latency_text,
+    sparkline,
+    start_reporter,
+)
 
 
 def test_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,6 +68,52 @@ def test_rows_of_a_load_with_their_rate_and_the_time_left(monkeypatch: pytest.Mo
         "  load rows",
         "  load rows: 1,050,000 of 3,050,000 rows, 100,000/s, 20 s left",
     ]
+
+
+def test_a_sweep_in_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    said = io.StringIO()
+    reporter = PlainReporter(said)
+    for second in range(25):
+        now = 1000.0 + second
+        left_s = None if second < 15 else 100.0 - second
+        lines = ("threads 8: measure 3 s",) if second > 15 else ()
+        reporter.sweep(SweepProgress(100 * second, 2, second // 20, 10_000, left_s, lines))
+    assert said.getvalue().splitlines() == [
+        "1,000 of 10,000 cells done, 2 running",
+        "2,000 of 10,000 cells done, 2 running, 1 failed, 1 min left",
+        "  threads 8: measure 3 s",
+    ]
+
+
+def test_a_sweep_is_not_told_beside_the_lines_of_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    said = io.StringIO()
+    reporter = PlainReporter(said)
+    for second in range(0, 60, 5):
+        now = 1000.0 + second
+        reporter.cell(second, 60, "x")
+        reporter.sweep(SweepProgress(second, 1, 0, 60))
+    assert all(line.startswith("cell ") for line in said.getvalue().splitlines())
+
+
+def test_a_live_view_of_a_sweep_on_other_machines() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    reporter = LiveReporter(console)
+    reporter.sweep(SweepProgress(3, 12, 1, 40, 90.0, tuple(f"threads {number}: measure" for number in range(12))))
+    with console.capture() as shown:
+        console.print(reporter._render())
+    reporter.close()
+    text = re.sub(r"\x1b\[[0-9;]*m", "", shown.get())
+    assert "3 of 40 cells done, 12 running, 1 failed, 2 min left" in text
+    assert "threads 7: measure" in text and "threads 8: measure" not in text and "and 4 more" in text
+
+
+def test_a_silent_one_takes_everything_that_the_others_do() -> None:
+    spoken = {name for name in vars(PlainReporter) if not name.startswith("_")}
+    assert spoken == {name for name in vars(SilentReporter) if not name.startswith("_")}
 
 
 def test_a_live_view_shows_where_it_is() -> None:

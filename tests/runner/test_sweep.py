@@ -62,13 +62,35 @@ class TestCells:
             assert lab.go(short, {"path": paths[free]}).code == 0
         assert run.send(signal.SIGINT).code == 130
 
-    def test_a_path_that_is_missing_later_keeps_what_was_measured(self, lab: Lab) -> None:
-        sweep = {"storage.path": [str(lab.data), str(lab.folder / "no" / "such")]}
+    def test_a_path_that_is_missing_later_is_that_cells_failure(self, lab: Lab) -> None:
+        paths = [str(lab.data), str(lab.folder / "no" / "such"), str(lab.data)]
+        sweep = {"zip": {"storage.path": paths, "workload.threads": [1, 1, 2]}}
         ran = lab.go({"duration_s": 0.1}, sweep=sweep)
-        assert ran.code == 2
-        assert "does not exist" in ran.error
-        if ran.out.exists():
-            assert [cell.summary is not None for cell in ran.result.cells] == [True, False]
+        assert ran.code == 1
+        assert "1 of 3 cells failed" in ran.error and "does not exist" in ran.error
+        assert [cell["status"] for cell in ran.cells] == ["complete", "failed", "complete"]
+        failed = ran.result.cells[1].summary
+        assert failed is not None and failed.error is not None and "mkdir -p" in failed.error
+
+    def test_a_first_cell_that_cannot_be_is_the_files_fault(self, lab: Lab) -> None:
+        sweep = {"storage.path": [str(lab.folder / "no" / "such"), str(lab.data)]}
+        ran = lab.go({"duration_s": 0.1}, sweep=sweep)
+        assert (ran.code, "does not exist" in ran.error, ran.out.exists()) == (2, True, False)
+
+    def test_a_failed_cell_does_not_end_the_sweep(self, lab: Lab) -> None:
+        """The fault comes after 300 requests: at this rate, one of the cells ends before."""
+        fault = {"kind": "error", "after_ops": 300}
+        workload = {"mode": "rndrd", "duration_s": 0.4}
+        sweep = {"workload.rate_per_s": [2000, 100, 3000]}
+        file = lab.write(workload, {"fault": fault}, sweep=sweep)
+        ran = lab.run(file, "--json")
+        assert ran.code == 1
+        assert [cell["status"] for cell in ran.cells] == ["failed", "complete", "failed"]
+        assert "2 of 3 cells failed; the first: rate_per_s 2000: " in ran.error and "Input/output error" in ran.error
+        assert ran.result.manifest.status == "failed"
+        again = lab.run(file, "--json", "--resume", out=ran.out)
+        assert again.code == 1
+        assert [cell["cell"] for cell in again.cells] == [0, 2], "what was measured is not measured again"
 
     def test_a_thousand_million_cells_are_counted_and_refused_at_once(self, lab: Lab) -> None:
         values = list(range(1, 1001))
@@ -120,7 +142,7 @@ class TestResume:
         whole = after.result
         assert [cell.set["workload.threads"] for cell in whole.cells] == [1, 2, 3]
         assert whole.cells[0].summary is not None
-        assert whole.cells[0].summary.model_dump_json(indent=1).encode() == first
+        assert whole.cells[0].summary.model_dump_json().encode() == first
         assert all(len(cell.series("workload", "throughput")) == 4 for cell in whole.cells)
 
     def test_an_interrupted_run_goes_on(self, lab: Lab) -> None:

@@ -30,7 +30,7 @@ def test_a_chart_has_a_test_of_its_name() -> None:
     assert {f"test_{module}" for module in modules} <= here
 
 
-@pytest.mark.parametrize("of", ["recorded", "recorded_crash"])
+@pytest.mark.parametrize("of", ["recorded", "recorded_crash", "recorded_card", "recorded_array", "recorded_disk"])
 @pytest.mark.parametrize("chart", CELL_CHARTS, ids=lambda chart: chart.name)
 def test_draws_what_plotly_takes(chart: CellChart, of: str, request: pytest.FixtureRequest) -> None:
     recorded: Recorded = request.getfixturevalue(of)

@@ -69,3 +69,11 @@ def test_notes_that_would_cover_each_other_move_down(tmp_path: Path) -> None:
     [figure] = Throughput().draw(read(open_result(result.path).cells[0], WANTED, 100))
     rows = [(note["text"].strip("&#8201;"), note.get("yshift", 0)) for note in figure.layout["annotations"]]
     assert rows == [("warm-up", 0), ("fault", 0), ("recovered", -14), ("fault", 0)]
+
+
+def test_the_transition_of_a_write_run_is_marked(recorded_card: Recorded) -> None:
+    [figure] = Throughput().draw(recorded_card)
+    marks = {note["text"].replace("&#8201;", ""): note["x"] for note in figure.layout["annotations"]}
+    assert (marks["transition"], marks["steady"]) == (5.0, 15.0), "minutes"
+    lines = [shape for shape in figure.layout["shapes"] if shape.get("line", {}).get("dash") == "dashdot"]
+    assert [shape["x0"] for shape in lines] == [5.0, 15.0]

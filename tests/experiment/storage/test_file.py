@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from flatwater.experiment.storage import FileStorage
+from flatwater.experiment.storage.file import FileStorage
 
 
 def test_the_defaults_destroy_nothing() -> None:
