@@ -1,7 +1,7 @@
 # make demo   two short experiments, on this machine's storage and on a MariaDB, and their reports
 # make test   every test that takes less than a few minutes
 # make check  formatting, lints and types
-# make bench  side by side with fio, sysbench and tpcc-mysql; writes benchmarks/README.md and benchmarks/database.md
+# make bench  side by side with fio, sysbench, tpcc-mysql and MQSim; writes benchmarks/README.md, database.md and model.md
 # Each target installs what it needs first.
 
 SHELL := /bin/bash
@@ -77,6 +77,7 @@ check: setup
 bench: setup test-tools
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.database
+	$(BIN)/python -m benchmarks.model
 
 # Pins the newest versions again, with hashes and without the name of any index.
 lock: setup

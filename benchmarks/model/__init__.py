@@ -1,0 +1,7 @@
+"""`python -m benchmarks.model`: how fast the models are, beside MQSim; the page is ../model.md.
+
+__main__.py   what runs, in order
+child.py      one modelled run in a process of its own, which tells its CPU time and memory
+mqsim.py      the peer, on its own example
+page.py       the generated page
+"""
