@@ -5,7 +5,7 @@ import tomllib
 import pytest
 from pydantic import ValidationError
 
-from flatwater.experiment import Experiment, iter_cells, published_for
+from flatwater.experiment import Experiment, PublishedFigure, iter_cells, published_for, to_toml
 
 TEXT = """
 [workload]
@@ -96,3 +96,16 @@ settings = { innodb_io_capacity = 20000 }
     e = Experiment.model_validate(tomllib.loads(text + figures))
     found = [[figure.value for figure in published_for(e, cell.set)] for cell in iter_cells(e)]
     assert found == [[1, 2], [0, 2]]
+
+
+def test_a_range_has_no_error_within_and_one_to_its_nearer_end_outside() -> None:
+    figure = PublishedFigure(value=18.0, up_to=45.0, unit="min", source="s")
+    assert [figure.error(ours) for ours in (9.0, 18.0, 30.0, 45.0, 54.0)] == pytest.approx([-0.5, 0, 0, 0, 0.2])
+    assert PublishedFigure(value=20.0, unit="min", source="s").error(25.0) == pytest.approx(0.25)
+
+
+def test_a_range_survives_being_written_and_goes_up() -> None:
+    e = experiment("", more="up_to = 7.0")
+    assert Experiment.model_validate(tomllib.loads(to_toml(e))).published[0].up_to == 7.0
+    with pytest.raises(ValidationError, match="up_to"):
+        experiment("", more="up_to = -1.0")

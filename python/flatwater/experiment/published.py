@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from flatwater.experiment.database.settings import TABLE as SETTINGS
 from flatwater.experiment.database.settings import spell_field
@@ -81,9 +81,23 @@ class PublishedFigure(Table):
     set: Annotated[dict[str, Any], BeforeValidator(_set)] = Field(default_factory=dict)
     metric: Annotated[str, AfterValidator(_metric)] = "mean"
     value: float
+    #: Where a range was published: its upper end, `value` is the lower one.
+    up_to: float | None = None
     unit: Annotated[str, Field(min_length=1)]
     #: Who measured it, on what, when.
     source: Annotated[str, Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _range_goes_up(self) -> Self:
+        if self.up_to is not None and self.up_to <= self.value:
+            what = f"must be more than value ({self.value:g}), not {self.up_to:g}"
+            raise_problems("published", [Problem("up_to", what, "value is the range's lower end", ("up_to", "value"))])
+        return self
+
+    def error(self, ours: float) -> float | None:
+        """Ours / published - 1; of a range its nearer end is meant, and within it there is no error."""
+        nearest = min(max(ours, self.value), self.value if self.up_to is None else self.up_to)
+        return ours / nearest - 1 if nearest else None
 
     @property
     def resolved(self) -> dict[str, Any]:

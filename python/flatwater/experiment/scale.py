@@ -76,9 +76,10 @@ def apply_scale(data: dict[str, Any]) -> None:
             continue
         if isinstance(figure.get("set"), Mapping):
             figure["set"] = _scaled(figure["set"], "", scale)
-        if figure.get("unit") == "s" and "value" in figure:
-            # How long something takes is as much longer.
-            figure["value"] = _share(figure["value"], scale)
+        # How long something takes is as much longer.
+        for end in ("value", "up_to"):
+            if figure.get("unit") == "s" and end in figure:
+                figure[end] = _share(figure[end], scale)
 
 
 def _scaled_sweep(sweep: Mapping[str, Any], scale: float) -> dict[str, Any]:

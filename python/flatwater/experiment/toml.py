@@ -34,5 +34,11 @@ def _is_timing(name: str) -> bool:
 
 def _present(table: dict[str, Any]) -> dict[str, Any]:
     """Without what TOML cannot say (None) and what says nothing (empty text, tables and lists)."""
-    kept = {name: _present(value) if isinstance(value, dict) else value for name, value in table.items()}
+    kept = {name: _within(value) for name, value in table.items()}
     return {name: value for name, value in kept.items() if value is not None and value not in ("", {}, [])}
+
+
+def _within(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _present(value)
+    return [_within(one) for one in value] if isinstance(value, list) else value

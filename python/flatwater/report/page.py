@@ -21,7 +21,7 @@ from flatwater.report.contrast import contrast
 from flatwater.report.drawing import CELLS_DRAWN_MAX, draw, drawn_cells, sweep_figures
 from flatwater.report.figure import TEMPLATE
 from flatwater.report.swept import label, shown
-from flatwater.report.tables import consistency_text, metric_words, published_table, tables
+from flatwater.report.tables import consistency_text, metric_words, published_table, published_text, tables
 from flatwater.results import SCHEMA_VERSION, Cell, CellSummary, Result
 
 #: Rows of the machine's table, and marks listed for a cell, before the rest is only counted.
@@ -95,6 +95,7 @@ def render(result: Result) -> str:
             tiles=tiles,
             tables=tables,
             metric_words=metric_words,
+            published_text=published_text,
             published_table=published_table(result),
             verdict_word=sentences.verdict_word,
             marks=marks,

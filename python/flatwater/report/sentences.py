@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from flatwater.report.swept import label
 from flatwater.report.tables import kind_name, metric_words
-from flatwater.report.units import microseconds, number, percent
+from flatwater.report.units import microseconds, number, percent, seconds
 from flatwater.results import Cell, CellSummary, Result, Verdict
 
 #: A mean of fewer intervals than this says little, whatever its error bar.
@@ -232,8 +232,10 @@ def modelled_text(result: Result) -> str:
 
 def _lag_text(summaries: list[CellSummary]) -> str:
     """How far served devices came behind their models, the worst of the cells; empty where none was served."""
-    lags = [one.metrics["storage.lag_p95_us"].mean for one in summaries if "storage.lag_p95_us" in one.metrics]
-    late = [one.metrics["storage.lag_late_pct"].mean for one in summaries if "storage.lag_late_pct" in one.metrics]
+    lags, late = (
+        [mean for one in summaries if (told := one.metrics.get(name)) and (mean := told.mean) is not None]
+        for name in ("storage.lag_p95_us", "storage.lag_late_pct")
+    )
     if not lags or not late:
         return ""
     each = " in the worst cell" if len(lags) > 1 else ""

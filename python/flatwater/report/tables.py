@@ -10,7 +10,7 @@ from flatwater.report.charts.transactions import NAMES
 from flatwater.report.swept import label
 from flatwater.report.units import microseconds, number, percent, seconds
 from flatwater.results import CellSummary, Result
-from flatwater.results.schema import ServerFacts
+from flatwater.results.schema import Published, ServerFacts
 
 #: Rows of one table: TPC-C's twelve conditions on each of 64 servers, and a folder from elsewhere may hold any number.
 ROWS_MAX = 800
@@ -47,7 +47,7 @@ def published_table(result: Result) -> Table:
         [
             *([label(cell)] if many else []),
             metric_words(one.metric),
-            f"{number(one.value)} {one.unit}",
+            published_text(one),
             number(one.ours),
             percent(one.error, signed=True),
             one.source,
@@ -56,6 +56,12 @@ def published_table(result: Result) -> Table:
     ]
     head = [*(["cell"] if many else []), "figure", "published", "ours", "error", "source"]
     return Table("Beside what was published", head, rows)
+
+
+def published_text(one: Published) -> str:
+    """A published figure, or a range of them, with its unit."""
+    last = "" if one.up_to is None else f" to {number(one.up_to)}"
+    return f"{number(one.value)}{last} {one.unit}"
 
 
 def metric_words(metric: str) -> str:

@@ -183,14 +183,14 @@ def _compare_published(plan: PlannedCell, summary: CellSummary) -> list[Publishe
     found = []
     for figure in published_for(plan.experiment, plan.set):
         ours = _lookup(summary, figure.metric)
-        error = ours / figure.value - 1 if ours is not None and figure.value else None
         found.append(
             Published(
                 value=figure.value,
+                up_to=figure.up_to,
                 unit=figure.unit,
                 metric=figure.metric,
                 ours=ours,
-                error=error,
+                error=figure.error(ours) if ours is not None else None,
                 source=figure.source,
             )
         )

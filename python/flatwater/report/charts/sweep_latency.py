@@ -35,4 +35,6 @@ class SweepLatency(SweepChart):
         values = [value * 1e6 for trace in data for value in trace["y"]]
         axis = latency_axis("p95 latency", min(values), max(values))
         layout = {"xaxis": sweep_lines.axis(swept), "yaxis": axis, "showlegend": len(data) > 1}
-        return [Figure(self.name, "Latency, p95", self.description, data, layout, 400)]
+        data += sweep_lines.legend_only(data)
+        height = 400 + sweep_lines.legend_height(data)
+        return [Figure(self.name, "Latency, p95", self.description, data, layout, height)]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from flatwater.report.figure import COLOURS, Json
+from flatwater.report.figure import COLOURS, INK, Json
 from flatwater.report.swept import LABELS_MAX, Swept, shown
 from flatwater.report.units import plain
 from flatwater.results import CellSummary, Published
@@ -19,6 +19,8 @@ LETTER_SHARE = 9.0 / 420
 #: A legend on half of the page: letters of a row, those that a mark takes the room of, pixels of a row, and how many
 #: rows a figure has room for as it is.
 LEGEND_LETTERS, LEGEND_MARK_LETTERS, LEGEND_ROW, LEGEND_ROWS = 72, 8, 19, 2
+#: Of more lines than this, the published ones share an entry of the legend.
+NAMED_TWICE_MAX = 2
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,15 @@ def _room(swept: Swept, texts: list[str]) -> list[str]:
         if kept[place]:
             before = place
     return kept
+
+
+def legend_only(data: list[Json]) -> list[Json]:
+    """One entry of the legend for all published lines that have none of their own."""
+    if all(trace.get("showlegend", True) for trace in data):
+        return []
+    entry: Json = {"type": "scatter", "mode": "lines+markers", "name": "published: hollow", "x": [None], "y": [None]}
+    marker = {"symbol": "circle-open", "size": 10, "color": INK, "line": {"width": 2}}
+    return [entry | {"line": {"color": INK, "width": 1.5, "dash": "dash"}, "marker": marker, "hoverinfo": "skip"}]
 
 
 def legend_height(data: list[Json]) -> int:
@@ -118,13 +129,12 @@ def lines(
             )
         if theirs_x:
             name = f"{plain(label)}, published" if label else "published"
-            # One word in the legend for all of them: their colours and symbols are those of the lines.
-            named = not any(trace.get("published") for trace in data)
             data.append(
                 {"type": "scatter", "mode": "lines+markers", "name": name, "x": theirs_x, "y": theirs_y}
                 | {"line": {"color": colour, "width": 1.5, "dash": "dash"}, "legendgroup": str(place)}
                 | {"marker": {"symbol": f"{symbol}-open", "size": 10, "color": colour, "line": {"width": 2}}}
                 | {"hovertemplate": f"{template}<extra>{name}</extra>"}
+                | ({"showlegend": False} if len(swept.lines) > NAMED_TWICE_MAX else {})
             )
     return data
 

@@ -44,7 +44,9 @@ class SweepThroughput(SweepChart):
             "yaxis": linear_axis(f"throughput, {plain(unit)}", top),
             "showlegend": len(data) > 1,
         }
-        return [Figure(self.name, "Throughput", self.description, data, layout, 400)]
+        data += sweep_lines.legend_only(data)
+        height = 400 + sweep_lines.legend_height(data)
+        return [Figure(self.name, "Throughput", self.description, data, layout, height)]
 
 
 def _tops(trace: dict[str, object]) -> list[tuple[float, float]]:
