@@ -34,7 +34,7 @@ class Target:
 
     def text(self) -> str:
         """The target in a table's cell."""
-        return f"{'≥' if self.sense == 'at least' else '≤'} {self.limit:g}"
+        return f"{'≥' if self.sense == 'at least' else '≤'} {self.limit:,.10g}"
 
 
 @dataclass(frozen=True)

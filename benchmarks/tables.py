@@ -42,7 +42,10 @@ def circumstances(
     held: str,
     noise: Noise,
 ) -> str:
-    """What a figure is worth nothing without; `held` is what lay on the storage. It names no folder."""
+    """What a figure is worth nothing without; `held` is what lay on the storage. It names no folder.
+
+    An empty `storage` means that nothing was read or written: then there is no line of it.
+    """
     cpu = f"{machine.get('cpu', 'unknown CPU')}, {machine.get('cores')} cores"
     cpu += ", virtual" if machine.get("hypervisor") else ""
     disk = ", ".join(
@@ -56,7 +59,7 @@ def circumstances(
         "versions": ", ".join(versions),
         "machine": f"{cpu}, {print_size(machine.get('memory_bytes', 0))} of memory",
         "kernel": f"{machine.get('kernel')}, {machine.get('system', '')}".rstrip(", "),
-        "storage": f"{disk}; {held}",
+        **({"storage": f"{disk}; {held}"} if storage else {}),
         "meanwhile": noise.text(),
     }
     return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in lines.items())

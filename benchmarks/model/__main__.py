@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from benchmarks import sweep
+from benchmarks.model import emulated
 from benchmarks.model.child import Told, run_modelled
 from benchmarks.model.mqsim import REQUESTS, measure_mqsim, missing
 from benchmarks.model.page import Circumstances, Found, page, per_cpu_s
@@ -17,11 +18,11 @@ from benchmarks.options import Preset, add_options, command_line, measure, read_
 from benchmarks.pairs import ratio
 from flatwater import __version__
 from flatwater.errors import FlatwaterError
-from flatwater.probe import describe_machine
+from flatwater.probe import describe_machine, describe_storage
 
 PAGE = Path(__file__).parents[1] / "model.md"
 HERE = Path(__file__).parent
-STEADY, PRECONDITION, PEER, SWEEPS = "steady state", "precondition", "MQSim", "sweeps"
+STEADY, PRECONDITION, PEER, EMULATION, SWEEPS = "steady state", "precondition", "MQSim", "emulation", "sweeps"
 #: The card of the issue's preconditioning: one whose user has 390 GiB.
 PRECONDITIONED = ("storage.parameters.capacity=390GiB",)
 #: Modelled seconds of a fresh card at MQSim's load.
@@ -32,6 +33,7 @@ PRESETS: tuple[Preset, ...] = (
     ("rounds", 6, 1),
     ("intervals", 200, 10),
     ("precondition_rounds", 3, 1),
+    ("emulation_s", 4.0, 0.5),
     ("cells", 10_000, 400),
     ("scaling_cells", sweep.SCALING_CELLS, 10),
 )
@@ -52,9 +54,13 @@ def run(options: argparse.Namespace) -> str:
                     runs.append(_told(f"{PRECONDITION}, simulated {simulate}", _open_only(folder, fields)))
         if options.only in PEER:
             _beside_peer(options, folder, found)
+        if options.only in EMULATION:
+            _emulate(options, folder, found)
         if options.only in SWEEPS:
             tell(f"sweeps of {options.cells:,} cells")
             found.sweeps = sweep.measure(folder, options.cells, options.rounds, sweep.cores(), options.scaling_cells)
+        # Only an emulation reads or writes anything that the storage could disturb.
+        storage = describe_storage(folder) if found.emulated else {}
     where = Circumstances(
         command=command_line("benchmarks.model", options, PRESETS),
         date=time.strftime("%Y-%m-%d %H:%M %Z"),
@@ -62,6 +68,8 @@ def run(options: argparse.Namespace) -> str:
         versions=[f"flatwater {__version__}", *([] if missing() else ["MQSim (without a version of its own)"])],
         noise=noise.read(),
         rounds=options.rounds,
+        emulation_s=options.emulation_s,
+        storage=storage,
     )
     return page(where, found, REQUESTS)
 
@@ -95,14 +103,22 @@ def _beside_peer(options: argparse.Namespace, folder: Path, found: Found) -> Non
     found.against_peer = ratio([per_cpu_s(one) for one in found.fresh], [one.requests_per_cpu_s for one in found.peers])
 
 
+def _emulate(options: argparse.Namespace, folder: Path, found: Found) -> None:
+    why = emulated.missing()
+    if why is not None:
+        found.skipped[EMULATION] = why
+        return
+    found.emulated = emulated.measure_emulation(folder, options.emulation_s, tell)
+
+
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.model",
-        description="How fast the models are, beside MQSim. Writes benchmarks/model.md.",
-        epilog="MQSim is used when it is on the PATH.",
+        description="How fast the models are, beside MQSim and in real time. Writes benchmarks/model.md.",
+        epilog="MQSim is used when it is on the PATH. Emulation needs root and /dev/fuse.",
     )
     add_options(parser, PRESETS, "benchmarks/model.md", "About a minute")
-    return read_options(parser, arguments, PRESETS, [STEADY, PRECONDITION, PEER, SWEEPS], PAGE)
+    return read_options(parser, arguments, PRESETS, [STEADY, PRECONDITION, PEER, EMULATION, SWEEPS], PAGE)
 
 
 if __name__ == "__main__":

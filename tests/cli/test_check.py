@@ -97,7 +97,7 @@ def test_which_layers_are_modelled_and_with_what() -> None:
     model = ["--set", "storage.kind=memory", "--set", "storage.device=./box.toml"]
     told = run.invoke(app, ["good.toml", *model]).stdout.splitlines()
     assert told == [
-        "good.toml: ok, 2 cells, about 2 min of virtual time",
+        "good.toml: ok, 2 cells, about 2 min of virtual time (computed, not waited for)",
         "modelled: workload, storage; A box (./box.toml)",
     ]
     scaled = [*model, "--set", "storage.capacity_scale=0.5", "--set", "storage.parameters.latency_us=2"]
@@ -110,3 +110,35 @@ def test_a_device_that_cannot_be() -> None:
     result = run.invoke(app, ["good.toml", "--set", "storage.kind=ssd", "--set", "storage.device=tachion"])
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
     assert "storage.device: there is no device 'tachion'" in result.stderr
+
+
+def test_a_device_file_is_no_experiment() -> None:
+    Path("card.toml").write_text('kind = "memory"\ntitle = "A box"\n')
+    result = run.invoke(app, ["card.toml"])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: card.toml: is a modelled device's file, not an experiment (hint: ")
+    assert "--set storage.kind=memory --set storage.device=./card.toml" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [
+        ("p320h", "did you mean micron-p320h-700-slc?"),
+        ("zzz", "`flatwater list --devices` shows all of them"),
+    ],
+)
+def test_a_part_of_a_device_name_is_enough_for_a_hint(device: str, said: str) -> None:
+    model = ["--set", "storage.kind=ssd", "--set", f"storage.device={device}"]
+    result = run.invoke(app, ["good.toml", *model])
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_choices_that_are_numbers_are_listed() -> None:
+    model = ["--set", "storage.kind=raid", "--set", "storage.device=raid10-8", "--set", "storage.parameters.level=7"]
+    assert "7 is not a choice (hint: one of: 0, 1, 5, 10)" in run.invoke(app, ["good.toml", *model]).stderr
+
+
+def test_an_array_of_other_members_is_not_called_by_its_files_title() -> None:
+    told = run.invoke(app, ["raid-wear"]).stdout
+    assert "RAID 5 of 4 intel-x25-m (devices/raid10-8.toml" in told

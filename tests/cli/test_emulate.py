@@ -47,6 +47,9 @@ def _refused(tmp_path: Path, device: Path | str, *arguments: str) -> str:
         (["--set", "latency_us=-1"], "latency_us"),
         (["--set", "nothing.such=1"], "nothing"),
         (["--size", "much"], "is not a size"),
+        (["--seed", "-1"], "--seed: -1 is no seed"),
+        (["--seed", "99999999999999999999"], "is no seed"),
+        (["--set", "latency=1"], "--set latency: "),
     ],
 )
 def test_arguments_that_mean_nothing_are_refused(tmp_path: Path, device: Path, arguments: list[str], said: str) -> None:

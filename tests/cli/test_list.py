@@ -46,3 +46,11 @@ def test_the_devices() -> None:
     for entry in entries:
         (line,) = [line for line in lines if line.split() and line.split()[0] == entry["name"]]
         assert f" {entry['kind']} " in line
+
+
+def test_virtual_time_is_told_from_time_that_is_waited_for() -> None:
+    virtual = {entry["name"]: entry["virtual_time"] for entry in json.loads(run.invoke(app, ["--json"]).stdout)}
+    assert virtual["raid-life"] and not virtual["quick"]
+    lines = run.invoke(app, [], env={"COLUMNS": "200"}).stdout.splitlines()
+    assert {line.split()[0]: " * " in line for line in lines if line.split() and line.split()[0] in virtual} == virtual
+    assert any(line.startswith("* of virtual time") for line in lines)

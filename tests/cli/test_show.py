@@ -38,6 +38,8 @@ def test_a_wrong_name() -> None:
     result = run.invoke(app, ["quik"])
     assert isinstance(result.exception, UserError)
     assert "did you mean quick?" in str(result.exception)
+    result = run.invoke(app, ["virident-tachion-400"])
+    assert "did you mean virident-tachion-400-slc?" in str(result.exception)
 
 
 def test_completion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

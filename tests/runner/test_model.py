@@ -196,3 +196,13 @@ def test_a_fresh_card_slows_down_and_the_transition_is_a_published_metric(lab: L
     assert ours["fast"] == found["fast"] > ours["steady"] == found["steady"] > 0
     assert ours["transition_end_s"] - ours["transition_begin_s"] == pytest.approx(ours["transition_s"])
     assert cell["metrics"]["storage.write_amplification"]["max"] > 1.2
+
+
+def test_a_model_that_does_not_fit_the_memory_is_refused(lab: Lab) -> None:
+    """Its arrays would be touched all over, and Linux would kill it, or somebody else."""
+    card = {"kind": "ssd", "device": "virident-tachion-400-slc"}
+    vast = {"parameters": {"modules": 8, "capacity": "200TiB", "geometry.raw": "32TiB", "geometry.page": "16KiB"}}
+    ran = lab.run(write(lab, workload={"block_size": "16KiB"}, storage=card | vast))
+    assert ran.code in (1, 2)
+    assert "of memory, " in ran.stderr and "storage.capacity_scale" in ran.stderr, ran.stderr
+    assert "Traceback" not in ran.stderr

@@ -109,7 +109,9 @@ def _device(name: str, set_: list[str], scale: float) -> dict[str, Any]:
         # There is no experiment here whose fields could be named.
         field = (error.where or "").removeprefix("storage.")
         where = f"--set {field.removeprefix('parameters.')}" if field.startswith("parameters.") else None
-        raise UserError(error.what, where=where or ("DEVICE" if field == "device" else field), hint=error.hint) from None
+        raise UserError(
+            error.what, where=where or ("DEVICE" if field == "device" else field), hint=error.hint
+        ) from None
     return {"device": device, "use": Use(asynchronous=True, initial="fresh", scale=scale)}
 
 

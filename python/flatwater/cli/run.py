@@ -69,7 +69,8 @@ def verb(
     cells = count_cells(experiment)
     if cells > CELLS_ASKED and not yes:
         raise UserError(
-            f"{cells:,} cells, about {print_duration(longest_s(experiment))}",
+            f"{cells:,} cells, about {print_duration(longest_s(experiment))}"
+            f"{' of virtual time' if experiment.in_virtual_time else ''}",
             where=f"{file}: sweep",
             hint="sweep fewer values, or --yes if that is meant",
         )

@@ -39,10 +39,10 @@ def verb(
 ) -> None:
     """Print an experiment or a modelled device: the starting point of your own."""
     from flatwater.errors import UserError
+    from flatwater.experiment import find_device, find_experiment, load, names_a_device, read_text, to_toml
     from flatwater.experiment.device.load import device_files
     from flatwater.experiment.library import library_files
     from flatwater.experiment.problem import suggest
-    from flatwater.experiment import find_device, find_experiment, load, names_a_device, read_text, to_toml
 
     if names_a_device(file):
         if resolved or set_:
@@ -54,7 +54,10 @@ def verb(
         names = [*library_files(), *device_files()]
         if file not in names:
             hint = suggest(file, names)
-            hint = hint if hint.startswith("did you mean") else "`flatwater list` and `flatwater list --devices` show all"
-            raise UserError("neither a file, nor an experiment or a device that comes with flatwater", file, hint)
+            if not hint.startswith("did you mean"):
+                hint = "`flatwater list` and `flatwater list --devices` show all"
+            raise UserError(
+                "neither a file nor an experiment of the library, nor a modelled device", where=file, hint=hint
+            )
     text = to_toml(load(file, set_ or [])) if resolved or set_ else read_text(find_experiment(file))
     typer.echo(text.rstrip("\n"))

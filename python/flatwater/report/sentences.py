@@ -241,7 +241,7 @@ def _lag_text(summaries: list[CellSummary]) -> str:
     each = " in the worst cell" if len(lags) > 1 else ""
     return (
         f"What ran on it was measured. Answers came {seconds(max(lags) * 1e-6)} after the model's time "
-        f"(95 % of them sooner), {number(max(late), 2)} % too late to count{each}."
+        f"(95 % of them sooner), {number(max(late), 2)} % of them late{each}."
     )
 
 

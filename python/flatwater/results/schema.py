@@ -93,7 +93,8 @@ class MetricSummary(_Stored):
 
 class Published(_Stored):
     """A published figure beside ours. `error` is ours / published - 1; of a range (`value` up to `up_to`) against its
-    nearer end, and 0 within it."""
+    nearer end, and 0 within it.
+    """
 
     value: float
     up_to: float | None = None

@@ -239,6 +239,7 @@ def with_hint(text: str) -> str:
         "os error 24": "fewer workload.files or workload.connections, or more with ulimit -n",
         "os error 28": "free space, or a smaller storage.size",
         "O_DIRECT: Invalid argument": "this file system has no O_DIRECT: workload.direct = false",
+        "of the device failed: Input/output error": "the modelled medium failed: see storage.read_errors_per_s",
         "(os error 5)": "the device failed: see dmesg",
     }
     if "(hint: " in text:

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from flatwater._engine import EngineError, Run
 from flatwater.errors import UserError
-from flatwater.experiment import Experiment, PlannedCell, device_text
+from flatwater.experiment import Experiment, PlannedCell, device_text, print_size
 from flatwater.experiment.device import Use
 from flatwater.probe import Probe
 from flatwater.runner.interrupt import Interrupt
@@ -61,6 +63,8 @@ class ModelStack(Stack):
         return spec | precondition_changes(self._cell.fileio, spec["workload"])
 
     def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
+        if after is None:
+            _check_memory(self._cell)
         try:
             return Run.modelled(json.dumps(spec), after)
         except EngineError as error:
@@ -76,6 +80,19 @@ class ModelStack(Stack):
 
     def release(self) -> None:
         """There is nothing to let go."""
+
+
+def _check_memory(cell: Experiment) -> None:
+    """Refuses a device whose model does not fit this machine: Linux would kill the run, or its neighbours."""
+    needed, free = model_memory_bytes(cell), psutil.virtual_memory().available
+    if needed > free:
+        what = f"the model of {cell.modelled.device} takes {print_size(needed)} of memory, {print_size(free)} are free"
+        raise UserError(what, where="storage.capacity_scale", hint="a smaller capacity_scale, or fewer --jobs")
+
+
+def model_memory_bytes(cell: Experiment) -> int:
+    """Memory that the model of a cell's device needs."""
+    return cell.modelled.modelled_device.memory_bytes(_use(cell))
 
 
 def modelled_spec(cell: Experiment, seed: int, *, fresh: bool = False) -> dict[str, Any]:

@@ -48,3 +48,20 @@ def test_words_of_settings_are_categories(tmp_path: Path) -> None:
     values = ["O_DIRECT", "fsync", 0]
     axis = sweep_lines.axis(swept_of(tmp_path / "r", values, "database.settings.innodb_flush_method"))
     assert (axis["type"], axis["categoryarray"]) == ("category", ["O_DIRECT", "fsync", "0"])
+
+
+def test_labels_that_would_run_into_each_other_are_left_out(tmp_path: Path) -> None:
+    values = [0.2, 0.348966, 0.4, 0.6, 0.8, 0.966368, 1.0]
+    axis = sweep_lines.axis(swept_of(tmp_path / "r", values, "storage.fill"))
+    assert axis["tickvals"] == values
+    assert axis["ticktext"] == ["0.2", "0.348966", "", "0.6", "0.8", "", "1"]
+
+
+def test_many_lines_share_one_entry_for_what_was_published() -> None:
+    ours = [{"name": f"a device of number {place}"} for place in range(6)]
+    theirs = [{"name": f"a device of number {place}, published", "showlegend": False} for place in range(6)]
+    (entry,) = sweep_lines.legend_only([*ours, *theirs])
+    assert (entry["name"], entry["x"]) == ("published: hollow", [None])
+    assert sweep_lines.legend_only(ours) == []
+    assert sweep_lines.legend_height([*ours, *theirs]) == sweep_lines.legend_height(ours) > 0
+    assert sweep_lines.legend_height(ours[:2]) == 0

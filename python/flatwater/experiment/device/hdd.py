@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from flatwater.experiment.device.device import Device, Use
+from flatwater.experiment.device.device import Device, Memory, Use
 from flatwater.experiment.problem import Problem, Table
-from flatwater.experiment.units import Size
 
 #: Sectors are addressed by whole ones (crates/model, hdd/geometry.rs).
 _SECTOR_BYTES = 512
@@ -29,12 +28,12 @@ class Seek(Table):
 
 
 class DiskCache(Table):
-    """The disk's own memory; a size that is not said is 0: it is switched off."""
+    """The disk's own memory; a size of 0, or one that is not said: it is switched off."""
 
     #: How far it reads on after a read while it has nothing else to do.
-    read_ahead: Size | None = None
+    read_ahead: Memory = None
     #: Writes that end when they are in the memory.
-    write_back: Size | None = None
+    write_back: Memory = None
 
 
 class HddDevice(Device):

@@ -145,6 +145,9 @@ class RaidDevice(Device):
         given = self._rows(self.member().usable_bytes(_member_use(use))) * self._data_units * self.stripe_unit
         return int(min(given, self.capacity * use.scale) * (1 - use.reserve))
 
+    def memory_bytes(self, use: Use) -> int:
+        return self.members * self.member().memory_bytes(use)
+
     def spec(self, use: Use) -> dict[str, Any]:
         line_bytes, block_bytes = self._lines(use)
         controller = self.controller

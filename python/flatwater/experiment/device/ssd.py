@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from flatwater.experiment.device.device import Device, Use
+from flatwater.experiment.device.device import Device, Memory, Use
 from flatwater.experiment.problem import Problem, Table
 from flatwater.experiment.units import Percent, Size, print_size
 
@@ -28,11 +28,20 @@ class Cell:
     rated_cycles: int
 
 
-#: Times: SLC, Micron MT29F data sheet (2 Gb family: 25 us, 220 us, 1.5 ms rounded up to typical parts' 2 ms); MLC,
-#: Micron MT29F L6x family (50 us, 900 us, 3 ms); eMLC, the same dies programmed more slowly for endurance; TLC, Samsung
-#: at ISSCC 2017 (64-layer V-NAND: 60 us, 700 us), erase as QLC's; QLC, Samsung at ISSCC 2018 (1 Tb: 110 us, 2 ms).
-#: Cycles: the laboratory's own summary of 2010-2013 (SLC 100,000, MLC 10,000, eMLC 30,000, 3-bit 5,000); QLC 1,000,
-#: Intel's data sheets of the 660p's generation.
+#: Times, and how well they are known:
+#: - SLC: 25 us, 220 us: Micron MT29F4G08AAA data sheet (M40A, Rev. B, 2007). Its block takes 1.5 ms; 2 ms: that of
+#:   the MT29F2G08AAC (M49A, Rev. D, 2006), which programs in 300 us.
+#: - MLC: 50 us, 900 us: Micron MT29F16G08MAA data sheet (L52A, Rev. D, 2008). Its block takes 3.5 ms; 3 ms: HP's
+#:   technical white paper on the differences between SLC, MLC and TLC NAND, table 1.
+#: - eMLC: not checked. As MLC; the slower program of 1.3 ms is our choice.
+#: - TLC: 700 us: 64-layer V-NAND of Samsung, over which its fifth generation (500 us, 2018) was announced as 30 %
+#:   faster. 60 us is remembered of the former at ISSCC 2017, the paper was not at hand. 5 ms is our choice. HP's
+#:   table has 75 us, 900 to 1350 us and 4.5 ms.
+#: - QLC: not checked. 110 us, 2 ms are remembered of Samsung's 1 Tb chip at ISSCC, the paper was not at hand; 5 ms
+#:   is our choice.
+#: Cycles: the laboratory's own summary of 2010-2013 (SLC 100,000, MLC 10,000, eMLC 30,000, 3-bit 5,000). The data
+#: sheets above have 100,000 and 10,000, Silverton Consulting (October 2010) 30,000 of eMLC; HP's table has 3,000 to
+#: 5,000 of later MLC and 1,000 to 3,000 of TLC. QLC's 1,000 is an assumption.
 CELLS: dict[CellName, Cell] = {
     "SLC": Cell(25, 220, 2000, 100_000),
     "MLC": Cell(50, 900, 3000, 10_000),
@@ -41,11 +50,15 @@ CELLS: dict[CellName, Cell] = {
     "QLC": Cell(110, 2000, 5000, 1000),
 }
 
+#: A word of 4 bytes for each logical page and each one of flash, and a bit.
+_PAGE_MEMORY_BYTES = 4.2
 #: A mapping in pages larger than this would be too coarse for InnoDB's pages, and no faster.
 _MAPPING_BYTES_MAX = 16384
 #: Pages of the mapping are numbered with 32 bits; a card that needs more gets larger ones, up to this.
 _PAGES_MAX = 2**32 - 2
 _COARSEST_BYTES = 2**20
+#: The model keeps account of each page of a buffer; the largest drives have 16 GiB of memory, most of it for maps.
+_BUFFER_BYTES_MAX = 16 * 2**30
 #: Write amplification depends on the number of units when there are few: a scaled card keeps at least so many.
 _UNITS_MIN = 512
 #: Pages of a unit that a scaled card keeps: with fewer, greedy collection finds emptier victims than the real card.
@@ -122,8 +135,8 @@ class Controller(Table):
 class Buffer(Table):
     """Where writes land."""
 
-    #: None: there is none, a write ends in flash.
-    size: Size | None = None
+    #: None, or 0: there is none, a write ends in flash.
+    size: Memory = None
     #: A capacitor saves it when power fails: a flush has nothing to do.
     power_safe: bool = True
 
@@ -221,6 +234,9 @@ class SsdDevice(Device):
                 "leave it out: a unit is then a block of every die",
                 ("geometry.channels", "geometry.dies_per_channel"),
             )
+        if (self.buffer.size or 0) > _BUFFER_BYTES_MAX:
+            most = print_size(_BUFFER_BYTES_MAX)
+            yield Problem("buffer.size", f"must be at most {most}, not {print_size(self.buffer.size or 0)}")
         if self.capacity % self.modules:
             yield Problem("modules", f"{self.modules} must divide the capacity's {self.capacity} B")
 
@@ -235,7 +251,7 @@ class SsdDevice(Device):
                 "geometry.raw",
                 f"{print_size(flash.raw)} are only {units} good units of {print_size(flash.unit_bytes)}",
                 f"the collector needs {4 * _RESERVE_UNITS}: smaller blocks, or other geometry.unit_blocks",
-                ("geometry.pages_per_block", "geometry.unit_blocks"),
+                ("geometry.pages_per_block", "geometry.unit_blocks", "geometry.initial_bad_pct"),
             )
         elif capacity >= usable:
             beside = f"of {print_size(flash.raw)} raw, {print_size(max(usable, 0))} beside bad blocks and open units"
@@ -303,6 +319,12 @@ class SsdDevice(Device):
             pages_per_block, unit_bytes = pages_per_block // 2, unit_bytes // 2
         units = max(round(data_bytes / unit_bytes), 1) + _RESERVE_UNITS
         return units * unit_bytes, pages_per_block
+
+    def memory_bytes(self, use: Use) -> int:
+        """A word for each logical page and one for each of flash."""
+        raw, _ = self.scaled_geometry(use)
+        pages = (raw * self.modules + self.capacity * use.scale) / self.mapping_bytes(use)
+        return int(pages * _PAGE_MEMORY_BYTES)
 
     def notes(self, use: Use) -> list[str]:
         """What the model does differently from the card as its file has it, in sentences."""

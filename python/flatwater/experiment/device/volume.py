@@ -17,10 +17,10 @@ class Iops(Table):
 
     baseline: float = Field(gt=0)
     #: While there are credits; not said: no bursts.
-    burst: float | None = Field(gt=0, default=None)
+    burst: float | None = Field(gt=0, le=1e9, default=None)
     #: Credits, one a request, that can be saved up, and that it has in the beginning (not said: all of them).
-    credits_max: float = Field(ge=0, default=0)
-    credits: float | None = Field(ge=0, default=None)
+    credits_max: float = Field(ge=0, le=1e15, default=0)
+    credits: float | None = Field(ge=0, le=1e15, default=None)
 
 
 class Throughput(Table):
@@ -29,8 +29,8 @@ class Throughput(Table):
     baseline_mib_per_s: float = Field(gt=0)
     burst_mib_per_s: float | None = Field(gt=0, default=None)
     #: Credits in MiB.
-    credits_max_mib: float = Field(ge=0, default=0)
-    credits_mib: float | None = Field(ge=0, default=None)
+    credits_max_mib: float = Field(ge=0, le=1e15, default=0)
+    credits_mib: float | None = Field(ge=0, le=1e15, default=None)
 
 
 class VolumeDevice(Device):

@@ -14,7 +14,7 @@ from flatwater.experiment.device.parameters import Parameter, read_parameters
 from flatwater.experiment.layer import Layer
 from flatwater.experiment.problem import Problem, Table, raise_problems
 from flatwater.experiment.storage.file import LocalPath
-from flatwater.experiment.units import Percent, Seconds, Size, SomeSeconds, print_size
+from flatwater.experiment.units import Seconds, Size, SomeSeconds, print_size
 
 _LIST = "`flatwater list --devices` shows them; or the path of a device's file"
 
@@ -172,7 +172,7 @@ class _Flash(ModelledStorage):
     #: Share of the capacity that its user formatted away.
     reserve_pct: float = Field(default=0.0, ge=0, lt=100)
     #: Share of the rated life that is used up when the run begins.
-    life_used_pct: Percent = 0.0
+    life_used_pct: float = Field(default=0.0, ge=0, lt=100)
 
     def conflicts(self) -> Iterator[Problem]:
         """Simulating what is not asked for."""

@@ -178,7 +178,7 @@ class Fileio(Timing):
         for size in self.block_sizes:
             if self.direct and size % SECTOR:
                 what = f"{write_size(size)} is not a multiple of {SECTOR} bytes, which O_DIRECT needs"
-                yield problem("block_size", what, "or set direct = false", "direct")
+                yield problem("block_size", what, "or, on files, set direct = false", "direct")
             if self.verify and size < SECTOR:
                 what = f"verify needs blocks of {SECTOR} bytes or more, not {write_size(size)}"
                 yield problem("block_size", what, None, "verify")

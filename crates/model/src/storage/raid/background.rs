@@ -25,6 +25,8 @@ pub struct Work {
     done: u64,
     pending: u32,
     writing: bool,
+    /// Parts that a rebuild needed and nobody could read.
+    unread: u32,
     /// When the present part began.
     began_ns: u64,
     /// What the fastest part took: about what any takes of the members, the rest of the time it waited for the host's.
@@ -44,6 +46,7 @@ impl Raid {
             done: 0,
             pending: 0,
             writing: false,
+            unread: 0,
             began_ns: now_ns,
             fastest_ns: u64::MAX,
             until_ns,
@@ -111,9 +114,11 @@ impl Raid {
     }
 
     /// A read or a write of background work is over.
-    pub(super) fn work_part_ended(&mut self, id: u32) {
+    pub(super) fn work_part_ended(&mut self, id: u32, unread: bool) {
         let Some(mut work) = self.works[id as usize] else { return };
         work.pending -= 1;
+        // A patrol read or a check repairs what it cannot read from the other members; a rebuild has no others.
+        work.unread += u32::from(unread && work.task == Task::Rebuild);
         self.works[id as usize] = Some(work);
         if work.pending > 0 {
             return;
@@ -147,7 +152,15 @@ impl Raid {
         }
         let done = work.done as f64 / self.member_bytes() as f64 * 100.0;
         let name = self.name(work.task, work.member);
-        self.tell(if done >= 100.0 { format!("{name} ended") } else { format!("{name} stopped at {done:.0} %") });
+        let but = match work.unread {
+            0 => String::new(),
+            parts => format!(", but {parts} parts could not be read and are lost"),
+        };
+        self.tell(if done >= 100.0 {
+            format!("{name} ended{but}")
+        } else {
+            format!("{name} stopped at {done:.0} %{but}")
+        });
     }
 
     /// Appends how far background work has come.

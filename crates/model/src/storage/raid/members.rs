@@ -169,7 +169,8 @@ impl Raid {
                 self.part_ended(id, result);
             }
             Owner::Update(update) => self.update_part_ended(update),
-            Owner::Work(work) => self.work_part_ended(work),
+            // Of a member that fails, that is told already.
+            Owner::Work(work) => self.work_part_ended(work, result.is_err() && !self.has_failed(op.member)),
         }
     }
 
@@ -236,7 +237,9 @@ impl Raid {
     pub(super) fn replace(&mut self, member: u32) {
         self.replaced += 1;
         match self.spec.open_member(self.opening, member, self.replaced) {
-            Ok(new) => {
+            Ok(mut new) => {
+                // Its first interval begins now, not with the array's.
+                new.device.observe(self.now_ns, &mut Vec::new());
                 self.members[member as usize] = Member { state: State::Rebuilding { row: 0 }, ..new };
                 self.begin_work(Task::Rebuild, member, None);
             }

@@ -187,7 +187,16 @@ impl Spec {
         let row_bytes = u64::from(data_units.max(1)) * self.unit_bytes.max(1);
         let used_bytes = if generation == 0 { opening.used_bytes.div_ceil(row_bytes) * self.unit_bytes } else { 0 };
         let seed = splitmix(opening.seed ^ splitmix(u64::from(number) + 1 + (generation << 32)));
-        let device = self.device.open(Opening { seed, used_bytes });
+        let opening = Opening { seed, used_bytes };
+        let device = match &*self.device {
+            // What replaces a worn member has nothing behind it.
+            storage::Spec::Ssd(aged) if generation > 0 => {
+                let mut new = aged.clone();
+                new.wear.life_used = 0.0;
+                storage::Spec::Ssd(new).open(opening)
+            }
+            as_all => as_all.open(opening),
+        };
         device.map(Member::new).map_err(|why| format!("device: {why}"))
     }
 }

@@ -249,3 +249,48 @@ fn a_seed_gives_the_same_run() {
     assert_eq!(counts(1), counts(1));
     assert_ne!(counts(1), counts(2));
 }
+
+/// Four small SSDs in RAID 5, with most of their life behind them.
+fn worn_cards(read_errors: serde_json::Value) -> Spec {
+    let card = serde_json::json!({
+        "kind": "ssd", "capacity_bytes": 32 * MIB, "queue_depth": 32,
+        "geometry": {"raw_bytes": 48 * MIB, "channels": 4, "dies_per_channel": 1, "planes_per_die": 1,
+            "page_bytes": 4096, "pages_per_block": 16, "unit_blocks": 4, "mapping_bytes": 4096},
+        "timing": {"read_ns": 25_000, "program_ns": 200_000, "erase_ns": 100_000, "channel_bytes_per_s": 2e8},
+        "link": {"read_bytes_per_s": 1e9, "write_bytes_per_s": 1e9},
+        "controller": {"request_ns": 3000, "parallel": 1, "latency_ns": 7000},
+        "buffer": {"bytes": MIB, "power_safe": true},
+        "collector": {"policy": {"name": "greedy"}, "relocation_bytes_per_s": 0.0},
+        "wear": {"rated_cycles": 1000, "life_used": 0.5, "spread": 0.0, "static_threshold_cycles": 0,
+            "initial_bad_share": 0.0},
+        "read_errors": read_errors,
+        "initial": {"name": "filled"},
+    });
+    let device = Box::new(serde_json::from_value(card).unwrap());
+    let layout = Layout::new(5, 4, 65536, 32 * MIB).unwrap();
+    let events = vec![event(HappeningKind::Fail, 1, None, Some(1)), event(HappeningKind::Replace, 2, None, Some(1))];
+    Spec { device, events, capacity_bytes: layout.capacity_bytes(), ..array(5, 4) }
+}
+
+fn rebuilt(spec: Spec) -> (BTreeMap<String, f64>, Vec<String>) {
+    let mut raid = Raid::new(spec.clone(), Opening { seed: 5, used_bytes: spec.capacity_bytes }).unwrap();
+    run(&mut raid, Operation::Read, 1, 20);
+    let mut series = Vec::new();
+    raid.observe(20 * SECOND_NS, &mut series);
+    (series.into_iter().collect(), raid.incidents().into_iter().map(|incident| incident.text).collect())
+}
+
+#[test]
+fn what_replaces_an_old_member_is_new() {
+    let (series, told) = rebuilt(worn_cards(serde_json::json!({})));
+    assert!(series["member0_media_wearout"] < 60.0, "{series:?}");
+    assert!(series["member1_media_wearout"] > 99.0, "{series:?}");
+    assert_eq!(told.last().map(String::as_str), Some("rebuild of member 1 ended"));
+}
+
+#[test]
+fn a_rebuild_tells_what_it_could_not_read() {
+    let (_, told) = rebuilt(worn_cards(serde_json::json!({"uncorrectable_share_worn": 0.01})));
+    let last = told.last().unwrap();
+    assert!(last.starts_with("rebuild of member 1 ended, but ") && last.ends_with("are lost"), "{told:?}");
+}

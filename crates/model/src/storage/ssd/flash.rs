@@ -212,14 +212,14 @@ impl Flash {
     /// Moves a page to its dies and programs it.
     ///
     /// A die takes the next page into its register while it programs, and no more: the path waits for that. It does not
-    /// wait for an erase, or a few of these would stop all dies.
+    /// wait for an erase, or a few of these would stop all dies; nor for a read that came first, which takes its turn.
     #[inline]
     fn program_at(&mut self, ready_ns: u64, ppn: u32) -> Programmed {
         let way = self.layout.way(ppn);
         let moved_ns = self.channels.keep(self.layout.lane(way), ready_ns, self.times.transfer_ns);
         let at_ns = self.dies.keep(way, moved_ns, self.times.program_ns);
         let erased_ns = self.erased_ns[way as usize].saturating_sub(ready_ns);
-        let taken_ns = at_ns.saturating_sub(2 * self.times.program_ns + erased_ns);
+        let taken_ns = at_ns.saturating_sub(2 * self.times.program_ns + self.times.read_ns + erased_ns);
         Programmed { at_ns, taken_ns, late: erased_ns > 0 }
     }
 

@@ -294,6 +294,22 @@ fn outside_of_the_device_is_full() {
 }
 
 #[test]
+fn the_last_page_may_be_there_in_part() {
+    // Neither whole pages nor, striped, whole modules of them.
+    for modules in [1, 2] {
+        let mut odd = with(&[("/capacity_bytes", json!((100 << 20) + 512))]);
+        (odd["stripe_bytes"], odd["modules"]) = (json!(24 << 10), json!(modules));
+        let mut device = open(odd, 0);
+        let last = device.capacity_bytes() - 512;
+        let ended = run(&mut *device, 0, &[command(Operation::Write, last, 512), command(Operation::Read, last, 512)]);
+        assert!(ended.iter().all(|one| one.result.is_ok()), "{ended:?}");
+        let whole = command(Operation::Trim, 0, device.capacity_bytes());
+        assert_eq!(run(&mut *device, 1 << 30, &[whole])[0].result, Ok(()));
+        assert_eq!(run(&mut *device, 1 << 31, &[command(Operation::Read, last, 513)])[0].result, Err(Failure::Full));
+    }
+}
+
+#[test]
 fn at_the_end_of_its_life_it_only_reads() {
     for buffer in [0, 1 << 20] {
         let wear = json!({"rated_cycles": 20, "life_used": 0.0, "spread": 0.1, "static_threshold_cycles": 0,
