@@ -78,6 +78,8 @@ pub struct Raid {
     locked: BTreeMap<u64, VecDeque<u32>>,
     updates_running: u32,
     updates_ready: VecDeque<u32>,
+    /// `run_ready` is at work.
+    running_ready: bool,
     /// Writes that wait for room in the memory.
     no_room: VecDeque<u32>,
     destage_row: u64,
@@ -132,6 +134,7 @@ impl Raid {
             locked: BTreeMap::new(),
             updates_running: 0,
             updates_ready: VecDeque::new(),
+            running_ready: false,
             no_room: VecDeque::new(),
             destage_row: 0,
             sweep_set: false,

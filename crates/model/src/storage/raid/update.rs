@@ -63,13 +63,19 @@ impl Raid {
         }
     }
 
+    /// Runs what may run. An update that needs no member (all of them are lost) ends in here, which makes the next one
+    /// ready: that one's turn comes in the loop that is running already, or thousands would stand on one another.
     fn run_ready(&mut self) {
+        if std::mem::replace(&mut self.running_ready, true) {
+            return;
+        }
         while self.updates_running < self.spec.controller.updates_at_once
             && let Some(id) = self.updates_ready.pop_front()
         {
             self.updates_running += 1;
             self.run_update(id);
         }
+        self.running_ready = false;
     }
 
     fn run_update(&mut self, id: u32) {
