@@ -34,7 +34,10 @@ REQUESTS = (600_000, 200_000)
 #: benchmark may hold more than MQSim: a small process starts it, and tells its exit code and its KiB in a last line.
 _SMALL = """\
 import resource, subprocess, sys
-code = subprocess.call(sys.argv[1:], stderr=subprocess.STDOUT)
+try:
+    code = subprocess.call(sys.argv[1:], stderr=subprocess.STDOUT, timeout=120)
+except subprocess.TimeoutExpired:
+    code = print("it did not end within two minutes") or 1
 print(f"\\n{code} {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss}")
 """
 
@@ -49,11 +52,19 @@ class Peer:
 
 def missing() -> str | None:
     """Why it is not measured."""
-    return None if shutil.which("MQSim") else "MQSim is not on the PATH (github.com/CMU-SAFARI/MQSim)"
+    if shutil.which("MQSim") is None:
+        return "MQSim is not on the PATH (github.com/CMU-SAFARI/MQSim)"
+    return None if _configuration().is_file() else "MQSim's ssdconfig.xml is not beside it, where its build leaves it"
+
+
+def _configuration() -> Path:
+    """Of its example; the one that it writes by itself preconditions the drive, and did not end here."""
+    return Path(shutil.which("MQSim") or "MQSim").resolve().parent / "ssdconfig.xml"
 
 
 def measure_mqsim(folder: Path) -> Peer:
-    """Two runs on the configuration that it writes by itself. Errors: FlatwaterError."""
+    """Two runs on the configuration of its example. Errors: FlatwaterError."""
+    shutil.copy(_configuration(), folder / "ssd.xml")
     cpu_s, rss_bytes = zip(*(_run(folder, requests) for requests in REQUESTS), strict=True)
     requests = REQUESTS[0] - REQUESTS[1]
     return Peer(requests / (cpu_s[0] - cpu_s[1]), (rss_bytes[0] - rss_bytes[1]) / requests)

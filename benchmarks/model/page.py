@@ -75,7 +75,7 @@ PRECONDITION = """\
 without time. *Jumped*: the stationary distribution of the theory, dealt out; a test holds that both go on alike."""
 PEER = """\
 ## Beside MQSim
-MQSim on the write flow of its own example (4 KiB at random, 16 outstanding) and its default configuration;
+MQSim on the write flow of its own example (4 KiB at random, 16 outstanding) and the configuration of its example;
 flatwater on a fresh card half full, the same requests. Neither has anything to collect: with preconditioning and
 garbage, MQSim aborted on the configurations that were tried. CPU time of MQSim is that between {few:,} and {many:,}
 requests, so its start is left out. The ratio is ours over theirs, round by round."""

@@ -28,6 +28,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The fake's file, in the only folder of the PATH."""
     folder = tmp_path / "bin"
     folder.mkdir()
+    (folder / "ssdconfig.xml").write_text("<its/>")
     monkeypatch.setenv("PATH", str(folder))
     return folder / "MQSim"
 
