@@ -74,6 +74,8 @@ pub struct Generator {
     mix: Rng,
     requests: u64,
     fsyncs: VecDeque<u32>,
+    /// Bytes of the workload's budget that this lane has taken for a request that it passed over.
+    kept_bytes: u64,
 }
 
 #[derive(Debug)]
@@ -109,7 +111,7 @@ impl Generator {
         }
         let addresses = stream(workload.seed, "addresses", lane);
         let mix = stream(workload.seed, "mix", lane);
-        Ok(Self { workload, shared, sizes, addresses, mix, requests: 0, fsyncs: VecDeque::new() })
+        Ok(Self { workload, shared, sizes, addresses, mix, requests: 0, fsyncs: VecDeque::new(), kept_bytes: 0 })
     }
 
     /// The next request; None when the workload's bytes are used up.
@@ -126,7 +128,9 @@ impl Generator {
             }
         };
         let bytes = u64::from(size.bytes);
-        if self.workload.limit_bytes > 0
+        if self.kept_bytes >= bytes {
+            self.kept_bytes -= bytes;
+        } else if self.workload.limit_bytes > 0
             && self.shared.issued_bytes.fetch_add(bytes, Relaxed) >= self.workload.limit_bytes
         {
             return None;
@@ -150,9 +154,10 @@ impl Generator {
         Some(Request { kind, file, bytes: bytes as u32, offset })
     }
 
-    /// Returns the bytes of a request that cannot be sent now to the workload's budget.
-    pub fn pass_over(&self, request: Request) {
-        self.shared.issued_bytes.fetch_sub(u64::from(request.bytes), Relaxed);
+    /// Keeps the bytes of a request that cannot be sent now for another one of this lane. Given back to all lanes they
+    /// could come too late: others might have ended meanwhile, for want of bytes.
+    pub fn pass_over(&mut self, request: Request) {
+        self.kept_bytes += u64::from(request.bytes);
     }
 
     /// Moves the shared position over `bytes`; a block never crosses the end of a file.
@@ -233,6 +238,20 @@ mod tests {
     fn ends_when_its_bytes_are_used_up() {
         let mut generator = generator(Fileio { limit_bytes: 5 * 16_384, ..workload() });
         assert_eq!(std::iter::from_fn(|| generator.next_request()).count(), 5);
+    }
+
+    #[test]
+    fn what_is_passed_over_is_asked_for_again_and_takes_nothing_from_others() {
+        let shared = Arc::new(Shared::default());
+        let workload = Fileio { limit_bytes: 2 * 16_384, ..workload() };
+        let mut lanes: Vec<_> =
+            (0..2).map(|lane| Generator::new(workload.clone(), shared.clone(), lane).unwrap()).collect();
+        let held = lanes[0].next_request().unwrap();
+        lanes[0].pass_over(held);
+        assert!(lanes[1].next_request().is_some());
+        assert!(lanes[1].next_request().is_none(), "the other request is the first lane's");
+        assert!(lanes[0].next_request().is_some());
+        assert!(lanes[0].next_request().is_none());
     }
 
     proptest! {
