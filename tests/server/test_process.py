@@ -110,3 +110,10 @@ def test_what_cannot_be_started(tmp_path: Path) -> None:
 )
 def test_ends_are_told_in_words(code: int, text: str) -> None:
     assert describe_exit(code) == text
+
+
+def test_its_temporary_tables_are_its_own(tmp_path: Path) -> None:
+    """A server that starts deletes what others have in a folder that they share."""
+    process = ServerProcess(["/usr/bin/env"], tmp_path, tmp_path / "log", tmp=tmp_path / "tmp")
+    assert process.wait_while_progress(lambda: False, 60)
+    assert f"TMPDIR={tmp_path / 'tmp'}" in (tmp_path / "log").read_text().splitlines()

@@ -126,7 +126,7 @@ class Instance:
         )
         log = self.folder / INITIALISE_LOG
         log.write_bytes(b"")
-        process = ServerProcess(command, self.folder, log)
+        process = ServerProcess(command, self.folder, log, tmp=self.folder / "tmp")
         try:
             process.wait_while_progress(stop or _never, PATIENCE_S, on_wait)
         finally:

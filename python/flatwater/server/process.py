@@ -38,8 +38,11 @@ _NURSERY = ThreadPoolExecutor(max_workers=1, thread_name_prefix="flatwater-serve
 class ServerProcess:
     """A running server. It is in a session of its own: Ctrl-C in the terminal reaches flatwater only."""
 
-    def __init__(self, command: Sequence[str], folder: Path, log: Path) -> None:
-        """Starts `command` (the program's absolute path first) in `folder`; what it prints is appended to `log`."""
+    def __init__(self, command: Sequence[str], folder: Path, log: Path, tmp: Path | None = None) -> None:
+        """Starts `command` (the program's absolute path first) in `folder`; what it prints is appended to `log`.
+
+        `tmp` is its place for temporary tables: in one that servers share, each that starts deletes the others'.
+        """
         shim = [sys.executable, "-I", "-S", "-c", _SHIM, str(os.getpid()), *command]
         try:
             with log.open("ab") as output:
@@ -52,7 +55,9 @@ class ServerProcess:
                         stderr=output,
                         cwd=folder,
                         start_new_session=True,
-                        env={"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath)} | _library_path(),
+                        env={"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath)}
+                        | ({"TMPDIR": str(tmp)} if tmp is not None else {})
+                        | _library_path(),
                     )
                 ).result()
         except OSError as error:
