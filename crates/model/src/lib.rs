@@ -3,4 +3,5 @@
 
 pub mod event;
 pub mod fileio;
+mod slab;
 pub mod storage;

@@ -2,8 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Command, Device, Ended, Failure, Operation};
-use crate::event::EventQueue;
+use super::{Answers, Command, Device, Ended, Failure, Operation};
 
 /// The figures of an appliance.
 #[derive(Clone, Debug, Deserialize)]
@@ -25,7 +24,7 @@ pub struct Memory {
     link_free_ns: u64,
     busy_ns: u64,
     observed_ns: u64,
-    events: EventQueue<(u64, Result<(), Failure>)>,
+    answers: Answers,
 }
 
 impl Memory {
@@ -38,7 +37,7 @@ impl Memory {
         if rates.iter().any(|rate| !rate.is_finite() || *rate <= 0.0) {
             return Err("a rate must be over 0".into());
         }
-        Ok(Self { spec, link_free_ns: 0, busy_ns: 0, observed_ns: 0, events: EventQueue::new() })
+        Ok(Self { spec, link_free_ns: 0, busy_ns: 0, observed_ns: 0, answers: Answers::new() })
     }
 }
 
@@ -48,9 +47,8 @@ impl Device for Memory {
     }
 
     fn submit(&mut self, now_ns: u64, tag: u64, command: Command) {
-        let end = command.offset.checked_add(command.bytes);
-        if end.is_none_or(|end| end > self.spec.capacity_bytes) {
-            self.events.push(now_ns, (tag, Err(Failure::Full)));
+        if !command.fits(self.spec.capacity_bytes) {
+            self.answers.push(now_ns, (tag, Err(Failure::Full)));
             return;
         }
         let rate = match command.operation {
@@ -61,22 +59,19 @@ impl Device for Memory {
         let transfer_ns = (command.bytes as f64 / rate * 1e9) as u64;
         self.link_free_ns = self.link_free_ns.max(now_ns) + transfer_ns;
         self.busy_ns += transfer_ns;
-        self.events.push(self.link_free_ns + self.spec.latency_ns, (tag, Ok(())));
+        self.answers.push(self.link_free_ns + self.spec.latency_ns, (tag, Ok(())));
     }
 
     fn next_ns(&self) -> Option<u64> {
-        self.events.next_ns()
+        self.answers.next_ns()
     }
 
     fn advance(&mut self, until_ns: u64, ended: &mut Vec<Ended>) {
-        let Some(first_ns) = self.events.next_ns() else { return };
-        while let Some((at_ns, (tag, result))) = self.events.pop_until(first_ns.min(until_ns)) {
-            ended.push(Ended { tag, at_ns, result });
-        }
+        self.answers.advance(until_ns, ended);
     }
 
     fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>) {
-        series.push(("queue_depth".into(), self.events.len() as f64));
+        series.push(("queue_depth".into(), self.answers.len() as f64));
         // What was asked for and has not crossed the link yet counts for the next interval.
         let ahead_ns = self.link_free_ns.saturating_sub(now_ns).min(self.busy_ns);
         let interval_ns = (now_ns - self.observed_ns).max(1) as f64;

@@ -5,6 +5,8 @@
 
 use serde::Deserialize;
 
+use crate::event::EventQueue;
+
 pub mod hdd;
 pub mod memory;
 pub mod raid;
@@ -33,6 +35,13 @@ pub struct Command {
     pub offset: u64,
     /// Length; 0 for a flush.
     pub bytes: u64,
+}
+
+impl Command {
+    /// Whether all of it is on a device of so many bytes.
+    pub fn fits(&self, capacity_bytes: u64) -> bool {
+        self.offset.checked_add(self.bytes).is_some_and(|end| end <= capacity_bytes)
+    }
 }
 
 /// Why a command failed.
@@ -66,6 +75,19 @@ pub struct Ended {
     pub at_ns: u64,
     /// How.
     pub result: Result<(), Failure>,
+}
+
+/// Commands whose end is settled when they come, by the moment of it.
+type Answers = EventQueue<(u64, Result<(), Failure>)>;
+
+impl Answers {
+    /// `Device::advance` of a device on which nothing else happens.
+    fn advance(&mut self, until_ns: u64, ended: &mut Vec<Ended>) {
+        let Some(first_ns) = self.next_ns() else { return };
+        while let Some((at_ns, (tag, result))) = self.pop_until(first_ns.min(until_ns)) {
+            ended.push(Ended { tag, at_ns, result });
+        }
+    }
 }
 
 /// Something that happened by itself and that a report should tell.

@@ -5,8 +5,7 @@ use flatwater_core::seed::{Rng, stream};
 use rand::Rng as _;
 use serde::Deserialize;
 
-use super::{Command, Device, Ended, Failure, Opening, Operation};
-use crate::event::EventQueue;
+use super::{Answers, Command, Device, Ended, Failure, Opening, Operation};
 
 /// The figures of a volume.
 #[derive(Clone, Debug, Deserialize)]
@@ -80,7 +79,7 @@ pub struct Volume {
     requests: Bucket,
     bytes: Bucket,
     latencies: Rng,
-    events: EventQueue<(u64, Result<(), Failure>)>,
+    answers: Answers,
     moved_bytes: u64,
     observed_ns: u64,
 }
@@ -107,7 +106,7 @@ impl Volume {
             requests: Bucket::new(spec.requests),
             bytes: Bucket::new(spec.bytes),
             latencies: stream(opening.seed, "latencies", 0),
-            events: EventQueue::new(),
+            answers: Answers::new(),
             moved_bytes: 0,
             observed_ns: 0,
             spec,
@@ -129,9 +128,8 @@ impl Device for Volume {
     }
 
     fn submit(&mut self, now_ns: u64, tag: u64, command: Command) {
-        let end = command.offset.checked_add(command.bytes);
-        if end.is_none_or(|end| end > self.spec.capacity_bytes) {
-            self.events.push(now_ns, (tag, Err(Failure::Full)));
+        if !command.fits(self.spec.capacity_bytes) {
+            self.answers.push(now_ns, (tag, Err(Failure::Full)));
             return;
         }
         let median_ns = match command.operation {
@@ -139,7 +137,7 @@ impl Device for Volume {
             Operation::Write => self.spec.write_ns,
             // What was written is durable: the volume keeps copies before it answers.
             Operation::Flush | Operation::Trim => {
-                self.events.push(now_ns, (tag, Ok(())));
+                self.answers.push(now_ns, (tag, Ok(())));
                 return;
             }
         };
@@ -154,22 +152,19 @@ impl Device for Volume {
         let delay_ns = (requests_ns.max(bytes_ns) - now_ns as f64 - own_ns).max(0.0) as u64;
         let latency_ns = self.latency_ns(median_ns);
         self.moved_bytes += command.bytes;
-        self.events.push(now_ns + delay_ns + latency_ns, (tag, Ok(())));
+        self.answers.push(now_ns + delay_ns + latency_ns, (tag, Ok(())));
     }
 
     fn next_ns(&self) -> Option<u64> {
-        self.events.next_ns()
+        self.answers.next_ns()
     }
 
     fn advance(&mut self, until_ns: u64, ended: &mut Vec<Ended>) {
-        let Some(first_ns) = self.events.next_ns() else { return };
-        while let Some((at_ns, (tag, result))) = self.events.pop_until(first_ns.min(until_ns)) {
-            ended.push(Ended { tag, at_ns, result });
-        }
+        self.answers.advance(until_ns, ended);
     }
 
     fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>) {
-        series.push(("queue_depth".into(), self.events.len() as f64));
+        series.push(("queue_depth".into(), self.answers.len() as f64));
         let interval_s = (now_ns - self.observed_ns).max(1) as f64 / 1e9;
         let share = self.moved_bytes as f64 / interval_s / self.spec.bytes.burst_per_s;
         series.push(("link_busy_pct".into(), (share * 100.0).min(100.0)));

@@ -423,8 +423,7 @@ impl Device for Hdd {
     }
 
     fn submit(&mut self, now_ns: u64, tag: u64, command: Command) {
-        let end = command.offset.checked_add(command.bytes);
-        if end.is_none_or(|end| end > self.spec.capacity_bytes) {
+        if !command.fits(self.spec.capacity_bytes) {
             self.active += 1;
             self.events.push(now_ns, Event::End(tag, Err(Failure::Full)));
         } else if self.active < self.spec.queue_depth {

@@ -4,7 +4,7 @@ mod background;
 mod cache;
 mod layout;
 mod members;
-mod slab;
+
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -16,11 +16,11 @@ use self::background::Work;
 use self::cache::Cache;
 use self::layout::{Chunk, Layout, Level};
 use self::members::Member;
-use self::slab::Slab;
 pub use self::spec::{Background, CacheSpec, Controller, Happening, HappeningKind, Spec};
 use self::update::Update;
 use super::{Command, Device, Ended, Failure, Incident, Opening, Operation};
 use crate::event::EventQueue;
+use crate::slab::Slab;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
@@ -343,8 +343,7 @@ impl Device for Raid {
     fn submit(&mut self, now_ns: u64, tag: u64, command: Command) {
         self.now_ns = now_ns;
         let id = self.requests.insert(Request { tag, command, pending: 0, result: Ok(()) });
-        let end = command.offset.checked_add(command.bytes);
-        if end.is_none_or(|end| end > self.spec.capacity_bytes) {
+        if !command.fits(self.spec.capacity_bytes) {
             self.finish(id, Err(Failure::Full));
             return;
         }

@@ -7,11 +7,12 @@ use std::collections::VecDeque;
 
 use super::buffer::{Buffer, Entry, NONE, WHOLE, cover};
 use super::flash::Flash;
-use super::requests::{Requests, pages, part, whole_pages};
+use super::requests::{Request, pages, part, whole_pages};
 use super::spec::Spec;
 use super::stages::{Pipe, Servers};
 use super::told::{Counts, Now, Told, media_wearout};
 use crate::event::EventQueue;
+use crate::slab::Slab;
 use crate::storage::{Command, Device, Ended, Failure, Incident, Opening, Operation};
 
 /// A module at work.
@@ -19,7 +20,7 @@ pub struct Card {
     spec: Spec,
     capacity_bytes: u64,
     now_ns: u64,
-    requests: Requests,
+    requests: Slab<Request>,
     /// Commands over the queue depth.
     queue: VecDeque<(u64, Command)>,
     controller: Servers,
@@ -74,7 +75,7 @@ impl Card {
         Ok(Self {
             capacity_bytes: spec.capacity_bytes,
             now_ns: 0,
-            requests: Requests::default(),
+            requests: Slab::new(),
             queue: VecDeque::new(),
             controller: Servers::new(controller.parallel, controller.request_ns),
             link_in: Pipe::new(link.write_bytes_per_s),
@@ -99,10 +100,9 @@ impl Card {
 
     /// Takes a command out of the queue into the controller.
     fn begin(&mut self, now_ns: u64, tag: u64, command: Command) {
-        let request = self.requests.add(tag, command);
+        let request = self.requests.insert(Request::new(tag, command));
         let decoded_ns = self.controller.serve(now_ns);
-        let end = command.offset.checked_add(command.bytes);
-        if end.is_none_or(|end| end > self.capacity_bytes) {
+        if !command.fits(self.capacity_bytes) {
             self.requests.get(request).result = Err(Failure::Full);
             self.events.push(decoded_ns, Event::Ends { request });
         } else if command.operation == Operation::Write && command.bytes > 0 {

@@ -1,9 +1,10 @@
 //! Identical modules behind one another's stripes: what a card of two cards is (RAID 0).
 
 use super::card::Card;
-use super::requests::Requests;
+use super::requests::Request;
 use super::spec::Spec;
 use super::told::Told;
+use crate::slab::Slab;
 use crate::storage::{Command, Device, Ended, Failure, Incident, Opening, Operation};
 
 /// Modules at work.
@@ -12,7 +13,7 @@ pub struct Modules {
     stripe_bytes: u64,
     capacity_bytes: u64,
     now_ns: u64,
-    requests: Requests,
+    requests: Slab<Request>,
     /// Commands that end without a module.
     refused: Vec<(u64, u32)>,
     /// Kept to reuse its memory.
@@ -42,7 +43,7 @@ impl Modules {
             stripe_bytes: spec.stripe_bytes,
             capacity_bytes,
             now_ns: 0,
-            requests: Requests::default(),
+            requests: Slab::new(),
             refused: Vec::new(),
             parts: Vec::new(),
         })
@@ -91,10 +92,9 @@ impl Device for Modules {
     }
 
     fn submit(&mut self, now_ns: u64, tag: u64, command: Command) {
-        let slot = self.requests.add(tag, command);
+        let slot = self.requests.insert(Request::new(tag, command));
         let modules = self.cards.len() as u32;
-        let end = command.offset.checked_add(command.bytes);
-        let outside = end.is_none_or(|end| end > self.capacity_bytes);
+        let outside = !command.fits(self.capacity_bytes);
         let mut parts = 0;
         if !outside {
             for (module, card) in (0..).zip(&mut self.cards) {

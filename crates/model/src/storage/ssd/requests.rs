@@ -1,4 +1,4 @@
-//! Commands in the card: a slab, so that a command allocates nothing.
+//! Commands in the card, and the pages that they are about.
 
 use crate::storage::{Command, Failure};
 
@@ -17,43 +17,10 @@ pub struct Request {
     pub result: Result<(), Failure>,
 }
 
-/// All of them.
-#[derive(Debug, Default)]
-pub struct Requests {
-    slots: Vec<Request>,
-    free: Vec<u32>,
-}
-
-impl Requests {
-    /// Takes one in.
-    #[inline]
-    pub fn add(&mut self, tag: u64, command: Command) -> u32 {
-        let request = Request { tag, command, left: 0, next_lpn: 0, result: Ok(()) };
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = request;
-            return slot;
-        }
-        self.slots.push(request);
-        (self.slots.len() - 1) as u32
-    }
-
-    /// Lets one go.
-    #[inline]
-    pub fn remove(&mut self, slot: u32) -> Request {
-        self.free.push(slot);
-        self.slots[slot as usize]
-    }
-
-    /// How many there are.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
-
-    /// One of them.
-    #[inline]
-    pub fn get(&mut self, slot: u32) -> &mut Request {
-        &mut self.slots[slot as usize]
+impl Request {
+    /// One that has just come.
+    pub const fn new(tag: u64, command: Command) -> Self {
+        Self { tag, command, left: 0, next_lpn: 0, result: Ok(()) }
     }
 }
 
@@ -87,14 +54,6 @@ mod tests {
 
     fn command(offset: u64, bytes: u64) -> Command {
         Command { operation: Operation::Write, offset, bytes }
-    }
-
-    #[test]
-    fn slots_are_used_again() {
-        let mut requests = Requests::default();
-        let first = requests.add(7, command(0, 1));
-        assert_eq!(requests.remove(first).tag, 7);
-        assert_eq!((requests.add(8, command(0, 1)), requests.len()), (first, 1));
     }
 
     #[test]
