@@ -1,6 +1,7 @@
 //! What every layer of flatwater shares: seeds, histograms, interval series, workload generators and
 //! the trait behind which storage is real or modelled. No IO and no clock in here.
 
+pub mod cache;
 pub mod histogram;
 pub mod interval;
 pub mod seed;

@@ -1,0 +1,198 @@
+//! The flash cache: a fast device in front of a slow one. It decides, others do the IO: the same engine runs over
+//! io_uring, under a test that cuts the power after every IO, and in virtual time.
+//!
+//! `engine.rs` takes requests and says what IO they need; `slots.rs` and `index.rs` are what it knows of each block;
+//! `policy/` chooses what leaves; `journal/` makes it survive a crash; `settings.rs` is what a user can say.
+
+use serde::{Deserialize, Serialize};
+
+pub mod engine;
+pub mod index;
+pub mod journal;
+pub mod policy;
+pub mod settings;
+pub mod slots;
+pub mod statistics;
+
+pub use engine::Engine;
+pub use settings::{Change, Settings};
+pub use statistics::Statistics;
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    /// Reads a range.
+    Read,
+    /// Writes a range from the caller's memory.
+    Write,
+    /// Writes zeros over a range.
+    Zero,
+    /// Gives a range back: it reads as zeros or as it was, until it is written.
+    Trim,
+    /// Makes every write that ended before it durable.
+    Flush,
+}
+
+/// One request of a user, on the cached device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The caller's name for it, unique while it is under way.
+    pub tag: u64,
+    /// What.
+    pub kind: Kind,
+    /// First byte, a multiple of 512; 0 for a flush.
+    pub offset: u64,
+    /// Length, a multiple of 512; 0 for a flush.
+    pub bytes: u32,
+    /// Durable before it ends (writes, zeros and trims).
+    pub durable: bool,
+    /// The process that asks, as the kernel tells it; 0: nobody knows.
+    pub process: u32,
+}
+
+/// Where an IO goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Side {
+    /// The cache device: superblocks, journal, checkpoints and slots.
+    Fast,
+    /// The backing device: nothing but the user's blocks.
+    Slow,
+    /// The pairing record that lies beside the backing device, of `journal::PAIR_BYTES`: which cache it belongs to, and
+    /// whether what that cache holds may still be believed.
+    Pair,
+}
+
+/// What an IO does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IoKind {
+    /// Into memory.
+    Read,
+    /// From memory.
+    Write,
+    /// Makes durable what was written to this side and ended before this was asked for.
+    Sync,
+    /// Gives a range back.
+    Discard,
+}
+
+/// A place in the caller's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the memory of the request with this tag, so many bytes from its beginning.
+    Request {
+        /// Whose.
+        tag: u64,
+        /// From where.
+        at: u32,
+    },
+    /// In a buffer that `Memory::take` gave.
+    Buffer {
+        /// Which.
+        buffer: u32,
+        /// From where.
+        at: u32,
+    },
+    /// None is needed.
+    Nowhere,
+}
+
+/// An IO that the engine wants done. Any number may be under way, in any order; `Engine::ended` tells how each went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Io {
+    /// The engine's name for it.
+    pub id: u32,
+    /// Where it goes.
+    pub side: Side,
+    /// What it does.
+    pub kind: IoKind,
+    /// First byte.
+    pub offset: u64,
+    /// Length.
+    pub bytes: u32,
+    /// The memory.
+    pub place: Place,
+    /// Nobody waits for it: filling, writing back, the journal before it is full.
+    pub background: bool,
+}
+
+/// The memory that IOs go to and come from. The engine itself never holds data.
+pub trait Memory {
+    /// A buffer, aligned for direct IO; its content is arbitrary.
+    fn take(&mut self, bytes: u32) -> u32;
+
+    /// Gives it back.
+    fn give(&mut self, buffer: u32);
+
+    /// Copies bytes from one place to another.
+    fn copy(&mut self, from: Place, to: Place, bytes: u32);
+
+    /// Writes zeros.
+    fn zero(&mut self, at: Place, bytes: u32);
+
+    /// CRC-32C of bytes.
+    fn checksum(&mut self, at: Place, bytes: u32) -> u32;
+
+    /// Puts bytes of the engine's own into a place.
+    fn store(&mut self, at: Place, bytes: &[u8]);
+}
+
+/// Why a request failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// A device failed, or the only copy of a block did not pass its checksum: EIO.
+    Medium,
+    /// It is outside of the device: ENOSPC for a write, EINVAL else.
+    Outside,
+    /// The cache is going down: ESHUTDOWN.
+    Stopping,
+    /// A command that cannot be done now: EBUSY.
+    Busy,
+}
+
+/// What a command asks of the engine itself. It ends as a request does, with an answer of its tag.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Changes settings, all or none. Ends at once; what a mode change must write back first is done in the background.
+    Set(Vec<Change>),
+    /// Writes back all that is dirty now, or that of a range of bytes. Ends when it is on the slow device, durable.
+    WriteBack(Option<(u64, u64)>),
+    /// Ends write-backs that were asked for: their answers say `Busy`.
+    StopWriteBack,
+    /// Reads a range into the cache and never evicts it (or lets it go again).
+    Pin {
+        /// First byte and length.
+        range: (u64, u64),
+        /// Pinned, or no more.
+        pinned: bool,
+    },
+    /// Reads a range into the cache.
+    Preload((u64, u64)),
+    /// So many bytes of the cache device are used from now on. Shrinking ends when what must leave has left.
+    Resize(u64),
+    /// Finishes what is under way, writes a checkpoint and marks the cache as cleanly stopped. With `drain`, all that is
+    /// dirty is written back first.
+    Stop {
+        /// Write back first.
+        drain: bool,
+    },
+}
+
+/// Something that happened by itself and that somebody should be told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// When.
+    pub at_ns: u64,
+    /// What, in words, with the place.
+    pub text: String,
+}
+
+/// What the engine wants after a call: the caller takes everything out each time.
+#[derive(Debug, Default)]
+pub struct Out {
+    /// IOs to be done.
+    pub ios: Vec<Io>,
+    /// Requests and commands that ended, by tag.
+    pub answers: Vec<(u64, Result<(), Failure>)>,
+    /// What happened by itself.
+    pub told: Vec<Told>,
+}
