@@ -1,7 +1,7 @@
 # make demo   two short experiments, on this machine's storage and on a MariaDB, and their reports
 # make test   every test that takes less than a few minutes
 # make check  formatting, lints and types
-# make bench  side by side with fio, sysbench, tpcc-mysql and MQSim; writes benchmarks/README.md, database.md and model.md
+# make bench  side by side with fio, sysbench, tpcc-mysql, MQSim, libCacheSim and nbdkit; writes the pages of benchmarks/
 # Each target installs what it needs first.
 
 SHELL := /bin/bash
@@ -17,7 +17,8 @@ SERVER_TOOLS := mariadbd:mariadb-server-core my_print_defaults:mariadb-client-co
 # Debian packages, each with the command that shows that it is there.
 BUILD_TOOLS := cc:gcc git:git
 TEST_TOOLS := fio:fio sysbench:sysbench chromium:chromium mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs \
-              losetup:mount mkswap:util-linux strace:strace $(SERVER_TOOLS)
+              losetup:mount mkswap:util-linux strace:strace nbdkit:nbdkit nbdinfo:libnbd-bin nbdsh:python3-libnbd \
+              qemu-img:qemu-utils $(SERVER_TOOLS)
 
 ENGINE_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
@@ -78,6 +79,8 @@ bench: setup test-tools
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.database
 	$(BIN)/python -m benchmarks.model
+	cargo build --release --locked --quiet -p flatwater-core -p flatwater-serve --examples
+	$(BIN)/python -m benchmarks.cache
 
 # Pins the newest versions again, with hashes and without the name of any index.
 lock: setup

@@ -50,7 +50,7 @@ CASES = {
     "unknown-in-fault": W + "[storage.fault]\nkind = 'stal'\nafter = 1\n",
     # kinds
     "kinds-not-built": "[workload]\nkind = 'replay'\ntrace = 'x'\n[database]\nkind = 'innodb'\npool = 'x'\n"
-    "[cache]\nkind = 'flash'\n[storage]\nkind = 'ssd'\ndevice = 'x'\n[sweep]\n'workload.trace' = ['x', 'y']\n"
+    "[cache]\nkind = 'ram'\n[storage]\nkind = 'ssd'\ndevice = 'x'\n[sweep]\n'workload.trace' = ['x', 'y']\n"
     "[[published]]\nset = { 'workload.trace' = 'x' }\n" + FIGURE,
     "kinds-unknown": "[workload]\nkind = 'fileoi'\n[database]\nkind = 'oracle'\n[storage]\nkind = 3\n",
     "kinds-swept": T + "[sweep]\n'workload.kind' = ['tpcc', 'oltp']\n",
@@ -233,6 +233,32 @@ CASES = {
     "model-events": W
     + "[storage]\nkind = 'raid'\nevents = [{ kind = 'fail', at_s = 1 }, { kind = 'melt', at_s = 'x' }]\n",
     "model-and-server": "[workload]\nkind = 'tpcc'\n[database]\nkind = 'server'\n[storage]\nkind = 'ssd'\n",
+    # the cache
+    "cache-fields-without-a-cache": W + "[cache]\nsize = '1GiB'\ndirty_high_pct = 20\n",
+    "cache-values": W + "[cache]\nkind = 'flash'\npreset = 'bcache'\nmode = 'writeback'\npolicy = 'arc'\n"
+    "admission = 'nhit'\nblock_size = '10KiB'\nsequential_bytes = -1\ndirty_high_pct = 101\nflush_period_s = 'soon'\n"
+    "verify = 1\nwrite_back_depth = 0\nallow_processes = [0]\ndirty_thresh_pct = 20\n",
+    "cache-marks": W + "[cache]\nkind = 'flash'\nsize = '1KiB'\ndirty_high_pct = 20\ndirty_low_pct = 30\n"
+    "allow_processes = [7]\ndeny_processes = [7]\n",
+    "cache-storage-kind": W + "[cache]\nkind = 'flash'\n[cache.storage]\nkind = 'sdd'\ndevice = 'x'\n",
+    "cache-storage-fields": W + "[cache]\nkind = 'flash'\nsize = '1TiB'\n[cache.storage]\nkind = 'ssd'\n"
+    "device = 'intel-x25-e'\nsize = '1GiB'\nexclusive_writes = true\n[storage]\nkind = 'hdd'\n",
+    "cache-storage-device": W + "[cache]\nkind = 'flash'\n[cache.storage]\nkind = 'ssd'\ndevice = 'disk-15k'\n"
+    "[storage]\nkind = 'hdd'\n",
+    "cache-storage-parameters": W + "[cache]\nkind = 'flash'\n[cache.storage]\nkind = 'ssd'\ndevice = 'intel-x25-e'\n"
+    "parameters = { 'timing.read' = 3 }\n[storage]\nkind = 'hdd'\n",
+    "cache-modelled-on-real": W + "[cache]\nkind = 'flash'\n[cache.storage]\nkind = 'ssd'\n[storage]\nsize = '1GiB'\n",
+    "cache-real-on-modelled": W + "[cache]\nkind = 'flash'\n[cache.storage]\npath = '/x'\n[storage]\nkind = 'hdd'\n",
+    "cache-in-virtual-time": "[workload]\nmode = 'rndwr'\nprecondition_passes = 1\n"
+    "[cache]\nkind = 'flash'\nwarm = true\n"
+    "deny_processes = [3]\n[cache.storage]\nkind = 'ssd'\n[storage]\nkind = 'hdd'\n",
+    "cache-in-real-time": W + "[cache]\nkind = 'flash'\nwarm = true\n[cache.storage]\npath = '/x'\n"
+    "[storage]\npurge = true\nsize = '4KiB'\n",
+    "cache-of-a-foreign-server": "[workload]\nkind = 'tpcc'\n[database]\nkind = 'server'\nurl = 'mysql://a@b/c'\n"
+    "[cache]\nkind = 'flash'\n",
+    "cache-swept": W + "[cache]\nkind = 'flash'\ndirty_low_pct = 10\n[cache.storage]\nkind = 'ssd'\n"
+    "[storage]\nkind = 'hdd'\n[sweep]\n'cache.dirty_high_pct' = [5, 20, 101]\n'cache.enabled' = [true, 'no']\n"
+    "'cache.storage.parameters.x' = [1, 1]\n",
     "sweep-of-parameters": W + "[storage]\nkind = 'ssd'\n[sweep]\n'storage.parameters.timing.read_us' = [1, 1, [2]]\n"
     "'storage.device' = ['a', 'b']\n",
     "published-transition": "[workload]\nmode = 'rndwr'\n[[published]]\nmetric = 'transition_s'\n"

@@ -13,7 +13,7 @@ def test_kinds_have_fields_of_their_own() -> None:
     with in_kinds({"workload": "oltp", "database": "none"}):
         assert "workload.mode" in all_fields()
         assert "database.settings" not in all_fields()
-    assert len(all_fields()["workload.mode"]) == 2
+    assert len(all_fields()["workload.mode"]) == 3
 
 
 def test_a_value_is_that_of_the_kind_that_is_meant() -> None:
@@ -33,7 +33,7 @@ def test_settings_are_whatever_the_server_has() -> None:
     with in_kinds({"database": "none"}):
         assert why_no_field("database.settings.x") == (
             "there is no such field",
-            'only with database.kind = "server"',
+            'only with database.kind = "server" or database.kind = "innodb-model"',
         )
 
 

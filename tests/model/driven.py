@@ -43,6 +43,8 @@ def drive(
     exclusive_writes: bool = False,
     seed: int = 1,
     until: str | None = None,
+    distribution: dict[str, Any] | None = None,
+    rate_per_s: float = 0.0,
 ) -> Driven:
     """Random (or sequential) requests on a device's spec; what came before `warmup_s` is not told. It ends
     early with the interval in which an incident has `until` in it."""
@@ -54,7 +56,7 @@ def drive(
         "file_bytes": size_bytes // files // block_bytes * block_bytes,
         "fsync_every": 0,
         "fsync": "none",
-        "distribution": {"kind": "uniform"},
+        "distribution": distribution or {"kind": "uniform"},
         "limit_bytes": 0,
         "seed": seed,
     }
@@ -65,7 +67,7 @@ def drive(
         "queue_depth": 1,
         "sync": False,
         "exclusive_writes": exclusive_writes,
-        "rate_per_s": 0.0,
+        "rate_per_s": rate_per_s,
         "poisson": False,
         "continue_on_error": True,
         "interval_ms": round(interval_s * 1000),

@@ -104,6 +104,17 @@ def recorded_array(array_path: Path) -> Recorded:
     return read(open_result(array_path).cells[0], WANTED, 2000)
 
 
+@pytest.fixture(scope="session")
+def cache_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthetic_models.cached(tmp_path_factory.mktemp("cache") / "result")
+
+
+@pytest.fixture
+def recorded_cache(cache_path: Path) -> Recorded:
+    """A modelled flash cache in front of a disk, from empty to full."""
+    return read(open_result(cache_path).cells[0], WANTED, 2000)
+
+
 @pytest.fixture
 def recorded_disk(disk_path: Path) -> Recorded:
     """A modelled disk."""

@@ -237,7 +237,7 @@ def single(path: Path, count: int = 1800, *, histograms: bool = True) -> Path:
     found["storage.compression_ratio"] = np.round(2 + 0.1 * rng.random(count), 3)
     found["database.heap_bytes"] = np.round((np.arange(count) % 300) / 300 * 2.8 * 2**30)
     found["database.bloat_pct"] = np.round(60 + 5 * np.sin(np.arange(count) / 60), 2)
-    found["cache.hit_ratio"] = np.round(0.9 + 0.05 * rng.random(count), 4)
+    found["cache.ghost_ratio"] = np.round(0.9 + 0.05 * rng.random(count), 4)
     result = create(path, [({}, 0)])
     kinds = {"all": 430.0, "read": 380.0, "write": 600.0}
     text = "427.1 MiB/s with dips: every 225 s throughput falls by 35 % for 30 s, and it stalled once for 3 s."

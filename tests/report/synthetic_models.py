@@ -22,6 +22,15 @@ mode = "rndwr"
 kind = "{kind}"
 device = "{device}"
 """
+CACHE = """
+[cache]
+kind = "flash"
+size = "80GiB"
+
+[cache.storage]
+kind = "ssd"
+device = "example-400-slc"
+"""
 CARD = "Example 400 GB SLC card (devices/example-400-slc.toml)"
 ARRAY = "Eight disks in RAID 10 (devices/example-raid10.toml)"
 DISK = "A disk of 7,200 rpm (devices/example-disk.toml)"
@@ -122,6 +131,36 @@ def disk(path: Path, count: int = 300) -> Path:
     text = EXPERIMENT.format(kind="hdd", device="example-disk")
     layers = {"workload": "modelled", "database": "none", "cache": "none", "storage": "modelled", "device": DISK}
     return _write(path, text, found, synthetic.summary(0, {}, 2.0, count, layers=layers))
+
+
+def cached(path: Path, count: int = 600) -> Path:
+    """A flash cache that fills, and writes back from its high mark on, in front of a disk."""
+    at = np.arange(count, dtype=np.float64)
+    full = np.clip(at / (count / 2), 0, 1)
+    found = _throughput(5 + 60 * full + np.sin(at)) | {
+        "storage.busy_pct": np.full(count, 90.0),
+        "cache.hit_ratio": 0.9 * full,
+        "cache.read_hit_ratio": np.where(at > 5, 0.85 * full, np.nan),
+        "cache.write_hit_ratio": 0.95 * full,
+        "cache.dirty_pct": np.minimum(at / count * 40, 20),
+        "cache.dirty_high_pct": np.full(count, 20.0),
+        "cache.dirty_low_pct": np.full(count, 15.0),
+        "cache.dirty_blocks": at,
+        "cache.used_pct": 100 * full,
+        "cache.dirty_age_oldest_s": at / 2,
+        "cache.write_back_bytes_per_s": np.where(at > count / 2, 3e6, 0.0),
+        "cache.fast_written_bytes_per_s": 2e7 * full,
+        "cache.metadata_bytes_per_s": 1e6 * full,
+        "cache.write_amplification": 1.2 + 0.1 * np.sin(at),
+        "cache.uncached_per_s": np.zeros(count),
+        "cache.fills_per_s": 100 - 90 * full,
+        "cache.fast_dies_busy_pct": 30 * full,
+        "cache.fast_erase_count_max": at / 100,
+    }
+    text = EXPERIMENT.format(kind="hdd", device="example-disk") + CACHE
+    layers = {"workload": "modelled", "database": "none", "cache": "modelled", "storage": "modelled", "device": DISK}
+    layers["cache_device"] = "flash cache of 80 GiB, write-back, on Example 400 GB SLC card"
+    return _write(path, text, found, synthetic.summary(0, {}, 40.0, count, layers=layers))
 
 
 def _write(path: Path, text: str, found: synthetic.Columns, cell: object) -> Path:

@@ -17,7 +17,7 @@ def test_reads_what_the_charts_draw_and_nothing_else(recorded: Recorded) -> None
     assert "workload.throughput" in recorded
     assert recorded.lines.keys().isdisjoint(WANTED.undrawn)
     assert recorded.unclaimed == [
-        "cache.hit_ratio",
+        "cache.ghost_ratio",
         "database.bloat_pct",
         "database.heap_bytes",
         "storage.compression_ratio",

@@ -6,4 +6,5 @@ pub mod histogram;
 pub mod interval;
 pub mod seed;
 pub mod storage;
+pub mod trace;
 pub mod workload;

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use flatwater_core::interval::{Interval, KindInterval, Kinds};
-use flatwater_core::seed::stream;
+use flatwater_core::seed::{splitmix, stream};
 use flatwater_core::storage::{Kind, Request};
+use flatwater_core::trace::replay::Cursor;
 use flatwater_core::workload::arrival::{Arrivals, period_ns};
 use flatwater_core::workload::fileio::{self as workload, FsyncPolicy, Generator, Shared};
 use serde::Deserialize;
@@ -107,7 +108,7 @@ impl Fileio {
         let used_bytes = used_bytes.ok_or("the files are larger than 2^64 bytes")?;
         let (device, now_ns) = match after {
             Some(before) => (before.device, before.now_ns),
-            None => (spec.device.open(Opening { seed: spec.workload.seed, used_bytes })?, 0),
+            None => (open_device(&spec, used_bytes)?, 0),
         };
         if used_bytes > device.capacity_bytes() {
             return Err(format!("{used_bytes} B of files do not fit a device of {} B", device.capacity_bytes()));
@@ -119,9 +120,14 @@ impl Fileio {
                 let (period_ns, share) =
                     (period_ns(spec.threads, spec.rate_per_s), f64::from(lane) / f64::from(spec.threads));
                 let rng = stream(spec.workload.seed, "arrivals", u64::from(lane));
+                let generator = Generator::new(spec.workload.clone(), shared.clone(), u64::from(lane))?;
+                let arrivals = match generator.replay() {
+                    Some(cursor) => Arrivals::replayed(cursor, now_ns),
+                    None => Arrivals::new(period_ns, spec.poisson, share, now_ns, rng),
+                };
                 Ok(Lane {
-                    generator: Generator::new(spec.workload.clone(), shared.clone(), u64::from(lane))?,
-                    arrivals: Arrivals::new(period_ns, spec.poisson, share, now_ns, rng),
+                    generator,
+                    arrivals,
                     timer_set: false,
                     exhausted: false,
                     free: (lane * depth..(lane + 1) * depth).rev().collect(),
@@ -230,6 +236,8 @@ impl Fileio {
                     }
                     let Some(request) = own.generator.next_request() else {
                         own.exhausted = true;
+                        let problem = own.generator.replay().and_then(Cursor::problem);
+                        self.failure = self.failure.take().or(problem);
                         return;
                     };
                     match &mut own.arrivals {
@@ -261,14 +269,7 @@ impl Fileio {
     }
 
     fn submit(&mut self, slot: u32, request: Request) {
-        let operation = match request.kind {
-            Kind::Read => Operation::Read,
-            Kind::Write => Operation::Write,
-            Kind::Fsync => Operation::Flush,
-        };
-        let offset = u64::from(request.file) * self.spec.workload.file_bytes + request.offset;
-        let command = Command { operation, offset, bytes: u64::from(request.bytes) };
-        self.device.submit(self.now_ns, u64::from(slot), command);
+        self.device.submit(self.now_ns, u64::from(slot), command(&self.spec.workload, request));
     }
 
     fn finish(&mut self, ended: Ended) {
@@ -332,7 +333,7 @@ impl Fileio {
     /// Ends an interval.
     fn collect(&mut self) -> (Interval, DeviceInterval) {
         let started = self.slots.iter().flatten().map(|flight| flight.started_ns);
-        let overdue = self.lanes.iter().filter_map(|lane| lane.arrivals.as_ref());
+        let overdue = self.lanes.iter().filter(|lane| !lane.exhausted).filter_map(|lane| lane.arrivals.as_ref());
         let overdue = overdue.map(Arrivals::next_ns).filter(|at_ns| *at_ns < self.now_ns && !self.stopping);
         let period_ns = period_ns(self.spec.threads, self.spec.rate_per_s) as u64;
         let waiting: u64 =
@@ -358,6 +359,37 @@ impl Fileio {
         (interval, told)
     }
 }
+
+/// What a request is on the device, on which the files stand one after another.
+fn command(workload: &workload::Fileio, request: Request) -> Command {
+    let operation = match request.kind {
+        Kind::Read => Operation::Read,
+        Kind::Write => Operation::Write,
+        Kind::Fsync => Operation::Flush,
+    };
+    let offset = u64::from(request.file) * workload.file_bytes + request.offset;
+    Command { operation, offset, bytes: u64::from(request.bytes) }
+}
+
+/// A new device; one to which that makes a difference was used before time begins as the workload uses it.
+fn open_device(spec: &Spec, used_bytes: u64) -> Result<Box<dyn Device>, String> {
+    let mut device = spec.device.open(Opening { seed: spec.workload.seed, used_bytes })?;
+    if device.wants_past() {
+        // Other requests than those of the run, to the same hot places.
+        let mut past = workload::Fileio { limit_bytes: 0, replay: None, ..spec.workload.clone() };
+        past.seed = splitmix(past.seed ^ splitmix(PAST));
+        let mut generator = Generator::new(past.clone(), Arc::default(), 0)?;
+        while device.wants_past()
+            && let Some(request) = generator.next_request()
+        {
+            device.happened(command(&past, request));
+        }
+    }
+    Ok(device)
+}
+
+/// Tells the seed of the past from that of the run.
+const PAST: u64 = 0x0070_6173_7400;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,9 @@
 //! flatwater's engine as a Python module: translation only. What it does stands in the other crates; its Python
 //! signatures stand in `python/flatwater/_engine.pyi`, which stubtest holds against this.
 
+mod cache;
 mod emulator;
+mod trace;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -9,6 +11,7 @@ use std::time::Duration;
 
 use flatwater_core::histogram::Histogram as CoreHistogram;
 use flatwater_core::interval::Interval;
+use flatwater_model::database::Innodb;
 use flatwater_model::fileio::{DeviceInterval, Fileio as ModelledFileio};
 use flatwater_real::database::{self, connection, load};
 use flatwater_real::{crew, fileio, prepare};
@@ -100,12 +103,42 @@ enum Work {
     Fileio(fileio::Fileio),
     Database(crew::Run),
     /// In virtual time; None when another run went on with its device.
-    Modelled(Box<Mutex<Option<ModelledFileio>>>),
+    Modelled(Box<Mutex<Option<Model>>>),
+}
+
+/// What is modelled: requests to a device, or a database that makes them.
+#[expect(clippy::large_enum_variant, reason = "there is one a run")]
+enum Model {
+    Fileio(ModelledFileio),
+    Database(Innodb),
+}
+
+impl Model {
+    fn next_interval(&mut self) -> Option<(Interval, DeviceInterval)> {
+        match self {
+            Self::Fileio(run) => run.next_interval(),
+            Self::Database(run) => run.next_interval(),
+        }
+    }
+
+    fn stop(&mut self) {
+        match self {
+            Self::Fileio(run) => run.stop(),
+            Self::Database(run) => run.stop(),
+        }
+    }
+
+    fn failure(&self) -> Option<String> {
+        match self {
+            Self::Fileio(run) => run.failure(),
+            Self::Database(run) => run.failure(),
+        }
+    }
 }
 
 impl Work {
     /// The crew of real threads, where there is one.
-    fn crew(&self) -> Result<&crew::Run, &Mutex<Option<ModelledFileio>>> {
+    fn crew(&self) -> Result<&crew::Run, &Mutex<Option<Model>>> {
         match self {
             Self::Fileio(fileio) => Ok(fileio.run()),
             Self::Database(run) => Ok(run),
@@ -146,10 +179,20 @@ impl Run {
                 Some(Self(Work::Modelled(model))) => model.lock().expect("nothing panics under it").take(),
                 _ => None,
             };
+            let after = after.and_then(|model| if let Model::Fileio(run) = model { Some(run) } else { None });
             ModelledFileio::start(spec, after)
         })
-        .map(|run| Self(Work::Modelled(Box::new(Mutex::new(Some(run))))))
+        .map(|run| Self(Work::Modelled(Box::new(Mutex::new(Some(Model::Fileio(run)))))))
         .map_err(engine_error)
+    }
+
+    /// Makes a modelled database on a modelled device and starts running transactions in virtual time.
+    #[staticmethod]
+    fn modelled_database(py: Python<'_>, spec: &str) -> PyResult<Self> {
+        let spec = parse(spec)?;
+        py.detach(|| Innodb::start(spec))
+            .map(|run| Self(Work::Modelled(Box::new(Mutex::new(Some(Model::Database(run)))))))
+            .map_err(engine_error)
     }
 
     /// The next interval as a dict, or None when `timeout_s` passed; StopIteration when the run is over. A modelled run
@@ -163,9 +206,8 @@ impl Run {
                 crew::Next::Over => Err(over()),
             },
             Err(model) => {
-                let next = py.detach(|| {
-                    model.lock().expect("nothing panics under it").as_mut().and_then(ModelledFileio::next_interval)
-                });
+                let next = py
+                    .detach(|| model.lock().expect("nothing panics under it").as_mut().and_then(Model::next_interval));
                 let (interval, device) = next.ok_or_else(over)?;
                 interval_dict(py, &interval, device).map(Some)
             }
@@ -193,7 +235,7 @@ impl Run {
     fn failure(&self) -> Option<String> {
         match self.0.crew() {
             Ok(run) => run.failure(),
-            Err(model) => model.lock().expect("nothing panics under it").as_ref().and_then(ModelledFileio::failure),
+            Err(model) => model.lock().expect("nothing panics under it").as_ref().and_then(Model::failure),
         }
     }
 
@@ -416,7 +458,13 @@ fn check_consistency(
 #[pymodule]
 mod _engine {
     #[pymodule_export]
+    use super::cache::{CacheServer, CacheTask, cache_inspect, cache_make, cache_mount, cache_settings};
+    #[pymodule_export]
     use super::emulator::Emulator;
+    #[pymodule_export]
+    use super::trace::{
+        cache_policies, trace_convert, trace_formats, trace_simulate, trace_summary, trace_tells_objects,
+    };
     #[pymodule_export]
     use super::{Connection, EngineError, Histogram, Load, Prepare, Run, check_consistency, purge};
 }

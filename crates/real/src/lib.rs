@@ -1,6 +1,7 @@
 //! flatwater's drivers for real layers: files and block devices through psync or io_uring, and databases through
 //! their own protocol.
 
+pub mod cache;
 pub mod clock;
 pub mod crew;
 pub mod database;

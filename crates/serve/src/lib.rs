@@ -4,9 +4,11 @@
 //! goes to a backing file, and the answer is held back until the model says that the request is over.
 
 pub mod backing;
+pub mod cache;
 pub mod emulator;
 pub mod fuse;
 pub mod lag;
+pub mod nbd;
 pub mod pacing;
 pub mod service;
 pub mod sidecar;

@@ -34,10 +34,12 @@ app = typer.Typer(
 
 def _register() -> None:
     # Verbs import what they need inside their functions, so that `--help` and completion stay fast.
-    from flatwater.cli import check, compare, emulate, fit, importing, list, report, run, show
+    from flatwater.cli import cache, check, compare, emulate, fit, importing, list, report, run, show, trace
 
     for module in (run, report, compare, check, list, show, importing, emulate, fit):
         app.command(module.NAME, epilog=module.EXAMPLES)(module.verb)
+    app.add_typer(cache.make_app(), name=cache.NAME)
+    app.add_typer(trace.make_app(), name=trace.NAME)
 
 
 def _version(value: bool) -> None:

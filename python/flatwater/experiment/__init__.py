@@ -1,7 +1,7 @@
 """The experiment file: four layers, a sweep, published figures.
 
 load.py        a file or a name -> Experiment; overrides.py, faults.py and lines.py serve it
-experiment.py  the whole; workload/ database/ cache.py storage/: one room or file a layer, met in kinds.py
+experiment.py  the whole; workload/ database/ cache/ storage/: one room a layer, met in kinds.py
 device/        modelled devices: one class a kind, one file of `devices/` each
 conflicts.py   what one layer asks of another
 sweep.py       lists of values -> cells
@@ -9,6 +9,7 @@ published.py   figures that others measured, and the cells they stand beside
 library.py     the experiments that come with flatwater
 """
 
+from flatwater.experiment.cache import FlashCache
 from flatwater.experiment.database import NoDatabase, Server, ServerFault
 from flatwater.experiment.device.load import DeviceEntry, find_device, list_devices, load_device, names_a_device
 from flatwater.experiment.device.text import device_text
@@ -31,6 +32,7 @@ __all__ = [
     "Experiment",
     "FileStorage",
     "Fileio",
+    "FlashCache",
     "InvalidExperimentError",
     "LibraryEntry",
     "ModelledStorage",

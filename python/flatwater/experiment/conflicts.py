@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from flatwater.experiment.database import Server
+from flatwater.experiment.cache.conflicts import cache_conflicts
+from flatwater.experiment.database import InnodbModel, Server
 from flatwater.experiment.problem import Problem
 from flatwater.experiment.storage import ModelledStorage
 from flatwater.experiment.units import print_size
-from flatwater.experiment.workload import Fileio
+from flatwater.experiment.workload import Fileio, Replay
 from flatwater.experiment.workload.transactions import Transactions
 
 if TYPE_CHECKING:
@@ -34,13 +35,15 @@ def layer_conflicts(experiment: Experiment) -> Iterator[Problem]:
             yield from _virtual_conflicts(experiment.workload)
     else:
         yield from _server_conflicts(experiment, experiment.workload)
+    yield from cache_conflicts(experiment)
     yield from _time_conflicts(experiment)
 
 
 def _file_conflicts(experiment: Experiment) -> Iterator[Problem]:
     database = experiment.database
-    if isinstance(database, Server):
-        what = 'the workload "fileio" reads and writes the storage itself: a server would have nothing to do'
+    if isinstance(database, Server | InnodbModel):
+        kind = experiment.workload.kind
+        what = f'the workload "{kind}" reads and writes the storage itself: a server would have nothing to do'
         hint = 'workload.kind = "tpcc" or "oltp", or take out [database]'
         yield Problem("database.kind", what, hint, _KINDS)
     largest = max(experiment.fileio.block_sizes)
@@ -49,6 +52,18 @@ def _file_conflicts(experiment: Experiment) -> Iterator[Problem]:
     if room is not None and largest > room:
         what = f"a block of {print_size(largest)} is larger than a file ({print_size(room)} used of each)"
         yield Problem("workload.block_size", what, "a larger storage.size, fewer files or smaller blocks", about)
+
+    if isinstance(experiment.workload, Replay):
+        yield from _replay_conflicts(experiment, experiment.workload)
+
+
+def _replay_conflicts(experiment: Experiment, workload: Replay) -> Iterator[Problem]:
+    used, span = experiment.storage.used_bytes, workload.summary["span_bytes"]
+    if workload.offsets == "as-is" and used is not None and span > used:
+        what = f"the trace goes up to byte {span:,}, and {print_size(used)} of the storage are used"
+        hint = f'offsets = "wrap" or "scale", or a storage.size of {print_size(span)} or more'
+        about = ("workload.trace", "workload.format", "workload.files", "storage.size", "storage.fill", *_KINDS)
+        yield Problem("workload.offsets", what, hint, about)
 
 
 def _virtual_conflicts(workload: Fileio) -> Iterator[Problem]:
@@ -66,6 +81,9 @@ def _virtual_conflicts(workload: Fileio) -> Iterator[Problem]:
 
 def _server_conflicts(experiment: Experiment, workload: Transactions) -> Iterator[Problem]:
     database, storage = experiment.database, experiment.storage
+    if isinstance(database, InnodbModel):
+        yield from _model_conflicts(experiment, database, workload)
+        return
     if not isinstance(database, Server):
         yield Problem("workload.kind", f'"{workload.kind}" needs a server', 'database.kind = "server"', _KINDS)
         return
@@ -85,8 +103,8 @@ def _server_conflicts(experiment: Experiment, workload: Transactions) -> Iterato
         yield Problem("database.fault.at_s", what, "an earlier fault, or a longer duration_s", over)
     defaults = type(storage).model_fields
     for name, why in _FILES_ONLY:
-        if name == "size" and isinstance(storage, ModelledStorage):
-            continue  # how large the served device is
+        if name == "size" and (isinstance(storage, ModelledStorage) or experiment.flash_cache is not None):
+            continue  # how large the served device is, or the cached file
         if name in defaults and getattr(storage, name) != defaults[name].default:
             yield Problem(f"storage.{name}", f"has no meaning with a server: {why}", "take it out", _about(name))
     if database.url is not None:
@@ -94,6 +112,21 @@ def _server_conflicts(experiment: Experiment, workload: Transactions) -> Iterato
             if getattr(storage, name) != defaults[name].default:
                 what = "flatwater keeps no files for a server that it did not start (database.url)"
                 yield Problem(f"storage.{name}", what, "take it out, or take out the url", _about(name, "database.url"))
+
+
+def _model_conflicts(experiment: Experiment, database: InnodbModel, workload: Transactions) -> Iterator[Problem]:
+    """What a modelled server does not go together with."""
+    yield from database.workload_conflicts(workload)
+    if not experiment.in_virtual_time:
+        what = "a modelled server is in virtual time, and this storage is not"
+        about = ("storage.kind", "storage.real_time", *_KINDS)
+        yield Problem("storage.kind", what, "a modelled storage without real_time", about)
+        return
+    defaults = type(experiment.storage).model_fields
+    for name in ("size", "fill", "exclusive_writes"):
+        if getattr(experiment.storage, name) != defaults[name].default:
+            what = "has no meaning with a modelled server: how large a database is follows from the workload"
+            yield Problem(f"storage.{name}", what, "take it out", _about(name))
 
 
 def _about(name: str, *others: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
 
 from flatwater.errors import UserError
-from flatwater.experiment.cache import NoCache
+from flatwater.experiment.cache import Cache, FlashCache, NoCache
 from flatwater.experiment.conflicts import layer_conflicts
 from flatwater.experiment.database import Database, NoDatabase, Server
 from flatwater.experiment.fields import in_kinds, with_values
@@ -68,7 +68,7 @@ class Experiment(Table):
     # `read_layer` picks the class by `kind`; a second kind of a layer makes it a union.
     workload: Annotated[Workload, BeforeValidator(partial(read_layer, "workload"))]
     database: Annotated[Database, BeforeValidator(partial(read_layer, "database"))] = NoDatabase()
-    cache: Annotated[NoCache, BeforeValidator(partial(read_layer, "cache"))] = NoCache()
+    cache: Annotated[Cache, BeforeValidator(partial(read_layer, "cache"))] = NoCache()
     storage: Annotated[Storage, BeforeValidator(partial(read_layer, "storage"))] = FileStorage()
     record: Record = Record()
     sweep: Sweep = Sweep()
@@ -116,6 +116,8 @@ class Experiment(Table):
         told = {layer: getattr(self, layer).REALITY for layer in BUILT}
         if self.in_virtual_time:
             told["workload"] = "modelled"
+        if told["cache"] != "none":
+            told["cache"] = "none" if self.flash_cache is None else "modelled" if self.in_virtual_time else "real"
         return told
 
     @property
@@ -129,6 +131,11 @@ class Experiment(Table):
         if not isinstance(self.storage, FileStorage):
             raise TypeError(f"the storage is a modelled {self.storage.kind}, not files")
         return self.storage
+
+    @property
+    def flash_cache(self) -> FlashCache | None:
+        """The flash cache; None where there is none, or where this cell is without it."""
+        return self.cache if isinstance(self.cache, FlashCache) and self.cache.enabled else None
 
     @property
     def modelled(self) -> ModelledStorage:

@@ -144,6 +144,9 @@ def _take_out(data: dict[str, Any], error: ErrorDetails) -> set[str]:
     if rest == "kind":
         return _replace_layer(data, table, _REQUIRED.get(table, {}))
     field = ".".join(loc)
+    if field == "workload.trace":
+        # No other trace could stand in for it.
+        return _replace_layer(data, table, _REQUIRED[table])
     drop_from_sweep(sweep, field)
     stand_in = _stand_in_mode(kinds_of(data)) if field == "workload.mode" else _REQUIRED.get(field)
     if error["type"] == "missing" and stand_in is None:

@@ -2,7 +2,7 @@
 
 Kinds of one layer may have fields of the same name (`workload.mode`), so a field has a definition a kind. Which kinds
 are meant is known while an experiment is read (`in_kinds`); elsewhere a field is any kind's. `database.settings`
-and `storage.parameters` are open: the names in them are the server's, and the device's.
+and `storage.parameters` (and the cache's own) are open: the names in them are the server's, and the device's.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _kinds: contextvars.ContextVar[_Kinds] = contextvars.ContextVar("kinds", default
 #: What people call a field who come from another tool, or another kind: (kind, name) -> the field they mean.
 _MEANT = {
     **{(kind, name): "workload.connections" for kind in ("tpcc", "oltp") for name in ("threads", "users", "clients")},
-    **{(kind, "warmup"): "workload.warmup_s" for kind in ("fileio", "oltp", "tpcc")},
-    **{(kind, "time"): "workload.duration_s" for kind in ("fileio", "oltp", "tpcc")},
+    **{(kind, "warmup"): "workload.warmup_s" for kind in ("fileio", "oltp", "replay", "tpcc")},
+    **{(kind, "time"): "workload.duration_s" for kind in ("fileio", "oltp", "replay", "tpcc")},
     **{("oltp", name): "workload.rows" for name in ("table_size", "oltp_table_size", "size")},
     **{("oltp", name): "workload.distribution" for name in ("rand_type", "oltp_dist_type")},
     ("oltp", "oltp_tables_count"): "workload.tables",
@@ -108,7 +108,7 @@ def why_no_field(field: str) -> tuple[str, str | None] | None:
 
 
 #: Tables whose names are not flatwater's.
-OPEN = (settings.TABLE, parameters.TABLE)
+OPEN = (settings.TABLE, *parameters.TABLES)
 
 
 def split_open(field: str) -> tuple[str, str]:
@@ -122,7 +122,7 @@ def split_open(field: str) -> tuple[str, str]:
 def path_of(field: str) -> list[str]:
     """The keys that lead to a field through an experiment's tables; a parameter's name is one key, dots and all."""
     table, name = split_open(field)
-    return [*table.split("."), name] if table == parameters.TABLE else field.split(".")
+    return [*table.split("."), name] if table in parameters.TABLES else field.split(".")
 
 
 @cache
@@ -196,13 +196,16 @@ def unknown_field_hint(field: str) -> str:
     meant = _meant(field)
     if meant is not None:
         return f"did you mean {meant}?"
-    name = field.rpartition(".")[2]
-    elsewhere = [known for known in all_fields() if known.rpartition(".")[2] == name]
-    if elsewhere:
-        return f"did you mean {elsewhere[0]}?"
+    if field in all_fields():
+        return f"did you mean {field}?"
     if having := _having(field):
         layer = field.partition(".")[0]
         return "only with " + " or ".join(f'{layer}.kind = "{kind}"' for kind in having)
+    name = field.rpartition(".")[2]
+    elsewhere = [known for known in all_fields() if known.rpartition(".")[2] == name]
+    if elsewhere:
+        # A cache's own storage has all that a storage has.
+        return f"did you mean {min(elsewhere, key=lambda known: known.count('.'))}?"
     close = nearest(field, all_fields())
     return f"did you mean {close}?" if close else "fields look like workload.threads"
 
@@ -227,7 +230,7 @@ def with_values(data: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str,
                 inner = inner.model_dump()
             table[part] = dict(inner) if isinstance(inner, Mapping) else {}
             table = table[part]
-        if field.startswith(f"{parameters.TABLE}."):
+        if split_open(field)[0] in parameters.TABLES:
             # Written as nested tables or as dotted names: one of the two, so that what is set replaces what is there.
             flat = parameters.flatten(table)
             table.clear()

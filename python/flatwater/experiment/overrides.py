@@ -11,6 +11,7 @@ from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.faults import drop_from_sweep
 from flatwater.experiment.fields import all_fields, path_of, resolve_value
 from flatwater.experiment.storage import turned_to_model
+from flatwater.experiment.sweep import swept_fields
 from flatwater.experiment.workload import ALTERNATIVES
 
 
@@ -35,6 +36,8 @@ def override(data: dict[str, Any], written: str) -> str:
     value = _value(field, text)
     if field == "storage.kind" and isinstance(value, str):
         turned_to_model(data, value)
+    if field == "cache.kind" and value == "none":
+        _take_cache_out(data)
     table = data
     for part in tables:
         inner = table.setdefault(part, {})
@@ -45,6 +48,13 @@ def override(data: dict[str, Any], written: str) -> str:
     if field in ALTERNATIVES:
         table.pop(ALTERNATIVES[field].rpartition(".")[2], None)
     return field
+
+
+def _take_cache_out(data: dict[str, Any]) -> None:
+    """Drops what the file says of its cache, and what it sweeps of it: the same experiment without one."""
+    data["cache"] = {}
+    for name in [name for name in swept_fields(data.get("sweep")) if name.startswith("cache.")]:
+        drop_from_sweep(data.get("sweep"), name)
 
 
 def shown(written: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flatwater.errors import UserError
+from flatwater.experiment.cache import FlashCache
 from flatwater.experiment.database import Server
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.storage import ModelledStorage
@@ -19,6 +20,8 @@ def require_runnable(experiment: Experiment) -> None:
     already has a place of its own.
     """
     where = experiment.name or None
+    if isinstance(experiment.cache, FlashCache):
+        _require_cache(experiment, experiment.cache)
     if isinstance(experiment.storage, ModelledStorage):
         _require_device(experiment, experiment.storage)
         return
@@ -44,6 +47,30 @@ def _require_device(experiment: Experiment, storage: ModelledStorage) -> None:
         raise UserError(what, where=where, hint="--set storage.path=DIR, or storage.real_time = false")
 
 
+def _require_cache(experiment: Experiment, cache: FlashCache) -> None:
+    where, storage = experiment.name or None, cache.storage
+    if storage is None:
+        hint = '[cache.storage] kind = "file" with a path, or a modelled kind with a device'
+        raise UserError("cache.storage is missing: the fast device", where=where, hint=hint)
+    if isinstance(storage, ModelledStorage):
+        if any(device is None for device in _all_of(experiment, "cache.storage.device", storage.device)):
+            hint = "--set cache.storage.device=NAME; `flatwater list --devices` shows them"
+            raise UserError("cache.storage.device is missing", where=where, hint=hint)
+        if not storage.real_time:
+            return
+    for path in _all_of(experiment, "cache.storage.path", storage.path):
+        if path is None:
+            what = "cache.storage.path is missing: the directory in which the cache is kept"
+            raise UserError(what, where=where, hint="--set cache.storage.path=DIR")
+    sizes = [("cache.size", cache.size), ("storage.size", experiment.storage.size)]
+    for field, size in sizes:
+        modelled = cache.storage if field == "cache.size" else experiment.storage
+        if isinstance(modelled, ModelledStorage):
+            continue  # as large as the device
+        if any(one is None for one in _all_of(experiment, field, size)):
+            raise UserError(f"{field} is missing", where=where, hint=f"--set {field}=4GiB")
+
+
 def _require_directories(experiment: Experiment, server: Server) -> None:
     where = experiment.name or None
     if all(url is not None for url in _all_of(experiment, "database.url", server.url)):
@@ -59,7 +86,7 @@ def _require_directories(experiment: Experiment, server: Server) -> None:
             raise UserError(what, where=where, hint="for a block device: a directory of the file system on it")
 
 
-def _all_of(experiment: Experiment, field: str, fixed: str | None) -> list[Any]:
+def _all_of(experiment: Experiment, field: str, fixed: Any) -> list[Any]:
     """Every value that a field has in the sweep, or its one value."""
     swept = [values[field] for values in experiment.sweep.dimensions if field in values]
     return swept[0] if swept else [fixed]

@@ -47,6 +47,9 @@ SCALED: dict[str, Callable[[Any, float], Any]] = {
     "storage.capacity_scale": _share,
     "storage.events.at_s": _time,
     "storage.events.duration_s": _time,
+    "cache.size": _bytes,
+    "cache.storage.capacity_scale": _share,
+    "cache.flush_period_s": _time,
     "database.settings.innodb_buffer_pool_size": _bytes,
     "database.settings.innodb_log_file_size": _bytes,
     "database.settings.innodb_redo_log_capacity": _bytes,
@@ -66,7 +69,7 @@ def apply_scale(data: dict[str, Any]) -> None:
         return
     told = data.get("scaled_by", 1)
     data["scaled_by"] = told * scale if isinstance(told, int | float) else told
-    for layer in ("workload", "database", "storage"):
+    for layer in ("workload", "database", "cache", "storage"):
         if isinstance(data.get(layer), Mapping):
             data[layer] = _scaled(data[layer], f"{layer}.", scale)
     if isinstance(data.get("sweep"), Mapping):

@@ -245,6 +245,10 @@ def _lag_text(summaries: list[CellSummary]) -> str:
     )
 
 
+#: What a layer is made of, in the summary's layers.
+_DEVICE_OF = {"storage": "device", "cache": "cache_device"}
+
+
 def badges(result: Result) -> list[Badge]:
     """The four layers; one badge for each different thing that a layer was in the cells."""
     found: dict[tuple[str, str], Badge] = {}
@@ -252,8 +256,8 @@ def badges(result: Result) -> list[Badge]:
         layers = cell.summary.layers if cell.summary is not None else {}
         for layer in LAYERS:
             text = layers.get(layer)
-            if text is not None and layer == "storage" and layers.get("device"):
-                text = f"{text}: {layers['device']}"
+            if text is not None and layers.get(_DEVICE_OF.get(layer, "")):
+                text = f"{text}: {layers[_DEVICE_OF[layer]]}"
             if text is None:
                 if cell.summary is None and any(one.summary is not None for one in result.cells):
                     continue

@@ -30,7 +30,7 @@ FOLDER = "flatwater-emulated"
 FILE_SYSTEM_OF_SERVERS = "ext4"
 
 
-class _DeviceFileStack(FileStack):
+class DeviceFileStack(FileStack):
     """fileio on the served file itself. What the model says that is on the device is there: nothing is written first,
     and there is no place for a manifest.
     """
@@ -186,7 +186,7 @@ class EmulatedStack(Stack):
         plan = replace(self._plan, experiment=cell)
         if server:
             return ServerStack(self._experiment, plan)
-        return (FileStack if self._file_system else _DeviceFileStack)(cell, plan)
+        return (FileStack if self._file_system else DeviceFileStack)(cell, plan)
 
     def _usable_bytes(self) -> int:
         storage = self._cell.modelled

@@ -12,9 +12,11 @@ import psutil
 
 from flatwater._engine import EngineError, Run
 from flatwater.errors import UserError
-from flatwater.experiment import Experiment, PlannedCell, device_text, print_size
+from flatwater.experiment import Experiment, PlannedCell, print_size
 from flatwater.experiment.device import Use
+from flatwater.experiment.device.text import storage_text
 from flatwater.probe import Probe
+from flatwater.runner.cached_model import cache_memory_bytes, cached_notes, cached_spec
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
 from flatwater.runner.spec import derived_seed, fileio_spec, precondition_changes
@@ -22,7 +24,7 @@ from flatwater.runner.stack import Stack
 
 
 class ModelStack(Stack):
-    """fileio on a device of `devices/`, in virtual time."""
+    """fileio on a device of `devices/`, or on a cache on two of them, in virtual time."""
 
     #: The same cell gives the same bytes: there is no use in half of one.
     resumable = False
@@ -42,7 +44,12 @@ class ModelStack(Stack):
 
     @property
     def device(self) -> str:
-        return device_text(self._cell) or ""
+        return storage_text(self._cell.storage) or ""
+
+    @property
+    def cache(self) -> str:
+        cache = self._cell.flash_cache
+        return "" if cache is None else f"{cache.text}, on {storage_text(cache.storage)}"
 
     def turn_to(self, plan: PlannedCell) -> None:
         self._cell = plan.experiment
@@ -69,10 +76,13 @@ class ModelStack(Stack):
             return Run.modelled(json.dumps(spec), after)
         except EngineError as error:
             # What cannot be of a device is the experiment's fault, not a run's that failed.
-            raise UserError(str(error), where="storage.device") from None
+            where = "storage.device" if self._cell.flash_cache is None else "cache"
+            raise UserError(str(error), where=where) from None
 
     def warnings(self) -> list[str]:
         notes = self._cell.modelled.modelled_device.notes(_use(self._cell))
+        if self._cell.flash_cache is not None:
+            notes += cached_notes(self._cell.flash_cache)
         return [f"the model is not quite its device: {note}" for note in notes]
 
     def remove(self) -> None:
@@ -91,19 +101,19 @@ def _check_memory(cell: Experiment) -> None:
 
 
 def model_memory_bytes(cell: Experiment) -> int:
-    """Memory that the model of a cell's device needs."""
-    return cell.modelled.modelled_device.memory_bytes(_use(cell))
+    """Memory that the models of a cell's devices need."""
+    needed = cell.modelled.modelled_device.memory_bytes(_use(cell))
+    return needed + (cache_memory_bytes(cell.flash_cache) if cell.flash_cache is not None else 0)
 
 
 def modelled_spec(cell: Experiment, seed: int, *, fresh: bool = False) -> dict[str, Any]:
     """What `Run.modelled` takes: the workload, and the device that it is used on (`fresh`: never written)."""
     workload, storage = cell.fileio, cell.modelled
-    use = _use(cell)
-    if fresh:
-        use = replace(use, initial="fresh", simulate_initial=False)
     return {
         "workload": fileio_spec(workload, workload.files, _file_bytes(cell), seed),
-        "device": storage.modelled_device.spec(use),
+        "device": device_spec(
+            cell, asynchronous=workload.engine == "io_uring", align_bytes=_align_bytes(cell), fresh=fresh
+        ),
         "threads": workload.threads,
         "queue_depth": workload.queue_depth,
         "sync": workload.sync != "none",
@@ -115,16 +125,38 @@ def modelled_spec(cell: Experiment, seed: int, *, fresh: bool = False) -> dict[s
     }
 
 
+def device_spec(cell: Experiment, *, asynchronous: bool, align_bytes: int, fresh: bool = False) -> dict[str, Any]:
+    """All that is below a cell's workload or modelled database, in the engine's words: the storage, or a cache on it.
+
+    `asynchronous` requests wait in a queue of the kernel's; each is a multiple of `align_bytes`. `fresh`: never
+    written, which is made at once.
+    """
+    cache = cell.flash_cache
+    align = align_bytes if cache is None else math.gcd(align_bytes, cache.block_size)
+    use = cell.modelled.use(asynchronous=asynchronous, align_bytes=align)
+    storage = cell.modelled.modelled_device.spec(_fresh(use) if fresh else use)
+    return storage if cache is None else cached_spec(cache, storage, align_bytes=align, fresh=fresh)
+
+
+def _fresh(use: Use) -> Use:
+    return replace(use, initial="fresh", simulate_initial=False)
+
+
 def _file_bytes(cell: Experiment) -> int:
     """Bytes of each file. They stand one after another, so each is a multiple of what every block is a multiple of."""
     common = math.gcd(*cell.fileio.block_sizes)
     return (cell.size_per_file or 0) // common * common
 
 
-def _use(cell: Experiment) -> Use:
-    """How the cell uses its device: with which queue, and in units of which size."""
+def _align_bytes(cell: Experiment) -> int:
+    """What every request is a multiple of."""
     workload = cell.fileio
     align = math.gcd(*workload.block_sizes)
     if workload.precondition_passes > 0:
         align = math.gcd(align, min(workload.precondition_block_size, _file_bytes(cell)))
-    return cell.modelled.use(asynchronous=workload.engine == "io_uring", align_bytes=align)
+    return align
+
+
+def _use(cell: Experiment) -> Use:
+    """How the cell uses its device: with which queue, and in units of which size."""
+    return cell.modelled.use(asynchronous=cell.fileio.engine == "io_uring", align_bytes=_align_bytes(cell))

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from flatwater._engine import Emulator, EngineError
 from flatwater.errors import FlatwaterError, Interrupted
@@ -48,12 +48,20 @@ class Lag:
         return 100.0 * self.late / self.answers if self.answers else 0.0
 
 
-class ServedDevice:
+class ServedProcess:
     """The process, as the run sees it."""
 
-    def __init__(self, spec: dict[str, Any], *, file_system: str | None, folder: Path, make: bool) -> None:
+    #: What is run.
+    module: ClassVar[str] = "flatwater.runner.served"
+    #: What it serves, in words, and the layer of its series.
+    what: ClassVar[str] = "the emulated device"
+    layer: ClassVar[str] = "storage"
+    #: How long it may take to end.
+    end_s: ClassVar[float] = END_S
+
+    def __init__(self, request: dict[str, Any]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "flatwater.runner.served"],
+            [sys.executable, "-m", self.module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -69,7 +77,6 @@ class ServedDevice:
         self._lag = Lag()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
-        request = {"spec": spec, "file_system": file_system, "folder": str(folder), "make": make}
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(request) + "\n")
@@ -96,19 +103,19 @@ class ServedDevice:
         """Until it serves. Errors: FlatwaterError, Interrupted."""
         while not self._ready.wait(0.1):
             if stop():
-                raise Interrupted("interrupted while the emulated device was being made")
+                raise Interrupted(f"interrupted while {self.what} was being made")
         self.require_alive()
 
     def require_alive(self) -> None:
         """Errors: FlatwaterError when it is gone."""
         with self._lock:
             if self._error is not None:
-                raise FlatwaterError(f"the emulated device: {self._error}", where="storage")
+                raise FlatwaterError(f"{self.what}: {self._error}", where=self.layer)
 
     def sample(self) -> dict[str, float]:
         """The series of its last interval."""
         with self._lock:
-            return {f"storage.{name}": value for name, value in self._series.items()}
+            return {f"{self.layer}.{name}": value for name, value in self._series.items()}
 
     def take_incidents(self) -> list[tuple[float, str]]:
         """What happened by itself since the last call."""
@@ -122,22 +129,30 @@ class ServedDevice:
         with self._lock:
             return self._lag
 
-    def close(self) -> None:
+    def close(self, last_words: str = "") -> None:
         """Ends it, and waits until everything is undone. Errors: FlatwaterError when that takes too long."""
         with self._lock:
             self._closing = True
         assert self._process.stdin is not None
         with suppress(BrokenPipeError, OSError):
+            self._process.stdin.write(last_words)
             self._process.stdin.close()
         try:
-            self._process.wait(END_S)
+            self._process.wait(self.end_s)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            raise FlatwaterError("the emulated device did not end: something still uses it", where="storage") from None
+            raise FlatwaterError(f"{self.what} did not end: something still uses it", where=self.layer) from None
         finally:
             self._listener.join(1.0)
             if self._process.stdout is not None and not self._listener.is_alive():
                 self._process.stdout.close()
+
+
+class ServedDevice(ServedProcess):
+    """An emulated device, with a file system on it if one is asked for."""
+
+    def __init__(self, spec: dict[str, Any], *, file_system: str | None, folder: Path, make: bool) -> None:
+        super().__init__({"spec": spec, "file_system": file_system, "folder": str(folder), "make": make})
 
 
 def _tell(**told: Any) -> None:

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from flatwater.experiment import Experiment, Fileio
+from flatwater.experiment.workload import Replay
 from flatwater.runner.target import Target
 
 #: Each verified run writes generations above those of all runs before: 16 bits of rewrites of one block a run.
@@ -41,6 +42,7 @@ def fileio_spec(workload: Fileio, files: int, file_bytes: int, seed: int) -> dic
         "distribution": {"kind": workload.distribution, **distributions[workload.distribution]},
         "limit_bytes": 0,
         "seed": seed,
+        **({"replay": workload.replay_spec()} if isinstance(workload, Replay) else {}),
     }
 
 
@@ -92,6 +94,7 @@ def precondition_changes(workload: Fileio, requests: dict[str, Any]) -> dict[str
         "fsync_every": 0,
         "fsync": "none",
         "limit_bytes": max(block, int(used_bytes * workload.precondition_passes)),
+        **({"replay": None} if "replay" in requests else {}),
     }
     # Fast on any device: the point is that it is written, not how.
     depth = 32 if workload.engine == "io_uring" else 1

@@ -1,7 +1,7 @@
 """The stack: where the layers below a workload meet. One class a mixture, chosen by `open_stack`.
 
 files.py drives files and block devices; servers.py drives database servers; model.py runs modelled storage in virtual
-time; emulated.py serves it in real time.
+time; emulated.py serves it in real time; cached.py has a flash cache served.
 """
 
 from __future__ import annotations
@@ -37,6 +37,11 @@ class Stack(ABC):
     @abstractmethod
     def device(self) -> str:
         """The storage in a few words."""
+
+    @property
+    def cache(self) -> str:
+        """The cache and its device in a few words; empty where there is none."""
+        return ""
 
     @abstractmethod
     def check_sweep(self) -> None:
@@ -126,10 +131,18 @@ class Stack(ABC):
 def open_stack(experiment: Experiment, plan: PlannedCell) -> Stack:
     """The stack of an experiment, turned to its first cell. Errors: UserError."""
     storage = experiment.storage
+    if experiment.cache.kind == "flash" and not experiment.in_virtual_time:
+        from flatwater.runner.cached import CachedStack
+
+        return CachedStack(experiment, plan)
     if isinstance(storage, ModelledStorage) and storage.real_time:
         from flatwater.runner.emulated import EmulatedStack
 
         return EmulatedStack(experiment, plan)
+    if isinstance(storage, ModelledStorage) and experiment.database.kind == "innodb-model":
+        from flatwater.runner.innodb_model import InnodbModelStack
+
+        return InnodbModelStack(experiment, plan)
     if isinstance(storage, ModelledStorage):
         from flatwater.runner.model import ModelStack
 

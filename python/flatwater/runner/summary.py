@@ -108,6 +108,8 @@ def _transition(experiment: Experiment, throughput: Series, phases: list[Phase])
 def _layers(kinds: dict[str, str], stack: Stack) -> dict[str, str]:
     """Real or modelled each, with the device, and the servers where there are any."""
     told = {**kinds, "device": stack.device}
+    if stack.cache:
+        told["cache_device"] = stack.cache
     if stack.servers:
         told["server"] = _told(stack.servers)
     return told

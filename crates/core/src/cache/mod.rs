@@ -6,16 +6,19 @@
 
 use serde::{Deserialize, Serialize};
 
+pub mod curve;
 pub mod engine;
+pub mod ghost;
 pub mod index;
 pub mod journal;
 pub mod policy;
 pub mod settings;
+pub mod simulator;
 pub mod slots;
 pub mod statistics;
 
 pub use engine::Engine;
-pub use settings::{Change, Settings};
+pub use settings::{Acknowledge, Admission, Change, Mode, Settings};
 pub use statistics::Statistics;
 
 /// What a request asks for.

@@ -1,5 +1,6 @@
 //! What a user can say of a cache, and the presets of two products.
 
+use super::policy;
 use serde::{Deserialize, Serialize};
 
 /// Where writes and reads go.
@@ -32,7 +33,8 @@ pub enum Admission {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Acknowledge {
-    /// When its data are written, as a disk with a volatile cache does: durable on a flush.
+    /// When its data and the journal's record of it are written: it survives the death of the process, and is durable, as on
+    /// a disk with a volatile cache, on a flush.
     #[default]
     Written,
     /// When the journal's record of it is durable too (FlashCache's synchronous metadata).
@@ -113,4 +115,325 @@ pub struct Change {
     pub name: String,
     /// The value: `on`, `12.5`, `64KiB`, `write-back`, `12,13`.
     pub value: String,
+}
+
+impl Settings {
+    /// The settings of a preset: `default`, `flashcache` or `vcache`.
+    ///
+    /// # Errors
+    /// There is none of this name; says which there are.
+    pub fn preset(name: &str) -> Result<Self, String> {
+        match name {
+            "default" => Ok(Self::default()),
+            "flashcache" => Ok(Self::flashcache()),
+            "vcache" => Ok(Self::vcache()),
+            _ => Err(format!("there is no preset `{name}`; there are {}", PRESETS.join(", "))),
+        }
+    }
+
+    /// FlashCache as its guide has it: sets of 512 blocks, FIFO, a fifth dirty, fallow blocks after 15 minutes, metadata
+    /// written before a write is answered, everything cached.
+    fn flashcache() -> Self {
+        Self {
+            policy: "flashcache".into(),
+            admission: Admission::All,
+            sequential_bytes: 0,
+            acknowledge: Acknowledge::Journaled,
+            // No ground between the marks: cleaning starts at the threshold and goes all out.
+            dirty_high_pct: 20.0,
+            dirty_low_pct: 20.0,
+            fallow_delay_s: 900.0,
+            fallow_speed: 2,
+            // max_clean_ios_total and max_clean_ios_set.
+            write_back_depth: 4,
+            write_back_depth_per_set: 2,
+            ..Self::default()
+        }
+    }
+
+    /// vCache as its guide and the reviews have it: LRU, half dirty, all IO cached, no flushing by time unless
+    /// `flush_period_s` is set.
+    fn vcache() -> Self {
+        Self {
+            policy: "lru".into(),
+            admission: Admission::All,
+            sequential_bytes: 0,
+            dirty_high_pct: 50.0,
+            dirty_low_pct: 45.0,
+            ..Self::default()
+        }
+    }
+
+    /// Changes one setting.
+    ///
+    /// # Errors
+    /// Names the setting, what was given, and what is possible.
+    pub fn change(&mut self, change: &Change) -> Result<(), String> {
+        let Change { name, value } = change;
+        let value = value.trim();
+        let bad = |possible: &str| format!("{name} = `{value}`: it must be {possible}");
+        match name.as_str() {
+            "mode" => {
+                self.mode = one_of(value, &MODES).ok_or_else(|| bad(&names(&MODES)))?;
+            }
+            "policy" => {
+                if !policy::NAMES.iter().any(|(name, _)| *name == value) {
+                    let names: Vec<_> = policy::NAMES.iter().map(|(name, _)| *name).collect();
+                    return Err(bad(&format!("one of {}", names.join(", "))));
+                }
+                self.policy = value.into();
+            }
+            "admission" => {
+                self.admission = one_of(value, &ADMISSIONS).ok_or_else(|| bad(&names(&ADMISSIONS)))?;
+            }
+            "acknowledge" => {
+                self.acknowledge = one_of(value, &ACKNOWLEDGES).ok_or_else(|| bad(&names(&ACKNOWLEDGES)))?;
+            }
+            "sequential_bytes" => {
+                self.sequential_bytes = bytes(value).ok_or_else(|| bad("a size such as 512KiB or 1MiB, or off"))?;
+            }
+            "allow_processes" => self.allow_processes = list(value).ok_or_else(|| bad(LIST))?,
+            "deny_processes" => self.deny_processes = list(value).ok_or_else(|| bad(LIST))?,
+            "dirty_high_pct" => self.dirty_high_pct = percent(value).ok_or_else(|| bad(PERCENT))?,
+            "dirty_low_pct" => self.dirty_low_pct = percent(value).ok_or_else(|| bad(PERCENT))?,
+            "flush_period_s" => self.flush_period_s = seconds(value).ok_or_else(|| bad(SECONDS))?,
+            "fallow_delay_s" => self.fallow_delay_s = seconds(value).ok_or_else(|| bad(SECONDS))?,
+            "idle_flush_s" => self.idle_flush_s = seconds(value).ok_or_else(|| bad(SECONDS))?,
+            "commit_interval_s" => self.commit_interval_s = seconds(value).ok_or_else(|| bad(SECONDS))?,
+            "fallow_speed" => self.fallow_speed = count(value, 1, 1024).ok_or_else(|| bad(DEPTH))?,
+            "write_back_depth" => self.write_back_depth = count(value, 1, 1024).ok_or_else(|| bad(DEPTH))?,
+            "write_back_depth_per_set" => {
+                self.write_back_depth_per_set = count(value, 0, 1024).ok_or_else(|| bad("a number from 0 to 1024"))?;
+            }
+            "ordered" => self.ordered = switch(value).ok_or_else(|| bad("on or off"))?,
+            "verify" => self.verify = switch(value).ok_or_else(|| bad("on or off"))?,
+            _ => return Err(format!("there is no setting `{name}`; there are {}", NAMES.join(", "))),
+        }
+        Ok(())
+    }
+
+    /// Whether the settings go together.
+    ///
+    /// # Errors
+    /// What does not, in words.
+    pub fn check(&self) -> Result<(), String> {
+        let inside = |name: &str, value: f64, most: f64| {
+            let bad = || format!("{name} = {value}: it must be from 0 to {most}");
+            if value.is_finite() && (0.0..=most).contains(&value) { Ok(()) } else { Err(bad()) }
+        };
+        inside("dirty_high_pct", self.dirty_high_pct, 100.0)?;
+        inside("dirty_low_pct", self.dirty_low_pct, 100.0)?;
+        inside("flush_period_s", self.flush_period_s, SECONDS_MAX)?;
+        inside("fallow_delay_s", self.fallow_delay_s, SECONDS_MAX)?;
+        inside("idle_flush_s", self.idle_flush_s, SECONDS_MAX)?;
+        inside("commit_interval_s", self.commit_interval_s, SECONDS_MAX)?;
+        if self.dirty_low_pct > self.dirty_high_pct {
+            return Err(format!(
+                "dirty_low_pct = {} is above dirty_high_pct = {}: it must not be",
+                self.dirty_low_pct, self.dirty_high_pct
+            ));
+        }
+        if !policy::NAMES.iter().any(|(name, _)| *name == self.policy) {
+            let names: Vec<_> = policy::NAMES.iter().map(|(name, _)| *name).collect();
+            return Err(format!("policy = `{}`: it must be one of {}", self.policy, names.join(", ")));
+        }
+        Ok(())
+    }
+
+    /// A setting's value as text that `change` takes.
+    pub fn value(&self, name: &str) -> Option<String> {
+        let switch = |on: bool| if on { "on" } else { "off" }.to_string();
+        let list = |list: &[u32]| {
+            let list: Vec<_> = list.iter().map(u32::to_string).collect();
+            if list.is_empty() { "none".into() } else { list.join(",") }
+        };
+        Some(match name {
+            "mode" => MODES.iter().find(|(_, mode)| *mode == self.mode)?.0.into(),
+            "policy" => self.policy.clone(),
+            "admission" => ADMISSIONS.iter().find(|(_, one)| *one == self.admission)?.0.into(),
+            "acknowledge" => ACKNOWLEDGES.iter().find(|(_, one)| *one == self.acknowledge)?.0.into(),
+            "sequential_bytes" => self.sequential_bytes.to_string(),
+            "allow_processes" => list(&self.allow_processes),
+            "deny_processes" => list(&self.deny_processes),
+            "dirty_high_pct" => self.dirty_high_pct.to_string(),
+            "dirty_low_pct" => self.dirty_low_pct.to_string(),
+            "flush_period_s" => self.flush_period_s.to_string(),
+            "fallow_delay_s" => self.fallow_delay_s.to_string(),
+            "fallow_speed" => self.fallow_speed.to_string(),
+            "idle_flush_s" => self.idle_flush_s.to_string(),
+            "write_back_depth" => self.write_back_depth.to_string(),
+            "write_back_depth_per_set" => self.write_back_depth_per_set.to_string(),
+            "ordered" => switch(self.ordered),
+            "verify" => switch(self.verify),
+            "commit_interval_s" => self.commit_interval_s.to_string(),
+            _ => return None,
+        })
+    }
+}
+
+/// The presets' names.
+pub const PRESETS: [&str; 3] = ["default", "flashcache", "vcache"];
+
+/// The settings' names, in the order in which they are told.
+pub const NAMES: [&str; 18] = [
+    "mode",
+    "policy",
+    "admission",
+    "sequential_bytes",
+    "allow_processes",
+    "deny_processes",
+    "acknowledge",
+    "dirty_high_pct",
+    "dirty_low_pct",
+    "flush_period_s",
+    "fallow_delay_s",
+    "fallow_speed",
+    "idle_flush_s",
+    "write_back_depth",
+    "write_back_depth_per_set",
+    "ordered",
+    "verify",
+    "commit_interval_s",
+];
+
+const MODES: [(&str, Mode); 4] = [
+    ("write-back", Mode::WriteBack),
+    ("write-through", Mode::WriteThrough),
+    ("write-around", Mode::WriteAround),
+    ("write-only", Mode::WriteOnly),
+];
+const ADMISSIONS: [(&str, Admission); 2] = [("all", Admission::All), ("second-hit", Admission::SecondHit)];
+const ACKNOWLEDGES: [(&str, Acknowledge); 2] =
+    [("written", Acknowledge::Written), ("journaled", Acknowledge::Journaled)];
+const LIST: &str = "process numbers such as 12,13, or none";
+const PERCENT: &str = "a percentage from 0 to 100";
+const SECONDS: &str = "seconds such as 0.5 or 30 (a year at most), or off";
+const DEPTH: &str = "a number from 1 to 1024";
+/// A year: nobody means more, and no clock overflows.
+const SECONDS_MAX: f64 = 365.0 * 86400.0;
+
+fn one_of<T: Copy>(value: &str, names: &[(&str, T)]) -> Option<T> {
+    names.iter().find(|(name, _)| *name == value).map(|(_, one)| *one)
+}
+
+fn names<T>(names: &[(&str, T)]) -> String {
+    let names: Vec<_> = names.iter().map(|(name, _)| *name).collect();
+    format!("one of {}", names.join(", "))
+}
+
+fn switch(value: &str) -> Option<bool> {
+    match value {
+        "on" | "true" | "yes" | "1" => Some(true),
+        "off" | "false" | "no" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+fn percent(value: &str) -> Option<f64> {
+    let value = value.strip_suffix('%').unwrap_or(value).trim();
+    value.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))
+}
+
+fn seconds(value: &str) -> Option<f64> {
+    if value == "off" {
+        return Some(0.0);
+    }
+    let value = value.strip_suffix('s').unwrap_or(value).trim();
+    value.parse().ok().filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds))
+}
+
+fn count(value: &str, least: u32, most: u32) -> Option<u32> {
+    value.parse().ok().filter(|count| (least..=most).contains(count))
+}
+
+fn list(value: &str) -> Option<Vec<u32>> {
+    if matches!(value, "" | "none" | "off") {
+        return Some(Vec::new());
+    }
+    let mut list = value.split(',').map(|one| one.trim().parse().ok()).collect::<Option<Vec<u32>>>()?;
+    list.sort_unstable();
+    list.dedup();
+    Some(list)
+}
+
+/// A size: a number of bytes, or of KiB, MiB, GiB, TiB.
+fn bytes(value: &str) -> Option<u64> {
+    if value == "off" {
+        return Some(0);
+    }
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("B", 0)];
+    let (number, shift) = units
+        .iter()
+        .find_map(|(unit, shift)| value.strip_suffix(unit).map(|number| (number.trim(), *shift)))
+        .unwrap_or((value, 0));
+    let number: u64 = number.parse().ok()?;
+    number.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(settings: &mut Settings, name: &str, value: &str) -> Result<(), String> {
+        settings.change(&Change { name: name.into(), value: value.into() })
+    }
+
+    #[test]
+    fn every_setting_is_read_back_as_it_was_given() {
+        for preset in PRESETS {
+            let settings = Settings::preset(preset).unwrap();
+            settings.check().unwrap();
+            let mut other = Settings::default();
+            for name in NAMES {
+                change(&mut other, name, &settings.value(name).unwrap()).unwrap();
+            }
+            assert_eq!(other, settings);
+        }
+    }
+
+    #[test]
+    fn values_are_read_as_people_write_them() {
+        let mut settings = Settings::default();
+        for (name, value) in [
+            ("mode", "write-through"),
+            ("sequential_bytes", "512KiB"),
+            ("deny_processes", "13, 12"),
+            ("dirty_high_pct", "80%"),
+            ("flush_period_s", "30s"),
+            ("verify", "off"),
+            ("idle_flush_s", "off"),
+        ] {
+            change(&mut settings, name, value).unwrap();
+        }
+        assert_eq!(settings.mode, Mode::WriteThrough);
+        assert_eq!(settings.sequential_bytes, 512 << 10);
+        assert_eq!(settings.deny_processes, [12, 13]);
+        assert_eq!((settings.dirty_high_pct, settings.flush_period_s), (80.0, 30.0));
+        assert!(!settings.verify);
+    }
+
+    #[test]
+    fn errors_name_the_setting_and_what_is_possible() {
+        let mut settings = Settings::default();
+        for (name, value, told) in [
+            ("mode", "back", "write-through"),
+            ("policy", "arc", "s3-fifo"),
+            ("dirty_high_pct", "101", "from 0 to 100"),
+            ("dirty_high_pct", "NaN", "from 0 to 100"),
+            ("sequential_bytes", "99999999TiB", "512KiB"),
+            ("allow_processes", "mysqld", "12,13"),
+            ("ordered", "maybe", "on or off"),
+            ("write_back_depth", "0", "from 1"),
+            ("commit_interval_s", "-1", "seconds"),
+        ] {
+            let before = settings.clone();
+            let error = change(&mut settings, name, value).unwrap_err();
+            assert!(error.contains(name) && error.contains(value) && error.contains(told), "{error}");
+            assert_eq!(settings, before);
+        }
+        assert!(change(&mut settings, "modes", "x").unwrap_err().contains("commit_interval_s"));
+        settings.dirty_low_pct = 60.0;
+        assert!(settings.check().unwrap_err().contains("dirty_high_pct"));
+        assert!(Settings::preset("bcache").unwrap_err().contains("vcache"));
+    }
 }

@@ -1,6 +1,7 @@
 //! The open loop: when each request ought to start, whatever became of those before it.
 
 use crate::seed::Rng;
+use crate::trace::replay::Cursor;
 use rand::Rng as _;
 
 /// Mean time between the arrivals of one of `lanes`, which together get `rate_per_s`; 0 in a closed loop.
@@ -9,11 +10,17 @@ pub fn period_ns(lanes: u32, rate_per_s: f64) -> f64 {
 }
 
 /// The arrivals of one lane.
-pub struct Arrivals {
-    next_ns: f64,
-    period_ns: f64,
-    poisson: bool,
-    rng: Rng,
+pub struct Arrivals(When);
+
+enum When {
+    Rate {
+        next_ns: f64,
+        period_ns: f64,
+        poisson: bool,
+        rng: Rng,
+    },
+    /// As they were recorded.
+    Replay(Cursor),
 }
 
 impl Arrivals {
@@ -23,20 +30,34 @@ impl Arrivals {
         if period_ns == 0.0 {
             return None;
         }
-        Some(Self { next_ns: begin_ns as f64 + period_ns * share, period_ns, poisson, rng })
+        Some(Self(When::Rate { next_ns: begin_ns as f64 + period_ns * share, period_ns, poisson, rng }))
+    }
+
+    /// The arrivals of a lane that replays a trace, from `begin_ns` on; None when it does not wait for them.
+    pub fn replayed(cursor: &Cursor, begin_ns: u64) -> Option<Self> {
+        cursor.begin(begin_ns);
+        (!cursor.is_closed_loop()).then(|| Self(When::Replay(cursor.clone())))
     }
 
     /// The next intended start, ns of the run's clock.
     pub fn next_ns(&self) -> u64 {
-        self.next_ns as u64
+        match &self.0 {
+            When::Rate { next_ns, .. } => *next_ns as u64,
+            When::Replay(cursor) => cursor.next_ns(),
+        }
     }
 
-    /// Takes the next intended start and moves on.
+    /// Takes the next intended start and moves on. In a replay the request was taken just before, and with it its time.
     pub fn take(&mut self) -> u64 {
-        let now = self.next_ns();
-        // The inverse of the exponential distribution's function; 1 - u is never 0.
-        let share = if self.poisson { -libm::log(1.0 - self.rng.random::<f64>()) } else { 1.0 };
-        self.next_ns += self.period_ns * share;
-        now
+        match &mut self.0 {
+            When::Rate { next_ns, period_ns, poisson, rng } => {
+                let now = *next_ns as u64;
+                // The inverse of the exponential distribution's function; 1 - u is never 0.
+                let share = if *poisson { -libm::log(1.0 - rng.random::<f64>()) } else { 1.0 };
+                *next_ns += *period_ns * share;
+                now
+            }
+            When::Replay(cursor) => cursor.taken_ns(),
+        }
     }
 }

@@ -1,14 +1,15 @@
 //! The fileio workload: sysbench's modes and fio's mixes.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rand::Rng as _;
 use serde::Deserialize;
 
 use crate::seed::{Rng, stream};
 use crate::storage::{Kind, Request};
+use crate::trace::replay::{self, Cursor, Player};
 use crate::workload::address::{Addresses, Distribution};
 
 /// When finished writes are made durable, besides `fsync_every`.
@@ -48,6 +49,9 @@ pub struct Fileio {
     pub limit_bytes: u64,
     /// The experiment's seed.
     pub seed: u64,
+    /// A trace whose requests are sent instead; of all above only the files and `block_sizes` (the largest) count then.
+    #[serde(default)]
+    pub replay: Option<replay::Spec>,
 }
 
 impl Fileio {
@@ -62,6 +66,18 @@ impl Fileio {
 pub struct Shared {
     position: AtomicU64,
     issued_bytes: AtomicU64,
+    player: OnceLock<Arc<Mutex<Player>>>,
+}
+
+impl Shared {
+    /// A lane's place in a replay, which the first of them opens.
+    fn cursor(&self, spec: &replay::Spec, files: u32, file_bytes: u64) -> Result<Cursor, String> {
+        if let Some(player) = self.player.get() {
+            return Ok(Cursor::new(player.clone()));
+        }
+        let player = Player::new(spec.clone(), files, file_bytes).map_err(|problem| problem.to_string())?;
+        Ok(Cursor::new(self.player.get_or_init(|| Arc::new(Mutex::new(player))).clone()))
+    }
 }
 
 /// The requests of one lane (thread).
@@ -76,6 +92,7 @@ pub struct Generator {
     fsyncs: VecDeque<u32>,
     /// Bytes of the workload's budget that this lane has taken for a request that it passed over.
     kept_bytes: u64,
+    replay: Option<Cursor>,
 }
 
 #[derive(Debug)]
@@ -111,7 +128,17 @@ impl Generator {
         }
         let addresses = stream(workload.seed, "addresses", lane);
         let mix = stream(workload.seed, "mix", lane);
-        Ok(Self { workload, shared, sizes, addresses, mix, requests: 0, fsyncs: VecDeque::new(), kept_bytes: 0 })
+        let replay = match &workload.replay {
+            Some(spec) => Some(shared.cursor(spec, workload.files, workload.file_bytes)?),
+            None => None,
+        };
+        let fsyncs = VecDeque::new();
+        Ok(Self { workload, shared, sizes, addresses, mix, requests: 0, fsyncs, kept_bytes: 0, replay })
+    }
+
+    /// The lane's place in the trace that is replayed, if one is.
+    pub fn replay(&self) -> Option<&Cursor> {
+        self.replay.as_ref()
     }
 
     /// The next request; None when the workload's bytes are used up.
@@ -119,6 +146,9 @@ impl Generator {
     pub fn next_request(&mut self) -> Option<Request> {
         if let Some(file) = self.fsyncs.pop_front() {
             return Some(Request { kind: Kind::Fsync, file, bytes: 0, offset: 0 });
+        }
+        if let Some(cursor) = &self.replay {
+            return self.replayed(cursor.take()?);
         }
         let size = match self.sizes.as_slice() {
             [only] => only,
@@ -152,6 +182,14 @@ impl Generator {
             self.fsyncs.extend(0..self.workload.files);
         }
         Some(Request { kind, file, bytes: bytes as u32, offset })
+    }
+
+    /// A request of the trace. A flush makes every file durable.
+    fn replayed(&mut self, request: Request) -> Option<Request> {
+        if request.kind == Kind::Fsync {
+            self.fsyncs.extend(1..self.workload.files);
+        }
+        Some(request)
     }
 
     /// Keeps the bytes of a request that cannot be sent now for another one of this lane. Given back to all lanes they
@@ -193,6 +231,7 @@ mod tests {
             distribution: Distribution::Uniform,
             limit_bytes: 0,
             seed: 1,
+            replay: None,
         }
     }
 

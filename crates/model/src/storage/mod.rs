@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::event::EventQueue;
 
+pub mod cached;
 pub mod hdd;
 pub mod memory;
 pub mod raid;
@@ -119,6 +120,14 @@ pub trait Device: Send {
     /// Appends the device's series (name without its layer, value) of the time since it was last asked.
     fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>);
 
+    /// Whether it would be another device if it had been used before time begins: `happened` is how it gets there.
+    fn wants_past(&self) -> bool {
+        false
+    }
+
+    /// Lets a command of the past have happened, as long as `wants_past` asks for more; before the first `submit`.
+    fn happened(&mut self, _command: Command) {}
+
     /// Takes what happened by itself since it was last asked.
     fn incidents(&mut self) -> Vec<Incident> {
         Vec::new()
@@ -143,6 +152,8 @@ pub struct Opening {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Spec {
+    /// A flash cache: a fast device in front of a slow one.
+    Cached(cached::Spec),
     /// A hard disk.
     Hdd(hdd::Spec),
     /// An appliance of memory.
@@ -162,6 +173,7 @@ impl Spec {
     /// What cannot be, in words.
     pub fn open(&self, opening: Opening) -> Result<Box<dyn Device>, String> {
         match self {
+            Self::Cached(spec) => Ok(Box::new(cached::Cached::new(spec, opening)?)),
             Self::Hdd(spec) => Ok(Box::new(hdd::Hdd::new(spec.clone(), opening)?)),
             Self::Memory(spec) => Ok(Box::new(memory::Memory::new(spec.clone())?)),
             Self::Raid(spec) => Ok(Box::new(raid::Raid::new(spec.clone(), opening)?)),

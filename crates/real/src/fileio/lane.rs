@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use flatwater_core::seed::stream;
 use flatwater_core::storage::{Completion, Kind, Queue, Request};
+use flatwater_core::trace::replay::Cursor;
 use flatwater_core::workload::fileio::{FsyncPolicy, Generator};
 use flatwater_core::workload::payload::{self, Header, Payload};
 
@@ -73,7 +74,11 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         job.crew.gate.arrive_and_wait();
         let (threads, rng) = (job.spec.threads, stream(seed, "arrivals", lane as u64));
         let (period_ns, share) = (period_ns(threads, job.spec.rate_per_s), lane as f64 / f64::from(threads));
-        let arrivals = Arrivals::new(period_ns, job.spec.poisson, share, job.crew.clock.now_ns(), rng);
+        let now_ns = job.crew.clock.now_ns();
+        let arrivals = match generator.replay() {
+            Some(cursor) => Arrivals::replayed(cursor, now_ns),
+            None => Arrivals::new(period_ns, job.spec.poisson, share, now_ns, rng),
+        };
         Self {
             job,
             lane,
@@ -97,6 +102,9 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         }
         if let Err(source) = self.run_until_stopped().and_then(|()| self.sync_at_end()) {
             self.job.crew.fail(Error::Engine { engine: "waiting for requests", source, hint: "" });
+        }
+        if let Some(problem) = self.generator.replay().and_then(Cursor::problem) {
+            self.job.crew.fail(Error::Workload(problem));
         }
         self.job.crew.recorder.flights(self.lane).close();
         if self.free.len() == self.flights.len() {
@@ -178,7 +186,9 @@ impl<'a, Q: Queue> Lane<'a, Q> {
                 self.queue.submit();
             }
         }
-        if let Some(arrivals) = &self.arrivals {
+        if let Some(arrivals) = &self.arrivals
+            && !self.exhausted
+        {
             self.job.crew.recorder.flights(self.lane).intend(arrivals.next_ns());
         }
     }

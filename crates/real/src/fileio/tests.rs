@@ -52,6 +52,7 @@ impl Bench {
                 distribution: Distribution::Uniform,
                 limit_bytes: 20 << 20,
                 seed: 1,
+                replay: None,
             },
             paths: vec![path],
             threads: 2,

@@ -1,4 +1,5 @@
-"""`storage.parameters`: figures of a device's file, replaced by their dotted names (`collector.policy`).
+"""`storage.parameters`, and those of a cache's storage: figures of a device's file, replaced by their dotted names
+(`collector.policy`).
 
 Which there are is for the device's kind to say; here is only how they are written.
 """
@@ -13,6 +14,8 @@ from flatwater.experiment.problem import Problem, quote, raise_problems
 
 #: Where the parameters are in an experiment.
 TABLE = "storage.parameters"
+#: And those of a cache's own device.
+TABLES = (TABLE, f"cache.{TABLE}")
 
 Parameter = bool | int | float | str
 
@@ -33,9 +36,10 @@ def flatten(table: Mapping[str, Any], prefix: str = "", depth: int = 1) -> dict[
 
 def spell_parameters(data: dict[str, Any]) -> None:
     """Writes an experiment's parameters as dotted names, in place; what is no table is left for the validators."""
-    storage = data.get("storage")
-    if isinstance(storage, dict) and isinstance(storage.get("parameters"), Mapping):
-        storage["parameters"] = flatten(storage["parameters"])
+    cache = data.get("cache")
+    for storage in (data.get("storage"), cache.get("storage") if isinstance(cache, dict) else None):
+        if isinstance(storage, dict) and isinstance(storage.get("parameters"), Mapping):
+            storage["parameters"] = flatten(storage["parameters"])
 
 
 def value_fault(value: Any) -> tuple[str, str | None] | None:

@@ -18,16 +18,24 @@ _ARRAY = {"level", "members", "device"}
 
 
 def device_text(experiment: Experiment) -> str | None:
-    """The modelled device's title, its file, and what is not as in its file; None where the storage is real, or where
-    a template names no device.
+    """The modelled device's title, its file, what is not as in its file, and the cache on it; None where the storage is
+    real, or where a template names no device.
     """
-    storage = experiment.storage
-    written = getattr(storage, "device", None)
-    if written is None:
+    told, cache = storage_text(experiment.storage), experiment.flash_cache
+    if told is None or cache is None or cache.storage is None:
+        return told
+    return f"{told}; {cache.text}, on {storage_text(cache.storage) or 'files'}"
+
+
+def storage_text(modelled: object) -> str | None:
+    """The same of a modelled storage, the experiment's or its cache's."""
+    from flatwater.experiment.storage import ModelledStorage
+
+    if not isinstance(modelled, ModelledStorage) or modelled.device is None:
         return None
+    written = modelled.device
     path = find_device(written)
     told = [f"devices/{path.name}" if path.stem == written else written]
-    modelled = experiment.modelled
     if modelled.capacity_scale != 1:
         told.append(f"{modelled.capacity_scale:g} of its capacity")
     names = list(modelled.parameters)

@@ -5,18 +5,19 @@ from __future__ import annotations
 from flatwater.experiment.layer import Layer
 from flatwater.experiment.workload.fileio import Fileio
 from flatwater.experiment.workload.oltp import Oltp
+from flatwater.experiment.workload.replay import Replay
 from flatwater.experiment.workload.timing import Timing
 from flatwater.experiment.workload.tpcc import Tpcc
 
-__all__ = ["ALTERNATIVES", "KINDS", "PLANNED", "Fileio", "Oltp", "Timing", "Tpcc", "Workload"]
+__all__ = ["ALTERNATIVES", "KINDS", "PLANNED", "Fileio", "Oltp", "Replay", "Timing", "Tpcc", "Workload"]
 
 #: Any workload: `kind` decides which.
-Workload = Fileio | Oltp | Tpcc
+Workload = Replay | Fileio | Oltp | Tpcc
 
 #: Every kind of workload that works.
-KINDS: dict[str, type[Layer]] = {"fileio": Fileio, "oltp": Oltp, "tpcc": Tpcc}
+KINDS: dict[str, type[Layer]] = {"fileio": Fileio, "oltp": Oltp, "replay": Replay, "tpcc": Tpcc}
 #: Kinds of the design that are not built yet.
-PLANNED = ("replay",)
+PLANNED: tuple[str, ...] = ()
 
 #: Two ways to say one thing: setting the first (by a sweep or --set) replaces the second.
 ALTERNATIVES = {"workload.read_pct": "workload.rw_ratio", "workload.rw_ratio": "workload.read_pct"}

@@ -7,6 +7,8 @@ in `tests/report/charts/test_NAME.py`.
 from __future__ import annotations
 
 from flatwater.report.charts.array import Array
+from flatwater.report.charts.cache import UNDRAWN as UNDRAWN_OF_CACHE
+from flatwater.report.charts.cache import Cache
 from flatwater.report.charts.chart import CellChart, SweepChart
 from flatwater.report.charts.cpu import Cpu
 from flatwater.report.charts.database import Database
@@ -33,7 +35,7 @@ CELL_CHARTS: tuple[CellChart, ...] = tuple(
         (
             *(Throughput(), Database(), Instances(), Latency(), LatencyHistogram()),
             *(Kinds(), Transactions(), Errors(), Flushing(), Device(), Cpu(), Memory(), Others()),
-            *(Flash(), Wear(), Array(), Modelled()),
+            *(Cache(), Flash(), Wear(), Array(), Modelled()),
         ),
         key=lambda chart: chart.order,
     )
@@ -70,6 +72,7 @@ UNDRAWN = frozenset(
     | {f"workload.{kind}_latency_{which}_us" for kind in NAMES for which in ("p50", "p99", "p999", "max")}
     # One kind of transaction is all of them.
     | {"workload.transaction_ops_per_s", "workload.transaction_latency_p95_us"}
+    | UNDRAWN_OF_CACHE
     | {*each("database", "dirty_pct"), *each("database", "pages_flushed_per_s")}
 )
 

@@ -1,1 +1,160 @@
-//! What leaves the cache when something else is to come in: one file a policy, met in `Kind`.
+//! What leaves the cache when something else is to come in: one file a policy, met in `Policies`.
+//!
+//! A policy keeps slots in lists that run through arrays of slot numbers (`list.rs`). A slot that is *held* (dirty or
+//! pinned) keeps its place; only when its turn to leave comes is it taken out of its list, and when it is released it
+//! returns to that end, or to where its use meanwhile puts it. So holding costs nothing, each hold is passed over once at
+//! most, and after a release the order is as if the slot had never been held.
+
+mod fifo;
+mod flashcache;
+mod list;
+mod lru;
+mod s3fifo;
+
+pub use fifo::Fifo;
+pub use flashcache::Flashcache;
+pub use lru::Lru;
+pub use s3fifo::S3Fifo;
+
+pub use super::slots::NONE;
+
+/// How a cache chooses what leaves. Slots are numbers below the one that `new` or `resize` was given; `block` is always
+/// the one that the slot holds.
+pub trait Policy {
+    /// A block came into a slot.
+    fn insert(&mut self, slot: u32, block: u32);
+
+    /// A block that is cached was used.
+    fn hit(&mut self, slot: u32, block: u32);
+
+    /// A block left by other means than `victim`.
+    fn remove(&mut self, slot: u32, block: u32);
+
+    /// The slot is not to leave until it is released.
+    fn hold(&mut self, slot: u32);
+
+    /// The slot may leave again.
+    fn release(&mut self, slot: u32, block: u32);
+
+    /// The slot that leaves so that `block` can come in. It is out of the lists already. None: all are held. `NONE`
+    /// as block means any: somewhere there should be room. `blocks` is the slots' column of blocks.
+    fn victim(&mut self, block: u32, blocks: &[u32]) -> Option<u32>;
+
+    /// The block of a slot moved to another one, which was in no list: out-of-place writes. It keeps its place and is
+    /// held as it was.
+    fn moved(&mut self, from: u32, to: u32, block: u32);
+
+    /// False: `block` must displace another one though there are free slots, because its set is full.
+    fn room(&self, _block: u32) -> bool {
+        true
+    }
+
+    /// So many slots from now on. Slots from there on must have left; `blocks` is the column of those that remain.
+    fn resize(&mut self, slots: u32, blocks: &[u32]);
+
+    /// Bytes of memory.
+    fn bytes(&self) -> usize;
+}
+
+/// The policies' names and what they are, in the order in which they are told.
+pub const NAMES: [(&str, &str); 5] = [
+    ("lru", "the least recently used leaves"),
+    ("fifo", "the oldest leaves"),
+    (
+        "s3-fifo",
+        "a small queue for newcomers, a main one for what was used twice, a memory of what left (Yang et al. 2023)",
+    ),
+    ("flashcache", "sets of 512 slots, in each the oldest leaves (FlashCache, reclaim_policy 0)"),
+    ("flashcache-lru", "sets of 512 slots with a hot and a warm list each (FlashCache, reclaim_policy 1)"),
+];
+
+/// Every policy: chosen once, called without indirection.
+pub enum Policies {
+    /// `lru`
+    Lru(Lru),
+    /// `fifo`
+    Fifo(Fifo),
+    /// `s3-fifo`
+    S3Fifo(S3Fifo),
+    /// `flashcache` and `flashcache-lru`
+    Flashcache(Flashcache),
+}
+
+impl Policies {
+    /// The policy of this name for so many slots.
+    ///
+    /// # Errors
+    /// There is none of this name; says which there are.
+    pub fn new(name: &str, slots: u32) -> Result<Self, String> {
+        Ok(match name {
+            "lru" => Self::Lru(Lru::new(slots)),
+            "fifo" => Self::Fifo(Fifo::new(slots)),
+            "s3-fifo" => Self::S3Fifo(S3Fifo::new(slots)),
+            "flashcache" => Self::Flashcache(Flashcache::new(slots, false)),
+            "flashcache-lru" => Self::Flashcache(Flashcache::new(slots, true)),
+            _ => {
+                let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
+                return Err(format!("there is no policy `{name}`; there are {}", names.join(", ")));
+            }
+        })
+    }
+}
+
+macro_rules! each {
+    ($self:expr, $policy:ident => $call:expr) => {
+        match $self {
+            Policies::Lru($policy) => $call,
+            Policies::Fifo($policy) => $call,
+            Policies::S3Fifo($policy) => $call,
+            Policies::Flashcache($policy) => $call,
+        }
+    };
+}
+
+impl Policy for Policies {
+    #[inline]
+    fn insert(&mut self, slot: u32, block: u32) {
+        each!(self, policy => policy.insert(slot, block));
+    }
+
+    #[inline]
+    fn hit(&mut self, slot: u32, block: u32) {
+        each!(self, policy => policy.hit(slot, block));
+    }
+
+    fn remove(&mut self, slot: u32, block: u32) {
+        each!(self, policy => policy.remove(slot, block));
+    }
+
+    fn hold(&mut self, slot: u32) {
+        each!(self, policy => policy.hold(slot));
+    }
+
+    fn release(&mut self, slot: u32, block: u32) {
+        each!(self, policy => policy.release(slot, block));
+    }
+
+    #[inline]
+    fn victim(&mut self, block: u32, blocks: &[u32]) -> Option<u32> {
+        each!(self, policy => policy.victim(block, blocks))
+    }
+
+    fn moved(&mut self, from: u32, to: u32, block: u32) {
+        each!(self, policy => policy.moved(from, to, block));
+    }
+
+    fn room(&self, block: u32) -> bool {
+        each!(self, policy => policy.room(block))
+    }
+
+    fn resize(&mut self, slots: u32, blocks: &[u32]) {
+        each!(self, policy => policy.resize(slots, blocks));
+    }
+
+    fn bytes(&self) -> usize {
+        each!(self, policy => policy.bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests;

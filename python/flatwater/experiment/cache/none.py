@@ -1,4 +1,4 @@
-"""The cache layer: a fast device in front of a slow one. One class a kind, met in KINDS."""
+"""No cache."""
 
 from __future__ import annotations
 
@@ -14,9 +14,3 @@ class NoCache(Layer):
     REALITY: ClassVar[Literal["real", "modelled", "none"]] = "none"
 
     kind: Literal["none"] = "none"
-
-
-#: Every kind of cache that works.
-KINDS: dict[str, type[Layer]] = {"none": NoCache}
-#: Kinds of the design that are not built yet.
-PLANNED = ("flash",)

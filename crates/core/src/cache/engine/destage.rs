@@ -1,0 +1,426 @@
+//! When to write back, and what: too much is dirty, a block is dirty for too long, nobody touched it, nobody is there, or a
+//! user asked.
+
+use super::{Engine, Turn};
+use crate::cache::Memory;
+use crate::cache::policy::Policies;
+use crate::cache::slots::{DESTAGING, LOST, NONE, QUEUED, State};
+
+/// How often rates are looked at.
+const STEP_NS: u64 = 10_000_000;
+/// Blocks that are sorted by address before they are written back.
+pub(super) const BATCH: usize = 256;
+/// The PI controller aims at the low mark. Its proportional part would take the excess away in so many seconds ...
+const PROPORTIONAL_S: f64 = 10.0;
+/// ... and its integral part follows what comes in over so many.
+const INTEGRAL_S: f64 = 20.0;
+/// The write-back rate that is told fades over so many seconds.
+const FADE_S: f64 = 5.0;
+/// For so long after an IO of a user to the slow device, write-back keeps out of the way.
+const QUIET_NS: u64 = 200_000_000;
+/// A write-back that took longer than this on the slow device says that too many are in its queue: whatever a user asks
+/// of it next waits behind them.
+const QUEUED_NS: u64 = 250_000_000;
+
+/// What the scheduler remembers.
+#[derive(Default)]
+pub(super) struct Pace {
+    /// When it last looked.
+    seen_ns: u64,
+    /// Blocks that may be written back by rate.
+    tokens: f64,
+    /// The controller's integral, blocks/s.
+    integral: f64,
+    /// Blocks/s of now.
+    pub(super) rate: f64,
+    /// Bytes/s written back, a mean that fades over seconds, and how many there were when it was looked at.
+    written_rate: f64,
+    written: u64,
+    /// The most that was dirty in this flush period and in the one before.
+    most: [u32; 2],
+    period_ns: u64,
+    /// Over the high mark, and not yet down to the low one.
+    rushing: bool,
+    /// The fallow hand: where it is, and what it found.
+    hand: u32,
+    hand_rest: f64,
+    /// Blocks to be written back next, by address, the next one last.
+    batch: Vec<u32>,
+    /// Write-backs that stay out of the slow device's queue, of those that the settings allow.
+    kept_back: u32,
+}
+
+impl Pace {
+    /// Bytes/s written back over the last seconds.
+    pub(super) fn written_rate(&self) -> f64 {
+        self.written_rate
+    }
+
+    pub(super) fn forget_batch(&mut self) {
+        self.batch.clear();
+    }
+
+    pub(super) fn batch_is_empty(&self) -> bool {
+        self.batch.is_empty()
+    }
+
+    pub(super) fn set_batch(&mut self, batch: Vec<u32>) {
+        self.batch = batch;
+    }
+
+    pub(super) fn last_of_batch(&self) -> Option<u32> {
+        self.batch.last().copied()
+    }
+
+    /// A write-back took so long on the slow device, with so many allowed at once.
+    pub(super) fn took(&mut self, ns: u64, depth: u32) {
+        self.kept_back = if ns > QUEUED_NS {
+            let at_once = depth.saturating_sub(self.kept_back);
+            (self.kept_back + (at_once / 8).max(1)).min(depth - 1)
+        } else {
+            self.kept_back.saturating_sub(1)
+        };
+    }
+
+    #[cfg(test)]
+    pub(super) fn in_batch(&self, slot: u32) -> bool {
+        self.batch.contains(&slot)
+    }
+
+    pub(super) fn pop_batch(&mut self) {
+        self.batch.pop();
+    }
+}
+
+/// Why blocks are written back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    /// As many at once as may be.
+    All,
+    /// By rate.
+    Rate,
+}
+
+impl Engine {
+    /// Write-backs at once, of all reasons, as things stand.
+    pub(super) fn depth(&self) -> u32 {
+        self.settings.write_back_depth.max(1).saturating_sub(self.pace.kept_back).max(1)
+    }
+
+    /// Write-backs at once beside what users do on the slow device just now. A write of theirs waits for one IO besides
+    /// its own, which keeps it within three times its latency even if that IO is a long one.
+    fn depth_now(&self, now_ns: u64) -> u32 {
+        let lately = |ns: u64| ns != 0 && now_ns.saturating_sub(ns) <= QUIET_NS;
+        if self.slow_foreground > 0 || lately(self.slow_foreground_ns) {
+            1
+        } else if lately(self.slow_read_ns) {
+            (self.depth() / 8).max(2).min(self.depth())
+        } else {
+            self.depth()
+        }
+    }
+
+    /// Begins what write-back is due.
+    pub(super) fn write_back<M: Memory>(&mut self, turn: &mut Turn<M>) {
+        self.look(turn.now_ns);
+        if turn.now_ns < self.resume_ns || self.stopping && !self.draining() {
+            return self.sync_write_backs();
+        }
+        let depth = self.depth_now(turn.now_ns);
+        // A sync before which new writes come all the time may never end: so many wait for it at most.
+        while self.destaging < depth && self.unsynced < 2 * self.depth() && self.journal_takes_write_back() {
+            if !self.destage_next(turn) {
+                break;
+            }
+        }
+        self.sync_write_backs();
+    }
+
+    fn journal_takes_write_back(&self) -> bool {
+        self.degraded() || self.room_to_record()
+    }
+
+    /// Begins the next write-back; false: there is none to be begun now.
+    fn destage_next<M: Memory>(&mut self, turn: &mut Turn<M>) -> bool {
+        if !self.epochs.is_empty() {
+            let asked = !self.urgent.is_empty() || self.flushing.is_some() || self.space.outside > 0;
+            self.urgent.clear();
+            let fallow = self.fallow.pop_front().is_some();
+            let reason = self.reason(turn.now_ns);
+            if reason == Some(Reason::Rate) {
+                self.pace.tokens -= 1.0;
+            }
+            return (asked || fallow || reason.is_some()) && self.destage_version(turn);
+        }
+        while let Some(block) = self.urgent.pop() {
+            if self.destage(block, turn) > 0 {
+                return true;
+            }
+        }
+        while let Some(block) = self.flushing.as_mut().and_then(|flushing| flushing.blocks.pop()) {
+            if self.destage(block, turn) > 0 {
+                return true;
+            }
+        }
+        if self.destaging < self.settings.fallow_speed.max(1) {
+            while let Some(block) = self.fallow.pop_front() {
+                if self.destage(block, turn) > 0 {
+                    self.counts.fallow_cleanings += 1;
+                    return true;
+                }
+            }
+        }
+        let Some(reason) = self.reason(turn.now_ns) else {
+            self.give_up_batch();
+            return false;
+        };
+        if self.pace.batch.is_empty() {
+            let many = if reason == Reason::Rate { (self.pace.tokens as usize).clamp(1, BATCH) } else { BATCH };
+            self.take_batch(many);
+        }
+        while let Some(block) = self.pace.batch.pop() {
+            let blocks = if self.set_is_busy(block) { 0 } else { self.destage(block, turn) };
+            if blocks > 0 {
+                if reason == Reason::Rate {
+                    self.pace.tokens -= f64::from(blocks);
+                }
+                return true;
+            }
+            let slot = self.find(block);
+            if slot != NONE && self.slots.dirty(slot) && !self.slots.has(slot, DESTAGING | LOST | QUEUED) {
+                self.slots.mark(slot, QUEUED);
+                self.queue.push_back(block);
+            }
+        }
+        false
+    }
+
+    /// Whether as many write-backs of the block's set are under way as may be.
+    fn set_is_busy(&self, block: u32) -> bool {
+        let most = self.settings.write_back_depth_per_set;
+        most > 0 && self.set_of(block).is_some_and(|set| self.sets.get(&set).is_some_and(|busy| *busy >= most))
+    }
+
+    /// The set of a block, if the policy has sets.
+    pub(super) fn set_of(&self, block: u32) -> Option<u32> {
+        match &self.policy {
+            Policies::Flashcache(policy) => Some(policy.set_of(block)),
+            _ => None,
+        }
+    }
+
+    /// The blocks that are dirty for longest, sorted by address.
+    fn take_batch(&mut self, many: usize) {
+        let mut tries = self.queue.len();
+        while self.pace.batch.len() < many && tries > 0 {
+            tries -= 1;
+            let Some(block) = self.queue.pop_front() else { break };
+            let slot = self.find(block);
+            if slot == NONE {
+                continue;
+            }
+            if self.slots.dirty(slot) && self.slots.has(slot, DESTAGING) {
+                // Its older version is on the way.
+                self.queue.push_back(block);
+                continue;
+            }
+            self.slots.unmark(slot, QUEUED);
+            if self.slots.dirty(slot) && !self.slots.has(slot, LOST) {
+                self.pace.batch.push(block);
+            }
+        }
+        self.pace.batch.sort_unstable_by(|a, b| b.cmp(a));
+    }
+
+    /// Takes out of the queue what is not dirty any more, when that is most of it.
+    pub(super) fn tidy_queue(&mut self) {
+        if self.queue.len() < self.dirty as usize * 5 / 4 + 4 * BATCH {
+            return;
+        }
+        let blocks: Vec<u32> = self.queue.iter().copied().collect();
+        let mut kept = Vec::with_capacity(self.dirty as usize);
+        for block in blocks {
+            let slot = self.find(block);
+            if slot != NONE && self.slots.has(slot, QUEUED) {
+                // The first time only: a block can stand in it twice.
+                self.slots.unmark(slot, QUEUED);
+                if self.slots.dirty(slot) {
+                    kept.push((block, slot));
+                }
+            }
+        }
+        for (_, slot) in &kept {
+            self.slots.mark(*slot, QUEUED);
+        }
+        self.queue = kept.into_iter().map(|(block, _)| block).collect();
+    }
+
+    /// What was taken out to be written back goes to the front of the queue again.
+    fn give_up_batch(&mut self) {
+        while let Some(block) = self.pace.batch.pop() {
+            let slot = self.find(block);
+            if slot != NONE && self.slots.dirty(slot) && !self.slots.has(slot, QUEUED) {
+                self.slots.mark(slot, QUEUED);
+                self.queue.push_front(block);
+            }
+        }
+    }
+
+    /// Why something should be written back now.
+    fn reason(&self, now_ns: u64) -> Option<Reason> {
+        if self.dirty <= self.lost && self.superseded == 0 {
+            return None;
+        }
+        let settings = &self.settings;
+        let idle = settings.idle_flush_s > 0.0
+            && now_ns.saturating_sub(self.last_request_ns) >= seconds(settings.idle_flush_s);
+        let leaves =
+            self.draining() || !matches!(settings.mode, crate::cache::Mode::WriteBack | crate::cache::Mode::WriteOnly);
+        if self.degraded() || idle || leaves || self.pace.rushing || self.starving() || self.too_old(now_ns) {
+            return Some(Reason::All);
+        }
+        (self.pace.tokens >= 1.0).then_some(Reason::Rate)
+    }
+
+    /// Whether a write waits that only write-back can help: not one that the journal's next sync gives a slot.
+    pub(super) fn starving(&self) -> bool {
+        let slots_come = self.space.limbo() > 0 || self.space.free() > self.space.reserve / 4;
+        !self.starved.is_empty() && (self.ordered() || !slots_come)
+    }
+
+    /// Whether the block that is dirty for longest is so for longer than the flush period.
+    fn too_old(&self, now_ns: u64) -> bool {
+        let period = self.settings.flush_period_s;
+        period > 0.0
+            && self
+                .oldest()
+                .is_some_and(|since| self.units(now_ns).saturating_sub(since) >= self.units(seconds(period)))
+    }
+
+    /// Since when the block is dirty that is so for longest (or nearly: what stands first in the queue).
+    pub(super) fn oldest(&self) -> Option<u32> {
+        if let Some(first) = self.epochs.front() {
+            return (self.dirty > self.lost).then(|| self.units(first.began_ns));
+        }
+        let first = self.pace.batch.iter().chain(self.queue.iter().take(16));
+        first
+            .filter_map(|block| {
+                let slot = self.index.find(*block, self.slots.blocks())?;
+                (self.slots.dirty(slot) && !self.slots.has(slot, LOST)).then(|| self.slots.since(slot))
+            })
+            .min()
+    }
+
+    /// The blocks that a mark stands for.
+    fn mark(&self, percent: f64) -> u32 {
+        (f64::from(self.space.limit) * percent / 100.0) as u32
+    }
+
+    /// Looks at the marks, and every step at the rates.
+    fn look(&mut self, now_ns: u64) {
+        let (high, low) = (self.mark(self.settings.dirty_high_pct), self.mark(self.settings.dirty_low_pct));
+        if self.dirty + self.superseded > high {
+            self.pace.rushing = true;
+        } else if self.dirty <= low.min(high) {
+            self.pace.rushing = false;
+        }
+        self.pace.most[0] = self.pace.most[0].max(self.dirty);
+        let step_ns = now_ns.saturating_sub(self.pace.seen_ns);
+        if step_ns < STEP_NS {
+            return;
+        }
+        self.pace.seen_ns = now_ns;
+        let whole_s = step_ns as f64 / 1e9;
+        let written = (self.write_back_bytes - self.pace.written) as f64 / whole_s;
+        self.pace.written = self.write_back_bytes;
+        self.pace.written_rate += (written - self.pace.written_rate) * (whole_s / FADE_S).min(1.0);
+        // After a long silence nothing is made up for.
+        let step_s = (step_ns as f64 / 1e9).min(0.1);
+        let rate = self.control(high, low, step_s).max(self.by_time(now_ns));
+        self.pace.rate = rate;
+        let most = (rate * 0.1).max(1.0).max(rate * step_s);
+        self.pace.tokens = if rate > 0.0 { (self.pace.tokens + rate * step_s).min(most) } else { 0.0 };
+        if self.settings.fallow_delay_s > 0.0 {
+            self.move_hand(step_ns as f64 / 1e9);
+        }
+    }
+
+    /// The PI controller between the marks: blocks/s.
+    fn control(&mut self, high: u32, low: u32, step_s: f64) -> f64 {
+        if high <= low {
+            return 0.0;
+        }
+        let excess = f64::from(self.dirty) - f64::from(low);
+        let keeps_up = self.pace.tokens < (self.pace.rate * 0.1).max(1.0);
+        if excess < 0.0 || keeps_up {
+            // What the slow device cannot take is not summed up.
+            self.pace.integral += excess * step_s / (PROPORTIONAL_S * INTEGRAL_S);
+        }
+        self.pace.integral = self.pace.integral.clamp(0.0, 1e7);
+        if excess <= 0.0 { 0.0 } else { excess / PROPORTIONAL_S + self.pace.integral }
+    }
+
+    /// The constant rate at which everything that was dirty goes back in one flush period: blocks/s.
+    fn by_time(&mut self, now_ns: u64) -> f64 {
+        let period = self.settings.flush_period_s;
+        if period <= 0.0 {
+            return 0.0;
+        }
+        if now_ns.saturating_sub(self.pace.period_ns) >= seconds(period) {
+            self.pace.period_ns = now_ns;
+            self.pace.most = [self.dirty, self.pace.most[0]];
+        }
+        f64::from(self.pace.most[0].max(self.pace.most[1])) / period
+    }
+
+    /// The fallow hand goes over all slots twice in a delay: what it passes three times, nobody touched for that long.
+    fn move_hand(&mut self, step_s: f64) {
+        let slots = self.slots.len();
+        let steps = f64::from(slots) * step_s * 2.0 / self.settings.fallow_delay_s + self.pace.hand_rest;
+        let whole = steps.min(f64::from(slots)) as u32;
+        self.pace.hand_rest = if steps > f64::from(slots) { 0.0 } else { steps - f64::from(whole) };
+        for _ in 0..whole {
+            let slot = self.pace.hand;
+            self.pace.hand = if slot + 1 >= slots { 0 } else { slot + 1 };
+            if self.slots.state(slot) == State::Dirty && self.slots.pass(slot) == 3 && self.fallow.len() < BATCH {
+                self.fallow.push_back(self.slots.block(slot));
+            }
+        }
+    }
+
+    pub(super) fn pace_bytes(&self) -> usize {
+        self.pace.batch.capacity() * size_of::<u32>()
+    }
+
+    /// When the scheduler wants to look again.
+    pub(super) fn write_back_next_ns(&self) -> Option<u64> {
+        let live = self.dirty > self.lost || self.superseded > 0;
+        if !live {
+            return None;
+        }
+        let settings = &self.settings;
+        let step = self.pace.seen_ns + STEP_NS;
+        let mut next = u64::MAX;
+        if self.resume_ns > self.pace.seen_ns {
+            next = next.min(self.resume_ns);
+        }
+        if settings.flush_period_s > 0.0 || settings.fallow_delay_s > 0.0 {
+            next = next.min(step);
+        }
+        if self.dirty > self.mark(settings.dirty_low_pct) && settings.dirty_high_pct > settings.dirty_low_pct {
+            next = next.min(step);
+        }
+        if settings.idle_flush_s > 0.0 {
+            next = next.min((self.last_request_ns + seconds(settings.idle_flush_s)).max(step));
+        }
+        if self.flushing.is_some() || self.pace.rushing || self.starving() {
+            next = next.min((self.slow_foreground_ns.max(self.slow_read_ns) + QUIET_NS).max(step));
+        }
+        (next != u64::MAX).then_some(next)
+    }
+}
+
+/// Seconds as nanoseconds.
+pub(super) fn seconds(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}

@@ -1,0 +1,207 @@
+//! Which blocks have a mutator under way, and who waits behind it: one at a time a block, in the order they came.
+
+use super::requests::Part;
+use super::slab::Slab;
+use crate::cache::slots::NONE;
+use crate::seed::splitmix;
+
+/// Who holds a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// A fill of this number.
+    Fill(u32),
+    /// A write into the cache.
+    Write(u32),
+    /// A write past it.
+    Past(u32),
+    /// Between two of them.
+    Nobody,
+}
+
+#[derive(Clone, Copy)]
+struct Lock {
+    block: u32,
+    owner: Owner,
+    first: u32,
+    last: u32,
+}
+
+const EMPTY: Lock = Lock { block: NONE, owner: Owner::Nobody, first: NONE, last: NONE };
+
+struct Waiting {
+    part: Part,
+    next: u32,
+}
+
+/// The table: open addressing, linear probing; what leaves is closed up by moving its followers back.
+pub(super) struct Locks {
+    table: Vec<Lock>,
+    used: usize,
+    waiting: Slab<Waiting>,
+}
+
+impl Locks {
+    pub(super) fn new() -> Self {
+        Self { table: vec![EMPTY; 64], used: 0, waiting: Slab::default() }
+    }
+
+    #[inline]
+    fn home(&self, block: u32) -> usize {
+        (splitmix(u64::from(block)) as usize) & (self.table.len() - 1)
+    }
+
+    #[inline]
+    fn find(&self, block: u32) -> Option<usize> {
+        if self.used == 0 {
+            return None;
+        }
+        let mut at = self.home(block);
+        loop {
+            let lock = &self.table[at];
+            if lock.block == block {
+                return Some(at);
+            }
+            if lock.block == NONE {
+                return None;
+            }
+            at = (at + 1) & (self.table.len() - 1);
+        }
+    }
+
+    /// True when the block has an owner, or somebody waits for it.
+    #[inline]
+    pub(super) fn held(&self, block: u32) -> bool {
+        self.find(block).is_some()
+    }
+
+    /// Who holds a block.
+    pub(super) fn owner(&self, block: u32) -> Option<Owner> {
+        self.find(block).map(|at| self.table[at].owner)
+    }
+
+    /// Takes a block that nobody holds, or changes its owner.
+    pub(super) fn hold(&mut self, block: u32, owner: Owner) {
+        if let Some(at) = self.find(block) {
+            self.table[at].owner = owner;
+            return;
+        }
+        if (self.used + 1) * 2 > self.table.len() {
+            let doubled = vec![EMPTY; self.table.len() * 2];
+            for lock in std::mem::replace(&mut self.table, doubled) {
+                if lock.block != NONE {
+                    self.place(lock);
+                }
+            }
+        }
+        self.used += 1;
+        self.place(Lock { block, owner, ..EMPTY });
+    }
+
+    fn place(&mut self, lock: Lock) {
+        let mut at = self.home(lock.block);
+        while self.table[at].block != NONE {
+            at = (at + 1) & (self.table.len() - 1);
+        }
+        self.table[at] = lock;
+    }
+
+    /// Puts a part behind the block's owner.
+    pub(super) fn wait(&mut self, block: u32, part: Part) {
+        let at = self.find(block).expect("somebody holds it");
+        let waiting = self.waiting.put(Waiting { part, next: NONE });
+        let lock = &mut self.table[at];
+        if lock.first == NONE {
+            lock.first = waiting;
+        } else {
+            self.waiting[lock.last].next = waiting;
+        }
+        lock.last = waiting;
+    }
+
+    /// The part that waits longest, if any.
+    pub(super) fn first(&self, block: u32) -> Option<Part> {
+        let first = self.table[self.find(block)?].first;
+        (first != NONE).then(|| self.waiting[first].part)
+    }
+
+    /// Takes the part that waits longest.
+    pub(super) fn pop(&mut self, block: u32) -> Option<Part> {
+        let at = self.find(block)?;
+        let lock = &mut self.table[at];
+        if lock.first == NONE {
+            return None;
+        }
+        let waiting = self.waiting.take(lock.first);
+        lock.first = waiting.next;
+        Some(waiting.part)
+    }
+
+    /// Nobody holds the block any more; nobody may wait.
+    pub(super) fn release(&mut self, block: u32) {
+        let Some(mut hole) = self.find(block) else { return };
+        debug_assert_eq!(self.table[hole].first, NONE);
+        self.used -= 1;
+        let mask = self.table.len() - 1;
+        let mut at = (hole + 1) & mask;
+        while self.table[at].block != NONE {
+            // It may move back if its home is not behind the hole.
+            let home = self.home(self.table[at].block);
+            if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
+                self.table[hole] = self.table[at];
+                hole = at;
+            }
+            at = (at + 1) & mask;
+        }
+        self.table[hole] = EMPTY;
+    }
+
+    /// Blocks held.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.used
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn who_waits_comes_in_order() {
+        let mut locks = Locks::new();
+        locks.hold(5, Owner::Write(1));
+        let part = |at| Part { asked: 0, block: 5, from: 0, bytes: 512, at };
+        for at in 0..3 {
+            locks.wait(5, part(at));
+        }
+        assert_eq!(locks.first(5), Some(part(0)));
+        assert_eq!(
+            [locks.pop(5), locks.pop(5), locks.pop(5), locks.pop(5)],
+            [Some(part(0)), Some(part(1)), Some(part(2)), None]
+        );
+        locks.release(5);
+        assert!(!locks.held(5));
+    }
+
+    proptest! {
+        #[test]
+        fn is_a_map(steps in prop::collection::vec((0u32..200, any::<bool>()), 1..800)) {
+            let mut locks = Locks::new();
+            let mut known = std::collections::BTreeMap::new();
+            for (number, (block, hold)) in steps.into_iter().enumerate() {
+                if hold {
+                    locks.hold(block, Owner::Fill(number as u32));
+                    known.insert(block, Owner::Fill(number as u32));
+                } else {
+                    locks.release(block);
+                    known.remove(&block);
+                }
+                prop_assert_eq!(locks.len(), known.len());
+                for block in 0..200 {
+                    prop_assert_eq!(locks.owner(block), known.get(&block).copied());
+                }
+            }
+        }
+    }
+}

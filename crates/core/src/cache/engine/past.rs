@@ -1,0 +1,245 @@
+//! Writes that go to the slow device at once: write-through, write-around, streams, trims, and whatever finds no room.
+//!
+//! None is issued before the journal says durably that its region may be written (`intent`): after a crash nothing clean
+//! of such a region is believed, so a clean block is never older than what the slow device holds.
+
+use super::locks::Owner;
+use super::requests::Part;
+use super::{Engine, Job, Turn, Waiter};
+use crate::cache::journal::{Record, What};
+use crate::cache::policy::Policy;
+use crate::cache::slots::{NONE, State};
+use crate::cache::{Failure, IoKind, Kind, Memory, Mode, Place, Side};
+
+/// A region whose intent is set is at rest when nothing wrote to it for so long: then the intent is taken back.
+const REST_NS: u64 = 5_000_000_000;
+
+/// What is known of a region of the slow device.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Region {
+    /// The record that set its intent; 0: it is not set.
+    set: u64,
+    /// Writes to it under way.
+    writers: u32,
+    /// `slow_ended` and the time of the last one that ended.
+    ended: u64,
+    ended_ns: u64,
+}
+
+/// Blocks on their way to the slow device. They are locked.
+pub(super) struct Past {
+    part: Part,
+    blocks: u32,
+    /// Zeros, if those are what is written.
+    buffer: u32,
+    /// Slots that get a copy (write-through): block, slot.
+    copies: Vec<(u32, u32)>,
+    /// IOs under way.
+    left: u32,
+    ok: bool,
+}
+
+impl Engine {
+    /// Begins a write of a run of blocks, which nobody holds or which are its own, to the slow device.
+    pub(super) fn write_past<M: Memory>(&mut self, part: Part, blocks: u32, turn: &mut Turn<M>) {
+        let past = Past { part, blocks, buffer: NONE, copies: Vec::new(), left: 0, ok: true };
+        let number = self.pasts.put(past);
+        for block in part.block..part.block + blocks {
+            self.locks.hold(block, Owner::Past(number));
+        }
+        self.counts.uncached_writes += 1;
+        self.promised += u64::from(blocks);
+        if self.degraded() {
+            // The pairing record says already that nothing on the fast device is to be believed.
+            return self.past_may_go(number, turn);
+        }
+        let mut needed = 0;
+        for region in self.geometry.region_of(part.block)..=self.geometry.region_of(part.block + blocks - 1) {
+            if self.regions[region as usize].set == 0 {
+                let set = self.record(Record { slot: 0, what: What::Intent { region, set: true } });
+                self.regions[region as usize].set = set;
+                self.intents.push(region);
+            }
+            self.regions[region as usize].writers += 1;
+            needed = needed.max(self.regions[region as usize].set);
+        }
+        if needed <= self.journal.durable() {
+            self.past_may_go(number, turn);
+        } else {
+            self.wait_durable(needed, 0, Waiter::Past(number));
+        }
+    }
+
+    /// The intent is durable: the IOs go out.
+    pub(super) fn past_may_go<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
+        let (part, blocks) = (self.pasts[number].part, self.pasts[number].blocks);
+        let kind = self.kind(&part);
+        let offset = self.offset(part.block) + u64::from(part.from);
+        self.pasts[number].left = 1;
+        self.counts.slow_writes += 1;
+        self.slow_foreground += 1;
+        self.slow_foreground_ns = turn.now_ns;
+        let (io, place) = match kind {
+            Kind::Trim => (IoKind::Discard, Place::Nowhere),
+            Kind::Zero => {
+                let buffer = turn.memory.take(part.bytes.next_multiple_of(self.block_bytes));
+                turn.memory.zero(Place::Buffer { buffer, at: 0 }, part.bytes);
+                self.pasts[number].buffer = buffer;
+                (IoKind::Write, Place::Buffer { buffer, at: 0 })
+            }
+            _ => (IoKind::Write, self.place(&part)),
+        };
+        self.io(Job::PastWrite { past: number }, Side::Slow, io, (offset, part.bytes), place, turn);
+        if self.settings.mode != Mode::WriteThrough || kind == Kind::Trim || self.degraded() {
+            return;
+        }
+        for nth in 0..blocks {
+            let at = if nth == 0 { 0 } else { nth * self.block_bytes - part.from };
+            let whole = (nth > 0 || part.from == 0) && at + self.block_bytes <= part.bytes;
+            let block = part.block + nth;
+            let comes = self.find(block) != NONE || !self.asked[part.asked].passes && self.may_cache(block);
+            let slot = if whole && comes { self.slot_for_fill(block, turn) } else { NONE };
+            if slot == NONE {
+                continue;
+            }
+            let place = match place {
+                Place::Buffer { buffer, .. } => Place::Buffer { buffer, at },
+                _ => Place::Request { tag: self.asked[part.asked].request.tag, at: part.at + at },
+            };
+            let crc = turn.memory.checksum(place, self.block_bytes);
+            self.slots.set_crc(slot, crc);
+            self.pasts[number].copies.push((block, slot));
+            self.pasts[number].left += 1;
+            self.counts.fast_writes += 1;
+            let range = (self.geometry.slot_offset(slot), self.block_bytes);
+            self.io(Job::PastCopy { past: number, block, slot }, Side::Fast, IoKind::Write, range, place, turn);
+        }
+    }
+
+    /// The write to the slow device ended.
+    pub(super) fn past_written<M: Memory>(&mut self, number: u32, ok: bool, turn: &mut Turn<M>) {
+        self.slow_foreground -= 1;
+        self.slow_foreground_ns = turn.now_ns;
+        self.slow_ended += 1;
+        self.must_slow = self.slow_ended;
+        if !ok {
+            self.counts.slow_write_errors += 1;
+            self.pasts[number].ok = false;
+        }
+        self.past_left(number, turn);
+    }
+
+    /// A copy in the cache ended.
+    pub(super) fn past_copied<M: Memory>(&mut self, past: u32, block: u32, slot: u32, ok: bool, turn: &mut Turn<M>) {
+        if !ok || self.degraded() {
+            self.pasts[past].copies.retain(|(copied, _)| *copied != block);
+            self.slot_unused(slot, ok, turn);
+        }
+        self.past_left(past, turn);
+    }
+
+    fn past_left<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
+        self.pasts[number].left -= 1;
+        if self.pasts[number].left != 0 {
+            return;
+        }
+        let past = self.pasts.take(number);
+        let part = past.part;
+        let mut copies = past.copies.iter().copied().peekable();
+        for block in part.block..part.block + past.blocks {
+            let slot = copies.next_if(|(copied, _)| *copied == block).map_or(NONE, |(_, slot)| slot);
+            if past.ok && slot != NONE && !self.degraded() {
+                self.user_bytes_cached += u64::from(self.block_bytes);
+                self.install_clean(block, slot);
+                self.found(block);
+                continue;
+            }
+            if past.ok {
+                // Part of a lost block does not come here.
+                self.found(block);
+            }
+            if slot != NONE {
+                self.slot_unused(slot, true, turn);
+            }
+            let old = self.find(block);
+            // With the fast device gone, a dirty block that is written over in part is no better than before.
+            if old != NONE {
+                self.counts.write_invalidates += 1;
+                self.drop_block(block, turn);
+            }
+        }
+        if !self.degraded() {
+            for region in self.geometry.region_of(part.block)..=self.geometry.region_of(part.block + past.blocks - 1) {
+                let region = &mut self.regions[region as usize];
+                region.writers = region.writers.saturating_sub(1);
+                (region.ended, region.ended_ns) = (self.slow_ended, turn.now_ns);
+            }
+        }
+        // Whatever was recorded of these blocks before (that they are clean, that they left) must be durable when this
+        // write is: else an older dirty version would come back.
+        self.must_records = self.journal.recorded();
+        if !self.degraded() {
+            self.asked[part.asked].records = self.must_records;
+        }
+        self.promised -= u64::from(past.blocks);
+        if past.buffer != NONE {
+            turn.memory.give(past.buffer);
+        }
+        self.part_ended(part.asked, if past.ok { Ok(()) } else { Err(Failure::Medium) }, turn);
+        for block in part.block..part.block + past.blocks {
+            self.unlock(block, turn);
+        }
+    }
+
+    /// Both devices have a block's new version.
+    fn install_clean(&mut self, block: u32, slot: u32) {
+        let crc = self.slots.crc(slot);
+        let old = self.find(block);
+        self.slots.hold(slot, block, crc, State::Clean);
+        if old == NONE {
+            self.index.insert(block, slot, self.slots.blocks());
+            self.policy.insert(slot, block);
+            self.clean += 1;
+        } else {
+            self.counts.write_hits += 1;
+            self.index.replace(block, slot, self.slots.blocks());
+            self.policy.moved(old, slot, block);
+            self.policy.hit(slot, block);
+            let kept = self.slots.kept(old);
+            self.slots.mark(slot, kept);
+        }
+        let what = What::Holds { block, crc, dirty: false, keeps: false, stamp: 0 };
+        let seq = self.record(Record { slot, what });
+        if old != NONE {
+            self.send_to_limbo(old, seq);
+        }
+    }
+
+    /// A sync failed: what was written to regions since `synced` waits for another one.
+    pub(super) fn unsure_regions(&mut self, synced: u64) {
+        for number in &self.intents {
+            let region = &mut self.regions[*number as usize];
+            if region.ended > synced {
+                region.ended = self.slow_ended;
+            }
+        }
+    }
+
+    /// Takes intents back that are not needed any more. A region is at rest when nothing writes to it and what was written
+    /// is durable.
+    pub(super) fn clear_intents(&mut self, now_ns: u64) {
+        let mut at = 0;
+        while at < self.intents.len() {
+            let number = self.intents[at];
+            let region = self.regions[number as usize];
+            let rests = region.writers == 0 && now_ns.saturating_sub(region.ended_ns) >= REST_NS;
+            if rests && region.ended <= self.slow_synced && self.room_to_record() {
+                self.regions[number as usize].set = 0;
+                self.record(Record { slot: 0, what: What::Intent { region: number, set: false } });
+                self.intents.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The queue of what became dirty: numbers of blocks in pieces, so that it takes no more memory than it must.
+
+use std::collections::VecDeque;
+
+/// Numbers in a piece.
+const PIECE: usize = 4096;
+
+/// First in, first out.
+#[derive(Default)]
+pub(super) struct Queue {
+    /// What was put back to the front, the first one last.
+    front: Vec<u32>,
+    pieces: VecDeque<VecDeque<u32>>,
+    len: usize,
+}
+
+impl Queue {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn push_back(&mut self, block: u32) {
+        if self.pieces.back().is_none_or(|piece| piece.len() == PIECE) {
+            // Short queues stay small; a piece that is followed by another is full or was.
+            let piece = if self.pieces.is_empty() { VecDeque::new() } else { VecDeque::with_capacity(PIECE) };
+            self.pieces.push_back(piece);
+        }
+        if let Some(piece) = self.pieces.back_mut() {
+            piece.push_back(block);
+        }
+        self.len += 1;
+    }
+
+    pub(super) fn push_front(&mut self, block: u32) {
+        self.front.push(block);
+        self.len += 1;
+    }
+
+    pub(super) fn pop_front(&mut self) -> Option<u32> {
+        let block = self.front.pop().or_else(|| self.pieces.front_mut().and_then(VecDeque::pop_front))?;
+        self.len -= 1;
+        if self.pieces.front().is_some_and(VecDeque::is_empty) {
+            self.pieces.pop_front();
+        }
+        Some(block)
+    }
+
+    /// In order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &u32> {
+        self.front.iter().rev().chain(self.pieces.iter().flatten())
+    }
+
+    /// Memory, bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let pieces: usize = self.pieces.iter().map(VecDeque::capacity).sum();
+        (self.front.capacity() + pieces) * size_of::<u32>()
+    }
+}
+
+impl FromIterator<u32> for Queue {
+    fn from_iter<T: IntoIterator<Item = u32>>(blocks: T) -> Self {
+        let mut queue = Self::default();
+        blocks.into_iter().for_each(|block| queue.push_back(block));
+        queue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn is_a_queue(steps in prop::collection::vec(0u32..5, 1..300)) {
+            let (mut queue, mut known) = (Queue::default(), VecDeque::new());
+            for (number, step) in steps.into_iter().enumerate() {
+                match step {
+                    0 => {
+                        queue.push_front(number as u32);
+                        known.push_front(number as u32);
+                    }
+                    1 => prop_assert_eq!(queue.pop_front(), known.pop_front()),
+                    _ => for more in 0..500 {
+                        queue.push_back(more);
+                        known.push_back(more);
+                    }
+                }
+                prop_assert_eq!(queue.len(), known.len());
+                prop_assert!(queue.iter().eq(known.iter()));
+            }
+        }
+    }
+}

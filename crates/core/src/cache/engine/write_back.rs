@@ -1,0 +1,316 @@
+//! One write-back: neighbouring dirty blocks are read from their slots, written to the slow device as one IO, synced there,
+//! and only then recorded as clean. Users' writes go on meanwhile: a block's newer version lies in another slot, and is
+//! not written back before this has ended.
+
+use super::{Engine, Job, Turn, Waiter};
+use crate::cache::journal::{Record, What};
+use crate::cache::policy::Policy;
+use crate::cache::slots::{ALONE, DESTAGING, FRESH, LOST, NEWER, NONE, PINNED, QUEUED, SUPERSEDED, State, WANTED};
+use crate::cache::{IoKind, Memory, Place, Side};
+
+/// The first and the longest pause after the slow device failed to take a write-back.
+const PAUSE_FIRST_NS: u64 = 100_000_000;
+const PAUSE_MOST_NS: u64 = 30_000_000_000;
+
+/// Blocks on their way back.
+pub(super) struct Destage {
+    block: u32,
+    /// The versions that are written; a block that could not be read is NONE.
+    slots: Vec<u32>,
+    buffer: u32,
+    /// IOs under way.
+    left: u32,
+    ok: bool,
+    since_ns: u64,
+    /// The user's write-back that was at work when it began.
+    flushing: u64,
+    /// The records that must be durable first.
+    records: u64,
+    /// The set that it counts in, if the policy has sets.
+    set: Option<u32>,
+}
+
+impl Engine {
+    /// Begins the write-back of a block and of its neighbours that are dirty too. Returns how many blocks; 0: there is
+    /// nothing to write back.
+    pub(super) fn destage<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) -> u32 {
+        let Some(slot) = self.destageable(block) else { return 0 };
+        let (mut first, mut last) = (block, block);
+        if !self.slots.has(slot, ALONE) {
+            let goes =
+                |engine: &Self, block| engine.destageable(block).is_some_and(|slot| !engine.slots.has(slot, ALONE));
+            while last - first + 1 < self.run_blocks() && goes(self, last + 1) {
+                last += 1;
+            }
+            while last - first + 1 < self.run_blocks() && first > 0 && goes(self, first - 1) {
+                first -= 1;
+            }
+        }
+        let slots: Vec<u32> = (first..=last).map(|block| self.find(block)).collect();
+        self.destage_run(first, slots, turn);
+        last - first + 1
+    }
+
+    /// Begins the write-back of versions of neighbouring blocks.
+    pub(super) fn destage_run<M: Memory>(&mut self, block: u32, slots: Vec<u32>, turn: &mut Turn<M>) {
+        let blocks = slots.len() as u32;
+        let buffer = turn.memory.take(blocks * self.block_bytes);
+        let flushing = self.flushings;
+        let set = self.set_of(block);
+        if let Some(set) = set {
+            *self.sets.entry(set).or_default() += 1;
+        }
+        let destage =
+            Destage { block, slots, buffer, left: blocks, ok: true, since_ns: turn.now_ns, flushing, records: 0, set };
+        let number = self.destages.put(destage);
+        self.destaging += 1;
+        self.promised += u64::from(blocks);
+        for nth in 0..blocks {
+            let slot = self.destages[number].slots[nth as usize];
+            if !self.slots.has(slot, SUPERSEDED) {
+                self.slots.mark(slot, DESTAGING);
+            }
+            if self.slots.has(slot, FRESH) {
+                // What is written back must not be newer than what a crash leaves in the cache.
+                self.destages[number].records = self.must_records;
+            }
+            self.slots.read_begins(slot);
+            self.counts.fast_reads += 1;
+            let place = Place::Buffer { buffer, at: nth * self.block_bytes };
+            let range = (self.geometry.slot_offset(slot), self.block_bytes);
+            self.background(Job::DestageRead { destage: number, nth }, Side::Fast, IoKind::Read, range, place, turn);
+        }
+    }
+
+    /// The slot of a block that can be written back now.
+    pub(super) fn destageable(&self, block: u32) -> Option<u32> {
+        let slot = self.index.find(block, self.slots.blocks())?;
+        (self.slots.dirty(slot) && !self.slots.has(slot, DESTAGING | LOST)).then_some(slot)
+    }
+
+    /// A version was read from its slot.
+    pub(super) fn destage_read<M: Memory>(&mut self, number: u32, nth: u32, ok: bool, turn: &mut Turn<M>) {
+        let (slot, buffer) = (self.destages[number].slots[nth as usize], self.destages[number].buffer);
+        let place = Place::Buffer { buffer, at: nth * self.block_bytes };
+        // Always checked, whatever the settings: what goes back becomes the only copy.
+        let good = ok && turn.memory.checksum(place, self.block_bytes) == self.slots.crc(slot);
+        let block = self.destages[number].block + nth;
+        if !good {
+            if self.find(block) == slot && !self.slots.has(slot, NEWER) {
+                self.slot_is_bad(slot, ok, turn);
+            }
+            // If it was superseded, only the order suffers.
+            self.version_ended(slot, block, true);
+            self.destages[number].slots[nth as usize] = NONE;
+        }
+        self.read_ended(slot);
+        self.destages[number].left -= 1;
+        if self.destages[number].left == 0 {
+            self.wait_durable(self.destages[number].records, 0, Waiter::Destage(number));
+        }
+    }
+
+    /// All that is written back is durable in the cache: it goes to the slow device.
+    pub(super) fn destage_may_go<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
+        let (block, buffer) = (self.destages[number].block, self.destages[number].buffer);
+        self.destages[number].since_ns = turn.now_ns;
+        let slots = std::mem::take(&mut self.destages[number].slots);
+        let mut nth = 0;
+        for run in slots.chunk_by(|a, b| (*a == NONE) == (*b == NONE)) {
+            if run[0] != NONE {
+                self.destages[number].left += 1;
+                self.counts.slow_writes += 1;
+                let bytes = run.len() as u32 * self.block_bytes;
+                let place = Place::Buffer { buffer, at: nth * self.block_bytes };
+                self.write_back_bytes += u64::from(bytes);
+                let range = (self.offset(block + nth), bytes);
+                self.background(Job::DestageWrite { destage: number }, Side::Slow, IoKind::Write, range, place, turn);
+            }
+            nth += run.len() as u32;
+        }
+        self.destages[number].slots = slots;
+        if self.destages[number].left == 0 {
+            self.destages[number].ok = false;
+            self.destage_left(number, turn);
+        }
+    }
+
+    /// A write to the slow device ended.
+    pub(super) fn destage_written<M: Memory>(&mut self, number: u32, ok: bool, turn: &mut Turn<M>) {
+        let took_ns = turn.now_ns.saturating_sub(self.destages[number].since_ns);
+        self.pace.took(took_ns, self.settings.write_back_depth.max(1));
+        self.destages[number].left -= 1;
+        self.slow_ended += 1;
+        if !ok {
+            self.destages[number].ok = false;
+            self.counts.slow_write_errors += 1;
+        }
+        if self.destages[number].left == 0 {
+            self.destage_left(number, turn);
+        }
+    }
+
+    fn destage_left<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
+        turn.memory.give(self.destages[number].buffer);
+        self.destaging -= 1;
+        if let Some(set) = self.destages[number].set
+            && let Some(busy) = self.sets.get_mut(&set)
+        {
+            *busy -= 1;
+            if *busy == 0 {
+                self.sets.remove(&set);
+            }
+        }
+        if !self.destages[number].ok {
+            return self.destaged(number, turn);
+        }
+        self.unsynced += 1;
+        // Who asks for the sync decides when: see `sync_write_backs`.
+        let wanted = self.want_slow;
+        self.wait_durable(0, self.slow_ended, Waiter::Destaged(number));
+        self.want_slow = wanted;
+    }
+
+    /// The sync after it failed.
+    pub(super) fn destage_sync_failed(&mut self, number: u32) {
+        self.destages[number].ok = false;
+        self.unsynced -= 1;
+    }
+
+    /// Asks for the sync that ended write-backs wait for: when there are enough of them, or nothing else to do.
+    pub(super) fn sync_write_backs(&mut self) {
+        if self.unsynced > 0
+            && self.want_slow < self.slow_ended
+            && (self.destaging == 0 || self.unsynced >= self.depth() || self.starving())
+        {
+            self.want_slow = self.slow_ended;
+            self.due = true;
+        }
+    }
+
+    /// It is durable on the slow device, or it failed.
+    pub(super) fn destaged<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
+        let destage = self.destages.take(number);
+        self.promised -= destage.slots.len() as u64;
+        if destage.ok {
+            self.unsynced -= 1;
+            self.pause_ns = 0;
+        }
+        let mut failed = false;
+        for (nth, slot) in destage.slots.iter().enumerate() {
+            let block = destage.block + nth as u32;
+            let now = self.find(block);
+            if now == NONE {
+                self.version_ended(*slot, block, destage.ok);
+                continue;
+            }
+            let same = !self.slots.has(now, NEWER);
+            self.slots.unmark(now, DESTAGING | NEWER);
+            self.version_ended(*slot, block, destage.ok);
+            if *slot == NONE {
+                // It was lost; whoever waits for it is told.
+                self.no_more_wanted(now, self.slots.has(now, LOST), turn);
+                self.queue_again(block, now);
+            } else if destage.ok {
+                self.counts.cleanings += 1;
+                self.slots.unmark(now, ALONE);
+                if same {
+                    self.becomes_clean(block, now);
+                } else {
+                    self.queue_again(block, now);
+                }
+                if same || destage.flushing == self.flushings {
+                    self.no_more_wanted(now, false, turn);
+                } else {
+                    self.want_again(block, now);
+                }
+            } else {
+                failed = true;
+                if self.slots.has(now, ALONE) {
+                    self.no_more_wanted(now, true, turn);
+                }
+                self.slots.mark(now, ALONE);
+                self.queue_again(block, now);
+                self.want_again(block, now);
+            }
+        }
+        if failed {
+            if destage.flushing == self.flushings && !self.epochs.is_empty() && self.pause_ns > 0 {
+                // In order nothing else could go back before it.
+                self.fail_flush(turn);
+            }
+            if self.pause_ns == 0 {
+                let what =
+                    format!("the slow device failed to take block {}: it stays dirty, tried again", destage.block);
+                self.tell(turn, what);
+            }
+            self.pause_ns = (self.pause_ns * 2).clamp(PAUSE_FIRST_NS, PAUSE_MOST_NS);
+            self.resume_ns = turn.now_ns + self.pause_ns;
+        }
+    }
+
+    /// The slow device holds what a slot holds, durably.
+    fn becomes_clean(&mut self, block: u32, slot: u32) {
+        self.dirty -= 1;
+        self.clean += 1;
+        self.slots.set_state(slot, State::Clean);
+        if self.slots.has(slot, LOST) {
+            // It could be read for this once: it is found again.
+            self.slots.unmark(slot, LOST);
+            self.lost -= 1;
+        } else if !self.epochs.is_empty() {
+            self.epoch_less(self.slots.since(slot));
+        }
+        if !self.slots.has(slot, PINNED) {
+            self.policy.release(slot, block);
+        }
+        self.record(Record { slot, what: What::Cleaned });
+    }
+
+    /// A block became dirty.
+    pub(super) fn became_dirty(&mut self, block: u32, slot: u32) {
+        self.dirty += 1;
+        self.queue_again(block, slot);
+    }
+
+    /// A block stays dirty: it must stand in the queue.
+    pub(super) fn queue_again(&mut self, block: u32, slot: u32) {
+        if self.epochs.is_empty() && self.slots.dirty(slot) && !self.slots.has(slot, QUEUED) {
+            self.slots.mark(slot, QUEUED);
+            self.queue.push_back(block);
+            self.tidy_queue();
+        }
+    }
+
+    /// A dirty block is written over elsewhere, or given up.
+    pub(super) fn no_more_dirty(&mut self, slot: u32) {
+        self.dirty -= 1;
+        if self.slots.has(slot, LOST) {
+            self.lost -= 1;
+        } else if !self.epochs.is_empty() {
+            self.epoch_less(self.slots.since(slot));
+        }
+    }
+
+    /// A block that a user's write-back waits for was not written back, or an older version of it: once more.
+    fn want_again(&mut self, block: u32, slot: u32) {
+        if self.slots.has(slot, WANTED)
+            && let Some(flushing) = &mut self.flushing
+        {
+            flushing.blocks.push(block);
+        }
+    }
+
+    /// A block that a user's write-back waits for is done with.
+    pub(super) fn no_more_wanted<M: Memory>(&mut self, slot: u32, failed: bool, turn: &mut Turn<M>) {
+        if !self.slots.has(slot, WANTED) {
+            return;
+        }
+        self.slots.unmark(slot, WANTED);
+        if let Some(flushing) = &mut self.flushing {
+            flushing.left -= 1;
+            flushing.failed |= failed;
+        }
+        self.flushing_left(turn);
+    }
+}

@@ -1,0 +1,141 @@
+//! Looking at a cache offline; nothing is written.
+
+use serde::Serialize;
+
+use super::{Blocks, Progress, Trouble, check_pairing, need_superblock, read_pair, replay};
+use crate::cache::journal::Holding;
+use crate::cache::journal::superblock::{State, named};
+
+/// A block whose data do not pass their checksum, or cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Damage {
+    /// Where it lies on the cache device.
+    pub fast_offset: u64,
+    /// Where it belongs on the backing device.
+    pub slow_offset: u64,
+    /// There is no other copy.
+    pub dirty: bool,
+}
+
+/// What a cache holds, for people and programs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Who it is.
+    pub uuid: String,
+    /// `stopped`, `starting` or `open`.
+    pub state: String,
+    /// How often it was started.
+    pub generation: u64,
+    /// Bytes of the cache device that it uses.
+    pub fast_bytes: u64,
+    /// Bytes of the backing device.
+    pub slow_bytes: u64,
+    /// Bytes of a block.
+    pub block_bytes: u32,
+    /// Blocks that fit.
+    pub slots: u32,
+    /// Bytes of the journal.
+    pub journal_bytes: u64,
+    /// First byte of slot 0.
+    pub slots_offset: u64,
+    /// Blocks that the backing device holds too.
+    pub clean_blocks: u64,
+    /// Blocks that it does not.
+    pub dirty_blocks: u64,
+    /// Their bytes.
+    pub dirty_bytes: u64,
+    /// Older versions that are still to be written back before newer ones (`ordered`).
+    pub superseded_blocks: u64,
+    /// The lowest stamp of a dirty block.
+    pub oldest_stamp: Option<u32>,
+    /// Why cache and backing device do not belong together; None: they do, or no backing device was given.
+    pub pairing: Option<String>,
+    /// The cache device failed, and writes went past it since.
+    pub degraded: bool,
+    /// Blocks whose checksums were compared with their data.
+    pub verified_blocks: u64,
+    /// Those that did not pass.
+    pub damaged: Vec<Damage>,
+    /// What else was found, in words.
+    pub notes: Vec<String>,
+}
+
+/// Looks at a cache, with its pairing record and the backing device's length if they are given. With `check` every block
+/// is read and compared with its checksum; `progress` is told, and ends that when it says false.
+///
+/// # Errors
+/// That there is no cache, that it is damaged, or what the device says.
+pub fn inspect(
+    fast: &mut dyn Blocks,
+    beside: Option<(&mut dyn Blocks, u64)>,
+    check: bool,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Report, Trouble> {
+    let superblock = need_superblock(fast)?;
+    let (mut pairing, mut degraded) = (None, false);
+    if let Some((pair, slow_bytes)) = beside {
+        let record = read_pair(pair)?;
+        degraded = record.is_some_and(|record| record.uuid == superblock.layout.uuid && record.degraded);
+        pairing = check_pairing(&superblock, record.as_ref(), slow_bytes).err().map(|trouble| trouble.to_string());
+    }
+    let replayed = replay::replay(fast, &superblock)?;
+    let geometry = superblock.geometry;
+    let count = |holding| replayed.entries.iter().filter(|entry| entry.holding == holding).count() as u64;
+    let dirty_blocks = count(Holding::Dirty);
+    let state = match superblock.state {
+        State::Stopped => "stopped",
+        State::Starting => "starting",
+        State::Open => "open",
+    };
+    let oldest = replayed.entries.iter().filter(|entry| entry.holding == Holding::Dirty).map(|entry| entry.stamp);
+    let mut report = Report {
+        uuid: named(&superblock.layout.uuid),
+        state: state.into(),
+        generation: superblock.generation,
+        fast_bytes: superblock.layout.fast_bytes,
+        slow_bytes: geometry.slow_bytes,
+        block_bytes: geometry.block_bytes,
+        slots: geometry.slots,
+        journal_bytes: u64::from(geometry.journal_pages) * u64::from(crate::cache::journal::PAGE_BYTES),
+        slots_offset: geometry.slots_offset,
+        clean_blocks: count(Holding::Clean),
+        dirty_blocks,
+        dirty_bytes: dirty_blocks * u64::from(geometry.block_bytes),
+        superseded_blocks: count(Holding::Superseded),
+        oldest_stamp: oldest.min(),
+        pairing,
+        degraded,
+        verified_blocks: 0,
+        damaged: Vec::new(),
+        notes: replayed.notes,
+    };
+    if check {
+        verify(fast, &superblock, &replayed.entries, &mut report, progress)?;
+    }
+    Ok(report)
+}
+
+fn verify(
+    fast: &mut dyn Blocks,
+    superblock: &super::Superblock,
+    entries: &[crate::cache::journal::Entry],
+    report: &mut Report,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<(), Trouble> {
+    let total = entries.iter().filter(|entry| entry.holding != Holding::Nothing).count() as u64;
+    for (slot, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.holding != Holding::Nothing) {
+        if !replay::verifies(fast, superblock, slot as u32, entry.crc)? {
+            report.damaged.push(Damage {
+                fast_offset: superblock.geometry.slot_offset(slot as u32),
+                slow_offset: u64::from(entry.block) * u64::from(superblock.geometry.block_bytes),
+                dirty: entry.holding != Holding::Clean,
+            });
+        }
+        report.verified_blocks += 1;
+        if !progress(Progress { done: report.verified_blocks, total }) {
+            report.notes.push(format!("only {} of {total} blocks were compared", report.verified_blocks));
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! Starting a cache: what it holds is found out, and a new life begins.
+
+use super::{
+    Devices, FAST, Held, PAIR, Recovered, SLOW, Start, Trouble, check_pairing, need_superblock, read_pair, replay,
+    sync, write, write_checkpoint, write_superblock,
+};
+use crate::cache::journal::superblock::{Pair, State, Superblock};
+use crate::cache::journal::{Entry, Holding};
+
+/// Finds out what a cache holds and begins a new life of it. With `give_up`, a cache whose device had failed starts
+/// empty, whatever was only on it.
+///
+/// # Errors
+/// Why it is not this cache, not these devices, damaged, or what a device says. Nothing is changed then.
+pub fn recover(devices: Devices, give_up: bool) -> Result<Recovered, Trouble> {
+    let Devices { fast, slow, pair } = devices;
+    let superblock = need_superblock(fast)?;
+    let beside = check_pairing(&superblock, read_pair(pair)?.as_ref(), slow.bytes())?;
+    if beside.degraded && beside.dirty_blocks > 0 && !give_up {
+        return Err(Trouble::Degraded { dirty_blocks: beside.dirty_blocks });
+    }
+    let mut replayed = match replay::replay(fast, &superblock) {
+        Err(Trouble::Damaged(what)) if beside.degraded => replay::Replayed::empty(&superblock, what),
+        other => other?,
+    };
+    if beside.degraded {
+        replayed.entries.fill(Entry::default());
+        replayed.lost.clear();
+        replayed.notes.push("the cache device had failed: it starts empty".into());
+    }
+    // What an earlier life wrote there without syncing must not be lost once clean blocks are believed again.
+    sync(slow, SLOW)?;
+    let (superblock, beside) = begin_life(fast, pair, superblock, beside, &replayed, State::Open)?;
+    let held = replayed.entries.iter().enumerate().filter(|(_, entry)| entry.holding != Holding::Nothing);
+    Ok(Recovered {
+        slow_bytes: superblock.layout.slow_bytes,
+        layout: superblock.layout.clone(),
+        geometry: superblock.geometry,
+        held: held.map(|(slot, &entry)| Held { slot: slot as u32, entry }).collect(),
+        lost: replayed.lost,
+        generation: superblock.generation,
+        was_clean: replayed.was_clean,
+        degraded: beside.degraded,
+        notes: replayed.notes,
+        blank: false,
+        start: Start {
+            superblock,
+            pair: Pair { degraded: false, dirty_blocks: 0, ..beside },
+            first_record: replayed.next_record,
+        },
+    })
+}
+
+/// Writes what was found as the first checkpoints of a new life, then names it. The order makes every cut harmless: the
+/// checkpoint in use is kept until the superblock says that another one counts.
+pub(super) fn begin_life(
+    fast: &mut dyn super::Blocks,
+    pair: &mut dyn super::Blocks,
+    old: Superblock,
+    beside: Pair,
+    replayed: &replay::Replayed,
+    then: State,
+) -> Result<(Superblock, Pair), Trouble> {
+    let mut superblock = Superblock {
+        sequence: old.sequence + 1,
+        // A start that was itself cut is the same start: the pairing record is behind by one at most.
+        generation: if old.state == State::Starting { old.generation } else { old.generation + 1 },
+        life: old.life + 1,
+        state: State::Starting,
+        last_page: 0,
+        ..old
+    };
+    write_checkpoint(fast, &superblock, 1 - replayed.area, &replayed.entries, replayed.next_record)?;
+    sync(fast, FAST)?;
+    write_superblock(fast, &superblock)?;
+    write_checkpoint(fast, &superblock, replayed.area, &replayed.entries, replayed.next_record)?;
+    sync(fast, FAST)?;
+    let record = Pair {
+        sequence: beside.sequence + 1,
+        generation: superblock.generation,
+        degraded: false,
+        dirty_blocks: 0,
+        ..beside
+    };
+    write(pair, PAIR, 0, &record.page())?;
+    sync(pair, PAIR)?;
+    superblock.sequence += 1;
+    superblock.state = then;
+    write_superblock(fast, &superblock)?;
+    Ok((superblock, Pair { degraded: beside.degraded, dirty_blocks: beside.dirty_blocks, ..record }))
+}

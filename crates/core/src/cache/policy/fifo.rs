@@ -1,0 +1,53 @@
+//! The oldest leaves, however often it was used.
+
+use super::Policy;
+use super::lru::Lru;
+
+/// One list in the order of arrival: an LRU list that is never told of a use.
+pub struct Fifo(Lru);
+
+impl Fifo {
+    /// For so many slots.
+    pub fn new(slots: u32) -> Self {
+        Self(Lru::new(slots))
+    }
+}
+
+impl Policy for Fifo {
+    #[inline]
+    fn insert(&mut self, slot: u32, block: u32) {
+        self.0.insert(slot, block);
+    }
+
+    #[inline]
+    fn hit(&mut self, _slot: u32, _block: u32) {}
+
+    fn remove(&mut self, slot: u32, block: u32) {
+        self.0.remove(slot, block);
+    }
+
+    fn hold(&mut self, slot: u32) {
+        self.0.hold(slot);
+    }
+
+    fn release(&mut self, slot: u32, block: u32) {
+        self.0.release(slot, block);
+    }
+
+    #[inline]
+    fn victim(&mut self, block: u32, blocks: &[u32]) -> Option<u32> {
+        self.0.victim(block, blocks)
+    }
+
+    fn moved(&mut self, from: u32, to: u32, block: u32) {
+        self.0.moved(from, to, block);
+    }
+
+    fn resize(&mut self, slots: u32, blocks: &[u32]) {
+        self.0.resize(slots, blocks);
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+}

@@ -1,0 +1,178 @@
+//! Lists of slots: each slot is in one at most, so that all lists run through the same two arrays.
+
+use crate::cache::slots::NONE;
+
+/// The slots' neighbours: 8 B a slot.
+pub(super) struct Links {
+    /// Towards the first.
+    newer: Vec<u32>,
+    /// Towards the last.
+    older: Vec<u32>,
+}
+
+/// One list: what comes in is first, what leaves is last.
+#[derive(Clone, Copy)]
+pub(super) struct List {
+    first: u32,
+    last: u32,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        Self { first: NONE, last: NONE }
+    }
+}
+
+impl Links {
+    pub(super) fn new(slots: u32) -> Self {
+        Self { newer: vec![NONE; slots as usize], older: vec![NONE; slots as usize] }
+    }
+
+    pub(super) fn resize(&mut self, slots: u32) {
+        for column in [&mut self.newer, &mut self.older] {
+            column.resize(slots as usize, NONE);
+            column.shrink_to_fit();
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        (self.newer.capacity() + self.older.capacity()) * size_of::<u32>()
+    }
+
+    #[inline]
+    pub(super) fn push_first(&mut self, list: &mut List, slot: u32) {
+        self.newer[slot as usize] = NONE;
+        self.older[slot as usize] = list.first;
+        match list.first {
+            NONE => list.last = slot,
+            first => self.newer[first as usize] = slot,
+        }
+        list.first = slot;
+    }
+
+    pub(super) fn push_last(&mut self, list: &mut List, slot: u32) {
+        self.older[slot as usize] = NONE;
+        self.newer[slot as usize] = list.last;
+        match list.last {
+            NONE => list.first = slot,
+            last => self.older[last as usize] = slot,
+        }
+        list.last = slot;
+    }
+
+    #[inline]
+    pub(super) fn unlink(&mut self, list: &mut List, slot: u32) {
+        let (newer, older) = (self.newer[slot as usize], self.older[slot as usize]);
+        match newer {
+            NONE => list.first = older,
+            newer => self.older[newer as usize] = older,
+        }
+        match older {
+            NONE => list.last = newer,
+            older => self.newer[older as usize] = newer,
+        }
+    }
+
+    /// Puts `to` in the place of `from`.
+    pub(super) fn substitute(&mut self, list: &mut List, from: u32, to: u32) {
+        let (newer, older) = (self.newer[from as usize], self.older[from as usize]);
+        self.newer[to as usize] = newer;
+        self.older[to as usize] = older;
+        match newer {
+            NONE => list.first = to,
+            newer => self.older[newer as usize] = to,
+        }
+        match older {
+            NONE => list.last = to,
+            older => self.newer[older as usize] = to,
+        }
+    }
+
+    #[inline]
+    pub(super) fn bring_first(&mut self, list: &mut List, slot: u32) {
+        if list.first != slot {
+            self.unlink(list, slot);
+            self.push_first(list, slot);
+        }
+    }
+
+    /// The slots of a list from the last to the first.
+    pub(super) fn oldest_on(&self, list: List) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(list.last(), |slot| Some(self.newer[*slot as usize]).filter(|slot| *slot != NONE))
+    }
+}
+
+impl List {
+    pub(super) fn last(self) -> Option<u32> {
+        (self.last != NONE).then_some(self.last)
+    }
+}
+
+/// What a policy notes of a slot, one byte.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Note(u8);
+
+impl Note {
+    const USES: u8 = 0b11;
+    const HELD: u8 = 1 << 2;
+    const PASSED: u8 = 1 << 3;
+    const MAIN: u8 = 1 << 4;
+
+    /// Uses that were counted, 0..=3.
+    pub(super) fn uses(self) -> u8 {
+        self.0 & Self::USES
+    }
+
+    pub(super) fn with_uses(self, uses: u8) -> Self {
+        Self(self.0 & !Self::USES | uses.min(Self::USES))
+    }
+
+    #[inline]
+    pub(super) fn used(self) -> Self {
+        self.with_uses(self.uses() + 1)
+    }
+
+    fn with(self, bit: u8, set: bool) -> Self {
+        Self(if set { self.0 | bit } else { self.0 & !bit })
+    }
+
+    /// It must not leave.
+    pub(super) fn held(self) -> bool {
+        self.0 & Self::HELD != 0
+    }
+
+    pub(super) fn with_held(self, held: bool) -> Self {
+        self.with(Self::HELD, held)
+    }
+
+    /// Its turn to leave came while it was held: it is in no list.
+    pub(super) fn passed(self) -> bool {
+        self.0 & Self::PASSED != 0
+    }
+
+    pub(super) fn with_passed(self, passed: bool) -> Self {
+        self.with(Self::PASSED, passed)
+    }
+
+    /// It belongs to the second list of a policy that has two: main, or hot.
+    pub(super) fn main(self) -> bool {
+        self.0 & Self::MAIN != 0
+    }
+
+    pub(super) fn with_main(self, main: bool) -> Self {
+        self.with(Self::MAIN, main)
+    }
+}
+
+/// A list from which the last leaves, unless it is held: what `lru`, `fifo` and the sets of `flashcache` share.
+pub(super) fn last_not_held(links: &mut Links, notes: &mut [Note], list: &mut List) -> Option<u32> {
+    while let Some(slot) = list.last() {
+        links.unlink(list, slot);
+        let note = &mut notes[slot as usize];
+        if !note.held() {
+            return Some(slot);
+        }
+        *note = note.with_passed(true).with_uses(0);
+    }
+    None
+}

@@ -1,0 +1,78 @@
+//! The least recently used leaves.
+
+use super::Policy;
+use super::list::{Links, List, Note, last_not_held};
+
+/// One list in the order of use.
+pub struct Lru {
+    links: Links,
+    notes: Vec<Note>,
+    list: List,
+}
+
+impl Lru {
+    /// For so many slots.
+    pub fn new(slots: u32) -> Self {
+        Self { links: Links::new(slots), notes: vec![Note::default(); slots as usize], list: List::default() }
+    }
+}
+
+impl Policy for Lru {
+    #[inline]
+    fn insert(&mut self, slot: u32, _block: u32) {
+        self.notes[slot as usize] = Note::default();
+        self.links.push_first(&mut self.list, slot);
+    }
+
+    #[inline]
+    fn hit(&mut self, slot: u32, _block: u32) {
+        let note = &mut self.notes[slot as usize];
+        if note.passed() {
+            *note = note.used();
+        } else {
+            self.links.bring_first(&mut self.list, slot);
+        }
+    }
+
+    fn remove(&mut self, slot: u32, _block: u32) {
+        if !self.notes[slot as usize].passed() {
+            self.links.unlink(&mut self.list, slot);
+        }
+    }
+
+    fn hold(&mut self, slot: u32) {
+        let note = &mut self.notes[slot as usize];
+        *note = note.with_held(true);
+    }
+
+    fn release(&mut self, slot: u32, _block: u32) {
+        match std::mem::take(&mut self.notes[slot as usize]) {
+            note if !note.passed() => {}
+            note if note.uses() > 0 => self.links.push_first(&mut self.list, slot),
+            _ => self.links.push_last(&mut self.list, slot),
+        }
+    }
+
+    #[inline]
+    fn victim(&mut self, _block: u32, _blocks: &[u32]) -> Option<u32> {
+        last_not_held(&mut self.links, &mut self.notes, &mut self.list)
+    }
+
+    fn moved(&mut self, from: u32, to: u32, _block: u32) {
+        let note = std::mem::take(&mut self.notes[from as usize]);
+        self.notes[to as usize] = note;
+        if !note.passed() {
+            self.links.substitute(&mut self.list, from, to);
+        }
+    }
+
+    fn resize(&mut self, slots: u32, _blocks: &[u32]) {
+        self.links.resize(slots);
+        self.notes.resize(slots as usize, Note::default());
+        self.notes.shrink_to_fit();
+    }
+
+    fn bytes(&self) -> usize {
+        self.links.bytes() + self.notes.capacity()
+    }
+}

@@ -1,0 +1,181 @@
+//! S3-FIFO: "FIFO queues are all you need for cache eviction" (Yang, Zhang, Qiu, Yue and Rashmi, SOSP 2023).
+//!
+//! Newcomers enter a small queue. At its end, what was used twice goes on to the main queue, and the rest leaves, its
+//! numbers remembered by a ghost; what comes back while it is remembered enters the main queue at once. At the main
+//! queue's end, what was used goes round again, with one use fewer (three are counted at most); the rest leaves. So a scan
+//! passes through the small queue and touches nothing else.
+//!
+//! Shares and thresholds are those with which libCacheSim runs the authors' figures.
+
+use super::Policy;
+use super::list::{Links, List, Note};
+use crate::cache::ghost::Ghost;
+
+/// Share of the small queue.
+const SMALL: f64 = 0.1;
+/// Blocks that the ghost remembers, as a share of the slots.
+const REMEMBERED: f64 = 0.9;
+/// Uses in the small queue that lead to the main one.
+const PROMOTED: u8 = 2;
+
+/// The two queues and the ghost.
+pub struct S3Fifo {
+    links: Links,
+    notes: Vec<Note>,
+    small: List,
+    main: List,
+    /// Members of the main queue, those that were passed over included.
+    main_len: u32,
+    main_max: u32,
+    ghost: Ghost,
+    /// The block for which room was made, and whether the ghost knew it.
+    expected: Option<(u32, bool)>,
+}
+
+fn main_max(slots: u32) -> u32 {
+    slots - (f64::from(slots) * SMALL) as u32
+}
+
+fn ghost(slots: u32) -> Ghost {
+    Ghost::new((f64::from(slots) * REMEMBERED) as u32)
+}
+
+impl S3Fifo {
+    /// For so many slots.
+    pub fn new(slots: u32) -> Self {
+        Self {
+            links: Links::new(slots),
+            notes: vec![Note::default(); slots as usize],
+            small: List::default(),
+            main: List::default(),
+            main_len: 0,
+            main_max: main_max(slots),
+            ghost: ghost(slots),
+            expected: None,
+        }
+    }
+
+    /// Moves what was used on to the main queue, until something leaves the small one. None: all that is left is held.
+    fn small_victim(&mut self, blocks: &[u32]) -> Option<u32> {
+        while let Some(slot) = self.small.last() {
+            self.links.unlink(&mut self.small, slot);
+            let note = &mut self.notes[slot as usize];
+            if note.uses() >= PROMOTED {
+                *note = note.with_uses(0).with_main(true);
+                self.main_len += 1;
+                self.links.push_first(&mut self.main, slot);
+            } else if note.held() {
+                *note = note.with_passed(true);
+            } else {
+                self.ghost.put(blocks[slot as usize]);
+                return Some(slot);
+            }
+        }
+        None
+    }
+
+    /// Turns the main queue until something leaves it. None: all that is left is held.
+    fn main_victim(&mut self) -> Option<u32> {
+        while let Some(slot) = self.main.last() {
+            let note = &mut self.notes[slot as usize];
+            if note.uses() > 0 {
+                *note = note.with_uses(note.uses() - 1);
+                self.links.bring_first(&mut self.main, slot);
+                continue;
+            }
+            self.links.unlink(&mut self.main, slot);
+            if !note.held() {
+                self.main_len -= 1;
+                return Some(slot);
+            }
+            *note = note.with_passed(true);
+        }
+        None
+    }
+}
+
+impl Policy for S3Fifo {
+    #[inline]
+    fn insert(&mut self, slot: u32, block: u32) {
+        let known = match self.expected.take() {
+            Some((expected, known)) if expected == block => known,
+            _ => self.ghost.take(block),
+        };
+        self.notes[slot as usize] = Note::default().with_main(known);
+        if known {
+            self.main_len += 1;
+            self.links.push_first(&mut self.main, slot);
+        } else {
+            self.links.push_first(&mut self.small, slot);
+        }
+    }
+
+    #[inline]
+    fn hit(&mut self, slot: u32, _block: u32) {
+        let note = &mut self.notes[slot as usize];
+        *note = note.used();
+    }
+
+    fn remove(&mut self, slot: u32, _block: u32) {
+        let note = self.notes[slot as usize];
+        self.main_len -= u32::from(note.main());
+        if !note.passed() {
+            self.links.unlink(if note.main() { &mut self.main } else { &mut self.small }, slot);
+        }
+    }
+
+    fn hold(&mut self, slot: u32) {
+        let note = &mut self.notes[slot as usize];
+        *note = note.with_held(true);
+    }
+
+    fn release(&mut self, slot: u32, _block: u32) {
+        let note = &mut self.notes[slot as usize];
+        let passed = note.passed();
+        *note = note.with_held(false).with_passed(false);
+        if passed {
+            // At the end again: what it was used meanwhile decides when `victim` comes there.
+            let list = if note.main() { &mut self.main } else { &mut self.small };
+            self.links.push_last(list, slot);
+        }
+    }
+
+    fn victim(&mut self, block: u32, blocks: &[u32]) -> Option<u32> {
+        // Asked before something is remembered, or that might displace the very block that is to come in.
+        let known = self.ghost.take(block);
+        self.expected = Some((block, known));
+        loop {
+            if (self.main_len > self.main_max || self.small.last().is_none())
+                && let Some(slot) = self.main_victim()
+            {
+                return Some(slot);
+            }
+            if let Some(slot) = self.small_victim(blocks) {
+                return Some(slot);
+            }
+            // Nothing leaves the small queue, but something may have gone on to the main one.
+            self.main.last()?;
+        }
+    }
+
+    fn moved(&mut self, from: u32, to: u32, _block: u32) {
+        let note = std::mem::take(&mut self.notes[from as usize]);
+        self.notes[to as usize] = note;
+        if !note.passed() {
+            self.links.substitute(if note.main() { &mut self.main } else { &mut self.small }, from, to);
+        }
+    }
+
+    fn resize(&mut self, slots: u32, _blocks: &[u32]) {
+        self.links.resize(slots);
+        self.notes.resize(slots as usize, Note::default());
+        self.notes.shrink_to_fit();
+        self.main_max = main_max(slots);
+        self.ghost = ghost(slots);
+        self.expected = None;
+    }
+
+    fn bytes(&self) -> usize {
+        self.links.bytes() + self.notes.capacity() + self.ghost.bytes()
+    }
+}

@@ -1,0 +1,50 @@
+//! XtraDB's `keep_average` (innodb_adaptive_flushing_method = 2 of Percona Server 5.5): ten small rounds a second.
+
+use super::{Order, Policy, View};
+
+/// In each round the pages that its redo makes due, less those that others wrote. It knows no innodb_io_capacity.
+#[derive(Default)]
+pub(super) struct KeepAverage {
+    lsn: u64,
+    /// Pages that its own last round asked for.
+    own: u64,
+}
+
+impl Policy for KeepAverage {
+    fn period_ns(&self) -> u64 {
+        100_000_000
+    }
+
+    fn round(&mut self, view: &View) -> Order {
+        let redo = if self.lsn == 0 { 0 } else { view.lsn - self.lsn };
+        self.lsn = view.lsn;
+        let Some(oldest_lsn) = view.oldest_lsn else {
+            self.own = 0;
+            return Order::NONE;
+        };
+        let due = u128::from(view.dirty) * u128::from(redo) / u128::from(view.ages.modified_async.max(1));
+        let others = view.flushed.saturating_sub(self.own);
+        let pages = (due as u64).saturating_sub(others) + 1;
+        self.own = pages;
+        Order { pages, limit_lsn: oldest_lsn + redo, at_once: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::view;
+    use super::*;
+
+    #[test]
+    fn a_round_writes_what_its_redo_makes_due_and_no_further() {
+        let mut policy = KeepAverage::default();
+        policy.round(&view(1_000_000, 500_000, 7000));
+        // 7000 x 10,000 / 7,000,000 = 10, and one.
+        let order = policy.round(&View { flushed: 1, ..view(1_010_000, 500_000, 7000) });
+        assert_eq!((order.pages, order.limit_lsn), (11, 510_000));
+        // 16 were written, 11 of them by itself: others did 5.
+        let order = policy.round(&View { flushed: 16, ..view(1_020_000, 505_000, 7000) });
+        assert_eq!((order.pages, order.limit_lsn), (6, 515_000));
+        assert_eq!(policy.period_ns(), 100_000_000);
+    }
+}

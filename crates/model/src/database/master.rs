@@ -1,0 +1,121 @@
+//! The master thread of 5.1 and 5.5: a round a second (or as often as its policy wants), and more every ten seconds.
+
+use std::collections::VecDeque;
+
+use super::batches::Kind;
+use super::flushing::{Order, Policy, View};
+use super::log::Waiter;
+use super::{Event, Innodb, SECOND_NS};
+
+/// What it remembers between rounds.
+pub(super) struct Master {
+    policy: Box<dyn Policy>,
+    /// What is to be written still, before the next round.
+    orders: VecDeque<Order>,
+    /// The batch of its own that is under way.
+    batch: Option<u32>,
+    /// When the round began, the last second and the last ten.
+    round_ns: u64,
+    second_ns: u64,
+    ten_ns: u64,
+    flushed: u64,
+    flushed_lru: u64,
+    ios_at_ten: u64,
+    at_once: bool,
+}
+
+impl Master {
+    pub(super) fn new(policy: Box<dyn Policy>) -> Self {
+        Self {
+            policy,
+            orders: VecDeque::new(),
+            batch: None,
+            round_ns: 0,
+            second_ns: 0,
+            ten_ns: 0,
+            flushed: 0,
+            flushed_lru: 0,
+            ios_at_ten: 0,
+            at_once: false,
+        }
+    }
+}
+
+impl Innodb {
+    /// A round.
+    pub(super) fn run_master(&mut self) {
+        let (now_ns, totals) = (self.now_ns, self.counts.totals);
+        let capacity = self.spec.settings.innodb_io_capacity;
+        let view = self.view();
+        let master = &mut self.master;
+        master.round_ns = now_ns;
+        (master.flushed, master.flushed_lru) = (totals.flushed, totals.flushed_lru);
+        let period_ns = master.policy.period_ns();
+        let order = master.policy.round(&view);
+        let over = view.dirty_pct > self.spec.settings.innodb_max_dirty_pages_pct;
+        master.at_once = order.at_once && !over;
+        // Over the dirty limit it writes io_capacity pages a second, whatever the policy says.
+        master.orders.push_back(if over { Order::pages(capacity * period_ns / SECOND_NS) } else { order });
+        let second = now_ns - master.second_ns >= SECOND_NS;
+        if second {
+            master.second_ns = now_ns;
+        }
+        if now_ns - master.ten_ns >= 10 * SECOND_NS {
+            master.ten_ns = now_ns;
+            if totals.ios - master.ios_at_ten < 2 * capacity {
+                master.orders.push_back(Order::pages(capacity));
+            }
+            master.ios_at_ten = totals.ios;
+            master.orders.push_back(Order::pages(if view.dirty_pct > 70.0 { capacity } else { capacity / 10 }));
+            self.make_checkpoint();
+        }
+        if second && self.redo.lsn > self.redo.durable {
+            self.want_log(self.redo.lsn, Waiter::Nobody);
+        }
+        self.run_orders();
+    }
+
+    /// Starts the next batch that was asked for, or sleeps until the next round.
+    fn run_orders(&mut self) {
+        while let Some(order) = self.master.orders.pop_front() {
+            // Another batch of the list is under way: this one is left out (buf_flush_start).
+            if order.pages > 0 && self.list_batch.is_none() {
+                // It may end before this returns, when there is nothing to write.
+                self.master.batch = Some(u32::MAX);
+                self.start_batch(Kind::List { limit_lsn: order.limit_lsn, sync: false }, order.pages, None);
+                if let Some(number) = self.list_batch {
+                    self.master.batch = Some(number);
+                    return;
+                }
+                self.master.batch = None;
+            }
+        }
+        let next_ns = self.master.round_ns + self.master.policy.period_ns();
+        // A round that asks for the next one at once has at least done something, or waits a millisecond.
+        let next_ns = if self.master.at_once { self.now_ns + 1_000_000 } else { next_ns.max(self.now_ns) };
+        self.events.push(next_ns.max(self.now_ns + 1), Event::Master);
+    }
+
+    /// A batch ended: perhaps the master waited for it.
+    pub(super) fn master_batch_ended(&mut self, number: u32) {
+        if self.master.batch == Some(number) {
+            self.master.batch = None;
+            self.run_orders();
+        }
+    }
+
+    fn view(&self) -> View {
+        let totals = self.counts.totals;
+        View {
+            lsn: self.redo.lsn,
+            oldest_lsn: self.pool.oldest_lsn(),
+            checkpoint_age: self.redo.checkpoint_age(),
+            dirty: self.pool.dirty(),
+            dirty_pct: self.pool.dirty_pct(),
+            ages_sum: self.pool.ages_sum(self.redo.lsn),
+            flushed: totals.flushed - self.master.flushed,
+            flushed_lru: totals.flushed_lru - self.master.flushed_lru,
+            ages: self.ages,
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! A modelled InnoDB in virtual time, on any modelled storage.
+//!
+//! `touches/` says what transactions do to pages; `threads.rs` lets each connection do it, with the waits for pages, for
+//! room in the log and for commits; `pool.rs` is the buffer pool, `redo.rs` and `log.rs` the log, `batches.rs` and
+//! `doublewrite.rs` how pages are written, `master.rs` and `flushing/` when they are written in the background.
+
+use std::collections::VecDeque;
+
+use flatwater_core::interval::{Interval, KindInterval, Kinds};
+use serde::Deserialize;
+
+use crate::event::EventQueue;
+use crate::fileio::DeviceInterval;
+use crate::slab::Slab;
+use crate::storage::{self, Command, Device, Ended, Opening, Operation};
+
+mod batches;
+mod doublewrite;
+mod flushing;
+mod lists;
+mod log;
+mod master;
+mod past;
+mod pool;
+mod redo;
+mod settings;
+mod threads;
+mod told;
+mod touches;
+
+use batches::Batch;
+use doublewrite::Doublewrite;
+use log::Log;
+use master::Master;
+use pool::{PAGE_BYTES, Pool};
+use redo::{Ages, Redo};
+use settings::{Generation, Settings};
+use threads::Thread;
+use told::Counts;
+use touches::Touches;
+
+/// CPU time of a server's work, ns of one core.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cpu {
+    /// A statement: network, parser, optimizer, locks.
+    pub statement_ns: u64,
+    /// A page that a statement uses: latches, search, a row or a few.
+    pub touch_ns: u64,
+    /// A page that is read: its checksum, and the way through the kernel.
+    pub read_ns: u64,
+    /// A page that is written.
+    pub write_ns: u64,
+}
+
+/// What to run, resolved and checked by the experiment file's loader.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// The transactions.
+    pub workload: touches::Workload,
+    /// Threads that run them, one after another without a pause.
+    pub connections: u32,
+    /// What the server does its own way.
+    pub generation: Generation,
+    /// Its settings.
+    pub settings: Settings,
+    /// Cores of its machine.
+    pub cores: u32,
+    /// What its work costs.
+    pub cpu: Cpu,
+    /// Begin as after a long run: the pool is full, and a cache below has seen what it has.
+    pub warm: bool,
+    /// Where the data are, and the log if it has no device of its own.
+    pub device: storage::Spec,
+    /// Where the log is.
+    pub log_device: Option<storage::Spec>,
+    /// Length of an interval, ms.
+    pub interval_ms: u64,
+    /// Everything random follows from it.
+    pub seed: u64,
+}
+
+/// What happens at a moment that no device tells.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A thread goes on.
+    Ready(u32),
+    /// A round of the master thread.
+    Master,
+}
+
+/// What a device's answer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tag {
+    Read {
+        frame: u32,
+    },
+    Page {
+        batch: u32,
+        frame: u32,
+    },
+    /// A step of a batch that is not a page's own write.
+    Batch {
+        batch: u32,
+    },
+    Log,
+    Checkpoint,
+}
+
+impl Tag {
+    const fn pack(self) -> u64 {
+        match self {
+            Self::Read { frame } => frame as u64,
+            Self::Page { batch, frame } => 1 << 60 | (batch as u64) << 32 | frame as u64,
+            Self::Batch { batch } => 2 << 60 | batch as u64,
+            Self::Log => 3 << 60,
+            Self::Checkpoint => 4 << 60,
+        }
+    }
+
+    const fn unpack(tag: u64) -> Self {
+        let low = tag as u32;
+        match tag >> 60 {
+            0 => Self::Read { frame: low },
+            1 => Self::Page { batch: (tag >> 32) as u32 & 0x0fff_ffff, frame: low },
+            2 => Self::Batch { batch: low },
+            3 => Self::Log,
+            _ => Self::Checkpoint,
+        }
+    }
+}
+
+/// A server and its clients under way.
+pub struct Innodb {
+    spec: Spec,
+    touches: Box<dyn Touches>,
+    pool: Pool,
+    ages: Ages,
+    redo: Redo,
+    log: Log,
+    doublewrite: Doublewrite,
+    master: Master,
+    batches: Slab<Batch>,
+    list_batch: Option<u32>,
+    lru_batch: Option<u32>,
+    /// Where pages begin on the device.
+    data_start: u64,
+    devices: Vec<Box<dyn Device>>,
+    log_device: usize,
+    events: EventQueue<Event>,
+    threads: Vec<Thread>,
+    /// Threads that go on at this moment.
+    ready: VecDeque<u32>,
+    /// Threads that wait for a free page, and for room in the log.
+    free_waiters: Vec<u32>,
+    sync_waiters: Vec<u32>,
+    /// When each core has done what it was given.
+    cores: Vec<u64>,
+    /// Threads that have not ended.
+    active: u32,
+    now_ns: u64,
+    collected_ns: u64,
+    kinds: Kinds,
+    counts: Counts,
+    incidents: Vec<storage::Incident>,
+    in_sync: bool,
+    /// Requests that devices were told of the past.
+    told: u64,
+    stopping: bool,
+    failure: Option<String>,
+    /// Kept to reuse its memory.
+    ended: Vec<Ended>,
+}
+
+impl Innodb {
+    /// Makes devices and server, and starts all threads.
+    ///
+    /// # Errors
+    /// What cannot be, in words.
+    pub fn start(spec: Spec) -> Result<Self, String> {
+        let touches = touches::open(&spec.workload, spec.connections, spec.seed)?;
+        let settings = &spec.settings;
+        let frames = settings.innodb_buffer_pool_size / PAGE_BYTES;
+        let frames = u32::try_from(frames).ok().filter(|frames| (MIN_FRAMES..1 << 30).contains(frames));
+        let frames = frames.ok_or("database.settings.innodb_buffer_pool_size must be between 5 MiB and 16 TiB")?;
+        let ages = Ages::of(
+            settings.innodb_log_files_in_group,
+            settings.innodb_log_file_size,
+            settings.innodb_thread_concurrency,
+        )
+        .with_target(settings.innodb_checkpoint_age_target);
+        if !settings.innodb_log_file_size.is_multiple_of(4096) {
+            return Err("database.settings.innodb_log_file_size must be a multiple of 4 KiB".into());
+        }
+        if ages.modified_async < MIN_AGE_BYTES {
+            return Err("database.settings.innodb_log_file_size: the log is too small for its threads".into());
+        }
+        // The doublewrite buffer, the log where it has no device of its own, then the pages.
+        let log_bytes = settings.innodb_log_files_in_group * settings.innodb_log_file_size;
+        let log_start = if spec.log_device.is_some() { 0 } else { Doublewrite::BYTES };
+        let redo = Redo::new(log_start, settings.innodb_log_files_in_group, settings.innodb_log_file_size);
+        let data_start = Doublewrite::BYTES + if spec.log_device.is_some() { 0 } else { log_bytes };
+        let data_start = data_start.next_multiple_of(1 << 20);
+        let used_bytes = data_start + u64::from(touches.pages()) * PAGE_BYTES;
+        let mut devices = vec![open_device(&spec.device, spec.seed, used_bytes, "the data")?];
+        if let Some(device) = &spec.log_device {
+            devices.push(open_device(device, spec.seed, log_bytes, "the log")?);
+        }
+        let kinds = touches.told().iter().map(|_| KindInterval::default()).collect();
+        let mut run = Self {
+            pool: Pool::new(touches.pages(), frames),
+            ages,
+            redo,
+            log: Log::default(),
+            doublewrite: Doublewrite::new(0, settings.innodb_doublewrite),
+            master: Master::new(flushing::open(settings)),
+            batches: Slab::new(),
+            list_batch: None,
+            lru_batch: None,
+            data_start,
+            log_device: devices.len() - 1,
+            devices,
+            events: EventQueue::new(),
+            threads: (0..spec.connections).map(|_| Thread::default()).collect(),
+            ready: (0..spec.connections).collect(),
+            free_waiters: Vec::new(),
+            sync_waiters: Vec::new(),
+            cores: vec![0; spec.cores.max(1) as usize],
+            active: spec.connections,
+            now_ns: 0,
+            collected_ns: 0,
+            kinds,
+            counts: Counts::default(),
+            incidents: Vec::new(),
+            in_sync: false,
+            told: 0,
+            stopping: false,
+            failure: None,
+            ended: Vec::new(),
+            touches,
+            spec,
+        };
+        if run.spec.warm {
+            run.live_through_past();
+        }
+        run.events.push(SECOND_NS, Event::Master);
+        run.run_ready();
+        Ok(run)
+    }
+
+    /// Runs to the end of the next interval; None when the run is over.
+    pub fn next_interval(&mut self) -> Option<(Interval, DeviceInterval)> {
+        if self.is_over() {
+            return None;
+        }
+        let end_ns = self.collected_ns + self.spec.interval_ms.max(1) * 1_000_000;
+        while self.now_ns < end_ns && !self.is_over() {
+            self.step(end_ns);
+        }
+        Some(self.collect())
+    }
+
+    /// Asks all threads to finish their transactions and end.
+    pub fn stop(&mut self) {
+        self.stopping = true;
+    }
+
+    /// The first failure, in words.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.clone()
+    }
+
+    fn is_over(&self) -> bool {
+        self.active == 0 || self.failure.is_some()
+    }
+
+    /// Lets time pass to the next thing that happens, or to `end_ns`.
+    fn step(&mut self, end_ns: u64) {
+        let until_ns = self.events.next_ns().map_or(end_ns, |at_ns| end_ns.min(at_ns));
+        let mut ended = std::mem::take(&mut self.ended);
+        self.now_ns = match &mut self.devices[..] {
+            [one] => {
+                one.advance(until_ns, &mut ended);
+                ended.first().map_or(until_ns, |first| first.at_ns)
+            }
+            several => {
+                // None may come past the moment at which another one has something to tell.
+                let next = |device: &dyn Device| device.next_ns().unwrap_or(u64::MAX);
+                let first_ns = several.iter().map(|device| next(device.as_ref())).min().unwrap_or(u64::MAX);
+                let until_ns = until_ns.min(first_ns);
+                for device in several {
+                    device.advance(until_ns, &mut ended);
+                }
+                until_ns
+            }
+        };
+        for one in ended.drain(..) {
+            self.finish(one);
+        }
+        self.ended = ended;
+        while let Some((_, event)) = self.events.pop_until(self.now_ns) {
+            match event {
+                Event::Ready(thread) => self.ready.push_back(thread),
+                Event::Master => self.run_master(),
+            }
+        }
+        self.run_ready();
+    }
+
+    fn run_ready(&mut self) {
+        while let Some(thread) = self.ready.pop_front() {
+            self.run_thread(thread);
+        }
+    }
+
+    fn finish(&mut self, ended: Ended) {
+        let tag = Tag::unpack(ended.tag);
+        if let Err(failure) = ended.result {
+            let why = std::io::Error::from_raw_os_error(failure.errno());
+            self.failure.get_or_insert_with(|| format!("the server's storage failed ({tag:?}): {why}"));
+            return;
+        }
+        match tag {
+            Tag::Read { frame } => {
+                self.pool.end_read(frame);
+                self.wake_waiters_of(frame);
+            }
+            Tag::Page { batch, frame } => self.end_page(batch, frame),
+            Tag::Batch { batch } => self.end_batch_step(batch),
+            Tag::Log => self.end_log_step(),
+            Tag::Checkpoint => {}
+        }
+    }
+
+    /// Lets the threads go on that wait for a page, in the order in which they came.
+    fn wake_waiters_of(&mut self, frame: u32) {
+        let mut thread = self.pool.swap_waiter(frame, pool::NONE);
+        let first = self.ready.len();
+        while thread != pool::NONE {
+            self.ready.push_back(thread);
+            thread = self.threads[thread as usize].next_waiter;
+        }
+        self.ready.make_contiguous()[first..].reverse();
+    }
+
+    fn submit(&mut self, device: usize, tag: Tag, operation: Operation, offset: u64, bytes: u64) {
+        self.counts.count_io(operation, bytes);
+        self.devices[device].submit(self.now_ns, tag.pack(), Command { operation, offset, bytes });
+    }
+
+    fn page_offset(&self, page: u32) -> u64 {
+        self.data_start + u64::from(page) * PAGE_BYTES
+    }
+
+    /// Gives a core work of so many ns; when it will be done. First come, first served, without preemption.
+    fn book(&mut self, work_ns: u64) -> u64 {
+        let core = (0..self.cores.len()).min_by_key(|core| self.cores[*core]).unwrap_or(0);
+        self.cores[core] = self.cores[core].max(self.now_ns) + work_ns;
+        self.counts.cpu_ns += work_ns;
+        self.cores[core]
+    }
+
+    /// Distance between the newest change and the oldest that is in no file.
+    fn age(&self) -> u64 {
+        self.pool.oldest_lsn().map_or(0, |oldest| self.redo.lsn - oldest)
+    }
+
+    /// Tells recovery to begin at the oldest change that is in no file.
+    fn make_checkpoint(&mut self) {
+        let lsn = self.pool.oldest_lsn().unwrap_or(self.redo.lsn).min(self.redo.durable);
+        if lsn > self.redo.checkpoint {
+            self.redo.checkpoint = lsn;
+            let (offset, bytes) = self.redo.checkpoint_place();
+            self.submit(self.log_device, Tag::Checkpoint, Operation::Write, offset, bytes);
+        }
+    }
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// The smallest pool that InnoDB takes: 5 MiB.
+const MIN_FRAMES: u32 = 320;
+/// The smallest age that is let happen: what a few hundred transactions make.
+const MIN_AGE_BYTES: u64 = 1 << 20;
+
+fn open_device(spec: &storage::Spec, seed: u64, used_bytes: u64, what: &str) -> Result<Box<dyn Device>, String> {
+    let device = spec.open(Opening { seed, used_bytes })?;
+    if used_bytes > device.capacity_bytes() {
+        return Err(format!("{what} take {used_bytes} B, and the device has {} B", device.capacity_bytes()));
+    }
+    Ok(device)
+}
+
+#[cfg(test)]
+#[path = "tests/run.rs"]
+mod tests;

@@ -1,0 +1,109 @@
+//! What was before a run: a pool that has been in use, and a cache below it that has seen what the pool let through.
+//!
+//! The same threads live through it in no time: a server whose devices answer at once. What it sends goes to devices that
+//! want a past (`Device::wants_past`), and nowhere else.
+
+use super::threads::SEARCHED;
+use super::touches::{Touch, What};
+use super::{Innodb, PAGE_BYTES};
+use crate::storage::{Command, Operation};
+
+/// Transactions of the past at most, for pools that are larger than all that is ever used.
+const TRANSACTIONS_MAX: u64 = 20_000_000;
+/// The pool is as full as it will be when this many transactions in a row did not make it fuller.
+const IDLE_MAX: u64 = 20_000;
+/// Requests that a cache sees, for each page there is, unless it has seen enough before (`Device::wants_past`). They come as
+/// the transactions make them: what is in the cache in the end, and in which order it would leave, is what they left.
+const TOLD_PER_PAGE: u64 = 16;
+/// How old changes get in it: half of what the log lets them; and how many pages are dirty at most, share of the limit.
+const AGE_SHARE: u64 = 2;
+const DIRTY_SHARE: f64 = 0.5;
+
+impl Innodb {
+    /// Lives through it.
+    pub(super) fn live_through_past(&mut self) {
+        let mut touches = Vec::new();
+        let mut logged_lsn = self.redo.lsn;
+        let (mut free, mut idle) = (u64::MAX, 0);
+        self.told = 0;
+        let most_told = u64::from(self.touches.pages()) * TOLD_PER_PAGE;
+        for number in 0..TRANSACTIONS_MAX {
+            let wanted = self.devices.iter().any(|device| device.wants_past());
+            idle = if self.pool.free() == free { idle + 1 } else { 0 };
+            free = self.pool.free();
+            if (free == 0 || idle > IDLE_MAX) && (!wanted || self.told > most_told) {
+                break;
+            }
+            touches.clear();
+            self.touches.next((number % u64::from(self.spec.connections)) as u32, &mut touches);
+            for touch in &touches {
+                self.past_touch(*touch, wanted);
+            }
+            if wanted && self.redo.lsn - logged_lsn > 64 << 10 {
+                logged_lsn = self.redo.lsn;
+                let mut requests = Vec::new();
+                self.redo.take_unwritten(512, &mut requests);
+                for (offset, bytes) in requests {
+                    self.tell(self.log_device, Operation::Write, offset, bytes);
+                }
+            }
+        }
+        self.redo.written = self.redo.lsn;
+        self.redo.durable = self.redo.lsn;
+        self.redo.checkpoint = self.pool.oldest_lsn().unwrap_or(self.redo.lsn);
+    }
+
+    fn past_touch(&mut self, touch: Touch, wanted: bool) {
+        if touch.what == What::Statement {
+            return;
+        }
+        let frame = match self.pool.find(touch.page) {
+            Some(frame) => frame,
+            None => {
+                while self.pool.free() == 0 {
+                    if !self.pool.evict_one(SEARCHED)
+                        && let Some(frame) = self.pool.dirty_at_end(SEARCHED)
+                    {
+                        self.past_write(frame, wanted);
+                    }
+                }
+                if wanted && touch.what != What::Create {
+                    self.tell(0, Operation::Read, self.page_offset(touch.page), PAGE_BYTES);
+                }
+                let Some(frame) = self.pool.admit(touch.page, false) else { return };
+                frame
+            }
+        };
+        self.pool.touch(frame);
+        if touch.what != What::Read {
+            let (from, to) = self.redo.append(u64::from(touch.redo));
+            self.pool.change(frame, from, to);
+            let most = self.spec.settings.innodb_max_dirty_pages_pct / 100.0 * DIRTY_SHARE * self.pool.size() as f64;
+            while self.pool.dirty() > most as u64 || self.age() > self.ages.modified_async / AGE_SHARE {
+                let Some(frame) = self.pool.oldest_dirty() else { break };
+                self.past_write(frame, wanted);
+            }
+        }
+    }
+
+    /// Writes a page, first in the doublewrite buffer.
+    fn past_write(&mut self, frame: u32, wanted: bool) {
+        if wanted {
+            if self.doublewrite.is_on() {
+                let place = self.counts.totals.flushed % super::doublewrite::BUFFER_PAGES as u64;
+                self.counts.totals.flushed += 1;
+                self.tell(0, Operation::Write, place * PAGE_BYTES, PAGE_BYTES);
+            }
+            self.tell(0, Operation::Write, self.page_offset(self.pool.page(frame)), PAGE_BYTES);
+        }
+        self.pool.begin_write(frame);
+        self.pool.end_write(frame);
+    }
+
+    fn tell(&mut self, device: usize, operation: Operation, offset: u64, bytes: u64) {
+        if self.devices[device].wants_past() {
+            self.devices[device].happened(Command { operation, offset, bytes });
+            self.told += 1;
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The buffer pool: which pages are in memory in the order of their use, and which of them are dirty in the order of
+//! their oldest change. It knows no time and does no IO.
+
+use super::lists::{Links, List};
+
+/// No page, no frame, no thread.
+pub const NONE: u32 = u32::MAX;
+/// Bytes of a page (innodb_page_size).
+pub const PAGE_BYTES: u64 = 16 << 10;
+
+/// The old sublist's share of the LRU list, in eighths: innodb_old_blocks_pct = 37.
+const OLD_EIGHTHS: u64 = 3;
+/// How far the border between young and old may be off before it is moved (BUF_LRU_OLD_TOLERANCE).
+const OLD_TOLERANCE: u64 = 20;
+
+const OLD: u8 = 1;
+const DIRTY: u8 = 2;
+const READING: u8 = 4;
+const WRITING: u8 = 8;
+
+/// A page's place in memory: 60 bytes for one of 16 KiB.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    page: u32,
+    /// How many pages had been evicted when it was last moved to the front (freed_page_clock).
+    moved: u32,
+    oldest_lsn: u64,
+    newest_lsn: u64,
+    lru: Links,
+    flush: Links,
+    /// First thread that waits for its read or write.
+    waiter: u32,
+    flags: u8,
+}
+
+/// The pool.
+#[derive(Debug)]
+pub struct Pool {
+    /// Page -> frame.
+    table: Vec<u32>,
+    frames: Vec<Frame>,
+    free: Vec<u32>,
+    lru: List,
+    /// Where the old sublist begins.
+    old_head: u32,
+    old: u64,
+    flush: List,
+    evicted: u32,
+    /// Sum of the oldest LSNs of all dirty pages: what XtraDB's `estimate` adds up.
+    oldest_sum: u128,
+}
+
+impl Pool {
+    /// An empty pool of so many frames for pages 0..pages.
+    pub fn new(pages: u32, frames: u32) -> Self {
+        let empty = Frame {
+            page: NONE,
+            moved: 0,
+            oldest_lsn: 0,
+            newest_lsn: 0,
+            lru: Links::NONE,
+            flush: Links::NONE,
+            waiter: NONE,
+            flags: 0,
+        };
+        Self {
+            table: vec![NONE; pages as usize],
+            frames: vec![empty; frames as usize],
+            free: (0..frames).rev().collect(),
+            lru: List::EMPTY,
+            old_head: NONE,
+            old: 0,
+            flush: List::EMPTY,
+            evicted: 0,
+            oldest_sum: 0,
+        }
+    }
+
+    /// Frames in all.
+    pub fn size(&self) -> u64 {
+        self.frames.len() as u64
+    }
+
+    /// Frames that hold nothing.
+    pub fn free(&self) -> u64 {
+        self.free.len() as u64
+    }
+
+    /// Frames that hold a page, or wait for it.
+    pub fn data(&self) -> u64 {
+        self.lru.len
+    }
+
+    /// Dirty pages.
+    pub fn dirty(&self) -> u64 {
+        self.flush.len
+    }
+
+    /// The lab's dirty %: 100 x dirty / (1 + data + free).
+    pub fn dirty_pct(&self) -> f64 {
+        100.0 * self.dirty() as f64 / (1 + self.data() + self.free()) as f64
+    }
+
+    /// The frame of a page; None when it is not in memory.
+    #[inline]
+    pub fn find(&self, page: u32) -> Option<u32> {
+        let frame = self.table[page as usize];
+        (frame != NONE).then_some(frame)
+    }
+
+    /// The page of a frame.
+    #[inline]
+    pub fn page(&self, frame: u32) -> u32 {
+        self.frames[frame as usize].page
+    }
+
+    /// Whether a page is on its way in.
+    #[inline]
+    pub fn is_reading(&self, frame: u32) -> bool {
+        self.has(frame, READING)
+    }
+
+    /// Whether a page is on its way out: nobody may change it meanwhile.
+    #[inline]
+    pub fn is_writing(&self, frame: u32) -> bool {
+        self.has(frame, WRITING)
+    }
+
+    /// Whether a page has changes that are not in its file.
+    #[cfg(test)]
+    fn is_dirty(&self, frame: u32) -> bool {
+        self.has(frame, DIRTY)
+    }
+
+    /// LSN of a page's last change.
+    pub fn newest_lsn(&self, frame: u32) -> u64 {
+        self.frames[frame as usize].newest_lsn
+    }
+
+    /// LSN of a dirty page's first change since it was written.
+    pub fn oldest_lsn_of(&self, frame: u32) -> u64 {
+        self.frames[frame as usize].oldest_lsn
+    }
+
+    /// LSN of the oldest change that is in no file; None when nothing is dirty.
+    pub fn oldest_lsn(&self) -> Option<u64> {
+        (self.flush.tail != NONE).then(|| self.frames[self.flush.tail as usize].oldest_lsn)
+    }
+
+    /// Sum of `now_lsn - oldest` over all dirty pages.
+    pub fn ages_sum(&self, now_lsn: u64) -> u128 {
+        u128::from(now_lsn) * u128::from(self.dirty()) - self.oldest_sum
+    }
+
+    /// First of the threads that wait for this frame, to be replaced by the caller's.
+    #[inline]
+    pub fn swap_waiter(&mut self, frame: u32, thread: u32) -> u32 {
+        std::mem::replace(&mut self.frames[frame as usize].waiter, thread)
+    }
+
+    /// Takes a free frame for a page that is read (`reading`) or made anew. It goes to the middle of the list, and to
+    /// its front with its first use. None when no frame is free.
+    pub fn admit(&mut self, page: u32, reading: bool) -> Option<u32> {
+        let frame = self.free.pop()?;
+        let own = &mut self.frames[frame as usize];
+        own.page = page;
+        own.flags = OLD | if reading { READING } else { 0 };
+        own.moved = self.evicted.wrapping_sub(u32::MAX / 2);
+        self.table[page as usize] = frame;
+        let before = self.old_head;
+        self.lru.insert_before(before, frame, &mut Lru(&mut self.frames));
+        self.old_head = frame;
+        self.old += 1;
+        self.move_border();
+        Some(frame)
+    }
+
+    /// A page has come in.
+    pub fn end_read(&mut self, frame: u32) {
+        self.frames[frame as usize].flags &= !READING;
+    }
+
+    /// A page was used: it goes to the front, unless it is in the youngest quarter of the young pages already
+    /// (buf_page_peek_if_too_old, with innodb_old_blocks_time = 0).
+    #[inline]
+    pub fn touch(&mut self, frame: u32) {
+        let since = self.evicted.wrapping_sub(self.frames[frame as usize].moved);
+        let young_quarter = self.size() * (8 - OLD_EIGHTHS) / 32;
+        if u64::from(since) > young_quarter {
+            self.make_young(frame);
+        }
+    }
+
+    fn make_young(&mut self, frame: u32) {
+        self.unlink(frame);
+        self.lru.push_front(frame, &mut Lru(&mut self.frames));
+        let own = &mut self.frames[frame as usize];
+        own.flags &= !OLD;
+        own.moved = self.evicted;
+        self.move_border();
+    }
+
+    /// A page that was written for its frame's sake goes to the end of the list, to be evicted next.
+    pub fn make_oldest(&mut self, frame: u32) {
+        self.unlink(frame);
+        self.lru.push_back(frame, &mut Lru(&mut self.frames));
+        self.frames[frame as usize].flags |= OLD;
+        if self.old_head == NONE {
+            self.old_head = frame;
+        }
+        self.old += 1;
+        self.move_border();
+    }
+
+    fn unlink(&mut self, frame: u32) {
+        let own = self.frames[frame as usize];
+        if self.old_head == frame {
+            self.old_head = own.lru.older;
+        }
+        self.old -= u64::from(own.flags & OLD != 0);
+        self.lru.remove(frame, &mut Lru(&mut self.frames));
+    }
+
+    /// Keeps the old sublist near three eighths of the list (buf_LRU_old_adjust_len).
+    fn move_border(&mut self) {
+        let target = self.lru.len * OLD_EIGHTHS / 8;
+        while self.old > target + OLD_TOLERANCE {
+            let first = &mut self.frames[self.old_head as usize];
+            first.flags &= !OLD;
+            self.old_head = first.lru.older;
+            self.old -= 1;
+        }
+        while self.old + OLD_TOLERANCE < target {
+            self.old_head =
+                if self.old_head == NONE { self.lru.tail } else { self.frames[self.old_head as usize].lru.newer };
+            self.frames[self.old_head as usize].flags |= OLD;
+            self.old += 1;
+        }
+    }
+
+    /// Evicts the clean page that is least recently used among the last `scan` of the list. False when there is none.
+    pub fn evict_one(&mut self, scan: u32) -> bool {
+        let mut frame = self.lru.tail;
+        for _ in 0..scan {
+            if frame == NONE {
+                return false;
+            }
+            let own = self.frames[frame as usize];
+            if own.flags & (DIRTY | READING | WRITING) == 0 {
+                self.unlink(frame);
+                self.table[own.page as usize] = NONE;
+                self.frames[frame as usize].page = NONE;
+                self.free.push(frame);
+                self.evicted = self.evicted.wrapping_add(1);
+                return true;
+            }
+            frame = own.lru.newer;
+        }
+        false
+    }
+
+    /// How many of the last `scan` pages of the list could be evicted at once.
+    pub fn replaceable(&self, scan: u32) -> u32 {
+        let (mut frame, mut found) = (self.lru.tail, 0);
+        for _ in 0..scan {
+            if frame == NONE {
+                break;
+            }
+            let own = &self.frames[frame as usize];
+            found += u32::from(own.flags & (DIRTY | READING | WRITING) == 0);
+            frame = own.lru.newer;
+        }
+        found
+    }
+
+    /// The least recently used page among the last `scan` that is dirty and not being written.
+    pub fn dirty_at_end(&self, scan: u32) -> Option<u32> {
+        let mut frame = self.lru.tail;
+        for _ in 0..scan {
+            if frame == NONE {
+                break;
+            }
+            if self.can_flush(frame) {
+                return Some(frame);
+            }
+            frame = self.frames[frame as usize].lru.newer;
+        }
+        None
+    }
+
+    /// The dirty page with the oldest change that is not being written.
+    pub fn oldest_dirty(&self) -> Option<u32> {
+        let mut frame = self.flush.tail;
+        while frame != NONE && !self.can_flush(frame) {
+            frame = self.frames[frame as usize].flush.newer;
+        }
+        (frame != NONE).then_some(frame)
+    }
+
+    /// Whether a page is dirty and nobody writes it yet.
+    #[inline]
+    pub fn can_flush(&self, frame: u32) -> bool {
+        self.frames[frame as usize].flags & (DIRTY | READING | WRITING) == DIRTY
+    }
+
+    /// A page was changed, from one LSN to another.
+    #[inline]
+    pub fn change(&mut self, frame: u32, from_lsn: u64, to_lsn: u64) {
+        let own = &mut self.frames[frame as usize];
+        own.newest_lsn = to_lsn;
+        if own.flags & DIRTY == 0 {
+            own.flags |= DIRTY;
+            own.oldest_lsn = from_lsn;
+            self.oldest_sum += u128::from(from_lsn);
+            self.flush.push_front(frame, &mut Flush(&mut self.frames));
+        }
+    }
+
+    /// A page is being written.
+    pub fn begin_write(&mut self, frame: u32) {
+        self.frames[frame as usize].flags |= WRITING;
+    }
+
+    /// A page is in its file.
+    pub fn end_write(&mut self, frame: u32) {
+        let own = &mut self.frames[frame as usize];
+        own.flags &= !(WRITING | DIRTY);
+        self.oldest_sum -= u128::from(own.oldest_lsn);
+        self.flush.remove(frame, &mut Flush(&mut self.frames));
+    }
+
+    fn has(&self, frame: u32, flag: u8) -> bool {
+        self.frames[frame as usize].flags & flag != 0
+    }
+}
+
+/// The frames, seen as the LRU list.
+struct Lru<'a>(&'a mut [Frame]);
+/// The frames, seen as the flush list.
+struct Flush<'a>(&'a mut [Frame]);
+
+impl super::lists::Nodes for Lru<'_> {
+    #[inline]
+    fn links(&mut self, node: u32) -> &mut Links {
+        &mut self.0[node as usize].lru
+    }
+}
+
+impl super::lists::Nodes for Flush<'_> {
+    #[inline]
+    fn links(&mut self, node: u32) -> &mut Links {
+        &mut self.0[node as usize].flush
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/pool.rs"]
+mod tests;

@@ -1,0 +1,121 @@
+//! Tests of the pool.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn full(frames: u32) -> Pool {
+    let mut pool = Pool::new(frames * 4, frames);
+    for page in 0..frames {
+        let frame = pool.admit(page, true).unwrap();
+        pool.end_read(frame);
+    }
+    pool
+}
+
+/// Pages from the most recently used one on.
+fn order(pool: &Pool) -> Vec<u32> {
+    let mut found = Vec::new();
+    let mut frame = pool.lru.head;
+    while frame != NONE {
+        found.push(pool.page(frame));
+        frame = pool.frames[frame as usize].lru.older;
+    }
+    found
+}
+
+#[test]
+fn a_page_that_is_read_enters_at_three_eighths_from_the_end() {
+    let mut pool = full(800);
+    assert_eq!(pool.free(), 0);
+    assert!(pool.admit(900, true).is_none());
+    assert!(pool.evict_one(1));
+    let frame = pool.admit(900, true).unwrap();
+    let place = order(&pool).iter().position(|page| *page == 900).unwrap();
+    assert!((479..=521).contains(&place), "at {place} of 800");
+    pool.end_read(frame);
+    pool.touch(frame);
+    assert_eq!(order(&pool)[0], 900, "its first use takes it to the front");
+}
+
+#[test]
+fn a_young_page_stays_where_it_is() {
+    let mut pool = full(800);
+    let first = pool.find(order(&pool)[700]).unwrap();
+    pool.touch(first);
+    let before = order(&pool);
+    pool.touch(first);
+    assert_eq!(order(&pool), before);
+    let other = pool.find(before[300]).unwrap();
+    pool.touch(other);
+    pool.touch(first);
+    assert_eq!(order(&pool)[0], before[300], "the first one is still in the youngest quarter");
+}
+
+#[test]
+fn only_clean_and_idle_pages_leave() {
+    let mut pool = full(100);
+    let ends: Vec<u32> = order(&pool).iter().rev().take(3).map(|page| pool.find(*page).unwrap()).collect();
+    pool.change(ends[0], 10, 20);
+    pool.change(ends[1], 20, 30);
+    pool.begin_write(ends[1]);
+    assert_eq!(pool.replaceable(4), 2);
+    assert_eq!(pool.dirty_at_end(100), Some(ends[0]));
+    assert!(!pool.evict_one(2));
+    let third = pool.page(ends[2]);
+    assert!(pool.evict_one(3));
+    assert_eq!((pool.find(third), pool.free(), pool.data()), (None, 1, 99));
+    pool.end_write(ends[1]);
+    pool.make_oldest(ends[1]);
+    let page = pool.page(ends[1]);
+    assert!(pool.evict_one(1) && pool.find(page).is_none());
+}
+
+#[test]
+fn the_flush_list_is_in_the_order_of_first_changes() {
+    let mut pool = full(100);
+    pool.change(5, 100, 110);
+    pool.change(6, 110, 120);
+    pool.change(5, 120, 130);
+    assert_eq!((pool.oldest_lsn(), pool.dirty(), pool.newest_lsn(5)), (Some(100), 2, 130));
+    assert_eq!(pool.ages_sum(200), 100 + 90);
+    assert_eq!(pool.oldest_dirty(), Some(5));
+    pool.begin_write(5);
+    assert_eq!(pool.oldest_dirty(), Some(6));
+    pool.end_write(5);
+    assert_eq!((pool.oldest_lsn(), pool.dirty(), pool.ages_sum(200)), (Some(110), 1, 90));
+    assert!((pool.dirty_pct() - 100.0 / 101.0).abs() < 1e-12);
+}
+
+proptest! {
+    /// Whatever happens, the list holds each page once, its old part is three eighths of it, and counts agree.
+    #[test]
+    fn counts_agree(steps in prop::collection::vec((0u8..6, 0u32..400), 0..2000)) {
+        let mut pool = Pool::new(400, 160);
+        let mut lsn = 1;
+        for (what, page) in steps {
+            match (what, pool.find(page)) {
+                (0 | 1, None) => {
+                    if pool.free() == 0 { pool.evict_one(50); }
+                    if let Some(frame) = pool.admit(page, false) { pool.touch(frame); }
+                }
+                (0 | 1, Some(frame)) => pool.touch(frame),
+                (2 | 3, Some(frame)) if !pool.is_writing(frame) => { pool.change(frame, lsn, lsn + 5); lsn += 5; }
+                (4, _) => if let Some(frame) = pool.oldest_dirty() { pool.begin_write(frame); },
+                (5, Some(frame)) if pool.is_writing(frame) => { pool.end_write(frame); pool.make_oldest(frame); }
+                _ => {}
+            }
+            let pages = order(&pool);
+            prop_assert_eq!(pages.len() as u64, pool.data());
+            prop_assert_eq!(pool.data() + pool.free(), 160);
+            let old = pages.iter().filter(|page| pool.frames[pool.find(**page).unwrap() as usize].flags & OLD != 0);
+            let old = old.count() as u64;
+            prop_assert_eq!(old, pool.old);
+            prop_assert!(old.abs_diff(pool.data() * OLD_EIGHTHS / 8) <= OLD_TOLERANCE);
+            let dirty: Vec<u32> = pages.iter().filter_map(|p| pool.find(*p)).filter(|f| pool.is_dirty(*f)).collect();
+            prop_assert_eq!(dirty.len() as u64, pool.dirty());
+            prop_assert_eq!(dirty.iter().map(|f| u128::from(pool.oldest_lsn_of(*f))).sum::<u128>(), pool.oldest_sum);
+            prop_assert_eq!(dirty.iter().map(|f| pool.oldest_lsn_of(*f)).min(), pool.oldest_lsn());
+        }
+    }
+}

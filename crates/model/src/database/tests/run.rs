@@ -1,0 +1,141 @@
+//! Tests of whole runs.
+
+use super::*;
+
+fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
+    let mut spec = serde_json::json!({
+        "workload": {
+            "kind": "oltp", "mode": "read_write", "tables": 4, "rows": 500_000, "range_size": 100,
+            "distribution": {"kind": "uniform"}, "point_selects": 10, "simple_ranges": 1, "sum_ranges": 1,
+            "order_ranges": 1, "distinct_ranges": 1, "index_updates": 1, "non_index_updates": 1, "delete_inserts": 1,
+            "range_selects": true, "skip_trx": false, "auto_inc": true, "secondary": false, "prepared": true,
+            "pipeline": false,
+        },
+        "connections": 16,
+        "generation": "percona-5.5",
+        "settings": {
+            "innodb_buffer_pool_size": 64 << 20, "innodb_log_file_size": 8 << 20, "innodb_log_files_in_group": 2,
+            "innodb_log_block_size": 512, "innodb_flush_log_at_trx_commit": 1, "innodb_thread_concurrency": 0,
+            "innodb_io_capacity": 200, "innodb_max_dirty_pages_pct": 75.0, "innodb_adaptive_flushing": true,
+            "innodb_adaptive_flushing_method": "estimate", "innodb_doublewrite": true, "innodb_flush_neighbors": true,
+            "innodb_checkpoint_age_target": 0,
+        },
+        "cores": 8,
+        "cpu": {"statement_ns": 50_000, "touch_ns": 4_000, "read_ns": 30_000, "write_ns": 20_000},
+        "warm": true,
+        "device": {
+            "kind": "memory", "capacity_bytes": 4_u64 << 30, "latency_ns": 200_000, "read_bytes_per_s": 4e8,
+            "write_bytes_per_s": 2e8,
+        },
+        "log_device": null,
+        "interval_ms": 1000,
+        "seed": 5,
+    });
+    for (path, value) in changes {
+        *spec.pointer_mut(path).unwrap() = value.clone();
+    }
+    serde_json::from_value(spec).unwrap()
+}
+
+/// Transactions a second and the mean of some series, over the seconds after the first `skip`.
+fn run(spec: Spec, skip: usize, seconds: usize, names: &[&str]) -> (f64, Vec<f64>) {
+    let mut run = Innodb::start(spec).unwrap();
+    let (mut transactions, mut sums) = (0, vec![0.0; names.len()]);
+    for second in 0..skip + seconds {
+        let (interval, told) = run.next_interval().unwrap();
+        assert_eq!(run.failure(), None);
+        if second >= skip {
+            transactions += interval.kinds.iter().map(|kind| kind.operations).sum::<u64>();
+            for (sum, name) in sums.iter_mut().zip(names) {
+                let full = format!("database.{name}");
+                *sum += told.series.iter().find(|(own, _)| *own == full).unwrap_or_else(|| panic!("{name}")).1;
+            }
+        }
+    }
+    let seconds = seconds as f64;
+    (transactions as f64 / seconds, sums.into_iter().map(|sum| sum / seconds).collect())
+}
+
+#[test]
+fn the_same_spec_gives_the_same_run() {
+    let take = |seed: u64| {
+        let mut run = Innodb::start(spec(&[("/seed", seed.into())])).unwrap();
+        (0..5).map(|_| run.next_interval().unwrap().1.series).collect::<Vec<_>>()
+    };
+    assert_eq!(take(1), take(1));
+    assert_ne!(take(1), take(2));
+}
+
+#[test]
+fn a_small_pool_reads_and_a_large_one_does_not() {
+    let names = ["pages_read_per_s", "hit_ratio"];
+    let (slow, small) = run(spec(&[]), 5, 10, &names);
+    let (fast, large) = run(spec(&[("/settings/innodb_buffer_pool_size", (1_u64 << 30).into())]), 5, 10, &names);
+    assert!(fast > 2.0 * slow, "{slow} and {fast} tps");
+    assert!(small[0] / slow > 10.0 && small[1] < 0.7, "{small:?} at {slow} tps");
+    assert!(large[0] < small[0] / 100.0, "{large:?}");
+}
+
+#[test]
+fn the_log_keeps_within_its_limits_and_a_larger_one_saves_writes() {
+    let big = [("/settings/innodb_buffer_pool_size", (1_u64 << 30).into())];
+    let names = ["modified_age_bytes", "checkpoint_age_bytes", "pages_written_per_s", "checkpoint_age_max_bytes"];
+    let (small_tps, small) = run(spec(&big), 20, 20, &names);
+    assert!(small[0] <= 0.95 * small[3], "{small:?}");
+    assert!(small[1] <= small[3], "{small:?}");
+    let larger = [big[0].clone(), ("/settings/innodb_log_file_size", (256 << 20).into())];
+    let (large_tps, large) = run(spec(&larger), 20, 20, &names);
+    assert!(large[2] / large_tps < 0.8 * small[2] / small_tps, "{large:?} at {large_tps}, {small:?} at {small_tps}");
+}
+
+#[test]
+fn commits_are_durable_in_groups() {
+    let big = ("/settings/innodb_buffer_pool_size", (1_u64 << 30).into());
+    let names = ["log_writes_per_s"];
+    let (each, writes) = run(spec(std::slice::from_ref(&big)), 3, 5, &names);
+    assert!(writes[0] < each, "{writes:?} log writes for {each} commits");
+    let (none, writes) = run(spec(&[big, ("/settings/innodb_flush_log_at_trx_commit", 2.into())]), 3, 5, &names);
+    assert!(none > each, "{none} and {each} tps");
+    assert!(writes[0] < 200.0, "{writes:?}: once a second, and before pages are written");
+}
+
+#[test]
+fn doublewrite_writes_every_page_twice() {
+    let names =
+        ["pages_written_per_s", "doublewrite_pages_per_s", "data_written_bytes_per_s", "log_device_bytes_per_s"];
+    let (_, on) = run(spec(&[]), 5, 10, &names);
+    assert!((on[1] / on[0] - 1.0).abs() < 0.1, "{on:?}");
+    assert!(((on[2] - on[3]) / on[0] / (2.0 * PAGE_BYTES as f64) - 1.0).abs() < 0.1, "{on:?}");
+    let (_, off) = run(spec(&[("/settings/innodb_doublewrite", false.into())]), 5, 10, &names);
+    assert!(off[1] == 0.0, "{off:?}");
+}
+
+#[test]
+fn the_log_may_have_a_device_of_its_own() {
+    let mut own = spec(&[]);
+    own.log_device = Some(own.device.clone());
+    let mut run = Innodb::start(own).unwrap();
+    let told = (0..3).map(|_| run.next_interval().unwrap().1).last().unwrap();
+    assert!(told.series.iter().any(|(name, value)| name == "log_link_busy_pct" && *value > 0.0), "{told:?}");
+}
+
+#[test]
+fn a_run_ends_when_it_is_asked_to() {
+    let mut own = Innodb::start(spec(&[])).unwrap();
+    own.next_interval().unwrap();
+    own.stop();
+    let mut left = 0;
+    while own.next_interval().is_some() {
+        left += 1;
+        assert!(left < 10);
+    }
+    assert_eq!(own.active, 0);
+}
+
+#[test]
+fn what_cannot_be_is_told() {
+    let text = |path, value: serde_json::Value| Innodb::start(spec(&[(path, value)])).err().unwrap();
+    assert!(text("/settings/innodb_buffer_pool_size", (1 << 20).into()).contains("innodb_buffer_pool_size"));
+    assert!(text("/settings/innodb_log_file_size", (1 << 20).into()).contains("innodb_log_file_size"));
+    assert!(text("/workload/rows", 100_000_000.into()).contains("device"));
+}

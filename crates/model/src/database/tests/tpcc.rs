@@ -1,0 +1,67 @@
+//! Tests of TPC-C's page touches.
+
+use super::super::What;
+use super::*;
+
+fn spec(warehouses: u32) -> TpccSpec {
+    TpccSpec { warehouses, pipeline: false, keying_and_think: false }
+}
+
+#[test]
+fn a_warehouse_is_about_a_hundred_megabytes() {
+    let tpcc = Tpcc::new(&spec(20), 4, 1).unwrap();
+    let mib = f64::from(tpcc.pages() - tpcc.room.take_all_but_made()) / 64.0 / 20.0;
+    assert!((85.0..110.0).contains(&mib), "{mib} MiB a warehouse");
+    assert_eq!(STOCK, 48, "rows of stock to a page");
+}
+
+impl Room {
+    fn take_all_but_made(&self) -> u32 {
+        // Pages of the room, for the size of what was loaded.
+        let mut room = *self;
+        let first = room.take();
+        let mut pages = 1;
+        while room.take() != first {
+            pages += 1;
+        }
+        pages
+    }
+}
+
+#[test]
+fn transactions_touch_what_the_specification_says() {
+    let mut tpcc = Tpcc::new(&spec(10), 4, 3).unwrap();
+    let (mut redo, mut orders, mut runs) = (0, 0, [0_u32; 5]);
+    let mut changed = [0_u32; 5];
+    for run in 0..23 * 400 {
+        let mut out = Vec::new();
+        let kind = tpcc.next(run % 4, &mut out);
+        assert!(out.iter().all(|touch| touch.page < tpcc.pages()), "{kind}");
+        runs[kind] += 1;
+        changed[kind] += out.iter().filter(|touch| matches!(touch.what, What::Change | What::Create)).count() as u32;
+        orders += u32::from(kind == 0);
+        redo += out.iter().map(|touch| u64::from(touch.redo)).sum::<u64>();
+    }
+    assert_eq!(runs, [4000, 4000, 400, 400, 400]);
+    assert_eq!((changed[2], changed[4]), (0, 0), "Order-Status and Stock-Level only read");
+    // A New-Order with its companions: facts of real servers say 9 KB, give or take a quarter.
+    let redo = redo / u64::from(orders);
+    assert!((6_700..11_300).contains(&redo), "{redo} B of redo a New-Order");
+}
+
+#[test]
+fn new_orders_are_delivered_in_their_order_and_never_twice() {
+    let mut tpcc = Tpcc::new(&spec(1), 1, 3).unwrap();
+    let mut out = Vec::new();
+    for _ in 0..1200 {
+        tpcc.delivery(0, Delivery { warehouse: 1, carrier: 1 }, &mut out);
+    }
+    let district = &tpcc.districts[0];
+    assert_eq!((district.oldest_new, district.next_order), (ORDERS + 1, ORDERS + 1));
+    assert!(out.iter().all(|touch| touch.page < tpcc.pages()));
+}
+
+#[test]
+fn keying_and_thinking_are_refused() {
+    assert!(Tpcc::new(&TpccSpec { keying_and_think: true, ..spec(1) }, 1, 1).is_err());
+}

@@ -1,0 +1,232 @@
+//! The server's threads, one a connection: each runs its transactions touch by touch and waits where InnoDB's would.
+//!
+//! What a thread does without waiting happens at the beginning of its burst of CPU time, which then passes at once.
+//! Row locks are not modelled: nobody waits for another one's rows.
+
+use super::batches::Kind;
+use super::pool::NONE;
+use super::touches::{Touch, What};
+use super::{Event, Innodb, PAGE_BYTES, Tag};
+use crate::storage::Operation;
+
+/// How much of the end of the LRU list is searched for a page that can be evicted (BUF_FLUSH_FREE_BLOCK_MARGIN and
+/// BUF_LRU_FREE_SEARCH_LEN of MySQL 5.5, with read-ahead areas of 64 pages).
+pub(super) const SEARCHED: u32 = 133;
+/// Pages at the end of the LRU list that should be free or clean; and how many more are written when they are not.
+pub(super) const MARGIN: u32 = 69;
+const MARGIN_EXTRA: u32 = 117;
+/// A reader looks at the margin this often: the search is as long as the margin, and a page makes it one shorter.
+const MARGIN_EVERY: u32 = 16;
+
+/// One of them.
+#[derive(Debug, Default)]
+pub(super) struct Thread {
+    touches: Vec<Touch>,
+    at: usize,
+    kind: usize,
+    started_ns: u64,
+    running: bool,
+    /// CPU time of what it did since it last used a core.
+    cpu_ns: u64,
+    /// End of its own changes in the log.
+    lsn: u64,
+    /// The next one that waits for the same page.
+    pub(super) next_waiter: u32,
+    reads: u32,
+    /// It has seen to free pages, or to room in the log, already.
+    check_margin: bool,
+    preflushed: bool,
+}
+
+impl Innodb {
+    /// Lets a thread go on until it waits.
+    pub(super) fn run_thread(&mut self, number: u32) {
+        let index = number as usize;
+        loop {
+            if self.threads[index].check_margin {
+                self.threads[index].check_margin = false;
+                if self.reach_for_margin(number) {
+                    return;
+                }
+            }
+            let thread = &mut self.threads[index];
+            let Some(touch) = thread.touches.get(thread.at).copied() else {
+                if !self.end_transaction(number) {
+                    return;
+                }
+                continue;
+            };
+            if touch.what == What::Statement {
+                thread.cpu_ns += self.spec.cpu.statement_ns;
+                self.counts.queries += 1;
+            } else if !self.use_page(number, touch) {
+                return;
+            }
+            self.threads[index].at += 1;
+        }
+    }
+
+    /// Spends the CPU time that a thread owes before it waits. False when there is none.
+    fn burn(&mut self, number: u32) -> bool {
+        let work_ns = std::mem::take(&mut self.threads[number as usize].cpu_ns);
+        if work_ns == 0 {
+            return false;
+        }
+        let end_ns = self.book(work_ns);
+        self.events.push(end_ns, Event::Ready(number));
+        true
+    }
+
+    /// A page that a statement uses. False: the thread waits, and tries again.
+    fn use_page(&mut self, number: u32, touch: Touch) -> bool {
+        let changes = touch.what != What::Read;
+        if changes && !self.may_change(number) {
+            return false;
+        }
+        let frame = match self.pool.find(touch.page) {
+            Some(frame) if self.pool.is_reading(frame) || changes && self.pool.is_writing(frame) => {
+                if !self.burn(number) {
+                    self.wait_for(number, frame);
+                }
+                return false;
+            }
+            Some(frame) => frame,
+            None => {
+                if self.burn(number) {
+                    return false;
+                }
+                let reading = touch.what != What::Create;
+                let Some(frame) = self.take_frame(number, touch.page, reading) else { return false };
+                if reading {
+                    self.read(number, frame, touch.page);
+                    return false;
+                }
+                frame
+            }
+        };
+        self.counts.requests += 1;
+        self.pool.touch(frame);
+        if changes {
+            let (from, to) = self.redo.append(u64::from(touch.redo));
+            self.pool.change(frame, from, to);
+            let thread = &mut self.threads[number as usize];
+            thread.lsn = to;
+            thread.preflushed = false;
+        }
+        self.threads[number as usize].cpu_ns += self.spec.cpu.touch_ns;
+        true
+    }
+
+    fn wait_for(&mut self, number: u32, frame: u32) {
+        self.threads[number as usize].next_waiter = self.pool.swap_waiter(frame, number);
+    }
+
+    fn read(&mut self, number: u32, frame: u32, page: u32) {
+        self.counts.reads += 1;
+        self.wait_for(number, frame);
+        let thread = &mut self.threads[number as usize];
+        thread.cpu_ns += self.spec.cpu.read_ns;
+        thread.reads += 1;
+        thread.check_margin = thread.reads.is_multiple_of(MARGIN_EVERY);
+        self.submit(0, Tag::Read { frame }, Operation::Read, self.page_offset(page), PAGE_BYTES);
+    }
+
+    /// A frame for a page: a free one, else that of a clean page near the end of the LRU list. None: pages must be
+    /// written first, by this thread if nobody does it yet.
+    fn take_frame(&mut self, number: u32, page: u32, reading: bool) -> Option<u32> {
+        if self.pool.free() == 0 && !self.pool.evict_one(SEARCHED) {
+            self.counts.free_waits += 1;
+            self.free_waiters.push(number);
+            if self.lru_batch.is_none() {
+                self.start_batch(Kind::Lru, u64::from(MARGIN + MARGIN_EXTRA), None);
+            }
+            return None;
+        }
+        self.pool.admit(page, reading)
+    }
+
+    /// After a read: sees to it that the next ones find a page to evict (buf_flush_free_margin). True: the thread waits.
+    fn reach_for_margin(&mut self, number: u32) -> bool {
+        if self.lru_batch.is_some() || self.pool.free() >= u64::from(MARGIN) {
+            return false;
+        }
+        let found = self.pool.replaceable(SEARCHED) + self.pool.free() as u32;
+        if found >= MARGIN {
+            return false;
+        }
+        let waits = self.spec.generation.readers_wait_for_margin();
+        self.start_batch(Kind::Lru, u64::from(MARGIN + MARGIN_EXTRA - found), waits.then_some(number));
+        waits
+    }
+
+    /// Whether the log has room for a change (log_free_check). False: the thread waits, or writes pages itself.
+    fn may_change(&mut self, number: u32) -> bool {
+        if self.redo.checkpoint_age() > self.ages.checkpoint_async {
+            self.make_checkpoint();
+        }
+        let age = self.age();
+        if age <= self.ages.modified_async {
+            return true;
+        }
+        let oldest = self.redo.lsn - age;
+        if age > self.ages.modified_sync {
+            if self.burn(number) {
+                return false;
+            }
+            self.note_sync();
+            self.sync_waiters.push(number);
+            if self.list_batch.is_none() {
+                let limit_lsn = oldest + 2 * (age - self.ages.modified_sync);
+                self.start_batch(Kind::List { limit_lsn, sync: true }, u64::MAX, None);
+            }
+            return false;
+        }
+        if self.list_batch.is_some() || self.threads[number as usize].preflushed {
+            return true;
+        }
+        if self.burn(number) {
+            return false;
+        }
+        self.threads[number as usize].preflushed = true;
+        let limit_lsn = oldest + (age - self.ages.modified_async);
+        self.start_batch(Kind::List { limit_lsn, sync: true }, u64::MAX, Some(number));
+        false
+    }
+
+    /// Commits, records and begins the next transaction. False: the thread waits, or has ended.
+    fn end_transaction(&mut self, number: u32) -> bool {
+        if self.burn(number) {
+            return false;
+        }
+        let thread = &self.threads[number as usize];
+        if thread.running {
+            let lsn = thread.lsn;
+            if self.spec.settings.innodb_flush_log_at_trx_commit == 1 && lsn > self.redo.durable {
+                self.want_log(lsn, super::log::Waiter::Thread(number));
+                return false;
+            }
+            let own = &mut self.kinds[thread.kind];
+            own.operations += 1;
+            own.latency.record_ns(self.now_ns - thread.started_ns);
+        }
+        let thread = &mut self.threads[number as usize];
+        thread.touches.clear();
+        thread.at = 0;
+        thread.lsn = 0;
+        if self.stopping {
+            thread.running = false;
+            self.active -= 1;
+            return false;
+        }
+        thread.kind = self.touches.next(number, &mut thread.touches);
+        thread.running = true;
+        thread.started_ns = self.now_ns;
+        thread.next_waiter = NONE;
+        true
+    }
+
+    /// When each transaction under way began.
+    pub(super) fn started_ns(&self) -> impl Iterator<Item = u64> {
+        self.threads.iter().filter(|thread| thread.running).map(|thread| thread.started_ns)
+    }
+}

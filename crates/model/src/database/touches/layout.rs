@@ -1,0 +1,149 @@
+//! Where tables lie: regions of pages one after another, undo logs, and the room into which tables grow.
+
+use super::Touch;
+use crate::database::pool::PAGE_BYTES;
+
+/// What rows of a freshly loaded page may take: InnoDB leaves a sixteenth free for updates (page_cur, the manual's
+/// "innodb_fill_factor"), and takes 128 B for its own header, trailer and directory.
+pub const LOADED_BYTES: u32 = (PAGE_BYTES * 15 / 16) as u32 - 128;
+/// What entries that came in any order take of their pages: splits leave them 69 % full in the long run (Yao, "On
+/// Random 2-3 Trees", 1978: ln 2).
+pub const SPLIT_BYTES: u32 = (PAGE_BYTES as f64 * 0.69) as u32;
+
+/// Pages of one table or index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// The first.
+    pub first: u32,
+    /// How many.
+    pub pages: u32,
+}
+
+impl Region {
+    /// The page of a row, `rows` to a page.
+    #[inline]
+    pub fn page(&self, row: u64, rows: u32) -> u32 {
+        self.first + ((row / u64::from(rows)) as u32).min(self.pages - 1)
+    }
+
+    /// The page that this share (0..1 as 0..2^64) of all entries is before.
+    #[inline]
+    pub fn at_share(&self, share: u64) -> u32 {
+        self.first + ((u128::from(share) * u128::from(self.pages)) >> 64) as u32
+    }
+}
+
+/// Gives out regions.
+#[derive(Debug, Default)]
+pub struct Layout {
+    used: u64,
+}
+
+impl Layout {
+    /// A region of so many rows, `rows_a_page` to a page.
+    pub fn rows(&mut self, rows: u64, rows_a_page: u32) -> Region {
+        self.pages(rows.div_ceil(u64::from(rows_a_page)).max(1))
+    }
+
+    /// A region of so many pages.
+    pub fn pages(&mut self, pages: u64) -> Region {
+        let first = self.used;
+        self.used += pages;
+        Region { first: first.min(u64::from(u32::MAX)) as u32, pages: pages.min(u64::from(u32::MAX)) as u32 }
+    }
+
+    /// Pages in all.
+    ///
+    /// # Errors
+    /// More than page numbers of 32 bits can name.
+    pub fn total(&self) -> Result<u32, String> {
+        u32::try_from(self.used)
+            .ok()
+            .filter(|pages| *pages < u32::MAX)
+            .ok_or_else(|| format!("{} pages are more than the model can name (64 TiB)", self.used))
+    }
+}
+
+/// Pages that are made one after another; when the room is used up, the first ones are taken again.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    region: Region,
+    made: u32,
+}
+
+impl Room {
+    /// A room of these pages.
+    pub const fn new(region: Region) -> Self {
+        Self { region, made: 0 }
+    }
+
+    /// A new page.
+    pub const fn take(&mut self) -> u32 {
+        let page = self.region.first + self.made % self.region.pages;
+        self.made = self.made.wrapping_add(1);
+        page
+    }
+}
+
+/// Undo logs: each thread writes on one page until that is full. Purge gives old ones back, so they go round.
+#[derive(Debug)]
+pub struct Undo {
+    room: Room,
+    /// A thread's page and the bytes used of it.
+    pages: Vec<(u32, u32)>,
+}
+
+/// Undo pages of a server under load: what a few seconds of purge lag keep, 16 MiB.
+const UNDO_PAGES: u64 = 1024;
+/// What a page holds of undo records.
+const UNDO_PAGE_BYTES: u32 = (PAGE_BYTES - 200) as u32;
+
+impl Undo {
+    /// Of so many threads.
+    pub fn new(layout: &mut Layout, threads: u32) -> Self {
+        let room = Room::new(layout.pages(UNDO_PAGES.max(2 * u64::from(threads))));
+        Self { room, pages: vec![(0, UNDO_PAGE_BYTES); threads as usize] }
+    }
+
+    /// A transaction writes undo records of so many bytes, whose redo is `redo`.
+    pub fn touch(&mut self, thread: u32, bytes: u32, redo: u16, out: &mut Vec<Touch>) {
+        let (page, used) = &mut self.pages[thread as usize];
+        *used += bytes;
+        if *used > UNDO_PAGE_BYTES {
+            (*page, *used) = (self.room.take(), bytes);
+            out.push(Touch::create(*page, redo));
+        } else {
+            out.push(Touch::change(*page, redo));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_follow_each_other() {
+        let mut layout = Layout::default();
+        let (first, second) = (layout.rows(1000, 48), layout.pages(4));
+        assert_eq!((first, second), (Region { first: 0, pages: 21 }, Region { first: 21, pages: 4 }));
+        assert_eq!((first.page(0, 48), first.page(47, 48), first.page(48, 48), first.page(9999, 48)), (0, 0, 1, 20));
+        assert_eq!((second.at_share(0), second.at_share(u64::MAX), second.at_share(1 << 63)), (21, 24, 23));
+        assert_eq!(layout.total(), Ok(25));
+        layout.pages(1 << 33);
+        assert!(layout.total().is_err());
+    }
+
+    #[test]
+    fn undo_pages_fill_and_go_round() {
+        let mut layout = Layout::default();
+        let mut undo = Undo::new(&mut layout, 2);
+        let mut out = Vec::new();
+        for _ in 0..4 {
+            undo.touch(1, 5000, 10, &mut out);
+        }
+        assert_eq!(out, [Touch::create(0, 10), Touch::change(0, 10), Touch::change(0, 10), Touch::create(1, 10)]);
+        let mut room = Room::new(Region { first: 5, pages: 2 });
+        assert_eq!([room.take(), room.take(), room.take()], [5, 6, 5]);
+    }
+}

@@ -1,0 +1,452 @@
+//! The ring, the engine's IOs and the requests under way: all of the reactor but its sources.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use flatwater_core::cache::{Command, Failure, Io, IoKind, Kind, Out, Request, Side, Told};
+use flatwater_core::trace::Entry;
+use flatwater_core::trace::recorder::{Options, Recorder};
+use io_uring::{IoUring, opcode, squeue, types};
+
+use super::adversity::Adversities;
+use super::devices::{Devices, Medium};
+use super::memory::{Held, Requests};
+use super::pool::Region;
+use super::port::Ask;
+use super::target::Target;
+use super::unaligned::{SECTOR_BYTES, Unaligned};
+use crate::clock::Clock;
+
+/// Entries of the ring. More may be under way: a full queue is handed over, and the kernel keeps what does not fit into
+/// the queue of completions.
+const ENTRIES: u32 = 512;
+/// Places for descriptors that are registered.
+const FILES_MAX: u32 = 256;
+/// Where a key ends and the owner begins in an operation's user data.
+const OWNER_SHIFT: u32 = 48;
+/// The owner of the engine's IOs; sources follow.
+pub const ENGINE: u8 = 0;
+/// The owner of the reactor's own operations.
+pub const REACTOR: u8 = 255;
+/// As a request's source: a step of an unaligned one.
+pub const STEP: u8 = 254;
+/// As a request's source: the handle's, from another thread.
+pub const HANDLE: u8 = 253;
+/// As a request's source: the engine's stop, at the end.
+pub const STOP: u8 = 252;
+/// What is remembered of what happened by itself.
+const TOLD_MAX: usize = 1000;
+/// Best effort, the lowest level: nobody waits for it (linux/ioprio.h).
+const BACKGROUND_PRIORITY: u16 = (2 << 13) | 7;
+
+/// An IO of the engine that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    io: Io,
+    memory: Region,
+    done: u32,
+    /// The file system refused it past the page cache.
+    buffered: bool,
+}
+
+/// An answer for a source: whose, its key, and what.
+pub type Answer = (u8, u64, Result<(), Failure>);
+
+/// A trace that is being written. To begin and to end one takes as long as its disk needs.
+pub(super) struct Recording {
+    path: PathBuf,
+    recorder: Recorder,
+}
+
+impl Recording {
+    /// Makes a trace, or goes on with one.
+    pub(super) fn begin(path: &Path, options: Options) -> Result<Self, String> {
+        let recorder = Recorder::open(path, options).map_err(|problem| problem.to_string())?;
+        Ok(Self { path: path.to_owned(), recorder })
+    }
+
+    /// Writes what is not written yet; what was recorded, in words.
+    pub(super) fn end(self) -> Result<String, String> {
+        let recorded = self.recorder.end().map_err(|problem| problem.to_string())?;
+        Ok(format!("{}: {} requests recorded, {} lost", self.path.display(), recorded.entries, recorded.lost))
+    }
+}
+
+/// All of the reactor but its sources.
+pub struct Core {
+    pub(super) memory: Requests,
+    pub(super) target: Target,
+    pub(super) zeros_holes: bool,
+    pub(super) told: VecDeque<Told>,
+    pub(super) stop_wanted: Option<bool>,
+    pub(super) adversities: Adversities,
+    pub(super) answers: VecDeque<Answer>,
+    devices: Devices,
+    clock: Clock,
+    now_ns: u64,
+    out: Out,
+    flights: Vec<Flight>,
+    in_flight: u32,
+    /// IOs that end without the ring: refused on purpose, or nothing to do.
+    short_cuts: Vec<(u32, i32)>,
+    unaligned: Unaligned,
+    files: u32,
+    recording: Option<Recording>,
+}
+
+impl Core {
+    /// A ring over these devices.
+    ///
+    /// # Errors
+    /// What the system says of the ring.
+    pub fn new(devices: Devices, target: Target, clock: Clock) -> io::Result<Self> {
+        let mut builder = IoUring::builder();
+        // One thread submits, and completions are handled when it waits (Linux 6.1); older kernels get a plain ring.
+        builder.setup_single_issuer().setup_defer_taskrun().setup_cqsize(4 * ENTRIES);
+        let ring = builder.build(ENTRIES).or_else(|_| IoUring::new(ENTRIES))?;
+        ring.submitter().register_files_sparse(FILES_MAX)?;
+        let zeros_holes = devices.slow.zeros_holes();
+        let mut core = Self {
+            memory: Requests::new(ring),
+            target,
+            zeros_holes,
+            told: VecDeque::new(),
+            stop_wanted: None,
+            adversities: Adversities::default(),
+            answers: VecDeque::new(),
+            devices,
+            clock,
+            now_ns: clock.now_ns(),
+            out: Out::default(),
+            flights: Vec::new(),
+            in_flight: 0,
+            short_cuts: Vec::new(),
+            unaligned: Unaligned::default(),
+            files: 0,
+            recording: None,
+        };
+        for side in [Side::Fast, Side::Slow, Side::Pair] {
+            let (buffered, direct) = core.medium(side).files();
+            let descriptors = [buffered.as_raw_fd(), direct.unwrap_or(buffered).as_raw_fd()];
+            core.memory.ring().submitter().register_files_update(core.files, &descriptors)?;
+            core.files += 2;
+        }
+        Ok(core)
+    }
+
+    /// The clock, as of the last `look_at_clock`.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Lets time pass.
+    pub fn look_at_clock(&mut self) {
+        self.now_ns = self.clock.now_ns();
+    }
+
+    /// IOs of the engine that are under way.
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    fn medium(&self, side: Side) -> &Medium {
+        match side {
+            Side::Fast => &self.devices.fast,
+            Side::Slow => &self.devices.slow,
+            Side::Pair => &self.devices.pair,
+        }
+    }
+
+    /// Records all requests to a file from now on; None: no more.
+    ///
+    /// # Errors
+    /// What hinders it, in words.
+    pub fn record(&mut self, path: Option<&Path>) -> Result<(), String> {
+        let ended = self.take_recording().map(Recording::end).transpose()?;
+        self.told.extend(ended.map(|text| Told { at_ns: self.now_ns, text }));
+        self.recording = path.map(|path| Recording::begin(path, self.recording_options())).transpose()?;
+        Ok(())
+    }
+
+    /// What a recording that begins now is made with.
+    pub(super) fn recording_options(&self) -> Options {
+        Options { device_bytes: self.target.bytes(), limit_bytes: 0, now_ns: self.now_ns }
+    }
+
+    /// Records no more: what was.
+    pub(super) fn take_recording(&mut self) -> Option<Recording> {
+        self.recording.take()
+    }
+
+    /// Records from now on.
+    pub(super) fn give_recording(&mut self, recording: Recording) {
+        self.recording = Some(recording);
+    }
+
+    /// Remembers what happened.
+    pub(super) fn tell(&mut self, text: String) {
+        self.told.push_back(Told { at_ns: self.now_ns, text });
+    }
+
+    /// The file that requests are recorded to.
+    pub fn records(&self) -> Option<&Path> {
+        self.recording.as_ref().map(|recording| recording.path.as_path())
+    }
+
+    /// Takes a request of a source.
+    pub fn ask(&mut self, source: u8, key: u64, ask: Ask) {
+        if let Some(Recording { recorder, .. }) = &mut self.recording {
+            let Ask { kind, offset, bytes, process, .. } = ask;
+            recorder.record(Entry { at_ns: self.now_ns, kind, offset, bytes, process });
+        }
+        let beyond = ask.offset.checked_add(ask.bytes.into()).is_none_or(|end| end > self.target.bytes());
+        if ask.kind != Kind::Flush && beyond {
+            return self.answers.push_back((source, key, Err(Failure::Outside)));
+        }
+        if ask.kind != Kind::Flush && ask.bytes == 0 {
+            return self.answers.push_back((source, key, Ok(())));
+        }
+        let bits = ask.offset | u64::from(ask.bytes) | ask.memory.pointer as u64;
+        if !bits.is_multiple_of(SECTOR_BYTES.into()) && ask.kind != Kind::Flush {
+            let step = self.unaligned.begin(source, key, ask);
+            return self.go_on_unaligned(step);
+        }
+        self.submit_request(Held { source, key, memory: ask.memory, step: 0 }, ask);
+    }
+
+    /// Hands whole sectors to the engine.
+    pub(super) fn submit_request(&mut self, held: Held, ask: Ask) {
+        let tag = self.memory.hold(held);
+        let Ask { kind, offset, bytes, durable, process, .. } = ask;
+        let request = Request { tag, kind, offset, bytes, durable, process };
+        self.target.submit(self.now_ns, request, &mut self.memory, &mut self.out);
+    }
+
+    /// Takes the next steps of an unaligned request, and of those that waited for it.
+    fn go_on_unaligned(&mut self, step: Option<u32>) {
+        let mut next = step;
+        while let Some(step) = next {
+            next = self.unaligned.go_on(step, &mut self.memory, &mut self.answers);
+            if let Some((held, ask)) = self.unaligned.wanted() {
+                self.submit_request(held, ask);
+            }
+        }
+    }
+
+    /// Takes a command.
+    pub fn command(&mut self, source: u8, key: u64, command: Command) {
+        let tag = self.memory.hold(Held { source, key, memory: Region::NONE, step: 0 });
+        self.target.command(self.now_ns, tag, command, &mut self.memory, &mut self.out);
+    }
+
+    /// Lets the engine do what time has come for.
+    pub fn tick(&mut self) {
+        if self.target.next_ns().is_some_and(|at_ns| at_ns <= self.now_ns) {
+            self.target.tick(self.now_ns, &mut self.memory, &mut self.out);
+        }
+        if let Some(Recording { recorder, .. }) = &mut self.recording {
+            recorder.tick(self.now_ns);
+        }
+        while let Some((id, result)) = self.adversities.due(self.now_ns) {
+            self.over(id, result);
+        }
+    }
+
+    /// When something is to be done by itself.
+    pub fn next_ns(&self) -> Option<u64> {
+        [self.target.next_ns(), self.adversities.next_ns()].into_iter().flatten().min()
+    }
+
+    /// Issues what the engine wants, and collects its answers for the sources in `answers`.
+    pub fn settle(&mut self) {
+        loop {
+            let mut ios = std::mem::take(&mut self.out.ios);
+            for io in ios.drain(..) {
+                self.issue(io);
+            }
+            // Its memory is used again, unless an IO that ended at once asked for more.
+            if self.out.ios.is_empty() {
+                self.out.ios = ios;
+            }
+            for at in 0..self.short_cuts.len() {
+                let (id, result) = self.short_cuts[at];
+                self.over(id, result);
+            }
+            self.short_cuts.clear();
+            for at in 0..self.out.answers.len() {
+                let (tag, result) = self.out.answers[at];
+                let held = self.memory.let_go(tag);
+                if held.source == STEP {
+                    self.unaligned.answered(held.step, result);
+                    self.go_on_unaligned(Some(held.step));
+                } else {
+                    self.answers.push_back((held.source, held.key, result));
+                }
+            }
+            self.out.answers.clear();
+            self.told.extend(self.out.told.drain(..));
+            let over = self.told.len().saturating_sub(TOLD_MAX);
+            self.told.drain(..over);
+            if self.out.ios.is_empty() && self.out.answers.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn issue(&mut self, io: Io) {
+        let memory =
+            self.memory.region(io.place, if io.place == flatwater_core::cache::Place::Nowhere { 0 } else { io.bytes });
+        let flight = Flight { io, memory, done: 0, buffered: false };
+        let id = io.id as usize;
+        if id >= self.flights.len() {
+            self.flights.resize(id + 1, flight);
+        }
+        self.flights[id] = flight;
+        self.in_flight += 1;
+        if let Some(errno) = self.adversities.errno(io.side, io.kind) {
+            return self.short_cuts.push((io.id, -errno));
+        }
+        // A hole in the cache's file would only make its next write slow.
+        if io.kind == IoKind::Discard && io.side == Side::Fast && !self.devices.fast.is_device() {
+            return self.short_cuts.push((io.id, 0));
+        }
+        self.start(io.id);
+    }
+
+    /// Puts an IO, or what is left of it, into the ring.
+    fn start(&mut self, id: u32) {
+        let Flight { io, memory, done, buffered } = self.flights[id as usize];
+        let (offset, bytes) = (io.offset + u64::from(done), io.bytes - done);
+        let transfers = matches!(io.kind, IoKind::Read | IoKind::Write);
+        let memory = if transfers { memory.part(done, bytes) } else { memory };
+        let direct = transfers && !buffered && self.medium(io.side).takes_direct(offset, bytes, memory.pointer);
+        let file = types::Fixed(2 * io.side as u32 + u32::from(direct));
+        let priority = if io.background { BACKGROUND_PRIORITY } else { 0 };
+        let entry = match (io.kind, memory.fixed) {
+            (IoKind::Read, Some(fixed)) => {
+                let entry = opcode::ReadFixed::new(file, memory.pointer, bytes, fixed);
+                entry.offset(offset).ioprio(priority).build()
+            }
+            (IoKind::Read, None) => {
+                opcode::Read::new(file, memory.pointer, bytes).offset(offset).ioprio(priority).build()
+            }
+            (IoKind::Write, Some(fixed)) => {
+                let entry = opcode::WriteFixed::new(file, memory.pointer, bytes, fixed);
+                entry.offset(offset).ioprio(priority).build()
+            }
+            (IoKind::Write, None) => {
+                opcode::Write::new(file, memory.pointer, bytes).offset(offset).ioprio(priority).build()
+            }
+            (IoKind::Sync, _) => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC).build(),
+            (IoKind::Discard, _) => {
+                let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+                opcode::Fallocate::new(file, bytes.into()).offset(offset).mode(mode).build()
+            }
+        };
+        // SAFETY: the memory is a request's or the pool's, and both are kept until the IO ended.
+        unsafe { self.push(ENGINE, id.into(), entry) }
+    }
+
+    /// The kernel is done with an IO of the engine, or with a part of it.
+    pub fn io_ended(&mut self, id: u32, result: i32) {
+        let flight = &mut self.flights[id as usize];
+        let io = flight.io;
+        let transfers = matches!(io.kind, IoKind::Read | IoKind::Write);
+        match -result {
+            libc::EAGAIN | libc::EINTR => return self.start(id),
+            // Not every file system that opens a file for direct IO does it.
+            libc::EINVAL if transfers && !flight.buffered => {
+                flight.buffered = true;
+                return self.start(id);
+            }
+            _ => {}
+        }
+        let mut result = result;
+        if transfers && result >= 0 {
+            flight.done += result as u32;
+            if flight.done < io.bytes && result > 0 {
+                return self.start(id);
+            }
+            // Nothing more comes: somebody cut the file off below us.
+            result = if flight.done < io.bytes { -libc::EIO } else { 0 };
+        }
+        if io.kind == IoKind::Discard && matches!(-result, libc::EOPNOTSUPP | libc::ENOSYS) && !self.zeros_holes {
+            result = 0;
+        }
+        if !self.adversities.none() && self.adversities.hold(self.now_ns, io.side, io.kind, id, result) {
+            return;
+        }
+        self.over(id, result);
+    }
+
+    fn over(&mut self, id: u32, result: i32) {
+        self.in_flight -= 1;
+        let result = if result < 0 { Err(-result) } else { Ok(()) };
+        self.target.ended(self.now_ns, id, result, &mut self.memory, &mut self.out);
+    }
+
+    /// Puts an operation into the ring.
+    ///
+    /// # Safety
+    /// What it points to must stay until it ended.
+    pub unsafe fn push(&mut self, owner: u8, key: u64, entry: squeue::Entry) {
+        debug_assert!(key >> OWNER_SHIFT == 0, "a key of {key:x} is too long");
+        let entry = entry.user_data(u64::from(owner) << OWNER_SHIFT | key);
+        // SAFETY: the caller's promise.
+        while unsafe { self.memory.ring().submission().push(&entry) }.is_err() {
+            self.submit();
+        }
+    }
+
+    /// Hands over what was pushed, without waiting.
+    pub fn submit(&mut self) {
+        // Whatever hinders this call hinders the one in `wait` too, which says so.
+        let _ = self.memory.ring().submit();
+    }
+
+    /// Registers a descriptor.
+    pub fn register(&mut self, descriptor: i32) -> Option<u32> {
+        let place = (self.files < FILES_MAX).then_some(self.files)?;
+        self.memory.ring().submitter().register_files_update(place, &[descriptor]).ok()?;
+        self.files += 1;
+        Some(place)
+    }
+
+    /// Hands over what was pushed and waits until something ended, or until `until_ns`; appends what ended: owner, key,
+    /// result, and whether more will come of the same.
+    ///
+    /// # Errors
+    /// Of the ring itself.
+    pub fn wait(&mut self, until_ns: Option<u64>, ended: &mut Vec<(u8, u64, i32, bool)>) -> io::Result<()> {
+        /// `IORING_ENTER_GETEVENTS`: completions are handled even if none is waited for.
+        const GET_EVENTS: u32 = 1;
+        let now_ns = self.clock.now_ns();
+        let ring = self.memory.ring();
+        let answer = match until_ns {
+            None => ring.submit_and_wait(1),
+            Some(until_ns) if until_ns <= now_ns => {
+                let pushed = ring.submission().len() as u32;
+                // SAFETY: no argument is passed.
+                unsafe { ring.submitter().enter::<libc::sigset_t>(pushed, 0, GET_EVENTS, None) }
+            }
+            Some(until_ns) => {
+                let time = types::Timespec::from(std::time::Duration::from_nanos(until_ns - now_ns));
+                ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&time))
+            }
+        };
+        match answer {
+            Ok(_) => {}
+            // A timeout, a signal, or a full completion queue: what has completed is still there to reap.
+            Err(error)
+                if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN)) => {}
+            Err(error) => return Err(error),
+        }
+        ended.extend(self.memory.ring().completion().map(|entry| {
+            let (user_data, more) = (entry.user_data(), io_uring::cqueue::more(entry.flags()));
+            ((user_data >> OWNER_SHIFT) as u8, user_data & ((1 << OWNER_SHIFT) - 1), entry.result(), more)
+        }));
+        Ok(())
+    }
+}

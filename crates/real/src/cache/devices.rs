@@ -1,0 +1,259 @@
+//! The files and block devices of a cache: opened for direct IO, read and written by one who waits (`Blocks`) or
+//! through a ring.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use flatwater_core::cache::journal::recovery::Blocks;
+
+use crate::storage::buffer::ALIGNMENT_BYTES;
+
+/// An open file or block device.
+#[derive(Debug)]
+pub struct Medium {
+    path: PathBuf,
+    /// Past the page cache, if its file system lets that be.
+    direct: Option<File>,
+    /// Through the page cache: for what direct IO does not take.
+    buffered: File,
+    bytes: u64,
+    /// What offset and length of a direct IO must be multiples of.
+    alignment_bytes: u32,
+    is_device: bool,
+}
+
+impl Medium {
+    /// Opens a file or device; `direct`: past the page cache where that can be. It is locked (and a device claimed) for
+    /// this process as long as it is open.
+    ///
+    /// # Errors
+    /// What the system says; `WouldBlock` when another process has it; `InvalidInput` when it is neither file nor device.
+    pub fn open(path: &Path, direct: bool) -> io::Result<Self> {
+        let kind = std::fs::metadata(path)?.file_type();
+        if !kind.is_file() && !kind.is_block_device() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is neither a file nor a block device"));
+        }
+        // Of a device that is mounted or held by another, the kernel refuses an exclusive claim (EBUSY).
+        let claim = if kind.is_block_device() { libc::O_EXCL } else { 0 };
+        let open = |flags| OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
+        let buffered = open(claim)?;
+        lock(&buffered)?;
+        let bytes = length(&buffered)?;
+        // The claim is the first descriptor's; a second one by the same path would be refused.
+        let direct = if direct { reopen(&buffered, libc::O_DIRECT).ok() } else { None };
+        let alignment_bytes = direct.as_ref().map_or(1, |file| alignment(file, path));
+        // Where direct IO has no alignment that is bearable, it is none.
+        let direct = direct.filter(|_| alignment_bytes <= ALIGNMENT_BYTES as u32);
+        let path = path.to_owned();
+        Ok(Self { path, direct, buffered, bytes, alignment_bytes, is_device: kind.is_block_device() })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it is a block device.
+    pub fn is_device(&self) -> bool {
+        self.is_device
+    }
+
+    /// Whether IO goes past the page cache.
+    pub fn is_direct(&self) -> bool {
+        self.direct.is_some()
+    }
+
+    /// The descriptor through the page cache, and the direct one if there is one.
+    pub(super) fn files(&self) -> (&File, Option<&File>) {
+        (&self.buffered, self.direct.as_ref())
+    }
+
+    /// Whether an IO can go past the page cache.
+    #[inline]
+    pub(super) fn takes_direct(&self, offset: u64, bytes: u32, pointer: *const u8) -> bool {
+        let mask = u64::from(self.alignment_bytes) - 1;
+        self.direct.is_some() && (offset | u64::from(bytes) | pointer as u64) & mask == 0
+    }
+
+    /// Whether a range that was given back surely reads as zeros: a hole can be punched.
+    pub fn zeros_holes(&self) -> bool {
+        if self.is_device {
+            return queue_limit(&self.buffered, "write_zeroes_max_bytes").is_some_and(|bytes| bytes > 0);
+        }
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: plain system call; there is nothing beyond the end that could be harmed.
+        unsafe { libc::fallocate(self.buffered.as_raw_fd(), mode, self.bytes as i64, 4096) == 0 }
+    }
+}
+
+/// How long the IOs of a process that was killed may take to end.
+const DYING_AT_MOST: Duration = Duration::from_secs(30);
+
+/// Locks a file. The lock of a process that was killed is there until its ring is taken down, and so until its last IO
+/// has ended: that is waited for. A process that lives is not.
+fn lock(file: &File) -> io::Result<()> {
+    let begun = Instant::now();
+    loop {
+        // SAFETY: the descriptor is open.
+        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.raw_os_error() != Some(libc::EWOULDBLOCK) || begun.elapsed() > DYING_AT_MOST || holder_lives(file) {
+            return Err(error);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Whether the process that locked the file is there; yes, if that cannot be found out.
+fn holder_lives(file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let (Ok(metadata), Ok(locks)) = (file.metadata(), std::fs::read_to_string("/proc/locks")) else { return true };
+    let (device, inode) = (metadata.dev(), metadata.ino());
+    let place = format!("{:02x}:{:02x}:{inode}", libc::major(device), libc::minor(device));
+    // 1: FLOCK  ADVISORY  WRITE 4711 fd:00:123 0 EOF
+    let mut holders = locks.lines().filter_map(|line| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        (words.get(1) == Some(&"FLOCK") && words.get(5) == Some(&place.as_str())).then(|| words[4].to_owned())
+    });
+    holders.any(|process| match std::fs::read_to_string(format!("/proc/{process}/stat")) {
+        // What stands after the name, which may hold anything: the state. Z and X are dead.
+        Ok(stat) => !stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z") || rest.starts_with(" X")),
+        Err(_) => false,
+    })
+}
+
+/// Opens the same file once more with other flags.
+fn reopen(file: &File, flags: i32) -> io::Result<File> {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)
+}
+
+/// The length of a file or device.
+fn length(file: &File) -> io::Result<u64> {
+    use std::io::{Seek, SeekFrom};
+    let mut file = file;
+    file.seek(SeekFrom::End(0))
+}
+
+/// A limit of a block device's queue, as the kernel tells it.
+fn queue_limit(file: &File, name: &str) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let number = file.metadata().ok()?.rdev();
+    let (major, minor) = (libc::major(number), libc::minor(number));
+    // A partition has no queue of its own: its disk has.
+    ["queue", "../queue"].iter().find_map(|place| {
+        std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/{place}/{name}")).ok()?.trim().parse().ok()
+    })
+}
+
+/// What direct IO must be aligned to: as statx says, else as a first sector can be read.
+fn alignment(file: &File, path: &Path) -> u32 {
+    // SAFETY: the struct is plain numbers, and is filled by the call.
+    let mut status: libc::statx = unsafe { std::mem::zeroed() };
+    let (flags, mask) = (libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN);
+    // SAFETY: the empty path and the struct live until it returns.
+    let failed = unsafe { libc::statx(file.as_raw_fd(), c"".as_ptr(), flags, mask, &raw mut status) } != 0;
+    if !failed && status.stx_mask & libc::STATX_DIOALIGN != 0 && status.stx_dio_offset_align > 0 {
+        return status.stx_dio_offset_align.max(status.stx_dio_mem_align).max(512);
+    }
+    let _ = path;
+    ALIGNMENT_BYTES as u32
+}
+
+impl Blocks for Medium {
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        if self.takes_direct(offset, u32::try_from(into.len()).unwrap_or(1), into.as_ptr()) {
+            return self.direct.as_ref().unwrap_or(&self.buffered).read_exact_at(into, offset);
+        }
+        self.buffered.read_exact_at(into, offset)
+    }
+
+    fn write(&mut self, offset: u64, from: &[u8]) -> io::Result<()> {
+        if self.takes_direct(offset, u32::try_from(from.len()).unwrap_or(1), from.as_ptr()) {
+            return self.direct.as_ref().unwrap_or(&self.buffered).write_all_at(from, offset);
+        }
+        self.buffered.write_all_at(from, offset)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.buffered.sync_data()
+    }
+}
+
+/// What a cache stands on.
+#[derive(Debug)]
+pub struct Devices {
+    /// The cache device.
+    pub fast: Medium,
+    /// The backing device.
+    pub slow: Medium,
+    /// The pairing record.
+    pub pair: Medium,
+}
+
+impl Devices {
+    /// Opens all three, the first two past the page cache.
+    ///
+    /// # Errors
+    /// What the system says of which.
+    pub fn open(fast: &Path, slow: &Path, pair: &Path) -> io::Result<Self> {
+        let open = |path: &Path, direct| {
+            Medium::open(path, direct).map_err(|error| io::Error::new(error.kind(), told(path, &error)))
+        };
+        Ok(Self { fast: open(fast, true)?, slow: open(slow, true)?, pair: open(pair, false)? })
+    }
+}
+
+/// A failure to open, in words.
+pub fn told(path: &Path, error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EWOULDBLOCK) => format!("{}: another process uses it", path.display()),
+        Some(libc::EBUSY) => format!("{}: it is mounted, or held by another device", path.display()),
+        _ => format!("{}: {error}", path.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_back_what_was_written_aligned_or_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("device");
+        std::fs::write(&path, vec![0; 1 << 20]).unwrap();
+        let mut medium = Medium::open(&path, true).unwrap();
+        assert_eq!(medium.bytes(), 1 << 20);
+        medium.write(4096, &[7; 4096]).unwrap();
+        medium.write(4100, &[8; 10]).unwrap();
+        medium.sync().unwrap();
+        let mut read = vec![0; 20];
+        medium.read(4095, &mut read).unwrap();
+        assert_eq!(read[..8], [0, 7, 7, 7, 7, 8, 8, 8]);
+        assert!(medium.read((1 << 20) - 10, &mut read).is_err(), "beyond its end");
+    }
+
+    #[test]
+    fn belongs_to_one_cache() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("device");
+        std::fs::write(&path, vec![0; 4096]).unwrap();
+        let first = Medium::open(&path, true).unwrap();
+        let error = Medium::open(&path, true).unwrap_err();
+        assert!(told(&path, &error).ends_with("another process uses it"), "{error}");
+        drop(first);
+        Medium::open(&path, true).unwrap();
+        let error = Medium::open(folder.path(), true).unwrap_err();
+        assert_eq!(error.to_string(), "it is neither a file nor a block device");
+    }
+}

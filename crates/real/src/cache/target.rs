@@ -1,0 +1,133 @@
+//! What a reactor serves: a cache, or the backing file as it is, for measuring a transport.
+
+use flatwater_core::cache::{
+    Command, Engine, Failure, Io, IoKind, Kind, Out, Place, Request, Settings, Side, Statistics,
+};
+
+use super::memory::Requests;
+
+/// What a reactor serves.
+pub enum Target {
+    /// A cache.
+    Cache(Box<Engine>),
+    /// The slow device with no cache.
+    Plain(Plain),
+}
+
+/// The slow device with no cache.
+#[derive(Debug)]
+pub struct Plain {
+    bytes: u64,
+    /// By IO: the request's tag, and whether it still must be made durable.
+    under_way: Vec<(u64, bool)>,
+    free: Vec<u32>,
+}
+
+impl Plain {
+    /// A device of this length.
+    pub const fn new(bytes: u64) -> Self {
+        Self { bytes, under_way: Vec::new(), free: Vec::new() }
+    }
+
+    fn issue(&mut self, tag: u64, kind: IoKind, range: (u64, u32), durable: bool, out: &mut Out) {
+        let id = self.free.pop().unwrap_or(self.under_way.len() as u32);
+        if id as usize == self.under_way.len() {
+            self.under_way.push((tag, durable));
+        }
+        self.under_way[id as usize] = (tag, durable);
+        let place = match kind {
+            IoKind::Read | IoKind::Write => Place::Request { tag, at: 0 },
+            _ => Place::Nowhere,
+        };
+        out.ios.push(Io { id, side: Side::Slow, kind, offset: range.0, bytes: range.1, place, background: false });
+    }
+
+    fn submit(&mut self, request: Request, out: &mut Out) {
+        let kind = match request.kind {
+            Kind::Read => IoKind::Read,
+            Kind::Write => IoKind::Write,
+            Kind::Flush => IoKind::Sync,
+            // Of a file, a hole is what zeros are; of a device, the kernel writes them.
+            Kind::Zero | Kind::Trim => IoKind::Discard,
+        };
+        let durable = request.durable && !matches!(request.kind, Kind::Read | Kind::Flush);
+        self.issue(request.tag, kind, (request.offset, request.bytes), durable, out);
+    }
+
+    fn ended(&mut self, id: u32, result: Result<(), i32>, out: &mut Out) {
+        let (tag, durable) = self.under_way[id as usize];
+        self.free.push(id);
+        if durable && result.is_ok() {
+            return self.issue(tag, IoKind::Sync, (0, 0), false, out);
+        }
+        out.answers.push((tag, result.map_err(|_| Failure::Medium)));
+    }
+}
+
+impl Target {
+    /// Bytes that are served.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Cache(engine) => engine.bytes(),
+            Self::Plain(plain) => plain.bytes,
+        }
+    }
+
+    /// Takes a request.
+    #[inline]
+    pub fn submit(&mut self, now_ns: u64, request: Request, memory: &mut Requests, out: &mut Out) {
+        match self {
+            Self::Cache(engine) => engine.submit(now_ns, request, memory, out),
+            Self::Plain(plain) => plain.submit(request, out),
+        }
+    }
+
+    /// Takes a command.
+    pub fn command(&mut self, now_ns: u64, tag: u64, command: Command, memory: &mut Requests, out: &mut Out) {
+        match (self, command) {
+            (Self::Cache(engine), command) => engine.command(now_ns, tag, command, memory, out),
+            (Self::Plain(_), Command::Stop { .. } | Command::WriteBack(_)) => out.answers.push((tag, Ok(()))),
+            (Self::Plain(_), _) => out.answers.push((tag, Err(Failure::Busy))),
+        }
+    }
+
+    /// An IO ended.
+    #[inline]
+    pub fn ended(&mut self, now_ns: u64, id: u32, result: Result<(), i32>, memory: &mut Requests, out: &mut Out) {
+        match self {
+            Self::Cache(engine) => engine.ended(now_ns, id, result, memory, out),
+            Self::Plain(plain) => plain.ended(id, result, out),
+        }
+    }
+
+    /// When `tick` is wanted next.
+    pub fn next_ns(&self) -> Option<u64> {
+        match self {
+            Self::Cache(engine) => engine.next_ns(),
+            Self::Plain(_) => None,
+        }
+    }
+
+    /// Time has come to `now_ns`.
+    pub fn tick(&mut self, now_ns: u64, memory: &mut Requests, out: &mut Out) {
+        if let Self::Cache(engine) = self {
+            engine.tick(now_ns, memory, out);
+        }
+    }
+
+    /// The settings, of a cache.
+    pub fn settings(&self) -> Option<&Settings> {
+        match self {
+            Self::Cache(engine) => Some(engine.settings()),
+            Self::Plain(_) => None,
+        }
+    }
+
+    /// What was counted, zeros without a cache.
+    pub fn statistics(&self, now_ns: u64) -> Statistics {
+        match self {
+            Self::Cache(engine) => engine.statistics(now_ns),
+            Self::Plain(_) => Statistics::default(),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What a server tells of its clients.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Counts of a server, for other threads.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Clients now.
+    pub connections: AtomicU64,
+    /// Clients that came, in all.
+    pub accepted: AtomicU64,
+    /// Clients that were turned away because there were too many.
+    pub turned_away: AtomicU64,
+    /// Clients that were cut off: they broke the protocol, or held what others wanted.
+    pub cut_off: AtomicU64,
+    /// Requests that were answered.
+    pub requests: AtomicU64,
+    /// Memory that requests hold.
+    pub held_bytes: AtomicU64,
+    latest: Mutex<Option<String>>,
+    processes: Mutex<Vec<u32>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Tally {
+    /// Adds to a count.
+    pub fn count(counter: &AtomicU64) {
+        counter.fetch_add(1, Relaxed);
+    }
+
+    /// A client of this process came.
+    pub(super) fn came(&self, process: u32) {
+        lock(&self.processes).push(process);
+    }
+
+    /// One of them left.
+    pub(super) fn left(&self, process: u32) {
+        let mut processes = lock(&self.processes);
+        if let Some(at) = processes.iter().position(|one| *one == process) {
+            processes.remove(at);
+        }
+    }
+
+    /// The processes of the clients, in order, each once; 0: not known.
+    pub fn processes(&self) -> Vec<u32> {
+        let mut processes = lock(&self.processes).clone();
+        processes.sort_unstable();
+        processes.dedup();
+        processes
+    }
+
+    /// Says why a client was cut off or turned away.
+    pub fn tell(&self, why: String) {
+        *lock(&self.latest) = Some(why);
+    }
+
+    /// Why the latest client was cut off or turned away.
+    pub fn latest(&self) -> Option<String> {
+        lock(&self.latest).clone()
+    }
+}

@@ -1,0 +1,252 @@
+"""Making a cache on two places, after everything about them was asked."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flatwater.cache import engine
+from flatwater.cache.place import Place, claim, contents, open_place, overlap, require_space, require_unused
+from flatwater.cache.state import CacheState, check_name, find_state, lasting_folder, list_names, load_state
+from flatwater.errors import FlatwaterError, UserError
+
+#: Powers of two that a block may have: a sector of today's devices, to InnoDB's largest page.
+BLOCK_BYTES = (4096, 8192, 16384, 32768, 65536)
+#: A cache of fewer blocks has more to say of itself than it holds.
+_BLOCKS_MIN = 64
+#: Of the pairing record, crates/core/src/cache/journal/mod.rs.
+_PAIR_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a cache shall be."""
+
+    fast: Path
+    backing: Path
+    name: str
+    block_bytes: int = 16384
+    #: Of the cache device, used; all that it has if None.
+    size_bytes: int | None = None
+    preset: str | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+    #: Where the pairing record lies; beside the backing file, or with the cache's state for a device.
+    pair: Path | None = None
+    #: Overwrite whatever is on the cache device, and take a backing device that belongs to another cache.
+    force: bool = False
+
+
+def create(wanted: Wanted) -> CacheState:
+    """Makes a cache; the caller holds `state.alone()`. What is on the backing device stays.
+
+    Errors: UserError for whatever cannot or should not be; nothing is written then.
+    """
+    check_name(wanted.name)
+    if load_state(wanted.name) is not None:
+        raise UserError(
+            f"a cache is called {wanted.name} already", where="--name", hint="another name, or destroy that one first"
+        )
+    if wanted.block_bytes not in BLOCK_BYTES:
+        raise UserError(
+            f"blocks of {wanted.block_bytes} B cannot be", where="--block-size", hint="4KiB, 8KiB, 16KiB, 32KiB, 64KiB"
+        )
+    engine.settings_of(wanted.preset, wanted.settings)
+    backing = _backing_place(wanted)
+    with ExitStack() as undo, ExitStack() as claims:
+        fast = _fast_place(wanted, backing, undo)
+        size = _size(wanted, fast)
+        for place, where in ((fast, "FAST"), (backing, "BACKING")):
+            claims.callback(os.close, claim(place, where))
+        pair = _pair_path(wanted, backing)
+        state = CacheState(
+            name=wanted.name,
+            uuid=str(uuid.uuid4()),
+            fast=str(fast.path),
+            backing=str(backing.path),
+            pair=str(pair),
+            block_bytes=wanted.block_bytes,
+            fast_bytes=size,
+            slow_bytes=backing.bytes,
+            preset=wanted.preset,
+            settings=dict(wanted.settings),
+        )
+        _make_pair(pair, undo)
+        engine.make(state, force=wanted.force)
+        state.save()
+        undo.pop_all()
+    return state
+
+
+def _backing_place(wanted: Wanted) -> Place:
+    backing = open_place(wanted.backing, "BACKING")
+    if backing is None:
+        raise UserError(
+            f"{wanted.backing} does not exist", where="BACKING", hint=f"truncate -s 100G {wanted.backing} makes a file"
+        )
+    if backing.bytes == 0:
+        raise UserError(
+            f"{wanted.backing} is empty: there is nothing to cache",
+            where="BACKING",
+            hint=f"truncate -s 100G {wanted.backing} makes it 100 GiB long",
+        )
+    if backing.bytes % 4096:
+        raise UserError(
+            f"{wanted.backing} is {backing.bytes} B long, which is no multiple of 4096",
+            where="BACKING",
+            hint=f"truncate -s %4096 {wanted.backing} rounds it up",
+        )
+    require_unused(backing, "BACKING")
+    found = engine.look(backing.path)
+    if found is not None and not wanted.force:
+        raise UserError(
+            f"{wanted.backing} is itself a cache device{_called(found.uuid)}",
+            where="BACKING",
+            hint="is the order FAST BACKING? Otherwise --force",
+        )
+    return backing
+
+
+def _fast_place(wanted: Wanted, backing: Place, undo: ExitStack) -> Place:
+    """The cache device, made if it is a file that does not exist yet."""
+    from flatwater.experiment.units import print_size
+
+    fast = open_place(wanted.fast, "FAST")
+    if fast is not None:
+        same = overlap(fast, backing)
+        if same:
+            raise UserError(same, where="FAST", hint="a cache needs two: a fast one and a slow one")
+        require_unused(fast, "FAST")
+    least = wanted.block_bytes * _BLOCKS_MIN + engine.OVERHEAD_BYTES_MIN
+    if wanted.size_bytes is not None and wanted.size_bytes < least:
+        raise UserError(
+            f"{print_size(wanted.size_bytes)} are too small for a cache", where="--size", hint=f"{least} at least"
+        )
+    if fast is None or (fast.kind == "file" and fast.bytes == 0):
+        return _make_file(wanted, fast, undo)
+    if wanted.size_bytes is not None and wanted.size_bytes > fast.bytes:
+        told = f"{print_size(wanted.size_bytes)} are more than the {print_size(fast.bytes)} of {wanted.fast}"
+        raise UserError(told, where="--size", hint="a smaller size, or leave it out to use all")
+    if fast.bytes < least:
+        raise UserError(f"{wanted.fast} is too small for a cache: {fast.bytes} B", where="FAST", hint=f"{least} B")
+    if not wanted.force:
+        _require_nothing_lost(wanted, fast)
+    return fast
+
+
+def _make_file(wanted: Wanted, fast: Place | None, undo: ExitStack) -> Place:
+    if wanted.size_bytes is None:
+        what = "is empty" if fast is not None else "does not exist"
+        raise UserError(f"{wanted.fast} {what}", where="FAST", hint="--size 10GiB makes it so long")
+    folder = Path(os.path.realpath(wanted.fast)).parent
+    if not folder.is_dir():
+        raise UserError(
+            f"{wanted.fast} does not exist, and neither does its directory", where="FAST", hint=f"mkdir -p {folder}"
+        )
+    require_space(folder, wanted.size_bytes, "--size")
+    try:
+        handle = os.open(wanted.fast, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise UserError(f"{wanted.fast} cannot be made: {error.strerror}", where="FAST") from None
+    if fast is None:
+        undo.callback(Path(wanted.fast).unlink, missing_ok=True)
+    try:
+        # Its space now: a sparse one that cannot grow would fail when it is full of dirty data.
+        os.posix_fallocate(handle, 0, wanted.size_bytes)
+    except OSError as error:
+        raise FlatwaterError(f"cannot give {wanted.fast} its space: {error.strerror}", where="--size") from None
+    finally:
+        os.close(handle)
+    made = open_place(wanted.fast, "FAST")
+    assert made is not None
+    return made
+
+
+def _require_nothing_lost(wanted: Wanted, fast: Place) -> None:
+    from flatwater.experiment.units import print_size
+
+    found = engine.look(fast.path)
+    if found is not None:
+        state = "stopped cleanly" if found.was_clean else "not stopped cleanly"
+        raise UserError(
+            f"{wanted.fast} is a cache device already{_called(found.uuid)}, {state}, with {found.dirty_blocks:,} dirty "
+            "blocks that would be lost",
+            where="FAST",
+            hint="`flatwater cache destroy` it, or --force",
+        )
+    held = contents(fast)
+    if held is not None:
+        raise UserError(
+            f"{wanted.fast} ({print_size(fast.bytes)}) holds {held}: it would be destroyed",
+            where="FAST",
+            hint="another place, or --force if it is not needed",
+        )
+
+
+def _called(uuid_: str) -> str:
+    for name in list_names():
+        state = load_state(name)
+        if state is not None and state.uuid == uuid_:
+            return f" ({name})"
+    return f" (UUID {uuid_})"
+
+
+def _size(wanted: Wanted, fast: Place) -> int:
+    """Whole blocks of what is asked for."""
+    return (wanted.size_bytes or fast.bytes) // wanted.block_bytes * wanted.block_bytes
+
+
+def _pair_path(wanted: Wanted, backing: Place) -> Path:
+    if wanted.pair is not None:
+        return wanted.pair.absolute()
+    if backing.kind == "file":
+        return backing.path.with_name(f"{backing.path.name}.flatwater-pair")
+    return lasting_folder(wanted.name) / "pair"
+
+
+def _make_pair(pair: Path, undo: ExitStack) -> None:
+    """A pairing record of zeros says nothing; one that is there is left to say whose the backing device is."""
+    if pair.exists():
+        return
+    try:
+        pair.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        pair.write_bytes(bytes(_PAIR_BYTES))
+    except OSError as error:
+        raise UserError(f"{pair} cannot be made: {error.strerror}", where="--pair", hint="another place") from None
+    undo.callback(pair.unlink, missing_ok=True)
+
+
+def adopt(fast_path: str, backing_path: str | None, name: str | None, pair: str | None) -> CacheState:
+    """What is known of a cache whose state was lost or made on another machine, from its superblock.
+
+    Errors: UserError.
+    """
+    fast = open_place(fast_path, "FAST")
+    superblock = engine.look(fast.path) if fast is not None else None
+    if fast is None or superblock is None:
+        return find_state(fast_path)  # tells which caches there are
+    if backing_path is None:
+        raise UserError(
+            f"{fast_path} is a cache device, and nothing here knows of which backing device",
+            where="FAST",
+            hint=f"flatwater cache start {fast_path} --backing BACKING",
+        )
+    backing = open_place(backing_path, "--backing")
+    if backing is None:
+        raise UserError(f"{backing_path} does not exist", where="--backing")
+    chosen = check_name(name or f"cache-{superblock.uuid[:8]}")
+    if load_state(chosen) is not None:
+        raise UserError(f"a cache is called {chosen} already", where="--name", hint="another --name")
+    wanted = Wanted(fast.path, backing.path, chosen, pair=Path(pair) if pair else None)
+    return CacheState(
+        name=chosen,
+        uuid=superblock.uuid,
+        fast=str(fast.path),
+        backing=str(backing.path),
+        pair=str(_pair_path(wanted, backing)),
+        block_bytes=superblock.block_bytes,
+        fast_bytes=superblock.fast_bytes,
+        slow_bytes=superblock.slow_bytes,
+    )

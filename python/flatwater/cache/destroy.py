@@ -1,0 +1,62 @@
+"""Destroying a cache: its superblock, its pairing record, what is known of it; never what is on the backing device."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from flatwater.cache import engine
+from flatwater.cache.guard import claimed
+from flatwater.cache.place import open_place
+from flatwater.cache.state import CacheState, lasting_folder, read_process, running_folder
+from flatwater.errors import UserError
+
+#: Both superblocks lie in these first bytes, crates/core/src/cache/journal/layout.rs.
+_HEADER_BYTES = 128 * 1024
+
+
+def destroy(state: CacheState, *, discard_dirty: int | None, gone: bool) -> int:
+    """Destroys a resting cache; how many dirty blocks were thrown away. The caller holds `state.alone()`.
+
+    Errors: UserError while it runs, or is dirty and `discard_dirty` does not name how much; nothing is changed then.
+    """
+    process = read_process(state.name)
+    if process is not None:
+        raise UserError(
+            f"cache {state.name} runs (process {process.pid})", hint=f"flatwater cache stop {state.name} --drain"
+        )
+    fast = open_place(state.fast, "FAST")
+    found = engine.look(Path(state.fast)) if fast is not None else None
+    if found is None or found.uuid != state.uuid:
+        if not gone:
+            what = f"{state.fast} is gone" if fast is None else f"{state.fast} does not hold this cache any more"
+            raise UserError(
+                f"{what}: what was dirty in it cannot be told", hint="bring it back, or --gone if it is lost for good"
+            )
+        _forget(state)
+        return 0
+    with claimed(state):
+        dirty = found.dirty_blocks
+        if dirty and discard_dirty != dirty:
+            raise UserError(
+                f"{dirty:,} blocks ({dirty * state.block_bytes:,} B) are dirty: only {state.fast} holds them",
+                where="--discard-dirty" if discard_dirty is not None else None,
+                hint=f"flatwater cache drain {state.name}, or --discard-dirty {dirty} to lose them",
+            )
+        _wipe(Path(state.fast))
+        _forget(state)
+    return dirty
+
+
+def _wipe(fast: Path) -> None:
+    with fast.open("r+b") as handle:
+        handle.write(bytes(_HEADER_BYTES))
+        handle.flush()
+        os.fsync(handle.fileno())
+
+
+def _forget(state: CacheState) -> None:
+    Path(state.pair).unlink(missing_ok=True)
+    for folder in (running_folder(state.name), lasting_folder(state.name)):
+        shutil.rmtree(folder, ignore_errors=True)

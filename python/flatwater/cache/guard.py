@@ -1,0 +1,24 @@
+"""Holding both places of a resting cache while something is done to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from flatwater.cache.place import claim, open_place, require_unused
+from flatwater.cache.state import CacheState
+from flatwater.errors import UserError
+
+
+@contextmanager
+def claimed(state: CacheState) -> Iterator[None]:
+    """Errors: UserError when one of them is gone, or somebody uses it."""
+    with ExitStack() as undo:
+        for path, where in ((state.fast, "FAST"), (state.backing, "BACKING")):
+            place = open_place(path, where)
+            if place is None:
+                raise UserError(f"{path} is gone", where=where, hint="is its device there, is it mounted?")
+            require_unused(place, where)
+            undo.callback(os.close, claim(place, where))
+        yield

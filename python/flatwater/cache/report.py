@@ -1,0 +1,103 @@
+"""What is known of a cache now, running or not: one flat object with the same fields always."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flatwater.cache import engine
+from flatwater.cache.control import ask, running
+from flatwater.cache.start import log_path
+from flatwater.cache.state import CacheState
+from flatwater.errors import FlatwaterError
+
+_TOLD_BY_THE_SUPERVISOR = (
+    *("state", "process", "serving_process", "running_s", "restarts", "mount", "nbd", "nbd_clients"),
+    *("record", "jobs", "told"),
+)
+
+
+def report_of(state: CacheState) -> dict[str, Any]:
+    """Fields whose value nobody knows are None. Never fails: what hinders it is in `problem`."""
+    told: dict[str, Any] = {
+        "name": state.name,
+        "uuid": state.uuid,
+        "fast": state.fast,
+        "backing": state.backing,
+        "block_bytes": state.block_bytes,
+        "fast_bytes": state.fast_bytes,
+        "slow_bytes": state.slow_bytes,
+        "log": str(log_path(state.name)),
+        "running": False,
+        "state": "stopped",
+        "mode": None,
+        "process": None,
+        "serving_process": None,
+        "running_s": None,
+        "restarts": None,
+        "mount": None,
+        "nbd": None,
+        "nbd_clients": None,
+        "record": None,
+        "hit_ratio": None,
+        "dirty_blocks": None,
+        "dirty_pct": None,
+        "oldest_dirty_s": None,
+        "write_back_bytes_per_s": None,
+        "safe_to_unplug": None,
+        "jobs": [],
+        "told": [],
+        "problem": None,
+        "settings": None,
+        "statistics": None,
+    }
+    try:
+        settings = engine.settings_of(state.preset, state.settings)
+        told |= {"settings": settings, "mode": settings["mode"]}
+        told |= _running(state) if running(state.name) else _resting(state)
+    except FlatwaterError as error:
+        told["problem"] = str(error)
+    return told
+
+
+def _running(state: CacheState) -> dict[str, Any]:
+    try:
+        answer = ask(state.name, {"do": "status"}, timeout_s=15.0)
+    except FlatwaterError as error:
+        return {"running": True, "state": "not answering", "problem": str(error)}
+    found: dict[str, Any] = {"running": True, "problem": answer.get("trouble"), "safe_to_unplug": False}
+    for name in _TOLD_BY_THE_SUPERVISOR:
+        found[name] = answer.get(name)
+    statistics = answer.get("statistics")
+    if statistics is None:
+        return found
+    settings = answer.get("settings") or {}
+    found |= {"statistics": statistics, "settings": settings, "mode": settings.get("mode")}
+    return found | gauges(statistics)
+
+
+def gauges(statistics: dict[str, Any]) -> dict[str, Any]:
+    """The few figures that everybody wants, from the engine's counts."""
+    asked = statistics["reads"] + statistics["writes"]
+    hits = statistics["read_hits"] + statistics["write_hits"]
+    dirty, slots = statistics["dirty_blocks"], statistics["slots"]
+    return {
+        "hit_ratio": hits / asked if asked else None,
+        "dirty_blocks": dirty,
+        "dirty_pct": 100 * dirty / slots if slots else None,
+        "oldest_dirty_s": statistics["dirty_age_oldest_s"],
+        "write_back_bytes_per_s": statistics["write_back_rate_bytes"],
+    }
+
+
+def _resting(state: CacheState) -> dict[str, Any]:
+    if not Path(state.fast).exists():
+        return {"state": "cache device gone", "problem": f"{state.fast} is gone"}
+    found = engine.require_pair(state)
+    return {
+        "state": "stopped" if found.was_clean else "not stopped cleanly",
+        "dirty_blocks": found.dirty_blocks,
+        "dirty_pct": 100 * found.dirty_blocks / found.slots if found.slots else None,
+        "safe_to_unplug": found.dirty_blocks == 0 and not found.degraded,
+        "problem": "the cache device failed, and writes went past it since" if found.degraded else None,
+    }

@@ -1,0 +1,259 @@
+"""The serving child: the engine, between the devices and whoever reads and writes.
+
+It imports as little as it can, because when it was restarted somebody is waiting. When its supervisor dies it stops the
+engine and turns into a supervisor itself, with all descriptors kept, and starts the next child: neither of the two is
+missed for longer than a moment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import Any
+
+from flatwater._engine import CacheServer, EngineError, cache_settings
+from flatwater.cache.task import become_supervisor, read_task
+
+#: How often the engine is looked after: whether it still serves, what it tells, what was set.
+LOOK_S = 0.2
+#: How long the engine may take to end well when the supervisor has died; after that, a crash costs no more.
+END_S = 10.0
+#: Ranges that are read into the cache are asked for in pieces of this length.
+PIECE_BYTES = 16 * 2**20
+
+
+class Serving:
+    """The child's work."""
+
+    def __init__(self, task: dict[str, Any], link: socket.socket) -> None:
+        self._task = task
+        self._link = link
+        self._lock = threading.Lock()
+        #: Jobs under way, as they were asked for.
+        self._jobs: dict[int, dict[str, Any]] = {}
+        #: How far some of them are, in blocks: done, and of how many.
+        self._progressed: dict[int, tuple[int, int]] = {}
+        self._settings: dict[str, Any] = {}
+        #: Where requests are recorded.
+        self._record: str | None = task.get("record")
+        self._stopping = False
+        state, fds = task["state"], task["fds"]
+        spec = {"name": state["name"], "fast": state["fast"], "slow": state["backing"], "pair": state["pair"]}
+        spec["settings"] = json.loads(cache_settings(state["preset"], list(state["settings"].items())))
+        spec |= {"record": task.get("record"), "give_up": task.get("give_up", False)}
+        if "fuse" in fds:
+            spec["fuse"] = {"fd": fds["fuse"], "protocol": json.loads(task["protocol"])}
+        export = None
+        if "nbd" in fds:
+            export = {"fd": fds["nbd"], "name": state["name"], "bytes": state["slow_bytes"]}
+            export["block_bytes"] = state["block_bytes"]
+        self._server = CacheServer(json.dumps(spec), json.dumps(export) if export is not None else None)
+
+    def run(self) -> int:
+        """Until it is told to stop; the exit code."""
+        self._settings = json.loads(self._server.statistics())["settings"] or {}
+        self._say(ready=True)
+        notes = self._server.notes()
+        if notes:
+            self._say(told=[[time.time(), note] for note in notes])
+        threading.Thread(target=self._look, daemon=True).start()
+        with suppress(OSError), self._link.makefile("rb") as lines:
+            for line in lines:
+                request = json.loads(line)
+                if request["do"] == "stop":
+                    return self._stop(request)
+                self._reply(request)
+        self._take_over()
+        return 1
+
+    def _say(self, **message: Any) -> None:
+        # Whoever should hear it may be gone: the main thread finds out.
+        with self._lock, suppress(OSError):
+            self._link.sendall(json.dumps(message).encode() + b"\n")
+
+    def _reply(self, request: dict[str, Any]) -> None:
+        try:
+            answer = self._do(request)
+        except (EngineError, ValueError) as error:
+            answer = {"error": str(error), "user": isinstance(error, ValueError)}
+        self._say(id=request["id"], **answer)
+
+    def _do(self, request: dict[str, Any]) -> dict[str, Any]:
+        match request["do"]:
+            case "statistics":
+                told = json.loads(self._server.statistics())
+                return {**told, "progress": self._progress(told["statistics"])}
+            case "progress":
+                return {"progress": self._progress(json.loads(self._server.statistics())["statistics"])}
+            case "record":
+                self._server.record(request["path"])
+                self._tell_changes()
+                return {"record": self._record}
+            case "clients":
+                connections, processes = self._server.clients()
+                return {"connections": connections, "processes": processes}
+            case "set":
+                self._server.command(json.dumps({"set": request["changes"]}))
+                self._tell_changes()
+                return {"settings": self._settings}
+            case "stop-flush":
+                self._server.command(json.dumps("stop_write_back"))
+                return {"stopped": [number for number, job in self._jobs.items() if job["do"] == "flush"]}
+            case _:
+                threading.Thread(target=self._work, args=(request,), daemon=True).start()
+                return {}
+
+    def _work(self, request: dict[str, Any]) -> None:
+        number, kind = request["job"], request["do"]
+        self._jobs[number] = {name: request.get(name) for name in ("do", "job", "range", "bytes")}
+        try:
+            if kind in ("preload", "pin", "unpin"):
+                self._in_pieces(number, request)
+            else:
+                self._server.command(json.dumps(_command(request)))
+        except (EngineError, ValueError) as error:
+            if self._stopping:
+                return  # the next child does it
+            # A write-back says `busy` when somebody ended it.
+            stopped = kind == "flush" and str(error) == "busy"
+            self._say(job=number, state="stopped" if stopped else "failed", error=None if stopped else str(error))
+        else:
+            self._say(job=number, state="done")
+        finally:
+            if not self._stopping:
+                self._jobs.pop(number, None)
+
+    def _in_pieces(self, number: int, request: dict[str, Any]) -> None:
+        """A range a piece at a time, so that it is known how far it is."""
+        begin, length = request["range"]
+        block = self._task["state"]["block_bytes"]
+        for at in range(begin, begin + length, PIECE_BYTES):
+            if self._stopping:
+                raise EngineError("it is stopping")
+            piece = [at, min(PIECE_BYTES, begin + length - at)]
+            self._server.command(json.dumps(_command(request | {"range": piece})))
+            self._progressed[number] = ((at + piece[1] - begin) // block, length // block)
+
+    def _progress(self, statistics: dict[str, Any]) -> dict[int, tuple[int, int]]:
+        """How far the jobs are, in blocks: done, and of how many."""
+        flushed = (statistics["flush_blocks_done"], statistics["flush_blocks"])
+        found = {number: self._progressed.get(number) for number in self._jobs}
+        found |= {number: flushed for number, job in self._jobs.items() if job["do"] == "flush"}
+        return {number: progress for number, progress in found.items() if progress is not None}
+
+    def _tell_changes(self) -> None:
+        """What was set, here or through the files beside the exported one: the supervisor keeps it in mind."""
+        told = json.loads(self._server.statistics())
+        now: dict[str, Any] = told["settings"] or {}
+        changed = {name: as_text(value) for name, value in now.items() if self._settings.get(name) != value}
+        self._settings = now
+        if changed:
+            self._say(changed=changed)
+        if told["record"] != self._record:
+            self._record = self._task["record"] = told["record"]
+            self._say(record=self._record)
+
+    def _look(self) -> None:
+        while not self._stopping:
+            time.sleep(LOOK_S)
+            told = self._server.told()
+            if told:
+                self._say(told=[[time.time(), text] for _, text in told])
+            with suppress(EngineError):
+                self._tell_changes()
+            if self._stopping:
+                return None
+            trouble = self._server.trouble()
+            if trouble is not None:
+                self._say(failed=trouble)
+                # The next child begins anew.
+                os._exit(1)
+            if self._server.over() is not None:
+                return self._say(unmounted=True)
+        return None
+
+    def _stop(self, request: dict[str, Any]) -> int:
+        self._stopping = True
+        try:
+            self._server.stop(bool(request["drain"]))
+        except EngineError as error:
+            self._say(id=request["id"], error=str(error))
+            return 1
+        self._say(id=request["id"])
+        return 0
+
+    def _take_over(self) -> None:
+        """The supervisor is gone."""
+        self._stopping = True
+        print(f"process {os.getpid()}: the supervisor died; this one takes its place", flush=True)
+        ender = threading.Thread(target=self._end_quietly, daemon=True)
+        ender.start()
+        ender.join(END_S)
+        fds = self._task.pop("fds")
+        begun = {"state": "running", "began_s": time.time(), "done": 0, "total": None}
+        jobs = [job | begun for job in self._jobs.values()]
+        become_supervisor(
+            self._task
+            | {
+                "jobs": jobs,
+                "restarts": self._task.get("restarts", 0) + 1,
+            },
+            fds,
+        )
+
+    def _end_quietly(self) -> None:
+        with suppress(EngineError):
+            self._server.stop(False)
+
+
+def _command(request: dict[str, Any]) -> Any:
+    """A job as the engine's command."""
+    match request["do"]:
+        case "flush":
+            return {"write_back": request.get("range")}
+        case "preload":
+            return {"preload": request["range"]}
+        case "pin" | "unpin" as kind:
+            return {"pin": {"range": request["range"], "pinned": kind == "pin"}}
+        case "resize":
+            return {"resize": request["bytes"]}
+    raise ValueError(f"{request['do']!r} is nothing that a cache does")
+
+
+def as_text(value: Any) -> str:
+    """A setting as it is written: `on`, `12.5`, `12,13`."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, list):
+        return ",".join(str(one) for one in value) or "none"
+    return str(value)
+
+
+def main() -> int:
+    """The process."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    task = read_task(int(sys.argv[1]))
+    link = socket.socket(fileno=int(sys.argv[2]))
+    link.set_inheritable(False)
+    for number in task["fds"].values():
+        os.set_inheritable(number, False)
+    try:
+        serving = Serving(task, link)
+    except (EngineError, ValueError) as error:
+        link.sendall(json.dumps({"failed": str(error)}).encode() + b"\n")
+        return 1
+    code = serving.run()
+    sys.stdout.flush()
+    # Threads that wait for the engine are not waited for.
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

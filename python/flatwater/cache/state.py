@@ -1,0 +1,227 @@
+"""Where caches are kept in mind: one folder a cache for what lasts, one for what ends with its processes.
+
+LASTING/NAME/state.json     whose cache it is, where it lies, what was set
+LASTING/NAME/log            what its processes say
+RUNNING/NAME/process.json   the supervisor: its pid and when it began
+RUNNING/NAME/control        the socket that it answers on
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from flatwater.errors import FlatwaterError, UserError
+
+#: A name is a folder's and a word of a command line.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_KIND, _VERSION = "flatwater-cache", 1
+
+
+@dataclass
+class CacheState:
+    """What lasts of a cache beside its superblock."""
+
+    name: str
+    uuid: str
+    fast: str
+    backing: str
+    #: The pairing record that lies beside the backing device.
+    pair: str
+    block_bytes: int
+    #: Of the cache device, used; all of the backing device is served.
+    fast_bytes: int
+    slow_bytes: int
+    preset: str | None = None
+    #: What was set, as it was written: a default that nobody touched may become another one.
+    settings: dict[str, str] = field(default_factory=dict)
+    #: Where it was served last.
+    mount: str | None = None
+    nbd: str | None = None
+    created_s: float = field(default_factory=time.time)
+
+    def save(self) -> None:
+        """Writes it anew, whole or not at all. Errors: FlatwaterError."""
+        folder = lasting_folder(self.name)
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_whole(folder / "state.json", {"kind": _KIND, "version": _VERSION} | asdict(self))
+        except OSError as error:
+            raise FlatwaterError(f"cannot keep the cache's state in {folder}: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process that cannot be taken for another one: a pid is used again, but not with the same start."""
+
+    pid: int
+    #: Clock ticks after the boot, proc(5).
+    start: int
+    boot: str
+
+    @classmethod
+    def current(cls) -> Process:
+        """The process that asks."""
+        return cls(os.getpid(), _start_of(os.getpid()) or 0, _boot())
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still is: that one, not one with the same pid."""
+        return self.boot == _boot() and self.start != 0 and _start_of(self.pid) == self.start
+
+
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _start_of(pid: int) -> int | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    # The second field is the program's name, in which anything may stand; the last bracket ends it.
+    rest = text.rpartition(")")[2].split()
+    return None if rest[0] in "ZX" else int(rest[19])
+
+
+def _base() -> tuple[Path, Path]:
+    own = os.environ.get("FLATWATER_STATE_DIR")
+    if own:
+        return Path(own).absolute() / "lasting", Path(own).absolute() / "running"
+    if os.geteuid() == 0:
+        return Path("/var/lib/flatwater/cache"), Path("/run/flatwater/cache")
+    lasting = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "flatwater/cache"
+    running = os.environ.get("XDG_RUNTIME_DIR")
+    return lasting, Path(running) / "flatwater/cache" if running else lasting / ".running"
+
+
+def lasting_folder(name: str) -> Path:
+    """What lasts of a cache."""
+    return _base()[0] / name
+
+
+def running_folder(name: str) -> Path:
+    """What ends with its processes."""
+    return _base()[1] / name
+
+
+def check_name(name: str) -> str:
+    """The name, if it can be one. Errors: UserError."""
+    if not _NAME.fullmatch(name):
+        hint = "letters, digits, dots, dashes and underscores, at most 64, a letter or digit first"
+        raise UserError(f"{name!r} is no name for a cache", where="--name", hint=hint)
+    return name
+
+
+def list_names() -> list[str]:
+    """Every cache that is known here."""
+    try:
+        folders = sorted(_base()[0].iterdir())
+    except OSError:
+        return []
+    return [folder.name for folder in folders if (folder / "state.json").exists()]
+
+
+def load_state(name: str) -> CacheState | None:
+    """What is known of a cache; None if nothing is. Errors: FlatwaterError for a damaged file."""
+    path = lasting_folder(name) / "state.json"
+    try:
+        content = json.loads(path.read_bytes())
+        if content.pop("kind") != _KIND:
+            raise KeyError("kind")
+        version = content.pop("version")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        hint = "`flatwater cache start FAST --backing BACKING` makes it anew from the superblock; move this file away"
+        raise FlatwaterError(f"{path} is damaged", hint=hint) from None
+    if version > _VERSION:
+        raise FlatwaterError(f"{path} was written by a later flatwater", hint="use that one")
+    known = {one.name for one in fields(CacheState)}
+    try:
+        return CacheState(**{key: value for key, value in content.items() if key in known})
+    except TypeError:
+        raise FlatwaterError(f"{path} is damaged", hint="move it away; the cache itself is untouched") from None
+
+
+def find_state(text: str) -> CacheState:
+    """The cache of a name, or of the path of its cache device. Errors: UserError with the names that there are."""
+    if _NAME.fullmatch(text):
+        found = load_state(text)
+        if found is not None:
+            return found
+    real = os.path.realpath(text)
+    for name in list_names():
+        with suppress(FlatwaterError):
+            state = load_state(name)
+            if state is not None and state.fast == real:
+                return state
+    names = list_names()
+    known = f"there are {', '.join(names)}" if names else "there is none yet: flatwater cache create"
+    raise UserError(f"no cache is called {text!r}", where="NAME", hint=known)
+
+
+def read_process(name: str) -> Process | None:
+    """The supervisor of a cache that runs; None when it does not, whatever a file of old may say."""
+    path = running_folder(name) / "process.json"
+    try:
+        process = Process(**json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+    return process if process.alive else None
+
+
+def write_whole(path: Path, content: dict[str, Any]) -> None:
+    """Writes JSON, whole or not at all, durably."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_native_id()}.tmp")
+    with beside.open("w", encoding="utf-8") as handle:
+        json.dump(content, handle, indent=1)
+        handle.flush()
+        os.fsync(handle.fileno())
+    beside.replace(path)
+
+
+def keep_settings(name: str, changed: dict[str, str]) -> None:
+    """Keeps changed settings for the next start. The command and the cache's supervisor may both do so at once.
+
+    Errors: FlatwaterError.
+    """
+    folder = lasting_folder(name)
+    try:
+        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise FlatwaterError(f"cannot keep the cache's settings in {folder}: {error.strerror}") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        state = load_state(name)
+        if state is not None:
+            state.settings |= changed
+            state.save()
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """One command at a time creates, starts, stops or destroys: two of them would not see each other's doing."""
+    base = _base()[0]
+    try:
+        base.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(base / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        hint = "FLATWATER_STATE_DIR names another place"
+        raise FlatwaterError(f"cannot keep caches in mind in {base}: {error.strerror}", hint=hint) from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,45 @@
+"""`flatwater cache drain`: empties a resting cache of what is dirty."""
+
+from __future__ import annotations
+
+from flatwater.cli.cache.arguments import Json, Name, find, require_resting, say
+
+NAME = "drain"
+EXAMPLES = """\
+[bold]Example[/bold]
+
+flatwater cache drain db      also after a crash; no mount and no server are needed
+"""
+
+
+def verb(name: Name, as_json: Json = False) -> None:
+    """Write everything dirty of a cache that does not run to its backing device. Ctrl-C loses nothing."""
+    from dataclasses import asdict
+
+    from flatwater.cache import engine
+    from flatwater.cache.guard import claimed
+    from flatwater.cli.cache.progress import bar
+    from flatwater.errors import FlatwaterError
+    from flatwater.experiment.units import print_size
+    from flatwater.runner.interrupt import watch_signals
+
+    state = find(name)
+    require_resting(state, "`flatwater cache flush` does it while it serves")
+    engine.require_pair(state)
+    with (
+        claimed(state),
+        watch_signals() as interrupt,
+        bar("drain", unit_bytes=state.block_bytes, quiet=as_json) as told,
+    ):
+        found = engine.drain(state, stop=lambda: interrupt.asked, progress=told)
+    text = f"{state.name}: {found.written_blocks:,} blocks ({print_size(found.written_blocks * state.block_bytes)}) "
+    text += "were written back"
+    if not found.damaged:
+        text += f"; {state.backing} is whole without the cache"
+    say({"name": state.name, **asdict(found), "safe_to_unplug": not found.damaged}, text, as_json)
+    if found.damaged:
+        raise FlatwaterError(
+            f"{len(found.damaged):,} dirty blocks are damaged and stay",
+            where=state.fast,
+            hint=f"flatwater cache check {state.name} names them",
+        )

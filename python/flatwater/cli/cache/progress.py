@@ -1,0 +1,43 @@
+"""Progress of what lasts: a bar on a terminal, nothing where nobody looks. Ctrl-C is asked for, not thrown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+#: Is told what is done, and of how much.
+Told = Callable[[int, int], None]
+
+
+@contextmanager
+def bar(title: str, *, unit_bytes: int | None, quiet: bool) -> Iterator[Told]:
+    """A bar that ends at its total; `unit_bytes` shows blocks as bytes."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    count = [DownloadColumn(binary_units=True), TransferSpeedColumn()] if unit_bytes else [MofNCompleteColumn()]
+    columns = (TextColumn("{task.description}"), BarColumn(), *count, TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(title, total=None)
+        scale = unit_bytes or 1
+        yield lambda done, total: progress.update(task, completed=done * scale, total=(total or 0) * scale or None)
+
+
+def follow_job(name: str, job: int, title: str, *, unit_bytes: int | None, quiet: bool) -> dict[str, object]:
+    """Waits for a job of a running cache, with a bar. Errors: FlatwaterError when it failed or was stopped."""
+    from flatwater.cache.control import watch_job
+
+    with bar(title, unit_bytes=unit_bytes, quiet=quiet) as told:
+        return watch_job(name, job, lambda found: told(found.get("done", 0), found.get("total") or 0))

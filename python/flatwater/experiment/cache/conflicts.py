@@ -1,0 +1,81 @@
+"""What a flash cache asks of the other layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from flatwater.experiment.cache.flash import FlashCache
+from flatwater.experiment.problem import Problem
+from flatwater.experiment.storage import ModelledStorage
+from flatwater.experiment.workload import Fileio
+
+if TYPE_CHECKING:
+    from flatwater.experiment.experiment import Experiment
+
+#: What requests are multiples of (crates/core/src/cache/mod.rs).
+SECTOR = 512
+_KINDS = ("cache.kind", "cache.enabled", "storage.kind", "storage.real_time", "cache.storage")
+
+
+def cache_conflicts(experiment: Experiment) -> Iterator[Problem]:
+    """Fields of the cache and of another layer that are each valid but do not go together."""
+    cache = experiment.flash_cache
+    if cache is None:
+        return
+    if cache.storage is not None:
+        yield from _time_conflicts(experiment, cache)
+    if experiment.in_virtual_time:
+        yield from _virtual_conflicts(experiment, cache)
+    else:
+        yield from _real_conflicts(experiment, cache)
+    if isinstance(experiment.workload, Fileio) and any(size % SECTOR for size in experiment.fileio.block_sizes):
+        what = f"a cache takes whole sectors of {SECTOR} B"
+        yield Problem("workload.block_size", what, None, ("workload.block_size", *_KINDS))
+    used = experiment.storage.used_bytes
+    if used is not None and used < cache.block_size:
+        what = "the storage is smaller than one block of the cache"
+        yield Problem("storage.size", what, None, ("storage.size", "cache.block_size", *_KINDS))
+
+
+def _time_conflicts(experiment: Experiment, cache: FlashCache) -> Iterator[Problem]:
+    """Virtual time is the time of everything, or of nothing."""
+    if cache.in_virtual_time == experiment.in_virtual_time:
+        return
+    modelled = isinstance(cache.storage, ModelledStorage)
+    if experiment.in_virtual_time:
+        told = "the storage is in virtual time, in which nothing real runs, and the cache's device is not"
+        hint = (
+            "cache.storage.real_time = false" if modelled else 'a modelled cache device ([cache.storage] kind = "ssd")'
+        )
+        hint += ", or storage.real_time = true"
+    else:
+        told = "the cache's device is in virtual time, in which nothing real runs, and the storage is not"
+        hint = "cache.storage.real_time = true, or a modelled storage without real_time"
+    yield Problem("cache.storage", told, hint, _KINDS)
+
+
+def _virtual_conflicts(experiment: Experiment, cache: FlashCache) -> Iterator[Problem]:
+    for name in ("allow_processes", "deny_processes"):
+        if getattr(cache, name):
+            what = "has no meaning in virtual time: no process asks for anything"
+            yield Problem(f"cache.{name}", what, "take it out", (f"cache.{name}", *_KINDS))
+    passes = getattr(experiment.workload, "precondition_passes", 0)
+    if cache.warm and passes > 0:
+        what = "a cache that is warm is not preconditioned: that would replace what is in it"
+        about = ("cache.warm", "workload.precondition_passes", *_KINDS)
+        yield Problem("cache.warm", what, "warm = false, or precondition_passes = 0", about)
+
+
+def _real_conflicts(experiment: Experiment, cache: FlashCache) -> Iterator[Problem]:
+    if cache.warm:
+        what = "has no meaning in real time: what is in a cache came in while somebody waited"
+        yield Problem("cache.warm", what, "warm = false, and a workload.warmup_s", ("cache.warm", *_KINDS))
+    database = experiment.database
+    if getattr(database, "url", None) is not None:
+        what = "a server that runs already (database.url) does not stand on this cache"
+        yield Problem("cache.kind", what, "take out [cache], or the url", ("cache.kind", "database.url", *_KINDS))
+    for name in ("fault", "purge"):
+        if getattr(experiment.storage, name, None):
+            what = "has no meaning under a cache: the workload does not see this device"
+            yield Problem(f"storage.{name}", what, "take it out", (f"storage.{name}", *_KINDS))

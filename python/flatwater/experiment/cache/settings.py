@@ -1,0 +1,89 @@
+"""The settings of the cache's engine, by the engine's own names: what the file does not say is the preset's."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, PlainSerializer, SerializationInfo
+
+from flatwater.experiment.problem import Table, refuse
+from flatwater.experiment.units import AS_WRITTEN, Percent, Seconds, parse_size, write_size
+
+#: A process number.
+Process = Annotated[int, Field(ge=1, lt=2**32)]
+
+
+def _bytes_or_none(value: Any) -> Any:
+    if value is None or (value == 0 and not isinstance(value, bool)):
+        return value
+    try:
+        return parse_size(value)
+    except ValueError as error:
+        raise refuse(str(error), "sizes look like 512KiB; 0 switches it off") from None
+
+
+def _write(size: int | None, info: SerializationInfo) -> int | str | None:
+    return write_size(size) if size and info.context == AS_WRITTEN else size
+
+
+#: A size, or 0 for none.
+Bytes = Annotated[int | None, BeforeValidator(_bytes_or_none), PlainSerializer(_write)]
+
+
+class Settings(Table):
+    """What can be changed while the cache serves. None: as the preset has it."""
+
+    #: write-back: writes end on the fast device; write-through: when both devices have them; write-around: on the
+    #: slow one only; write-only: as write-back, but reads do not fill the cache.
+    mode: Literal["write-back", "write-through", "write-around", "write-only"] | None = None
+    #: What leaves when something else is to come in; FlashCache's two choose within sets of 512 blocks.
+    policy: Literal["lru", "fifo", "s3-fifo", "flashcache", "flashcache-lru"] | None = None
+    #: Which read misses come in once the cache is full: all, or those of blocks that were missed before.
+    admission: Literal["all", "second-hit"] | None = None
+    #: A stream of so many consecutive bytes goes past the cache, but never past a hit; 0: none does.
+    sequential_bytes: Bytes = None
+    #: Only these processes' requests fill the cache; empty: all.
+    allow_processes: list[Process] | None = None
+    #: These processes' requests do not.
+    deny_processes: list[Process] | None = None
+    #: When a write is answered: written to the fast device, as a disk with a volatile cache does it, or with the
+    #: journal's record of it durable too.
+    acknowledge: Literal["written", "journaled"] | None = None
+    #: Share of the cache that may be dirty before write-back goes all out, down to the low mark. Where only the high
+    #: one is said, the low one is as far below it as the preset's.
+    dirty_high_pct: Percent | None = None
+    dirty_low_pct: Percent | None = None
+    #: A dirty block is written back at the latest so long after it became dirty, at a constant rate; 0: no limit.
+    flush_period_s: Seconds | None = None
+    #: A dirty block that was not touched for so long is written back; 0: never.
+    fallow_delay_s: Seconds | None = None
+    #: Write-backs at once of what was not touched.
+    fallow_speed: Annotated[int, Field(ge=1, le=1024)] | None = None
+    #: With no request for so long, everything dirty is written back; 0: never.
+    idle_flush_s: Seconds | None = None
+    #: Write-backs at once, and of them within one set (flashcache's policy; 0: no limit).
+    write_back_depth: Annotated[int, Field(ge=1, le=1024)] | None = None
+    write_back_depth_per_set: Annotated[int, Field(ge=0, le=1024)] | None = None
+    #: Written back in the order of flushes: without the cache the slow device is old, but consistent.
+    ordered: bool | None = None
+    #: Reads of the fast device are checked against the block's checksum.
+    verify: bool | None = None
+    #: Writes are made durable at least this often without being asked; 0: never.
+    commit_interval_s: Seconds | None = None
+
+    def said(self) -> dict[str, str]:
+        """What the file says, by name, as the engine takes it."""
+        said = {name: getattr(self, name) for name in Settings.model_fields}
+        return {name: _text(value) for name, value in said.items() if value is not None}
+
+
+#: Low mark / high mark of the presets (crates/core/src/cache/settings.rs).
+LOW_SHARE = {"none": 0.8, "flashcache": 1.0, "vcache": 0.9}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, list):
+        return ",".join(str(one) for one in value) or "none"
+    return repr(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,99 @@
+"""A modelled InnoDB: a generation of servers, its settings, and the machine that it runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field
+
+from flatwater.experiment.database.innodb_settings import (
+    DEFAULTS,
+    WITHOUT_EFFECT,
+    Generation,
+    read_model_settings,
+    resolve,
+)
+from flatwater.experiment.database.settings import Setting
+from flatwater.experiment.layer import Layer
+from flatwater.experiment.problem import Problem, Table
+
+if TYPE_CHECKING:
+    from flatwater.experiment.workload.transactions import Transactions
+
+#: More than any machine that a published run was on.
+MAX_CORES = 1024
+
+
+class Cpu(Table):
+    """What a server's work costs of one core, in microseconds: estimates for the machines of 2010 to 2013."""
+
+    #: A statement: network, parser, locks.
+    statement_us: float = Field(default=60.0, ge=0, le=1e6)
+    #: A page that a statement uses.
+    page_us: float = Field(default=3.0, ge=0, le=1e6)
+    #: A page that is read: its checksum and its way through the kernel.
+    read_us: float = Field(default=100.0, ge=0, le=1e6)
+    #: A page that is written.
+    write_us: float = Field(default=20.0, ge=0, le=1e6)
+
+    def spec(self) -> dict[str, int]:
+        """The costs in the engine's words."""
+        return {f"{name}_ns": round(getattr(self, f"{field}_us") * 1000) for name, field in _COSTS}
+
+
+_COSTS = (("statement", "statement"), ("touch", "page"), ("read", "read"), ("write", "write"))
+
+
+class InnodbModel(Layer):
+    """InnoDB in virtual time, on modelled storage."""
+
+    LAYER: ClassVar[str] = "database"
+    REALITY: ClassVar[Literal["real", "modelled", "none"]] = "modelled"
+
+    kind: Literal["innodb-model"] = "innodb-model"
+    #: Whose defaults and habits.
+    generation: Generation = "percona-5.5"
+    #: The settings by the servers' own names; what is not there is the generation's default.
+    settings: Annotated[dict[str, Setting], BeforeValidator(read_model_settings)] = Field(default_factory=dict)
+    #: Cores of the server's machine.
+    cores: int = Field(default=16, ge=1, le=MAX_CORES)
+    cpu: Cpu = Cpu()
+    #: Begin as after a long run: the pool is full, and a cache with `warm` has seen what it has.
+    warm: bool = True
+    #: A device of its own for the log, of `devices/`; it is on the storage with the data if absent.
+    log_device: Annotated[str, Field(min_length=1)] | None = None
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Every setting of the model, the generation's defaults filled in; sizes are bytes."""
+        return resolve(self.generation, self.settings)
+
+    @property
+    def ignored(self) -> list[str]:
+        """Settings that are written, that servers have, and that change nothing in the model."""
+        return [name for name in self.settings if name in WITHOUT_EFFECT]
+
+    def conflicts(self) -> Iterator[Problem]:
+        """Settings that the generation's servers do not have."""
+        known = DEFAULTS[self.generation]
+        for name in self.settings:
+            if name not in known and name not in WITHOUT_EFFECT:
+                having = [generation for generation in DEFAULTS if name in DEFAULTS[generation]]
+                what = f"is no setting of {self.generation}"
+                hint = f'generation = "{having[0]}"' if having else None
+                about = (f"database.settings.{name}", "database.generation")
+                yield Problem(f"settings.{name}", what, hint, about)
+
+    def workload_conflicts(self, workload: Transactions) -> Iterator[Problem]:
+        """What is asked of the workload and cannot be done in the model."""
+        refused = (
+            ("rate_per_s", bool(workload.rate_per_s), "clients are a closed loop", "rate_per_s = 0"),
+            ("keying_and_think", getattr(workload, "keying_and_think", False), "clients never wait", "take it out"),
+            ("secondary", getattr(workload, "secondary", False), "tables have a primary key", "take it out"),
+            ("mode", getattr(workload, "mode", "") == "insert", "tables do not grow by inserts", "another mode"),
+        )
+        for name, is_set, why, hint in refused:
+            if is_set:
+                about = (f"workload.{name}", "database.kind")
+                yield Problem(f"workload.{name}", f"is not modelled: {why}", hint, about)

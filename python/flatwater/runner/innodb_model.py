@@ -1,0 +1,107 @@
+"""A modelled InnoDB on modelled storage, or on a modelled cache in front of it, in virtual time."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import psutil
+
+from flatwater._engine import EngineError, Run
+from flatwater.errors import UserError
+from flatwater.experiment import Experiment, print_size
+from flatwater.experiment.database import InnodbModel
+from flatwater.experiment.device import Use
+from flatwater.experiment.device.load import load_device
+from flatwater.runner.cached_model import cache_memory_bytes, cached_notes
+from flatwater.runner.dataset import estimate_bytes, workload_of
+from flatwater.runner.model import ModelStack, device_spec
+
+#: Redo goes through the kernel's page cache, data pages are larger.
+ALIGN_BYTES = 4096
+PAGE_BYTES = 16384
+#: Bytes of the model for a page in the pool and for a page of the data (crates/model/src/database/pool.rs).
+FRAME_BYTES, ENTRY_BYTES = 68, 4
+
+
+class InnodbModelStack(ModelStack):
+    """Transactions on a modelled InnoDB."""
+
+    def check_sweep(self) -> None:
+        # Devices are made at once when they are fresh, and a pool when nothing was before.
+        self.start(_spec(self._cell, 0, fresh=True))
+
+    def workload_spec(self, seed: int) -> dict[str, Any]:
+        return _spec(self._cell, seed)
+
+    def precondition_spec(self, seed: int) -> dict[str, Any] | None:
+        return None
+
+    def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
+        _check_memory(self._cell)
+        # A modelled transaction fails with its device or not at all.
+        told = {name: value for name, value in spec.items() if name != "continue_on_error"}
+        try:
+            return Run.modelled_database(json.dumps(told))
+        except EngineError as error:
+            where = "database" if str(error).startswith(("database.", "workload.")) else "storage.device"
+            raise UserError(str(error), where=where) from None
+
+    def warnings(self) -> list[str]:
+        notes = self._cell.modelled.modelled_device.notes(_use(self._cell))
+        if self._cell.flash_cache is not None:
+            notes += cached_notes(self._cell.flash_cache)
+        told = [f"the model is not quite its device: {note}" for note in notes]
+        ignored = _model(self._cell).ignored
+        if ignored:
+            told.append(f"settings that change nothing in the model: {', '.join(ignored)}")
+        return told
+
+
+def _model(cell: Experiment) -> InnodbModel:
+    if not isinstance(cell.database, InnodbModel):
+        raise TypeError(f"the database is {cell.database.kind}, not a modelled InnoDB")
+    return cell.database
+
+
+def _use(cell: Experiment) -> Use:
+    return cell.modelled.use(asynchronous=True, align_bytes=ALIGN_BYTES)
+
+
+def _spec(cell: Experiment, seed: int, *, fresh: bool = False) -> dict[str, Any]:
+    """What `Run.modelled_database` takes (`fresh`: on devices that were never written, with an empty pool)."""
+    database = _model(cell)
+    log_device = None
+    if database.log_device is not None:
+        device = load_device(database.log_device, {})
+        log_device = device.spec(Use(asynchronous=True, align_bytes=ALIGN_BYTES, initial="fresh"))
+    return {
+        "workload": workload_of(cell),
+        "connections": cell.transactions.connections,
+        "generation": database.generation,
+        "settings": database.resolved,
+        "cores": database.cores,
+        "cpu": database.cpu.spec(),
+        "warm": database.warm and not fresh,
+        "device": device_spec(cell, asynchronous=True, align_bytes=ALIGN_BYTES, fresh=fresh),
+        "log_device": log_device,
+        "interval_ms": round(cell.record.interval_s * 1000),
+        "seed": seed,
+        "continue_on_error": False,
+    }
+
+
+def _check_memory(cell: Experiment) -> None:
+    """Refuses a model that does not fit this machine: Linux would kill the run, or its neighbours."""
+    needed, free = memory_bytes(cell), psutil.virtual_memory().available
+    if needed > free:
+        what = f"the model takes {print_size(needed)} of memory, {print_size(free)} are free"
+        raise UserError(what, where="database", hint="less data, a smaller pool, or fewer --jobs")
+
+
+def memory_bytes(cell: Experiment) -> int:
+    """Memory that the models of a cell's database, cache and devices need."""
+    frames = int(_model(cell).resolved["innodb_buffer_pool_size"]) // PAGE_BYTES
+    pages = estimate_bytes(cell) // PAGE_BYTES
+    needed = frames * FRAME_BYTES + pages * ENTRY_BYTES + cell.modelled.modelled_device.memory_bytes(_use(cell))
+    return needed + (cache_memory_bytes(cell.flash_cache) if cell.flash_cache is not None else 0)

@@ -1,0 +1,152 @@
+"""A flash cache in a process of its own, for a run that measures something on it.
+
+As an emulated device (served.py): the first line of its standard input says what to serve, and it ends, with everything
+undone, when that is closed. With the word `drain` before the end, all that is dirty is written back first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar
+
+from flatwater._engine import CacheServer, EngineError, cache_make, cache_mount, cache_settings
+from flatwater.errors import FlatwaterError
+from flatwater.runner.cache_series import cache_series
+from flatwater.runner.served import ServedProcess
+from flatwater.runner.volume import PATIENCE_S, Volume
+
+#: The file under the mount that is the cached device (crates/serve/src/cache/files.rs), and the source of our mounts.
+DEVICE_FILE = "cached"
+MOUNT_SOURCE = "flatwater-run-cache"
+#: How long a drained cache may take: what a slow disk of 100 writes a second needs for a few GiB.
+DRAIN_S = 3600.0
+#: A pairing record has a block of its own.
+PAIR_BYTES = 4096
+#: Said before the end: the storage is to have everything.
+DRAIN = "drain\n"
+
+
+class ServedCache(ServedProcess):
+    """The process, as the run sees it."""
+
+    module: ClassVar[str] = "flatwater.runner.served_cache"
+    what: ClassVar[str] = "the cache"
+    layer: ClassVar[str] = "cache"
+    end_s: ClassVar[float] = DRAIN_S
+
+
+def _tell(**told: Any) -> None:
+    print(json.dumps(told), flush=True)
+
+
+def serve(request: dict[str, Any]) -> None:
+    """Makes an empty cache, and serves it until standard input is closed. `plain`: the storage without one."""
+    spec = _plain(request) if request["plain"] else _make(request)
+    mount = Path(request["mount"])
+    descriptor, protocol = cache_mount(mount, MOUNT_SOURCE)
+    server: CacheServer | None = None
+    volume: Volume | None = None
+    drained = False
+    try:
+        server = CacheServer(json.dumps(spec | {"fuse": {"fd": descriptor, "protocol": json.loads(protocol)}}))
+        if request["file_system"]:
+            volume = Volume(mount / DEVICE_FILE, Path(request["folder"]), request["file_system"])
+            volume.open(make=request["make"])
+        _tell(ready=True)
+        _watch(server, request["interval_s"], tells=not request["plain"])
+        drained = bool(sys.stdin.readline())
+    finally:
+        if volume is not None:
+            volume.close()
+        if server is None:
+            # Nobody answers, so that to unmount would take for ever: without the descriptor it does not.
+            os.close(descriptor)
+        if not _unmount(mount):
+            # Whoever serves it does not answer. What keeps the mount alive ends with this process.
+            _tell(error="it did not let its mount go")
+            os._exit(1)
+        if server is not None:
+            os.close(descriptor)
+            server.stop(drained)
+
+
+def _plain(request: dict[str, Any]) -> dict[str, Any]:
+    # Three files are opened, two of which nothing is done with.
+    pair = Path(request["pair"])
+    fast = pair.with_name("no-cache")
+    for path in (pair, fast):
+        path.write_bytes(bytes(PAIR_BYTES))
+    return {"name": "run", "plain": True, "fast": str(fast), "slow": request["slow"], "pair": str(pair)}
+
+
+def _make(request: dict[str, Any]) -> dict[str, Any]:
+    places = {name: request[name] for name in ("fast", "slow", "pair")}
+    sizes = {name: request[name] for name in ("fast_bytes", "slow_bytes", "block_bytes")}
+    Path(request["pair"]).write_bytes(bytes(PAIR_BYTES))
+    cache_make(json.dumps(places | sizes | {"uuid": str(uuid.uuid4()), "force": True}))
+    settings = json.loads(cache_settings(request["preset"], list(request["settings"].items())))
+    return places | {"name": "run", "settings": settings}
+
+
+def _watch(server: CacheServer, interval_s: float, *, tells: bool) -> None:
+    """Tells what it counts once an interval, until somebody says that it is enough."""
+    before, at_s = json.loads(server.statistics())["statistics"], time.monotonic()
+    while not select.select([sys.stdin], [], [], max(0.0, at_s + interval_s - time.monotonic()))[0]:
+        now_s, told = time.monotonic(), json.loads(server.statistics())
+        now = told["statistics"]
+        series = cache_series(before, now, told["settings"], now_s - at_s) if tells else {}
+        _tell(series=series, incidents=[(at_ns / 1e9, text) for at_ns, text in server.told()])
+        before, at_s = now, now_s
+        trouble = server.trouble()
+        if trouble is not None:
+            raise FlatwaterError(trouble)
+        if server.over() is not None:
+            raise FlatwaterError("somebody unmounted it")
+
+
+def _unmount(mount: Path) -> bool:
+    """Unmounts; False when that does not end. Somebody who still uses it loses it."""
+    deadline = time.monotonic() + PATIENCE_S
+    for lazily in (False, True):
+        while time.monotonic() < deadline or lazily:
+            # Not waited for: in the kernel it waits for an answer of this very process.
+            asked = subprocess.Popen(["umount", *(["-l"] if lazily else []), str(mount)], stderr=subprocess.DEVNULL)
+            while asked.poll() is None and time.monotonic() < deadline + PATIENCE_S:
+                time.sleep(0.05)
+            if asked.poll() is None:
+                return False
+            if asked.returncode == 0 or lazily:
+                return True
+            time.sleep(0.2)
+    return True
+
+
+def main() -> int:
+    """The process."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    line = sys.stdin.readline()
+    if not line:
+        return 1
+    try:
+        serve(json.loads(line))
+    except BrokenPipeError:
+        return 1  # whoever asked for it is gone
+    except (EngineError, FlatwaterError, OSError, ValueError) as error:
+        with suppress(BrokenPipeError):
+            _tell(error=str(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""A modelled InnoDB through `flatwater run`."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+from lab import Lab, Ran
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "experiment" / "storage"))
+from devices import appliance
+
+OUT = itertools.count()
+OLTP = {"kind": "oltp", "mode": "read_write", "rows": 300_000}
+SETTINGS = {"innodb_buffer_pool_size": "64M", "innodb_log_file_size": "8M", "innodb_io_capacity": 1000}
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path)
+
+
+def run(lab: Lab, *arguments: str, workload: Mapping[str, Any] = {}, **database: Any) -> Ran:
+    """sysbench's transactions for ten virtual seconds, on an appliance of memory."""
+    content = {
+        "workload": {"warmup_s": 2, "duration_s": 10, **(workload if "kind" in workload else OLTP | dict(workload))},
+        "database": {"kind": "innodb-model", "settings": SETTINGS} | database,
+        "storage": {"kind": "memory", "device": appliance(lab.folder)},
+    }
+    path = lab.folder / "innodb.toml"
+    path.write_text(tomli_w.dumps(content))
+    return lab.run(path, "--json", *arguments, out=lab.folder / f"out-{next(OUT)}")
+
+
+def test_transactions_are_counted_and_the_servers_series_told(lab: Lab) -> None:
+    cell = run(lab).cell
+    assert (cell["status"], cell["unit"], cell["errors"]) == ("complete", "tps", 0)
+    assert cell["mean"] > 0
+    assert cell["layers"]["database"] == cell["layers"]["storage"] == "modelled"
+    told = cell["metrics"]
+    assert 0 < told["database.hit_ratio"]["mean"] < 1
+    assert 0 < told["database.checkpoint_age_bytes"]["mean"] <= told["database.checkpoint_age_max_bytes"]["mean"]
+    assert told["workload.queries_per_s"]["mean"] == pytest.approx(18 * cell["mean"], rel=0.1)
+    for name in ("dirty_pct", "pages_read_per_s", "pages_written_per_s", "log_bytes_per_s"):
+        assert told[f"database.{name}"]["mean"] > 0, name
+
+
+def test_the_same_experiment_has_the_same_result(lab: Lab) -> None:
+    first, second = run(lab).cell, run(lab).cell
+    assert first["mean"] == second["mean"]
+    assert first["latency_us"] == second["latency_us"]
+    assert run(lab, "--seed", "7").cell["latency_us"] != first["latency_us"]
+
+
+def test_tpcc_is_counted_in_notpm(lab: Lab) -> None:
+    cell = run(lab, workload={"kind": "tpcc", "warehouses": 2}).cell
+    assert (cell["status"], cell["unit"]) == ("complete", "NOTPM")
+    assert cell["mean"] > 0
+
+
+def test_data_that_do_not_fit_are_told(lab: Lab) -> None:
+    ran = run(lab, workload={"rows": 100_000_000, "tables": 100})
+    assert ran.code == 2
+    assert "take" in ran.error
