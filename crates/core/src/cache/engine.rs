@@ -364,7 +364,7 @@ impl Engine {
 
     /// When `tick` is wanted next; None: not before another call.
     pub fn next_ns(&self) -> Option<u64> {
-        let unsafe_yet = self.must_records > self.journal.durable() || self.slow_ended > self.slow_synced;
+        let unsafe_yet = self.must_records > self.journal.durable() || self.slow_wanted() > self.slow_synced;
         let commit =
             (unsafe_yet && self.settings.commit_interval_s > 0.0 && !self.degraded()).then_some(self.commit_ns);
         let intents = (!self.intents.is_empty()).then_some(self.intents_ns);

@@ -381,9 +381,9 @@ impl Engine {
         if drain || under_way > 0 {
             return;
         }
-        if self.slow_synced < self.slow_ended {
-            self.due |= self.want_slow < self.slow_ended;
-            self.want_slow = self.slow_ended;
+        if self.slow_synced < self.slow_wanted() {
+            self.due |= self.want_slow < self.slow_wanted();
+            self.want_slow = self.want_slow.max(self.slow_wanted());
             return;
         }
         self.due = true;

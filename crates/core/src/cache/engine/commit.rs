@@ -268,7 +268,9 @@ impl Engine {
         let before = self.slow_synced;
         self.slow_synced = self.slow_synced.max(ended);
         self.slow_ended += 1;
-        self.must_slow = self.slow_ended;
+        if self.must_slow > before {
+            self.must_slow = self.slow_ended;
+        }
         self.unsure_regions(before);
         self.stop_fails(turn);
         let failed: Vec<_> = self.waits.slow.iter().filter(|wait| wait.0 <= ended).map(|wait| wait.2).collect();
@@ -289,7 +291,12 @@ impl Engine {
         }
         self.commit_ns = now_ns + (interval * 1e9) as u64;
         self.want_records = self.want_records.max(self.must_records);
-        self.want_slow = self.want_slow.max(self.slow_ended);
+        self.want_slow = self.want_slow.max(self.slow_wanted());
+    }
+
+    /// Up to where the slow device must be synced so that nothing waits for it: write-backs that failed do not.
+    pub(super) fn slow_wanted(&self) -> u64 {
+        if self.unsynced > 0 || self.ordered() { self.slow_ended } else { self.must_slow }
     }
 
     /// An IO of the background.
