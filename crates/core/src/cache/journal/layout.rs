@@ -81,7 +81,8 @@ impl Geometry {
         let checkpoint_pages = most.div_ceil(SLOTS_PER_PAGE);
         let checkpoint_bytes = u64::from(checkpoint_pages) * page;
         let journal_bytes = match sizes.journal_bytes {
-            0 => (checkpoint_bytes / 2).clamp(256 << 10, 512 << 20),
+            // A checkpoint goes out for each half of it: long enough that checkpoints are the smaller part of what is written.
+            0 => (checkpoint_bytes * 4).clamp(256 << 10, 512 << 20),
             bytes => bytes.clamp(JOURNAL_PAGES_MIN * page, 1 << 40),
         };
         let journal_pages = (journal_bytes / page) as u32;
