@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::fs::read_to_string;
 
 use flatwater_core::cache::journal::recovery::{Layout, Recovered};
-use flatwater_core::cache::{Admission, Engine, Io, Kind, Memory, Out, Place, Request, Settings};
+use flatwater_core::cache::{Admission, Engine, Io, Kind, NoData, Out, Request, Settings};
 use flatwater_core::seed::{Rng, stream};
 use rand::Rng as _;
 
@@ -15,39 +15,9 @@ const BLOCK: u32 = 16 << 10;
 /// Requests under way at once.
 const DEPTH: usize = 32;
 
-/// Memory without content.
-#[derive(Default)]
-struct Nothing {
-    buffers: u32,
-    free: Vec<u32>,
-}
-
-impl Memory for Nothing {
-    fn take(&mut self, _bytes: u32) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            self.buffers += 1;
-            self.buffers - 1
-        })
-    }
-
-    fn give(&mut self, buffer: u32) {
-        self.free.push(buffer);
-    }
-
-    fn copy(&mut self, _from: Place, _to: Place, _bytes: u32) {}
-
-    fn zero(&mut self, _at: Place, _bytes: u32) {}
-
-    fn checksum(&mut self, _at: Place, _bytes: u32) -> u32 {
-        0
-    }
-
-    fn store(&mut self, _at: Place, _bytes: &[u8]) {}
-}
-
 struct Run {
     engine: Engine,
-    memory: Nothing,
+    memory: NoData,
     out: Out,
     under_way: VecDeque<Io>,
     now_ns: u64,
@@ -66,7 +36,7 @@ impl Run {
             block_bytes: BLOCK,
         };
         let engine = Engine::new(settings, Recovered::fresh(layout), 0).expect("the settings are possible");
-        let memory = Nothing::default();
+        let memory = NoData::default();
         Self { engine, memory, out: Out::default(), under_way: VecDeque::new(), now_ns: 0, tag: 0, ended: 0 }
     }
 

@@ -155,7 +155,8 @@ class ServedDevice(ServedProcess):
         super().__init__({"spec": spec, "file_system": file_system, "folder": str(folder), "make": make})
 
 
-def _tell(**told: Any) -> None:
+def tell(**told: Any) -> None:
+    """A line for the run."""
     print(json.dumps(told), flush=True)
 
 
@@ -168,11 +169,11 @@ def serve(request: dict[str, Any]) -> None:
             file = Path(request["spec"]["mount"]) / DEVICE_FILE
             volume = Volume(file, Path(request["folder"]), request["file_system"])
             volume.open(make=request["make"])
-        _tell(ready=True)
+        tell(ready=True)
         while not select.select([sys.stdin], [], [], TELL_S)[0]:
             _tell_samples(emulator)
             if not emulator.mounted():
-                _tell(error="somebody unmounted it")
+                tell(error="somebody unmounted it")
                 return
     finally:
         if volume is not None:
@@ -185,7 +186,7 @@ def _tell_samples(emulator: Emulator) -> None:
     lag = json.loads(emulator.summary())["lag"]
     late = lag.get("lag_late_pct", 0.0) * lag["answers"] / 100.0
     incidents = [incident for sample in samples for incident in sample["incidents"]]
-    _tell(series=samples[-1]["series"] if samples else {}, incidents=incidents, answers=lag["answers"], late=late)
+    tell(series=samples[-1]["series"] if samples else {}, incidents=incidents, answers=lag["answers"], late=late)
 
 
 def _stop(emulator: Emulator) -> None:
@@ -198,8 +199,8 @@ def _stop(emulator: Emulator) -> None:
     return emulator.stop(lazily=True)
 
 
-def main() -> int:
-    """The process."""
+def run_process(serve: Callable[[dict[str, Any]], None]) -> int:
+    """The process: serves what the first line of its standard input asks for, and tells why it could not."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     line = sys.stdin.readline()
@@ -209,12 +210,12 @@ def main() -> int:
         serve(json.loads(line))
     except BrokenPipeError:
         return 1  # whoever asked for it is gone
-    except (EngineError, FlatwaterError) as error:
+    except (EngineError, FlatwaterError, OSError, ValueError) as error:
         with suppress(BrokenPipeError):
-            _tell(error=str(error))
+            tell(error=str(error))
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_process(serve))

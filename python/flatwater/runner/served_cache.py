@@ -9,19 +9,17 @@ from __future__ import annotations
 import json
 import os
 import select
-import signal
 import subprocess
 import sys
 import time
 import uuid
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
-from flatwater._engine import CacheServer, EngineError, cache_make, cache_mount, cache_settings
+from flatwater._engine import CacheServer, cache_make, cache_mount, cache_settings
 from flatwater.errors import FlatwaterError
 from flatwater.runner.cache_series import cache_series
-from flatwater.runner.served import ServedProcess
+from flatwater.runner.served import ServedProcess, run_process, tell
 from flatwater.runner.volume import PATIENCE_S, Volume
 
 #: The file under the mount that is the cached device (crates/serve/src/cache/files.rs), and the source of our mounts.
@@ -44,10 +42,6 @@ class ServedCache(ServedProcess):
     end_s: ClassVar[float] = DRAIN_S
 
 
-def _tell(**told: Any) -> None:
-    print(json.dumps(told), flush=True)
-
-
 def serve(request: dict[str, Any]) -> None:
     """Makes an empty cache, and serves it until standard input is closed. `plain`: the storage without one."""
     spec = _plain(request) if request["plain"] else _make(request)
@@ -61,7 +55,7 @@ def serve(request: dict[str, Any]) -> None:
         if request["file_system"]:
             volume = Volume(mount / DEVICE_FILE, Path(request["folder"]), request["file_system"])
             volume.open(make=request["make"])
-        _tell(ready=True)
+        tell(ready=True)
         _watch(server, request["interval_s"], tells=not request["plain"])
         drained = bool(sys.stdin.readline())
     finally:
@@ -72,7 +66,7 @@ def serve(request: dict[str, Any]) -> None:
             os.close(descriptor)
         if not _unmount(mount):
             # Whoever serves it does not answer. What keeps the mount alive ends with this process.
-            _tell(error="it did not let its mount go")
+            tell(error="it did not let its mount go")
             os._exit(1)
         if server is not None:
             os.close(descriptor)
@@ -104,7 +98,7 @@ def _watch(server: CacheServer, interval_s: float, *, tells: bool) -> None:
         now_s, told = time.monotonic(), json.loads(server.statistics())
         now = told["statistics"]
         series = cache_series(before, now, told["settings"], now_s - at_s) if tells else {}
-        _tell(series=series, incidents=[(at_ns / 1e9, text) for at_ns, text in server.told()])
+        tell(series=series, incidents=[(at_ns / 1e9, text) for at_ns, text in server.told()])
         before, at_s = now, now_s
         trouble = server.trouble()
         if trouble is not None:
@@ -130,23 +124,5 @@ def _unmount(mount: Path) -> bool:
     return True
 
 
-def main() -> int:
-    """The process."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    line = sys.stdin.readline()
-    if not line:
-        return 1
-    try:
-        serve(json.loads(line))
-    except BrokenPipeError:
-        return 1  # whoever asked for it is gone
-    except (EngineError, FlatwaterError, OSError, ValueError) as error:
-        with suppress(BrokenPipeError):
-            _tell(error=str(error))
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_process(serve))

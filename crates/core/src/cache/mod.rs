@@ -11,6 +11,7 @@ pub mod engine;
 pub mod ghost;
 pub mod index;
 pub mod journal;
+mod no_data;
 pub mod policy;
 pub mod settings;
 pub mod simulator;
@@ -18,6 +19,7 @@ pub mod slots;
 pub mod statistics;
 
 pub use engine::Engine;
+pub use no_data::NoData;
 pub use settings::{Acknowledge, Admission, Change, Mode, Settings};
 pub use statistics::Statistics;
 

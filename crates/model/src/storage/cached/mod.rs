@@ -1,6 +1,5 @@
 //! The flash cache in virtual time: the engine of crates/core over two modelled devices. It is a device itself.
 
-mod memory;
 mod past;
 mod series;
 mod spec;
@@ -9,9 +8,8 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use flatwater_core::cache::{self, Engine, Io, IoKind, Kind, Out, Side};
+use flatwater_core::cache::{self, Engine, Io, IoKind, Kind, NoData, Out, Side};
 
-use self::memory::NoData;
 use self::past::Past;
 use self::series::Observed;
 use self::spec::Opened;

@@ -1,6 +1,6 @@
-//! Memory in which nothing is: a model moves no data.
+//! Memory in which nothing is: for models, which move no data, and for measuring the engine alone.
 
-use flatwater_core::cache::{Memory, Place};
+use super::{Memory, Place};
 
 /// Numbers of buffers, given out and taken back.
 #[derive(Debug, Default)]
