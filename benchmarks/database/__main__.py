@@ -94,7 +94,7 @@ def _measure(options: argparse.Namespace, setting: Setting, server: TestedServer
         why = crowd.missing(options.connections)
         if why is None:
             prepare(READ_WRITE)
-            found.crowd = _try(found, CROWD, measure_crowd, setting, options.connections, tell)
+            found.crowd = _try(found, CROWD, measure_crowd, setting, server, options.connections, tell)
         else:
             found.skipped[f"{options.connections:,} connections"] = why
     if options.only in STRIP:

@@ -12,6 +12,7 @@ import psutil
 
 from benchmarks.database.programs import FLATWATER
 from benchmarks.database.rows import POINT_SELECT
+from benchmarks.database.server import TestedServer
 from benchmarks.database.work import Setting
 from benchmarks.job import run_child
 from flatwater.errors import FlatwaterError
@@ -30,7 +31,7 @@ class Crowd:
     held: bool
     queries_per_s: float
     errors: int
-    connected_max: float
+    connected_max: int
     rss_max_bytes: int
     cpu_us: float
 
@@ -70,12 +71,13 @@ def _number(path: Path) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def measure_crowd(setting: Setting, connections: int, tell: Callable[[str], None]) -> Crowd:
+def measure_crowd(setting: Setting, server: TestedServer, connections: int, tell: Callable[[str], None]) -> Crowd:
     """Point selects over so many connections. Errors: FlatwaterError when the run fails."""
+    server.query("FLUSH STATUS")  # or Max_used_connections would be that of the rows before
     work = replace(POINT_SELECT, connections=connections)
     command = FLATWATER.command(work, setting, 1)
     finished = run_child(command, setting.folder, FLATWATER.environment(setting.address))
-    found = read_crowd(finished.output, connections, finished.rss_max_bytes)
+    found = read_crowd(finished.output, connections, server.status("Max_used_connections"), finished.rss_max_bytes)
     tell(
         f"{connections:,} connections: {'held' if found.held else 'did not hold'}, {found.queries_per_s:,.0f} "
         f"queries/s, {found.errors:,} errors, {found.rss_max_bytes / 2**20:.0f} MiB"
@@ -83,22 +85,19 @@ def measure_crowd(setting: Setting, connections: int, tell: Callable[[str], None
     return found
 
 
-def read_crowd(output: str, connections: int, rss_max_bytes: int) -> Crowd:
-    """The figures of `flatwater run --json`."""
+def read_crowd(output: str, connections: int, connected_max: int, rss_max_bytes: int) -> Crowd:
+    """The figures of `flatwater run --json`; `connected_max` is the server's own count of sessions at once."""
     try:
         cell = json.loads(output)
         seconds = sum(phase["end_s"] - phase["start_s"] for phase in cell["phases"])
         counters, queries = cell["counters"], int(cell["counters"]["queries"])
         errors = int(cell["errors"]) + sum(counters[name] for name in ("reconnects", "connect_failures"))
-        # Nothing is measured before every session is there, and each has a query in flight: the server itself may be
-        # too busy to tell.
-        connected = float(cell["metrics"]["workload.in_flight"]["max"])
         return Crowd(
             connections=connections,
-            held=cell["status"] == "complete" and errors == 0 and connected >= connections,
+            held=cell["status"] == "complete" and errors == 0 and connected_max >= connections,
             queries_per_s=queries / seconds,
             errors=errors,
-            connected_max=connected,
+            connected_max=connected_max,
             rss_max_bytes=rss_max_bytes,
             cpu_us=float(cell["client_cpu_us_per_op"]) * cell["operations"] / queries,
         )

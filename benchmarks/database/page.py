@@ -216,7 +216,7 @@ def _calls(calls: Sequence[Calls]) -> str:
 def _crowd(found: Crowd) -> str:
     rows = [
         ["held", "yes" if found.held else "**no**"],
-        ["most connections at once", f"{found.connected_max:,.0f}"],
+        ["most sessions at once, by the server", f"{found.connected_max:,}"],
         ["errors", f"{found.errors:,}"],
         ["queries/s", f"{found.queries_per_s:,.0f}"],
         ["client CPU, µs a query", f"{found.cpu_us:.1f}"],

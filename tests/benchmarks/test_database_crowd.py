@@ -16,22 +16,21 @@ CELL: dict[str, Any] = {
     "errors": 0,
     "client_cpu_us_per_op": 20.0,
     "counters": {"queries": 100_000, "reconnects": 0, "connect_failures": 0},
-    "metrics": {"workload.in_flight": {"max": 10_000.0}},
 }
 
 
 @pytest.mark.parametrize(
-    ("change", "held"),
+    ("change", "connected", "held"),
     [
-        ({}, True),
-        ({"errors": 1}, False),
-        ({"status": "failed"}, False),
-        ({"counters": CELL["counters"] | {"reconnects": 3}}, False),
-        ({"metrics": {"workload.in_flight": {"max": 9_000.0}}}, False),
+        ({}, 10_001, True),
+        ({"errors": 1}, 10_000, False),
+        ({"status": "failed"}, 10_000, False),
+        ({"counters": CELL["counters"] | {"reconnects": 3}}, 10_000, False),
+        ({}, 9_000, False),
     ],
 )
-def test_a_crowd_holds_when_everyone_stays(change: dict[str, Any], held: bool) -> None:
-    found = read_crowd(json.dumps(CELL | change), 10_000, 2**28)
+def test_a_crowd_holds_when_everyone_stays(change: dict[str, Any], connected: int, held: bool) -> None:
+    found = read_crowd(json.dumps(CELL | change), 10_000, connected, 2**28)
     assert found.held is held
     assert found.queries_per_s == 20_000
     assert found.cpu_us == pytest.approx(20.0)
@@ -40,7 +39,7 @@ def test_a_crowd_holds_when_everyone_stays(change: dict[str, Any], held: bool) -
 def test_what_is_not_understood_is_one_line() -> None:
     for output in ("", "{}"):
         with pytest.raises(FlatwaterError, match="not understood"):
-            read_crowd(output, 10, 1)
+            read_crowd(output, 10, 10, 1)
 
 
 def test_limits_of_the_machine_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,9 +79,8 @@ def test_the_write_curve_has_three_phases(tmp_path: Path) -> None:
 
     from flatwater import cli
 
-    cli._register()
     out = tmp_path / "curve"
-    ran = CliRunner().invoke(cli.app, ["run", "card-write-curve-reviews", "--out", str(out)])
+    ran = CliRunner().invoke(cli.make_app(), ["run", "card-write-curve-reviews", "--out", str(out)])
     assert ran.exit_code == 0, ran.output
     experiment = load("card-write-curve-reviews")
     minutes = {}

@@ -116,8 +116,7 @@ def test_own_result_folders(tmp_path: Path) -> None:
     """A run of a modelled card, read as measurements: the model says the same of them."""
     experiment = tmp_path / "own.toml"
     experiment.write_text(OWN)
-    cli._register()
-    ran = CliRunner().invoke(cli.app, ["run", str(experiment), "--out", str(tmp_path / "result")])
+    ran = CliRunner().invoke(cli.make_app(), ["run", str(experiment), "--out", str(tmp_path / "result")])
     assert ran.exit_code == 0, ran.output
     rows = read_measurements([str(tmp_path / "result")])
     assert {(row.condition.fill, row.metric) for row in rows} == {

@@ -23,7 +23,7 @@ from typing import Any
 
 import tomli_w
 
-from flatwater.cli import app, main
+from flatwater.cli import main
 from flatwater.results import Cell, CellSummary, Result, open_result
 
 FLATWATER = Path(sys.executable).with_name("flatwater")
@@ -133,7 +133,6 @@ class Lab:
             arguments = (*arguments, "--out", out)
         stdout, stderr, argv = io.StringIO(), io.StringIO(), sys.argv
         sys.argv = [str(FLATWATER), verb, str(file), *map(str, arguments)]
-        app.registered_commands.clear()  # `main` registers them, and expects to be called once a process
         begun, code = time.monotonic(), 0
         try:
             with chdir(self.folder), redirect_stdout(stdout), redirect_stderr(stderr):

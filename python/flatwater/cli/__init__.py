@@ -1,11 +1,12 @@
 """The command line: one file per verb, met here.
 
-To add a verb: write `cli/VERB.py` with one function named for it, register it below, mirror it in
+To add a verb: write `cli/VERB.py` with one function named for it, name it below, mirror it in
 `tests/cli/test_VERB.py`.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 
@@ -21,26 +22,6 @@ flatwater run demo --set storage.path=DIR
 flatwater COMMAND --help shows examples of each.
 """
 
-app = typer.Typer(
-    name="flatwater",
-    help="What does this stack sustain, and is the line flat? A laboratory for OLTP databases on flash.",
-    no_args_is_help=True,
-    epilog=EXAMPLES,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-
-
-def _register() -> None:
-    # Verbs import what they need inside their functions, so that `--help` and completion stay fast.
-    from flatwater.cli import cache, check, compare, emulate, fit, importing, list, report, run, show, trace
-
-    for module in (run, report, compare, check, list, show, importing, emulate, fit):
-        app.command(module.NAME, epilog=module.EXAMPLES)(module.verb)
-    app.add_typer(cache.make_app(), name=cache.NAME)
-    app.add_typer(trace.make_app(), name=trace.NAME)
-
 
 def _version(value: bool) -> None:
     if value:
@@ -50,7 +31,6 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
@@ -59,11 +39,33 @@ def _options(
     pass
 
 
+@functools.cache
+def make_app() -> typer.Typer:
+    """The program with all its verbs."""
+    # Verbs import what they need inside their functions, so that `--help` and completion stay fast.
+    from flatwater.cli import cache, check, compare, emulate, fit, importing, list, report, run, show, trace
+
+    app = typer.Typer(
+        name="flatwater",
+        help="What does this stack sustain, and is the line flat? A laboratory for OLTP databases on flash.",
+        no_args_is_help=True,
+        epilog=EXAMPLES,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback()(_options)
+    for module in (run, report, compare, check, list, show, importing, emulate, fit):
+        app.command(module.NAME, epilog=module.EXAMPLES)(module.verb)
+    app.add_typer(cache.make_app(), name=cache.NAME)
+    app.add_typer(trace.make_app(), name=trace.NAME)
+    return app
+
+
 def main() -> None:
     """Entry point: turns errors into one line and the right exit code."""
-    _register()
     try:
-        app()
+        make_app()()
     except FlatwaterError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

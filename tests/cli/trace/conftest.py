@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flatwater.cli import app, main
+from flatwater.cli import main
 
 GOLDEN = Path(__file__).parent / "golden"
 IOLOG = """\
@@ -39,9 +39,6 @@ def flatwater(
     """Runs `flatwater trace ...` as a shell would: exit code, standard output, standard error."""
 
     def run(*arguments: object) -> tuple[int, str, str]:
-        # `main` registers the verbs, and expects to be called once a process.
-        app.registered_commands.clear()
-        app.registered_groups.clear()
         monkeypatch.setattr(sys, "argv", ["flatwater", "trace", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
             main()
