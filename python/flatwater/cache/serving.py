@@ -35,6 +35,7 @@ class Serving:
         self._task = task
         self._link = link
         self._lock = threading.Lock()
+        self._changes = threading.Lock()
         #: Jobs under way, as they were asked for.
         self._jobs: dict[int, dict[str, Any]] = {}
         #: How far some of them are, in blocks: done, and of how many.
@@ -87,7 +88,8 @@ class Serving:
     def _do(self, request: dict[str, Any]) -> dict[str, Any]:
         match request["do"]:
             case "statistics":
-                told = json.loads(self._server.statistics())
+                # What is shown is known to the supervisor first: it outlives a kill.
+                told = self._tell_changes()
                 return {**told, "progress": self._progress(told["statistics"])}
             case "progress":
                 return {"progress": self._progress(json.loads(self._server.statistics())["statistics"])}
@@ -147,17 +149,23 @@ class Serving:
         found |= {number: flushed for number, job in self._jobs.items() if job["do"] == "flush"}
         return {number: progress for number, progress in found.items() if progress is not None}
 
-    def _tell_changes(self) -> None:
-        """What was set, here or through the files beside the exported one: the supervisor keeps it in mind."""
-        told = json.loads(self._server.statistics())
-        now: dict[str, Any] = told["settings"] or {}
-        changed = {name: as_text(value) for name, value in now.items() if self._settings.get(name) != value}
-        self._settings = now
-        if changed:
-            self._say(changed=changed)
-        if told["record"] != self._record:
-            self._record = self._task["record"] = told["record"]
-            self._say(record=self._record)
+    def _tell_changes(self) -> dict[str, Any]:
+        """What was set, here or through the files beside the exported one: the supervisor keeps it in mind.
+
+        Gives what the engine told.
+        """
+        # One at a time: what was read first is told first.
+        with self._changes:
+            told: dict[str, Any] = json.loads(self._server.statistics())
+            now: dict[str, Any] = told["settings"] or {}
+            changed = {name: as_text(value) for name, value in now.items() if self._settings.get(name) != value}
+            self._settings = now
+            if changed:
+                self._say(changed=changed)
+            if told["record"] != self._record:
+                self._record = self._task["record"] = told["record"]
+                self._say(record=self._record)
+            return told
 
     def _look(self) -> None:
         while not self._stopping:

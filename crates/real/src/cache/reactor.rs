@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
@@ -29,6 +30,8 @@ pub struct Parts {
     pub sources: Vec<Box<dyn Source>>,
     /// What befalls the devices (fast, slow, pair) from the beginning.
     pub adversities: [Adversity; 3],
+    /// Where requests are recorded to, from the first on.
+    pub record: Option<PathBuf>,
 }
 
 /// How far it is with ending.
@@ -91,13 +94,14 @@ impl Reactor {
     }
 
     fn begin(parts: Parts, handle: Handle) -> Result<Self, String> {
-        let Parts { devices, target, clock, sources, adversities } = parts;
+        let Parts { devices, target, clock, sources, adversities, record } = parts;
         let hint = "io_uring may be switched off here, see sysctl kernel.io_uring_disabled";
         let mut core = Core::new(devices, target, clock).map_err(|error| format!("no io_uring: {error} ({hint})"))?;
         use flatwater_core::cache::Side::{Fast, Pair, Slow};
         for (side, adversity) in [Fast, Slow, Pair].into_iter().zip(adversities) {
             core.adversities.set(side, adversity);
         }
+        core.record(record.as_deref())?;
         let (over, waiting, woken) = (vec![false; sources.len()], BTreeMap::new(), Box::default());
         let phase = Phase::Serving;
         let mut reactor = Self { core, sources, over, handle, waiting, next_key: 0, woken, phase, trouble: None };

@@ -115,18 +115,14 @@ impl Server {
             let owner = fuse.owner.unwrap_or_else(|| unsafe { (libc::geteuid(), libc::getegid()) });
             sources.push(Box::new(Session::new(descriptor, fuse.protocol, spec.name.clone(), owner)));
         }
-        let parts = Parts { devices, target, clock, sources, adversities: spec.adversities };
+        let parts = Parts { devices, target, clock, sources, adversities: spec.adversities, record: spec.record };
         // From a thread of its own, whose manners the reactor's inherits.
         let started = std::thread::spawn(move || {
             set_manners();
             Reactor::start(parts)
         });
         let (handle, thread) = started.join().map_err(|_| "starting panicked".to_owned())??;
-        let server = Self { handle, thread: Mutex::new(Some(thread)), bytes, notes };
-        if let Some(path) = spec.record {
-            server.handle.record(Some(path))?;
-        }
-        Ok(server)
+        Ok(Self { handle, thread: Mutex::new(Some(thread)), bytes, notes })
     }
 
     /// Bytes of the device that is served.

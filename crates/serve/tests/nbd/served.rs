@@ -54,6 +54,7 @@ impl Served {
             clock: Clock::start(),
             sources: vec![Box::new(server)],
             adversities: [Adversity::default(); 3],
+            record: None,
         })
         .unwrap();
         Self { handle, thread: Some(thread), tally, socket, folder }
