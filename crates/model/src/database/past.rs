@@ -36,6 +36,7 @@ impl Innodb {
             }
             touches.clear();
             self.touches.next((number % u64::from(self.spec.connections)) as u32, &mut touches);
+            self.pool.prefetch(touches.iter().filter(|touch| touch.what != What::Statement).map(|touch| touch.page));
             for touch in &touches {
                 self.past_touch(*touch, wanted);
             }

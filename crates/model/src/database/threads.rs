@@ -220,6 +220,8 @@ impl Innodb {
         }
         thread.kind = self.touches.next(number, &mut thread.touches);
         thread.running = true;
+        let pages = thread.touches.iter().filter(|touch| touch.what != What::Statement).map(|touch| touch.page);
+        self.pool.prefetch(pages);
         thread.started_ns = self.now_ns;
         thread.next_waiter = NONE;
         true
