@@ -112,10 +112,9 @@ impl Engine {
 
     /// A slot for a block that comes in clean, if there are more than writes may need; NONE: it stays outside.
     pub(super) fn slot_for_fill<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) -> u32 {
-        let cached = self.find(block) != NONE;
         if !self.room_to_record()
             || self.space.free() <= self.space.reserve / 2
-            || !cached && !self.set_room(block, turn)
+            || !self.policy.room(block) && self.find(block) == NONE && !self.set_room(block, turn)
         {
             self.keep_reserve(turn);
             return NONE;
@@ -166,7 +165,7 @@ impl Engine {
         self.counts.replacements += 1;
         self.clean -= 1;
         let block = self.slots.block(slot);
-        self.index.remove(block, self.slots.blocks());
+        self.index.remove(block, slot);
         let seq = self.record(Record { slot, what: What::Freed });
         self.send_to_limbo(slot, seq);
     }
@@ -187,7 +186,7 @@ impl Engine {
             self.slots.unmark(slot, PINNED);
         }
         self.policy.remove(slot, block);
-        self.index.remove(block, self.slots.blocks());
+        self.index.remove(block, slot);
         let seq = self.record(Record { slot, what: What::Freed });
         self.send_to_limbo(slot, seq);
     }

@@ -314,8 +314,7 @@ impl Engine {
             }
             self.found(block);
         } else {
-            // Found by the old slot's block, which is still there.
-            self.index.replace(block, slot, self.slots.blocks());
+            self.index.replace(block, old, slot);
             self.policy.moved(old, slot, block);
             self.policy.hit(slot, block);
             let kept = self.slots.kept(old);

@@ -1,6 +1,6 @@
 //! The oldest leaves, however often it was used.
 
-use super::Policy;
+use super::{Blocks, Policy};
 use super::lru::Lru;
 
 /// One list in the order of arrival: an LRU list that is never told of a use.
@@ -35,7 +35,7 @@ impl Policy for Fifo {
     }
 
     #[inline]
-    fn victim(&mut self, block: u32, blocks: &[u32]) -> Option<u32> {
+    fn victim(&mut self, block: u32, blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
         self.0.victim(block, blocks)
     }
 
@@ -43,7 +43,7 @@ impl Policy for Fifo {
         self.0.moved(from, to, block);
     }
 
-    fn resize(&mut self, slots: u32, blocks: &[u32]) {
+    fn resize(&mut self, slots: u32, blocks: &(impl Blocks + ?Sized)) {
         self.0.resize(slots, blocks);
     }
 

@@ -5,7 +5,7 @@
 //! recently used warm block leaves. FlashCache's slots lie set by set on the device; here a set is only a bound on how many
 //! slots its blocks may have, and any slot will do.
 
-use super::Policy;
+use super::{Blocks, Policy};
 use super::list::{Links, List, Note, last_not_held};
 use crate::cache::slots::NONE;
 
@@ -165,7 +165,7 @@ impl Policy for Flashcache {
         }
     }
 
-    fn victim(&mut self, block: u32, _blocks: &[u32]) -> Option<u32> {
+    fn victim(&mut self, block: u32, _blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
         if block != NONE {
             let at = self.set(block);
             return self.set_victim(at);
@@ -191,7 +191,7 @@ impl Policy for Flashcache {
     }
 
     /// Every block's set changes with their number. What was passed over is found by its note.
-    fn resize(&mut self, slots: u32, blocks: &[u32]) {
+    fn resize(&mut self, slots: u32, blocks: &(impl Blocks + ?Sized)) {
         let (sets, ways) = shape(slots);
         let old = std::mem::replace(&mut self.sets, vec![Set::default(); sets as usize]);
         let order: Vec<u32> =
@@ -203,12 +203,13 @@ impl Policy for Flashcache {
         self.next = 0;
         for slot in order {
             let held = self.notes[slot as usize].held();
-            self.insert(slot, blocks[slot as usize]);
+            self.insert(slot, blocks.block(slot));
             self.notes[slot as usize] = Note::default().with_held(held);
         }
-        for (slot, block) in blocks.iter().enumerate().take(slots as usize) {
-            if self.notes[slot].passed() && *block != NONE {
-                let at = self.set(*block);
+        for slot in 0..slots.min(blocks.slots()) {
+            let block = blocks.block(slot);
+            if self.notes[slot as usize].passed() && block != NONE {
+                let at = self.set(block);
                 self.sets[at].len += 1;
             }
         }

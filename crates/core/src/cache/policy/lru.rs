@@ -1,6 +1,6 @@
 //! The least recently used leaves.
 
-use super::Policy;
+use super::{Blocks, Policy};
 use super::list::{Links, List, Note, last_not_held};
 
 /// One list in the order of use.
@@ -54,7 +54,7 @@ impl Policy for Lru {
     }
 
     #[inline]
-    fn victim(&mut self, _block: u32, _blocks: &[u32]) -> Option<u32> {
+    fn victim(&mut self, _block: u32, _blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
         last_not_held(&mut self.links, &mut self.notes, &mut self.list)
     }
 
@@ -66,7 +66,7 @@ impl Policy for Lru {
         }
     }
 
-    fn resize(&mut self, slots: u32, _blocks: &[u32]) {
+    fn resize(&mut self, slots: u32, _blocks: &(impl Blocks + ?Sized)) {
         self.links.resize(slots);
         self.notes.resize(slots as usize, Note::default());
         self.notes.shrink_to_fit();

@@ -7,7 +7,7 @@
 //!
 //! Shares and thresholds are those with which libCacheSim runs the authors' figures.
 
-use super::Policy;
+use super::{Blocks, NONE, Policy};
 use super::list::{Links, List, Note};
 use crate::cache::ghost::Ghost;
 
@@ -56,7 +56,7 @@ impl S3Fifo {
     }
 
     /// Moves what was used on to the main queue, until something leaves the small one. None: all that is left is held.
-    fn small_victim(&mut self, blocks: &[u32]) -> Option<u32> {
+    fn small_victim(&mut self, blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
         while let Some(slot) = self.small.last() {
             self.links.unlink(&mut self.small, slot);
             let note = &mut self.notes[slot as usize];
@@ -67,7 +67,7 @@ impl S3Fifo {
             } else if note.held() {
                 *note = note.with_passed(true);
             } else {
-                self.ghost.put(blocks[slot as usize]);
+                self.ghost.put(blocks.block(slot));
                 return Some(slot);
             }
         }
@@ -140,10 +140,9 @@ impl Policy for S3Fifo {
         }
     }
 
-    fn victim(&mut self, block: u32, blocks: &[u32]) -> Option<u32> {
+    fn victim(&mut self, block: u32, blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
         // Asked before something is remembered, or that might displace the very block that is to come in.
-        let known = self.ghost.take(block);
-        self.expected = Some((block, known));
+        self.expected = (block != NONE).then(|| (block, self.ghost.take(block)));
         loop {
             if (self.main_len > self.main_max || self.small.last().is_none())
                 && let Some(slot) = self.main_victim()
@@ -166,7 +165,7 @@ impl Policy for S3Fifo {
         }
     }
 
-    fn resize(&mut self, slots: u32, _blocks: &[u32]) {
+    fn resize(&mut self, slots: u32, _blocks: &(impl Blocks + ?Sized)) {
         self.links.resize(slots);
         self.notes.resize(slots as usize, Note::default());
         self.notes.shrink_to_fit();
