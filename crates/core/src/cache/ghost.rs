@@ -4,7 +4,7 @@
 //! are taken for remembered ones by mistake (two buckets of sixteen, 2^-20 each), which admits one block too many. What
 //! is remembered leaves in the order in which it came, generation by generation, in steps of `1 / GENERATIONS` of all.
 
-use super::bucket::{Bucket, WAYS};
+use super::bucket::{Bucket, WAYS, prefetch};
 use crate::seed::splitmix;
 
 /// Share of the entries that are used: with two choices of sixteen a bucket overflows so rarely that it does not show
@@ -91,6 +91,14 @@ impl Ghost {
             alike &= alike - 1;
         }
         None
+    }
+
+    /// Has what is asked about a block brought nearer, for who will ask soon.
+    #[inline]
+    pub fn prefetch(&self, block: u32) {
+        for at in self.home(block).0 {
+            prefetch(&self.buckets, at);
+        }
     }
 
     /// Whether a block is remembered.

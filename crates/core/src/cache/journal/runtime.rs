@@ -176,6 +176,7 @@ impl Journal {
     }
 
     /// Remembers something; gives its sequence number, counted from 1. For `Holds` the data write must have ended.
+    #[inline]
     pub fn record(&mut self, record: Record) -> u64 {
         if let What::Intent { region, set } = record.what {
             let (byte, bit) = (region as usize / 8, 1 << (region % 8));

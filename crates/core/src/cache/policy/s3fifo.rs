@@ -68,10 +68,19 @@ impl S3Fifo {
                 *note = note.with_passed(true);
             } else {
                 self.ghost.put(blocks.block(slot));
+                self.next_leaves(blocks);
                 return Some(slot);
             }
         }
         None
+    }
+
+    /// What most likely leaves next: what is asked then comes from memory meanwhile.
+    #[inline]
+    fn next_leaves(&self, blocks: &(impl Blocks + ?Sized)) {
+        if let Some(next) = self.small.last() {
+            self.ghost.prefetch(blocks.block(next));
+        }
     }
 
     /// Turns the main queue until something leaves it. None: all that is left is held.
