@@ -365,11 +365,13 @@ impl Engine {
     /// When `tick` is wanted next; None: not before another call.
     pub fn next_ns(&self) -> Option<u64> {
         let unsafe_yet = self.must_records > self.journal.durable() || self.slow_wanted() > self.slow_synced;
-        let commit =
-            (unsafe_yet && self.settings.commit_interval_s > 0.0 && !self.degraded()).then_some(self.commit_ns);
-        let intents = (!self.intents.is_empty()).then_some(self.intents_ns);
-        let pair = self.pair_again.map(|(_, at)| at);
-        [commit, intents, pair, self.write_back_next_ns()].into_iter().flatten().min()
+        let commits = unsafe_yet && self.settings.commit_interval_s > 0.0 && !self.degraded();
+        let commit = if commits { self.commit_ns } else { u64::MAX };
+        let intents = if self.intents.is_empty() { u64::MAX } else { self.intents_ns };
+        let pair = self.pair_again.map_or(u64::MAX, |(_, at)| at);
+        let write_back = self.write_back_next_ns().unwrap_or(u64::MAX);
+        let next = commit.min(intents).min(pair).min(write_back);
+        (next != u64::MAX).then_some(next)
     }
 
     /// Time has come to `now_ns`.

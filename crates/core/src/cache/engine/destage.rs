@@ -179,6 +179,7 @@ impl Engine {
             self.take_batch(many);
         }
         while let Some(block) = self.pace.batch.pop() {
+            self.pace.batch.last().inspect(|next| self.neighbours_ahead(**next));
             let blocks = if self.set_is_busy(block) { 0 } else { self.destage(block, turn) };
             if blocks > 0 {
                 if reason == Reason::Rate {
@@ -215,6 +216,7 @@ impl Engine {
         while self.pace.batch.len() < many && tries > 0 {
             tries -= 1;
             let Some(block) = self.queue.pop_front() else { break };
+            self.queue.ahead().inspect(|ahead| self.index.prefetch(*ahead));
             let slot = self.find(block);
             if slot == NONE {
                 continue;

@@ -252,6 +252,8 @@ impl Engine {
             let place = Place::Buffer { buffer, at: nth * self.block_bytes };
             let crc = turn.memory.checksum(place, self.block_bytes);
             self.slots.set_crc(slot, crc);
+            self.policy.ahead(slot);
+            self.policy.comes(block);
             self.fills[number].left += 1;
             self.counts.fast_writes += 1;
             self.counts.fills += 1;

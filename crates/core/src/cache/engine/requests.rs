@@ -222,6 +222,14 @@ impl Engine {
         (RUN_BYTES / self.block_bytes).max(1)
     }
 
+    /// A block and its neighbours will be looked for soon.
+    #[inline]
+    pub(super) fn neighbours_ahead(&self, block: u32) {
+        for block in block.saturating_sub(1)..=block.saturating_add(1) {
+            self.index.prefetch(block);
+        }
+    }
+
     /// The slot of a block that was in `slot` (NONE: that was not cached) when its mutator began, which is still at work: it
     /// may have left meanwhile, but nobody else can have brought it in.
     #[inline]

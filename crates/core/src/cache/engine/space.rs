@@ -166,6 +166,7 @@ impl Engine {
         self.clean -= 1;
         let block = self.slots.block(slot);
         self.index.remove(block, slot);
+        self.policy.next().inspect(|next| self.index.prefetch(self.slots.block(*next)));
         let seq = self.record(Record { slot, what: What::Freed });
         self.send_to_limbo(slot, seq);
     }

@@ -34,6 +34,7 @@ impl Engine {
     /// Begins the write-back of a block and of its neighbours that are dirty too. Returns how many blocks; 0: there is
     /// nothing to write back.
     pub(super) fn destage<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) -> u32 {
+        self.neighbours_ahead(block);
         let Some(slot) = self.destageable(block) else { return 0 };
         let (mut first, mut last) = (block, block);
         if !self.slots.has(slot, ALONE) {

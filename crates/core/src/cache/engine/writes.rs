@@ -139,7 +139,12 @@ impl Engine {
         let block = part.block;
         let slot = self.take_slot(turn);
         debug_assert_ne!(slot, NONE);
-        if old != NONE {
+        // Until the data are there, what the policy will be told comes from memory.
+        self.policy.ahead(slot);
+        if old == NONE {
+            self.policy.comes(block);
+        } else {
+            self.policy.ahead(old);
             self.counts.write_hits += 1;
             if self.slots.dirty(old) {
                 self.counts.dirty_write_hits += 1;

@@ -43,6 +43,16 @@ impl Policy for Fifo {
         self.0.moved(from, to, block);
     }
 
+    #[inline]
+    fn ahead(&self, slot: u32) {
+        self.0.ahead(slot);
+    }
+
+    #[inline]
+    fn next(&self) -> Option<u32> {
+        self.0.next()
+    }
+
     fn resize(&mut self, slots: u32, blocks: &(impl Blocks + ?Sized)) {
         self.0.resize(slots, blocks);
     }

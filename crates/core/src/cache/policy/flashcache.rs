@@ -190,6 +190,11 @@ impl Policy for Flashcache {
         self.sets[self.set(block)].len < self.ways
     }
 
+    #[inline]
+    fn ahead(&self, slot: u32) {
+        self.links.prefetch(slot);
+    }
+
     /// Every block's set changes with their number. What was passed over is found by its note.
     fn resize(&mut self, slots: u32, blocks: &(impl Blocks + ?Sized)) {
         let (sets, ways) = shape(slots);

@@ -1,5 +1,6 @@
 //! Lists of slots: each slot is in one at most, so that all lists run through the same two arrays.
 
+use crate::cache::bucket::prefetch;
 use crate::cache::slots::NONE;
 
 /// The slots' neighbours: 8 B a slot.
@@ -42,6 +43,12 @@ impl Links {
 
     pub(super) fn bytes(&self) -> usize {
         self.0.capacity() * size_of::<Link>()
+    }
+
+    /// A slot's neighbours will be asked for soon.
+    #[inline]
+    pub(super) fn prefetch(&self, slot: u32) {
+        prefetch(&self.0, slot as usize);
     }
 
     #[inline]

@@ -66,6 +66,16 @@ impl Policy for Lru {
         }
     }
 
+    #[inline]
+    fn ahead(&self, slot: u32) {
+        self.links.prefetch(slot);
+    }
+
+    #[inline]
+    fn next(&self) -> Option<u32> {
+        self.list.last()
+    }
+
     fn resize(&mut self, slots: u32, _blocks: &(impl Blocks + ?Sized)) {
         self.links.resize(slots);
         self.notes.resize(slots as usize, Note::default());

@@ -49,6 +49,17 @@ pub trait Policy {
         true
     }
 
+    /// A slot will be used, moved or taken out soon: what is known of it may be brought nearer.
+    fn ahead(&self, _slot: u32) {}
+
+    /// A block will soon come in: what is known of it may be brought nearer.
+    fn comes(&self, _block: u32) {}
+
+    /// What most likely leaves next, if that is known without looking far.
+    fn next(&self) -> Option<u32> {
+        None
+    }
+
     /// So many slots from now on. Slots from there on must have left; `blocks` is the column of those that remain.
     fn resize(&mut self, slots: u32, blocks: &(impl Blocks + ?Sized));
 
@@ -145,6 +156,21 @@ impl Policy for Policies {
 
     fn room(&self, block: u32) -> bool {
         each!(self, policy => policy.room(block))
+    }
+
+    #[inline]
+    fn ahead(&self, slot: u32) {
+        each!(self, policy => policy.ahead(slot));
+    }
+
+    #[inline]
+    fn comes(&self, block: u32) {
+        each!(self, policy => policy.comes(block));
+    }
+
+    #[inline]
+    fn next(&self) -> Option<u32> {
+        each!(self, policy => policy.next())
     }
 
     fn resize(&mut self, slots: u32, blocks: &(impl Blocks + ?Sized)) {

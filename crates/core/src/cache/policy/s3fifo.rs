@@ -174,6 +174,21 @@ impl Policy for S3Fifo {
         }
     }
 
+    #[inline]
+    fn ahead(&self, slot: u32) {
+        self.links.prefetch(slot);
+    }
+
+    #[inline]
+    fn comes(&self, block: u32) {
+        self.ghost.prefetch(block);
+    }
+
+    #[inline]
+    fn next(&self) -> Option<u32> {
+        self.small.last()
+    }
+
     fn resize(&mut self, slots: u32, _blocks: &(impl Blocks + ?Sized)) {
         self.links.resize(slots);
         self.notes.resize(slots as usize, Note::default());
