@@ -28,8 +28,8 @@ impl Bucket {
 #[cfg(target_arch = "x86_64")]
 mod lanes {
     use std::arch::x86_64::{
-        __m128i, _mm_and_si128, _mm_cmpeq_epi32, _mm_cmpgt_epi32, _mm_movemask_epi8,
-        _mm_or_si128, _mm_packs_epi16, _mm_packs_epi32, _mm_set_epi32, _mm_set1_epi32, _mm_setzero_si128, _mm_sub_epi32,
+        __m128i, _mm_and_si128, _mm_cmpeq_epi32, _mm_cmpgt_epi32, _mm_movemask_epi8, _mm_or_si128, _mm_packs_epi16,
+        _mm_packs_epi32, _mm_set_epi32, _mm_set1_epi32, _mm_setzero_si128, _mm_sub_epi32,
     };
 
     use super::WAYS;

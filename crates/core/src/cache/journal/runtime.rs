@@ -206,7 +206,9 @@ impl Journal {
     /// The next write that is due: a full page of records, a part-filled one if `all`, a part of a checkpoint, at the end
     /// a superblock. Call it until it gives None, after each record, ended write and ended sync.
     pub fn next_write<T: Table, M: Memory>(&mut self, table: &T, all: bool, memory: &mut M) -> Option<PageWrite> {
-        if self.failed {
+        // Between checkpoints, which only begin and end with a write or a sync, there is nothing to look at.
+        let nothing = self.step == Step::Rest && !all && !self.stopping && self.pending_bytes < RECORD_BYTES;
+        if self.failed || nothing {
             return None;
         }
         self.advance();
@@ -214,7 +216,9 @@ impl Journal {
         let needed = self.stopping || self.step == Step::Settle && paged < self.checkpoint.cover;
         let all = needed || all && self.free_pages() > self.reserve();
         if self.free_pages() > 0 && (self.pending_bytes >= RECORD_BYTES || all && self.pending_bytes > 0) {
-            return Some(self.journal_page(memory));
+            let page = self.journal_page(memory);
+            self.advance();
+            return Some(page);
         }
         match self.step {
             Step::Pages if self.page_is_due() => Some(self.checkpoint_pages(table, memory)),

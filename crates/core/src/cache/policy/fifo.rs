@@ -1,7 +1,7 @@
 //! The oldest leaves, however often it was used.
 
-use super::{Blocks, Policy};
 use super::lru::Lru;
+use super::{Blocks, Policy};
 
 /// One list in the order of arrival: an LRU list that is never told of a use.
 pub struct Fifo(Lru);

@@ -5,8 +5,8 @@
 //! recently used warm block leaves. FlashCache's slots lie set by set on the device; here a set is only a bound on how many
 //! slots its blocks may have, and any slot will do.
 
-use super::{Blocks, Policy};
 use super::list::{Links, List, Note, last_not_held};
+use super::{Blocks, Policy};
 use crate::cache::slots::NONE;
 
 /// FlashCache's `assoc`.

@@ -1,7 +1,7 @@
 //! The least recently used leaves.
 
-use super::{Blocks, Policy};
 use super::list::{Links, List, Note, last_not_held};
+use super::{Blocks, Policy};
 
 /// One list in the order of use.
 pub struct Lru {

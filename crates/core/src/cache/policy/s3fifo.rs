@@ -7,8 +7,8 @@
 //!
 //! Shares and thresholds are those with which libCacheSim runs the authors' figures.
 
-use super::{Blocks, NONE, Policy};
 use super::list::{Links, List, Note};
+use super::{Blocks, NONE, Policy};
 use crate::cache::ghost::Ghost;
 
 /// Share of the small queue.
