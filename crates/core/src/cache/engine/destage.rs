@@ -178,8 +178,10 @@ impl Engine {
             let many = if reason == Reason::Rate { (self.pace.tokens as usize).clamp(1, BATCH) } else { BATCH };
             self.take_batch(many);
         }
+        if let [.., next, _] = self.pace.batch[..] {
+            self.neighbours_ahead(next);
+        }
         while let Some(block) = self.pace.batch.pop() {
-            self.pace.batch.last().inspect(|next| self.neighbours_ahead(**next));
             let blocks = if self.set_is_busy(block) { 0 } else { self.destage(block, turn) };
             if blocks > 0 {
                 if reason == Reason::Rate {

@@ -34,10 +34,10 @@ impl Engine {
     /// Begins the write-back of a block and of its neighbours that are dirty too. Returns how many blocks; 0: there is
     /// nothing to write back.
     pub(super) fn destage<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) -> u32 {
-        self.neighbours_ahead(block);
         let Some(slot) = self.destageable(block) else { return 0 };
         let (mut first, mut last) = (block, block);
         if !self.slots.has(slot, ALONE) {
+            self.neighbours_ahead(block);
             let goes =
                 |engine: &Self, block| engine.destageable(block).is_some_and(|slot| !engine.slots.has(slot, ALONE));
             while last - first + 1 < self.run_blocks() && goes(self, last + 1) {
