@@ -265,12 +265,11 @@ pub(super) fn entries_page(
     begin(&mut page, ENTRIES_MAGIC, life);
     put64(&mut page, 32, number);
     put32(&mut page, 40, index);
-    for (nth, entry) in entries.take(SLOTS_PER_PAGE as usize).enumerate() {
-        let at = HEAD + nth * ENTRY;
-        page[at] = entry.holding as u8;
-        put32(&mut page, at + 1, entry.block);
-        put32(&mut page, at + 5, entry.crc);
-        put32(&mut page, at + 9, entry.stamp);
+    for (place, entry) in page[HEAD..].chunks_exact_mut(ENTRY).zip(entries.take(SLOTS_PER_PAGE as usize)) {
+        place[0] = entry.holding as u8;
+        place[1..5].copy_from_slice(&entry.block.to_le_bytes());
+        place[5..9].copy_from_slice(&entry.crc.to_le_bytes());
+        place[9..13].copy_from_slice(&entry.stamp.to_le_bytes());
     }
     let crc = seal(&mut page);
     (page, crc)
