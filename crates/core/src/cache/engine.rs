@@ -2,7 +2,8 @@
 //!
 //! `requests.rs` cuts requests into parts of one block, `locks.rs` lets one mutator a block at a time through;
 //! `reads.rs`, `writes.rs` (into the cache) and `past.rs` (past it) are what parts do; `space.rs` finds slots;
-//! `commit.rs` makes durable; `destage.rs` says when dirty blocks go back and `write_back.rs` how; `commands.rs` is what
+//! `commit.rs` makes durable; `destage.rs` says when dirty blocks go back, `sweep.rs` and `marks.rs` which, and
+//! `write_back.rs` how; `commands.rs` is what
 //! can be asked of the engine itself; `faults.rs` what is done when devices fail.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,6 +14,7 @@ mod count;
 mod destage;
 mod faults;
 mod locks;
+mod marks;
 mod ordered;
 mod past;
 mod queue;
@@ -21,6 +23,7 @@ mod requests;
 mod sequential;
 mod slab;
 mod space;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod write_back;
@@ -31,6 +34,7 @@ use commit::{Waiter, Waits};
 use destage::Pace;
 use faults::Health;
 use locks::Locks;
+use marks::Marks;
 use ordered::Epoch;
 use past::{Past, Region};
 use queue::Queue;
@@ -39,6 +43,7 @@ use requests::{Asked, Part};
 use sequential::Streams;
 use slab::Slab;
 use space::Space;
+use sweep::Sweep;
 use write_back::Destage;
 use writes::Write;
 
@@ -146,6 +151,9 @@ pub struct Engine {
     superseded: u32,
     fallow: VecDeque<u32>,
     pace: Pace,
+    /// What is dirty by address and by set, where that says what goes back.
+    sweep: Sweep,
+    marks: Marks,
     /// Write-backs whose IOs are under way, and those that wait for a sync.
     destaging: u32,
     sets: BTreeMap<u32, u32>,
@@ -273,6 +281,8 @@ impl Engine {
             superseded,
             fallow: VecDeque::new(),
             pace: Pace::default(),
+            sweep: Sweep::default(),
+            marks: Marks::default(),
             destaging: 0,
             sets: BTreeMap::new(),
             unsynced: 0,
@@ -312,6 +322,8 @@ impl Engine {
             engine.take_up_order(order, now_ns);
         } else if superseded > 0 {
             engine.end_order(now_ns);
+        } else if engine.settings.flush_period_s > 0.0 || matches!(engine.policy, Policies::Flashcache(_)) {
+            engine.index_dirty(now_ns);
         }
         Ok(engine)
     }

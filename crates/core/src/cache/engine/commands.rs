@@ -124,12 +124,18 @@ impl Engine {
         if settings.admission != self.settings.admission {
             self.ghost = Ghost::new(super::ghosts(&settings, self.slots.len()));
         }
+        let policy = settings.policy != self.settings.policy;
+        let period = settings.flush_period_s != self.settings.flush_period_s;
+        let marks = settings.dirty_high_pct != self.settings.dirty_high_pct;
         self.settings = settings;
         if self.ordered() && self.epochs.is_empty() {
             self.begin_order(now_ns);
         } else if !self.ordered() && !self.epochs.is_empty() {
             self.end_order(now_ns);
         } else {
+            if self.epochs.is_empty() && (policy || period || marks && self.marks.on()) {
+                self.index_dirty(now_ns);
+            }
             return Ok(());
         }
         self.flush_anew(now_ns);

@@ -22,6 +22,8 @@ pub(super) struct Destage {
     left: u32,
     ok: bool,
     since_ns: u64,
+    /// When it began: what of it is newer became so later.
+    began_ns: u64,
     /// The user's write-back that was at work when it began.
     flushing: u64,
     /// The records that must be durable first.
@@ -31,10 +33,10 @@ pub(super) struct Destage {
 }
 
 impl Engine {
-    /// Begins the write-back of a block and of its neighbours that are dirty too. Returns how many blocks; 0: there is
-    /// nothing to write back.
-    pub(super) fn destage<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) -> u32 {
-        let Some(slot) = self.destageable(block) else { return 0 };
+    /// Begins the write-back of a block and of its neighbours that are dirty too. Returns the first and the last one;
+    /// None: there is nothing to write back.
+    pub(super) fn destage<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) -> Option<(u32, u32)> {
+        let slot = self.destageable(block)?;
         let (mut first, mut last) = (block, block);
         if !self.slots.has(slot, ALONE) {
             self.neighbours_ahead(block);
@@ -49,7 +51,7 @@ impl Engine {
         }
         let slots: Vec<u32> = (first..=last).map(|block| self.find(block)).collect();
         self.destage_run(first, slots, turn);
-        last - first + 1
+        Some((first, last))
     }
 
     /// Begins the write-back of versions of neighbouring blocks.
@@ -61,8 +63,19 @@ impl Engine {
         if let Some(set) = set {
             *self.sets.entry(set).or_default() += 1;
         }
-        let destage =
-            Destage { block, slots, buffer, left: blocks, ok: true, since_ns: turn.now_ns, flushing, records: 0, set };
+        let now_ns = turn.now_ns;
+        let destage = Destage {
+            block,
+            slots,
+            buffer,
+            left: blocks,
+            ok: true,
+            since_ns: now_ns,
+            began_ns: now_ns,
+            flushing,
+            records: 0,
+            set,
+        };
         let number = self.destages.put(destage);
         self.destaging += 1;
         self.promised += u64::from(blocks);
@@ -192,6 +205,7 @@ impl Engine {
     /// It is durable on the slow device, or it failed.
     pub(super) fn destaged<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
         let destage = self.destages.take(number);
+        self.sweep.look_again();
         self.promised -= destage.slots.len() as u64;
         if destage.ok {
             self.unsynced -= 1;
@@ -218,6 +232,9 @@ impl Engine {
                 if same {
                     self.becomes_clean(block, now);
                 } else {
+                    if self.epochs.is_empty() {
+                        self.slots.set_since(now, self.units(destage.began_ns));
+                    }
                     self.queue_again(block, now);
                 }
                 if same || destage.flushing == self.flushings {
@@ -253,6 +270,7 @@ impl Engine {
     /// The slow device holds what a slot holds, durably.
     fn becomes_clean(&mut self, block: u32, slot: u32) {
         self.dirty -= 1;
+        self.dirty_went(block);
         self.clean += 1;
         self.slots.set_state(slot, State::Clean);
         if self.slots.has(slot, LOST) {
@@ -271,12 +289,14 @@ impl Engine {
     /// A block became dirty.
     pub(super) fn became_dirty(&mut self, block: u32, slot: u32) {
         self.dirty += 1;
+        self.dirty_came(block, slot);
         self.queue_again(block, slot);
     }
 
-    /// A block stays dirty: it must stand in the queue.
+    /// A block stays dirty: it must stand in the queue, if there is one.
     pub(super) fn queue_again(&mut self, block: u32, slot: u32) {
-        if self.epochs.is_empty() && self.slots.dirty(slot) && !self.slots.has(slot, QUEUED) {
+        let by_age = self.epochs.is_empty() && !self.sweep.on();
+        if by_age && self.slots.dirty(slot) && !self.slots.has(slot, QUEUED) {
             self.slots.mark(slot, QUEUED);
             self.queue.push_back(block);
             self.tidy_queue();
@@ -286,6 +306,7 @@ impl Engine {
     /// A dirty block is written over elsewhere, or given up.
     pub(super) fn no_more_dirty(&mut self, slot: u32) {
         self.dirty -= 1;
+        self.dirty_went(self.slots.block(slot));
         if self.slots.has(slot, LOST) {
             self.lost -= 1;
         } else if !self.epochs.is_empty() {

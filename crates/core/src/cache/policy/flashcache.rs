@@ -10,7 +10,7 @@ use super::{Blocks, Policy};
 use crate::cache::slots::NONE;
 
 /// FlashCache's `assoc`.
-const SET_SLOTS: u32 = 512;
+pub const SET_SLOTS: u32 = 512;
 /// FlashCache's `lru_hot_pct`.
 const HOT_PCT: u32 = 75;
 /// FlashCache's `lru_promote_thresh`.
@@ -60,6 +60,11 @@ impl Flashcache {
 
     fn set(&self, block: u32) -> usize {
         block as usize / SET_SLOTS as usize % self.sets.len()
+    }
+
+    /// How many sets there are.
+    pub fn sets(&self) -> u32 {
+        self.sets.len() as u32
     }
 
     /// The number of a block's set, for who bounds the write-backs of each.

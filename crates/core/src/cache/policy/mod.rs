@@ -12,7 +12,7 @@ mod lru;
 mod s3fifo;
 
 pub use fifo::Fifo;
-pub use flashcache::Flashcache;
+pub use flashcache::{Flashcache, SET_SLOTS};
 pub use lru::Lru;
 pub use s3fifo::S3Fifo;
 

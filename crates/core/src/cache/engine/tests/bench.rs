@@ -122,6 +122,7 @@ impl Bench {
 
     fn collect(&mut self) {
         self.engine.check_epochs();
+        self.engine.check_sweep();
         self.pending.append(&mut self.out.ios);
         self.told.extend(self.out.told.drain(..).map(|told| told.text));
         for (tag, result) in std::mem::take(&mut self.out.answers) {
