@@ -135,6 +135,10 @@ pub struct Engine {
     intents: Vec<u32>,
     health: Health,
     pair_again: Option<(u32, u64)>,
+    /// Dirty blocks of which the pairing record says that they are on the failed device only; None: it is being written.
+    pair_dirty: Option<u32>,
+    /// What it says when that is done.
+    pair_says: u32,
     lost_blocks: BTreeSet<u32>,
 
     /// Slots by state; of the dirty ones those that are lost.
@@ -160,6 +164,8 @@ pub struct Engine {
     unsynced: u32,
     pause_ns: u64,
     resume_ns: u64,
+    /// Tries of write-back that failed since one went well.
+    retries: u32,
 
     /// Records that things under way will make.
     promised: u64,
@@ -270,6 +276,8 @@ impl Engine {
             intents: Vec::new(),
             health: Health::Well,
             pair_again: None,
+            pair_dirty: None,
+            pair_says: 0,
             lost_blocks,
             dirty,
             clean,
@@ -288,6 +296,7 @@ impl Engine {
             unsynced: 0,
             pause_ns: 0,
             resume_ns: 0,
+            retries: 0,
             promised: 0,
             journal_due: true,
             due: true,
@@ -436,6 +445,9 @@ impl Engine {
             }
             if self.flushing.is_some() {
                 self.flushing_left(turn);
+            }
+            if self.pair_dirty.is_some() {
+                self.tell_pair(turn);
             }
             if self.commands.len() > 0 {
                 self.load_more(turn);

@@ -407,6 +407,19 @@ impl Engine {
         }
     }
 
+    /// The slow device does not take what is dirty: who waits for the end of the write-back is told, and may stop without.
+    pub(super) fn drain_fails<M: Memory>(&mut self, turn: &mut Turn<M>) {
+        if let Some(stop) = self.commands.stop.take_if(|stop| stop.drain && !stop.told) {
+            let what = format!(
+                "{} blocks stay dirty, because the slow device fails to take them: they are safe in the cache",
+                self.dirty - self.lost
+            );
+            self.tell(turn, what);
+            self.fail_flush(turn);
+            turn.out.answers.push((stop.tag, Err(Failure::Medium)));
+        }
+    }
+
     /// Whether the end waits for everything to be written back.
     pub(super) fn draining(&self) -> bool {
         self.commands.stop.as_ref().is_some_and(|stop| stop.drain)

@@ -117,11 +117,17 @@ impl Engine {
         let lately = |ns: u64| ns != 0 && now_ns.saturating_sub(ns) <= QUIET_NS;
         if self.slow_foreground > 0 || lately(self.slow_foreground_ns) {
             1
-        } else if lately(self.slow_read_ns) {
+        } else if lately(self.slow_read_ns) && !self.all_out() {
             (self.depth() / 8).max(2).min(self.depth())
         } else {
             self.depth()
         }
+    }
+
+    /// Whether readers must put up with write-back: more is dirty than may be, or what is to go back in time does not.
+    fn all_out(&self) -> bool {
+        let pace = &self.pace;
+        pace.rushing || self.marks.wants() || self.sweep.on() && pace.tokens >= 1.9 * self.burst(pace.rate)
     }
 
     /// Begins what write-back is due.

@@ -11,6 +11,8 @@ use crate::cache::{IoKind, Memory, Place, Side};
 /// The first and the longest pause after the slow device failed to take a write-back.
 const PAUSE_FIRST_NS: u64 = 100_000_000;
 const PAUSE_MOST_NS: u64 = 30_000_000_000;
+/// Tries after the first one, with nothing that went well between them, after which a stop does not wait any more: 3 s.
+const RETRIES_MAX: u32 = 5;
 
 /// Blocks on their way back.
 pub(super) struct Destage {
@@ -210,6 +212,7 @@ impl Engine {
         if destage.ok {
             self.unsynced -= 1;
             self.pause_ns = 0;
+            self.retries = 0;
         }
         let mut failed = false;
         for (nth, slot) in destage.slots.iter().enumerate() {
@@ -262,8 +265,15 @@ impl Engine {
                     format!("the slow device failed to take block {}: it stays dirty, tried again", destage.block);
                 self.tell(turn, what);
             }
-            self.pause_ns = (self.pause_ns * 2).clamp(PAUSE_FIRST_NS, PAUSE_MOST_NS);
-            self.resume_ns = turn.now_ns + self.pause_ns;
+            // Those that were begun together fail together: that is one try.
+            if turn.now_ns >= self.resume_ns {
+                self.retries += 1;
+                self.pause_ns = (self.pause_ns * 2).clamp(PAUSE_FIRST_NS, PAUSE_MOST_NS);
+                self.resume_ns = turn.now_ns + self.pause_ns;
+                if self.retries > RETRIES_MAX {
+                    self.drain_fails(turn);
+                }
+            }
         }
     }
 
