@@ -135,9 +135,9 @@ fn with_sets_each_has_its_own_threshold_and_is_cleaned_down_in_order() {
     assert_eq!(bench.count().dirty_blocks, high + 1, "of no set more than a fifth");
     assert!(written_back(&bench).is_empty());
     write(&mut bench, 511);
-    // Some more may be under way as the mark is reached.
+    // Neighbours are cleaned with a block though the mark is reached.
     let left = bench.count().dirty_blocks;
-    assert!((low - 1..=low + 1).contains(&left), "{left}, not {low} of the first set and one of the other");
+    assert!((low - 8..=low + 1).contains(&left), "{left}, not {low} of the first set and one of the other");
     let back = written_back(&bench);
     assert!(back.is_sorted() && *back.last().unwrap() < 512 * u64::from(BLOCK), "{back:?}");
     assert_eq!(most, 2, "of a set, two at once");
