@@ -125,7 +125,7 @@ impl Bench {
 
     fn collect(&mut self) {
         self.engine.check_epochs();
-        if self.moment % 16 == 0 {
+        if self.moment.is_multiple_of(16) {
             self.engine.check_sweep();
         }
         self.pending.append(&mut self.out.ios);
