@@ -45,6 +45,8 @@ SCALED: dict[str, Callable[[Any, float], Any]] = {
     "workload.duration_s": _time,
     "storage.size": _bytes,
     "storage.capacity_scale": _share,
+    # What an array keeps of its data in its memory is a proportion like any other.
+    "storage.parameters.cache.size": _bytes,
     "storage.events.at_s": _time,
     "storage.events.duration_s": _time,
     "cache.size": _bytes,
@@ -77,8 +79,9 @@ def apply_scale(data: dict[str, Any]) -> None:
     for figure in data.get("published", []):
         if not isinstance(figure, dict):
             continue
-        if isinstance(figure.get("set"), Mapping):
-            figure["set"] = _scaled(figure["set"], "", scale)
+        for cells in ("set", "relative_to"):
+            if isinstance(figure.get(cells), Mapping):
+                figure[cells] = _scaled(figure[cells], "", scale)
         # How long something takes is as much longer.
         for end in ("value", "up_to"):
             if figure.get("unit") == "s" and end in figure:

@@ -100,7 +100,13 @@ impl Innodb {
         while batch.chunk.len() < room && batch.left > 0 {
             let frame = match batch.area.next() {
                 Some(page) => match self.pool.find(page) {
-                    Some(frame) if self.pool.can_flush(frame) => frame,
+                    // What is written for its frame's sake is evicted soon: young neighbours stay as they are
+                    // (buf_flush_try_neighbors).
+                    Some(frame)
+                        if self.pool.can_flush(frame) && (batch.kind != Kind::Lru || self.pool.is_old(frame)) =>
+                    {
+                        frame
+                    }
                     _ => continue,
                 },
                 None => {
