@@ -45,8 +45,6 @@ SCALED: dict[str, Callable[[Any, float], Any]] = {
     "workload.duration_s": _time,
     "storage.size": _bytes,
     "storage.capacity_scale": _share,
-    # What an array keeps of its data in its memory is a proportion like any other.
-    "storage.parameters.cache.size": _bytes,
     "storage.events.at_s": _time,
     "storage.events.duration_s": _time,
     "cache.size": _bytes,
