@@ -181,7 +181,8 @@ def figure_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[t
 
 def relative_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
     """Why a ratio has no other cell that it is a ratio to: it must name exactly one."""
-    if figure.relative_to is None:
+    # A cell taken out of its sweep keeps its figures: the other cell is not its affair.
+    if figure.relative_to is None or not experiment.sweep.dimensions:
         return
     told = ", ".join(f"{field} = {value}" for field, value in figure.relative_to.items()) or "an empty table"
     sweep = experiment.sweep
