@@ -51,6 +51,11 @@ impl Space {
         self.limit.saturating_sub(self.next)
     }
 
+    /// Whether what is free is kept for writes of blocks that are cached.
+    pub(super) fn scarce(&self) -> bool {
+        self.free() <= self.reserve / 4
+    }
+
     /// Slots in limbo.
     #[inline]
     pub(super) fn limbo(&self) -> usize {
@@ -124,7 +129,7 @@ impl Engine {
 
     /// Whether there is a slot for the write of a block that is not cached.
     pub(super) fn slot_for_new<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) -> bool {
-        if self.space.free() <= self.space.reserve / 4 {
+        if self.space.scarce() {
             self.keep_reserve(turn);
             return false;
         }

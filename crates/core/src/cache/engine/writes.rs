@@ -121,8 +121,9 @@ impl Engine {
             // What made room for it may have been its own clean version.
             _ if self.slot_for_new(part.block, turn) => Route::Cache { old: self.still(part.block, slot) },
             State::Clean if self.slots.has(slot, PINNED) && self.slots_will_come() => Route::Starve,
-            // Slots come free with the next commit, one for each that waits already and one for this.
-            _ if self.space.limbo() > self.starved.len() => Route::Starve,
+            // Slots come free with the next commit, one for each that waits already and one for this. Where there are slots,
+            // it is the set that has no room, and no commit helps.
+            _ if self.space.scarce() && self.space.limbo() > self.starved.len() => Route::Starve,
             _ => {
                 self.counts.no_room += 1;
                 self.past_in_order()

@@ -144,6 +144,37 @@ fn with_sets_each_has_its_own_threshold_and_is_cleaned_down_in_order() {
 }
 
 #[test]
+fn a_write_for_whose_block_its_set_has_no_room_goes_past() {
+    let settings = Settings { policy: "flashcache".into(), ..quiet() };
+    let mut bench = Bench::new(settings, 4096, 1024, BLOCK, 1);
+    let offset = |block: u64| block * u64::from(BLOCK);
+    let reserve = u64::from(bench.engine.space.reserve);
+    let free = |bench: &Bench| u64::from(bench.engine.space.free());
+    // The first set is full of dirty blocks; the second one's were, until few slots were free, and go back.
+    let ways = bench.count().slots.div_ceil(2) as usize;
+    let mut write = |block: u64| {
+        bench.one(Kind::Write, offset(block), BLOCK).unwrap();
+        free(&bench)
+    };
+    (0..512).chain(1024..1536).take(ways).for_each(|block| {
+        write(block);
+    });
+    (512..1024).chain(1536..2048).find(|block| write(*block) <= reserve * 3 / 4).unwrap();
+    bench.command(Command::WriteBack(Some((offset(512), offset(512)))));
+    bench.settle();
+    // Slots are in limbo when the write comes: for a slot it would wait, but it is its set that has none.
+    let again = bench.ask(Kind::Write, offset(7), BLOCK, false, 1);
+    while !bench.answers.contains_key(&again) {
+        bench.end(0);
+    }
+    assert!(bench.engine.space.limbo() > 0 && (reserve / 2..=reserve).contains(&free(&bench)));
+    let tag = bench.ask(Kind::Write, offset(1535), BLOCK, false, 1);
+    pass(&mut bench, 60 * SECOND_NS, [10_000, 1_000_000], |_| {});
+    assert_eq!(bench.answers.get(&tag), Some(&Ok(())), "{}", bench.engine.told());
+    assert!(bench.count().no_room > 0);
+}
+
+#[test]
 fn a_period_that_is_set_while_it_serves_counts_from_then() {
     let mut bench = with_dirty(quiet(), 50);
     pass(&mut bench, 20 * SECOND_NS, [10_000, 1_000_000], |_| {});
