@@ -117,7 +117,9 @@ impl Innodb {
                         }
                     };
                     let Some(first) = first else { break };
-                    if self.spec.settings.innodb_flush_neighbors {
+                    // A young page has no neighbours that it may take: it goes alone.
+                    let alone = batch.kind == Kind::Lru && !self.pool.is_old(first);
+                    if self.spec.settings.innodb_flush_neighbors && !alone {
                         let from = self.pool.page(first) / AREA_PAGES * AREA_PAGES;
                         batch.area = from..(u64::from(from) + u64::from(AREA_PAGES)).min(pages) as u32;
                         continue;
