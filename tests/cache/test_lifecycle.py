@@ -134,6 +134,38 @@ def test_pin_preload_and_resize_while_it_serves(mounted: CacheLab) -> None:
     assert "are more than the 24 MiB" in mounted.refused("resize", "db", "1GiB")
 
 
+def test_size_and_pins_outlive_a_kill_and_a_stop(mounted: CacheLab) -> None:
+    mounted.make(size_mib=24)
+    mounted.start()
+    whole = mounted.status()["statistics"]["slots"]
+    mounted.go("resize", "db", "12MiB")
+    small = mounted.status()["statistics"]["slots"]
+    assert small < whole
+    mounted.go("pin", "db", "0..2MiB")
+    mounted.go("pin", "db", "1MiB..2MiB", "--release")
+
+    def as_before() -> None:
+        until = time.monotonic() + 20
+        while True:
+            found = mounted.status()["statistics"]
+            if (found["slots"], found["pinned_blocks"]) == (small, 64):
+                return
+            assert time.monotonic() < until, found
+            time.sleep(0.1)
+
+    as_before()
+    mounted.kill("serving_process")
+    mounted.wait(state="serving", restarts=1)
+    as_before()
+    mounted.go("stop", "db")
+    mounted.start()
+    as_before()
+    mounted.go("resize", "db", "24MiB")
+    mounted.go("stop", "db")
+    mounted.start()
+    assert mounted.status()["statistics"]["slots"] == whole
+
+
 def test_a_mount_in_use_is_not_taken_away_and_its_user_is_named(mounted: CacheLab) -> None:
     mounted.make()
     mounted.start()

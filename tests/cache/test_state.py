@@ -110,3 +110,13 @@ def test_places_are_the_users_own_without_root(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert states.lasting_folder("db") == Path("/var/lib/flatwater/cache/db")
     assert states.running_folder("db") == Path("/run/flatwater/cache/db")
+
+
+def test_what_jobs_did_is_kept(tmp_path: Path) -> None:
+    _state(tmp_path).save()
+    for kind, first, length in (("pin", 0, 100), ("pin", 50, 100), ("unpin", 20, 10), ("pin", 200, 8), ("flush", 0, 1)):
+        states.keep_job("db", {"do": kind, "range": [first, length], "bytes": None})
+    states.keep_job("db", {"do": "resize", "range": None, "bytes": 2**20})
+    kept = load_state("db")
+    assert kept is not None and kept.used_bytes == 2**20
+    assert kept.pins == [[0, 20], [30, 20], [50, 100], [200, 8]]

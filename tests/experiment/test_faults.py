@@ -217,6 +217,19 @@ CASES = {
     "set = { 'workload.threads' = 3 }\n" + FIGURE + "[[published]]\nset = { 'storage.fill' = 0.5 }\n" + FIGURE,
     "published-zip": U + "[sweep.zip]\n'workload.threads' = [1, 2]\n'workload.queue_depth' = [2, 1]\n[[published]]\n"
     "set = { 'workload.threads' = 1, 'workload.queue_depth' = 1 }\n" + FIGURE,
+    "published-ratios": W
+    + "[sweep]\n'workload.threads' = [1, 2]\n"
+    + "".join(
+        f"[[published]]\nset = {{ 'workload.threads' = 2 }}\nvalue = 2\nunit = 'x'\nsource = 's'\n{relative_to}\n"
+        for relative_to in (
+            "relative_to = { 'workload.threads' = 3 }",
+            "relative_to = {}",
+            "relative_to = { 'workload.threads' = 2 }",
+        )
+    ),
+    "published-ratio-to-nothing": W + "[[published]]\nvalue = 2\nunit = 'x'\nsource = 's'\n",
+    "published-ratio-of-rates": W + "[[published]]\nrelative_to = { 'workload.threads' = 1 }\n" + FIGURE,
+    "published-bounds": W + "[[published]]\nup_to = 9\nat_least = true\n" + FIGURE,
     "published-units": W + "[[published]]\nvalue = 1\nunit = 'MiB/s'\nsource = 's'\n"
     "[[published]]\nmetric = 'latency_us.p95'\nvalue = 1\nunit = 'ms'\nsource = 's'\n",
     # everything at once, and nothing that only follows from something else

@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from flatwater.experiment import Experiment, PublishedFigure, iter_cells, published_for, to_toml
+from flatwater.experiment.experiment import OVERRIDDEN
 
 TEXT = """
 [workload]
@@ -109,3 +110,55 @@ def test_a_range_survives_being_written_and_goes_up() -> None:
     assert Experiment.model_validate(tomllib.loads(to_toml(e))).published[0].up_to == 7.0
     with pytest.raises(ValidationError, match="up_to"):
         experiment("", more="up_to = -1.0")
+
+
+RATIO = '[[published]]\nvalue = 4\nunit = "x"\nsource = "s"\n'
+
+
+def ratio(set: str, relative_to: str) -> Experiment:  # noqa: A002 (the file's own word)
+    return Experiment.model_validate(
+        tomllib.loads(f"{TEXT}{RATIO}set = {{ {set} }}\nrelative_to = {{ {relative_to} }}\n")
+    )
+
+
+def test_a_ratio_names_another_cell_and_survives_being_written() -> None:
+    e = ratio("workload.threads = 2", "workload.threads = 1, workload.block_size = 16384")
+    e = Experiment.model_validate(tomllib.loads(to_toml(e)))
+    assert e.published[0].resolved_base == {"workload.threads": 1, "workload.block_size": 16384}
+    assert [len(published_for(e, cell.set)) for cell in iter_cells(e)] == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("set", "relative_to", "why"),
+    [
+        ("workload.threads = 2", "workload.threads = 1", "matches 2 cells"),
+        ("workload.threads = 2", "workload.threads = 3", "matches no cell"),
+        ("workload.threads = 2", "workload.thread = 1", "no such field"),
+        ("", 'workload.threads = 1, workload.block_size = "4KiB"', "the very cell"),
+    ],
+)
+def test_a_ratio_to_no_other_cell_is_refused(set: str, relative_to: str, why: str) -> None:  # noqa: A002
+    with pytest.raises(ValidationError, match=why):
+        ratio(set, relative_to)
+
+
+def test_a_ratio_is_in_x_and_nothing_else_is() -> None:
+    with pytest.raises(ValidationError, match="ratio to another cell"):
+        experiment("", more='relative_to = { "workload.threads" = 1 }')
+    with pytest.raises(ValidationError, match="is the unit of a ratio"):
+        Experiment.model_validate(tomllib.loads(TEXT + RATIO))
+
+
+def test_an_override_takes_the_ratios_of_lost_cells_along() -> None:
+    ratio = "set = { workload.threads = 2 }\nrelative_to = { workload.threads = 1, workload.block_size = '4K' }\n"
+    text = f"{TEXT}{RATIO}{ratio}"
+    data = tomllib.loads(text)
+    del data["sweep"]["zip"]
+    assert Experiment.model_validate(data, context=OVERRIDDEN).published == []
+
+
+def test_of_a_lower_bound_nothing_above_it_is_an_error() -> None:
+    figure = PublishedFigure(value=1000.0, at_least=True, unit="MiB/s", source="s")
+    assert [figure.error(ours) for ours in (500.0, 1000.0, 9000.0)] == pytest.approx([-0.5, 0, 0])
+    with pytest.raises(ValidationError, match="exclude each other"):
+        PublishedFigure(value=1.0, up_to=2.0, at_least=True, unit="s", source="s")

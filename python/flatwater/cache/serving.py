@@ -64,6 +64,7 @@ class Serving:
         if notes:
             self._say(told=[[time.time(), note] for note in notes])
         threading.Thread(target=self._look, daemon=True).start()
+        threading.Thread(target=self._as_before, daemon=True).start()
         with suppress(OSError), self._link.makefile("rb") as lines:
             for line in lines:
                 request = json.loads(line)
@@ -110,6 +111,20 @@ class Serving:
             case _:
                 threading.Thread(target=self._work, args=(request,), daemon=True).start()
                 return {}
+
+    def _as_before(self) -> None:
+        """What lasts but is no setting: the size that it was given, and what is pinned."""
+        state = self._task["state"]
+        kept: list[dict[str, Any]] = [{"do": "pin", "range": pin} for pin in state.get("pins") or []]
+        if state.get("used_bytes") is not None:
+            kept.insert(0, {"do": "resize", "bytes": state["used_bytes"]})
+        for one in kept:
+            try:
+                self._server.command(json.dumps(_command(one)))
+            except (EngineError, ValueError) as error:
+                if self._stopping:
+                    return
+                self._say(told=[[time.time(), f"not as before, {one}: {error}"]])
 
     def _work(self, request: dict[str, Any]) -> None:
         number, kind = request["job"], request["do"]

@@ -44,6 +44,10 @@ class CacheState:
     preset: str | None = None
     #: What was set, as it was written: a default that nobody touched may become another one.
     settings: dict[str, str] = field(default_factory=dict)
+    #: Bytes of the cache device that it was resized to; all of `fast_bytes` if it was not.
+    used_bytes: int | None = None
+    #: Pinned ranges: where each begins, and its length in bytes. None overlaps another one.
+    pins: list[list[int]] = field(default_factory=list)
     #: Where it was served last.
     mount: str | None = None
     nbd: str | None = None
@@ -195,6 +199,35 @@ def keep_settings(name: str, changed: dict[str, str]) -> None:
 
     Errors: FlatwaterError.
     """
+    with _changing(name) as state:
+        if state is not None:
+            state.settings |= changed
+
+
+def keep_job(name: str, job: dict[str, Any]) -> None:
+    """Keeps for the next start what a job that is done did: another size, a range that is pinned or not any more.
+
+    Errors: FlatwaterError.
+    """
+    if job["do"] not in ("resize", "pin", "unpin"):
+        return
+    with _changing(name) as state:
+        if state is None:
+            return
+        if job["do"] == "resize":
+            state.used_bytes = job["bytes"]
+            return
+        begin, end = job["range"][0], sum(job["range"])
+        # What was pinned around it stays so.
+        cut = [(first, min(first + length, begin)) for first, length in state.pins]
+        cut += [(max(first, end), first + length) for first, length in state.pins]
+        cut += [(begin, end)] if job["do"] == "pin" else []
+        state.pins = [[first, last - first] for first, last in sorted(cut) if first < last]
+
+
+@contextmanager
+def _changing(name: str) -> Iterator[CacheState | None]:
+    """A cache's state, saved when it was changed; None if nothing is known of it. One at a time may."""
     folder = lasting_folder(name)
     try:
         handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -203,8 +236,8 @@ def keep_settings(name: str, changed: dict[str, str]) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         state = load_state(name)
+        yield state
         if state is not None:
-            state.settings |= changed
             state.save()
     finally:
         os.close(handle)

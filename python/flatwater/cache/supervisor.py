@@ -28,7 +28,7 @@ from flatwater.cache.child import Child
 from flatwater.cache.control import LINE_BYTES_MAX, short_path
 from flatwater.cache.jobs import KINDS, Jobs
 from flatwater.cache.mounting import mount, mount_users, process_name, unmount
-from flatwater.cache.state import CacheState, Process, keep_settings, load_state, running_folder, write_whole
+from flatwater.cache.state import CacheState, Process, keep_job, keep_settings, load_state, running_folder, write_whole
 from flatwater.cache.task import become_supervisor, read_task
 from flatwater.errors import FlatwaterError, UserError
 
@@ -124,6 +124,9 @@ class Supervisor:
                 self._hand_over()
             elif what == "changed":
                 self._keep_settings(detail)
+            elif what == "done":
+                with suppress(FlatwaterError):
+                    keep_job(self._name, detail)
             elif what == "unmounted":
                 _log("somebody unmounted it")
                 threading.Thread(target=self._stop, args=(False,), daemon=True).start()
@@ -152,8 +155,9 @@ class Supervisor:
     def _spawn(self, *, first: bool = False) -> None:
         """Starts a child and waits until it serves. Errors: FlatwaterError with what it says."""
         kept = load_state(self._name)
-        self._state.settings = kept.settings if kept is not None else self._state.settings
-        self._state.preset = kept.preset if kept is not None else self._state.preset
+        if kept is not None:
+            self._state.settings, self._state.preset = kept.settings, kept.preset
+            self._state.used_bytes, self._state.pins = kept.used_bytes, kept.pins
         self._task |= {
             "state": asdict(self._state),
             "jobs": self._jobs.unfinished(),
@@ -186,7 +190,9 @@ class Supervisor:
         for one in message.get("told", []):
             self._events.put(("told", (one[0], one[1])))
         if "job" in message:
-            self._jobs.hear(message)
+            done = self._jobs.hear(message)
+            if done is not None:
+                self._events.put(("done", done))
         if "record" in message:
             # The next child goes on with it.
             self._task["record"] = message["record"]

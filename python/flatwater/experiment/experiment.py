@@ -18,7 +18,13 @@ from flatwater.experiment.database import Database, NoDatabase, Server
 from flatwater.experiment.fields import in_kinds, with_values
 from flatwater.experiment.kinds import BUILT, read_layer
 from flatwater.experiment.problem import Problem, Table, explain_error, nearest, raise_problems
-from flatwater.experiment.published import PublishedFigure, figure_faults, published_for, unit_faults
+from flatwater.experiment.published import (
+    PublishedFigure,
+    figure_faults,
+    published_for,
+    relative_faults,
+    unit_faults,
+)
 from flatwater.experiment.record import Record
 from flatwater.experiment.report import Report
 from flatwater.experiment.scale import SCALE_MAX
@@ -107,7 +113,9 @@ class Experiment(Table):
         lost = {axis: None for axis in ("x", "series") if getattr(self.report, axis) not in self.sweep.fields}
         self.report = self.report.model_copy(update=lost)
         self.published = [
-            figure for figure in self.published if not any((*figure_faults(self, figure), *unit_faults(self, figure)))
+            figure
+            for figure in self.published
+            if not any((*figure_faults(self, figure), *relative_faults(self, figure), *unit_faults(self, figure)))
         ]
 
     @property
@@ -248,5 +256,7 @@ class Experiment(Table):
             about = tuple(figure.set)
             for what, advice in figure_faults(self, figure):
                 yield Problem(f"published.{number}.set", what, advice, about)
+            for what, advice in relative_faults(self, figure):
+                yield Problem(f"published.{number}.relative_to", what, advice, tuple(figure.relative_to or ()))
             for what, advice in unit_faults(self, figure):
                 yield Problem(f"published.{number}.unit", what, advice, ("workload.unit",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -35,6 +36,10 @@ METRICS = (
 )
 #: Figures in the unit of the experiment's throughput.
 _IN_THROUGHPUT_UNIT = ("mean", "median", "stddev", "fast", "steady")
+#: The unit of a figure that is a ratio to another cell's.
+RATIO_UNIT = "x"
+#: Cells of a sweep among which the one of a ratio is looked for.
+MAX_SEARCHED_CELLS = 100_000
 #: Means of recorded series, `layer.metric`: each layer names its own.
 _SERIES = re.compile(r"(workload|database|cache|storage|machine)\.[a-z0-9_]+")
 
@@ -46,10 +51,18 @@ def _metric(metric: str) -> str:
 
 
 def _set(table: Any) -> Any:
+    return _checked("set", table)
+
+
+def _relative_to(table: Any) -> Any:
+    return _checked("relative_to", table)
+
+
+def _checked(name: str, table: Any) -> Any:
     if not isinstance(table, Mapping):
         return table
     flat = dict(_flatten_set(table))
-    raise_problems("set", _set_faults(flat))
+    raise_problems(name, _set_faults(flat))
     return flat
 
 
@@ -83,6 +96,10 @@ class PublishedFigure(Table):
     value: float
     #: Where a range was published: its upper end, `value` is the lower one.
     up_to: float | None = None
+    #: Only a lower bound was published ("over 1000"): `value` or anything above it.
+    at_least: bool = False
+    #: Names another cell: `value` is how many times that cell's figure this one is, and the unit is `x`.
+    relative_to: Annotated[dict[str, Any] | None, BeforeValidator(_relative_to)] = None
     unit: Annotated[str, Field(min_length=1)]
     #: Who measured it, on what, when.
     source: Annotated[str, Field(min_length=1)]
@@ -92,11 +109,23 @@ class PublishedFigure(Table):
         if self.up_to is not None and self.up_to <= self.value:
             what = f"must be more than value ({self.value:g}), not {self.up_to:g}"
             raise_problems("published", [Problem("up_to", what, "value is the range's lower end", ("up_to", "value"))])
+        if self.up_to is not None and self.at_least:
+            what = "at_least and up_to exclude each other"
+            raise_problems("published", [Problem("at_least", what, "take one of them out", ("at_least", "up_to"))])
+        if (self.relative_to is None) is (self.unit == RATIO_UNIT):
+            if self.relative_to is None:
+                hint = 'relative_to = { "FIELD" = VALUE } names the cell that it is a ratio to'
+                raise_problems("published", [Problem("unit", '"x" is the unit of a ratio to another cell', hint)])
+            what = f'a ratio to another cell is in "x", not in {self.unit}'
+            raise_problems("published", [Problem("unit", what, 'unit = "x"', ("relative_to",))])
         return self
 
     def error(self, ours: float) -> float | None:
-        """Ours / published - 1; of a range its nearer end is meant, and within it there is no error."""
-        nearest = min(max(ours, self.value), self.value if self.up_to is None else self.up_to)
+        """Ours / published - 1; of a range, or of a bound, its nearer end is meant, and within it there is no
+        error.
+        """
+        last = math.inf if self.at_least else self.value if self.up_to is None else self.up_to
+        nearest = min(max(ours, self.value), last)
         return ours / nearest - 1 if nearest else None
 
     @property
@@ -104,22 +133,26 @@ class PublishedFigure(Table):
         """`set` with its values in plain units."""
         return {field: resolve_value(field, value) for field, value in self.set.items()}
 
+    @property
+    def resolved_base(self) -> dict[str, Any]:
+        """`relative_to` with its values in plain units; empty where there is none."""
+        return {field: resolve_value(field, value) for field, value in (self.relative_to or {}).items()}
+
 
 def published_for(
     experiment: Experiment,
     set: Mapping[str, Any],  # noqa: A002 (the file's own word)
 ) -> list[PublishedFigure]:
     """The figures that stand beside the cell with this `set`, in the file's order: the first is the main one."""
+    return [figure for figure in experiment.published if has_values(experiment, set, figure.resolved)]
+
+
+def has_values(experiment: Experiment, set: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:  # noqa: A002
+    """Whether the cell with this `set` has all the values that are `wanted` (in plain units)."""
     cell = {field: resolve_value(field, value) for field, value in set.items()}
-
-    def stands_at(field: str) -> Any:
-        return cell[field] if field in cell else get_value(experiment, field)
-
-    return [
-        figure
-        for figure in experiment.published
-        if all(stands_at(field) == value for field, value in figure.resolved.items())
-    ]
+    return all(
+        (cell[field] if field in cell else get_value(experiment, field)) == value for field, value in wanted.items()
+    )
 
 
 def figure_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
@@ -146,8 +179,33 @@ def figure_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[t
             yield f"matches no cell: {told}", f"sweep {field}, or take it out of the set"
 
 
+def relative_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
+    """Why a ratio has no other cell that it is a ratio to: it must name exactly one."""
+    # A cell taken out of its sweep keeps its figures: the other cell is not its affair.
+    if figure.relative_to is None or not experiment.sweep.dimensions:
+        return
+    told = ", ".join(f"{field} = {value}" for field, value in figure.relative_to.items()) or "an empty table"
+    sweep = experiment.sweep
+    if sweep.positions > MAX_SEARCHED_CELLS:
+        yield f"of so many cells ({sweep.positions:,}) none is looked for", "split the experiment"
+        return
+    bases = [
+        position
+        for position in range(sweep.positions)
+        if has_values(experiment, sweep.values_at(position), figure.resolved_base)
+    ]
+    if not bases:
+        yield f"matches no cell: {told}", f"swept: {', '.join(sweep.fields) or 'nothing'}"
+    elif len(bases) > 1:
+        yield f"{told} matches {len(bases)} cells, and a ratio is to one", "say more of that cell"
+    elif has_values(experiment, sweep.values_at(bases[0]), figure.resolved):
+        yield f"{told} is the very cell that the figure stands beside", "narrow `set`, or name another cell"
+
+
 def unit_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
     """A throughput in another unit than the experiment's cannot be compared."""
+    if figure.relative_to is not None:
+        return
     unit = get_value(experiment, "workload.unit")
     if figure.metric in _IN_THROUGHPUT_UNIT and figure.unit != unit:
         units = " or ".join(f'"{choice}"' for choice in experiment.workload.units())

@@ -77,8 +77,9 @@ def apply_scale(data: dict[str, Any]) -> None:
     for figure in data.get("published", []):
         if not isinstance(figure, dict):
             continue
-        if isinstance(figure.get("set"), Mapping):
-            figure["set"] = _scaled(figure["set"], "", scale)
+        for cells in ("set", "relative_to"):
+            if isinstance(figure.get(cells), Mapping):
+                figure[cells] = _scaled(figure[cells], "", scale)
         # How long something takes is as much longer.
         for end in ("value", "up_to"):
             if figure.get("unit") == "s" and end in figure:

@@ -207,7 +207,8 @@ def _of_experiment(path: str) -> list[Measurement]:
         for planned in iter_cells(experiment)
         for condition in [condition_of(planned.experiment, path)]
         for figure in published_for(experiment, planned.set)
-        if (metric := _LATENCIES.get(figure.metric, figure.unit if figure.metric == "mean" else "")) in METRICS
+        if figure.relative_to is None
+        and (metric := _LATENCIES.get(figure.metric, figure.unit if figure.metric == "mean" else "")) in METRICS
     ]
     if not rows:
         raise UserError("has no [[published]] throughput or latency", where=str(path))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from flatwater.report.swept import label
-from flatwater.report.tables import kind_name, metric_words
+from flatwater.report.tables import kind_name, metric_words, values_text
 from flatwater.report.units import microseconds, number, percent, seconds
 from flatwater.results import Cell, CellSummary, Result, Verdict
 
@@ -103,13 +103,15 @@ def _published(done: list[tuple[Cell, CellSummary]]) -> str:
             if one.error is not None:
                 # The repeats of one setting share its published figure, and so the mean of their errors is theirs.
                 figure = json.dumps([setting, one.value, one.source])
-                repeats.setdefault(one.metric, {}).setdefault(figure, []).append(one.error)
+                words = metric_words(one.metric)
+                words += "" if one.relative_to is None else f" to that of {values_text(one.relative_to)}"
+                repeats.setdefault(words, {}).setdefault(figure, []).append(one.error)
     clauses = []
-    for metric, figures in repeats.items():
+    for words, figures in repeats.items():
         errors = [sum(of_one) / len(of_one) for of_one in figures.values()]
         low, high = (percent(error, signed=True) for error in (min(errors), max(errors)))
         many = f" ({len(errors)} figures)" if len(errors) > 1 else ""
-        clauses.append(f"{metric_words(metric)} {low if low == high else f'{low} to {high}'}{many}")
+        clauses.append(f"{words} {low if low == high else f'{low} to {high}'}{many}")
     return f"Against what was published: {', '.join(clauses)}." if clauses else ""
 
 

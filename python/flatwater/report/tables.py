@@ -5,6 +5,7 @@ recoveries, the servers.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from flatwater.report.charts.transactions import NAMES
 from flatwater.report.swept import label
@@ -59,9 +60,20 @@ def published_table(result: Result) -> Table:
 
 
 def published_text(one: Published) -> str:
-    """A published figure, or a range of them, with its unit."""
+    """A published figure, a range of them, or a bound, with its unit; of a ratio also what it is a ratio to."""
+    first = "at least " if one.at_least else ""
     last = "" if one.up_to is None else f" to {number(one.up_to)}"
-    return f"{number(one.value)}{last} {one.unit}"
+    of = "" if one.relative_to is None else f" of {values_text(one.relative_to)}"
+    return f"{first}{number(one.value)}{last} {one.unit}{of}"
+
+
+def values_text(values: dict[str, Any]) -> str:
+    """Fields and values in a few words, as cells are labelled."""
+    return ", ".join(f"{name.rpartition('.')[2].replace('_', ' ')} {_word(value)}" for name, value in values.items())
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def metric_words(metric: str) -> str:

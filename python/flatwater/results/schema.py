@@ -93,11 +93,16 @@ class MetricSummary(_Stored):
 
 class Published(_Stored):
     """A published figure beside ours. `error` is ours / published - 1; of a range (`value` up to `up_to`) against its
-    nearer end, and 0 within it.
+    nearer end, and 0 within it; of a lower bound (`at_least`) 0 above it.
+
+    With `relative_to`, value and `ours` are ratios to the figure of the cell that has those values; `ours` is None
+    until both cells are done.
     """
 
     value: float
     up_to: float | None = None
+    at_least: bool = False
+    relative_to: dict[str, Any] | None = None
     unit: str
     metric: str = "mean"
     ours: float | None = None

@@ -184,11 +184,14 @@ def _compare_published(plan: PlannedCell, summary: CellSummary) -> list[Publishe
     """The figures that others published for this cell, beside ours."""
     found = []
     for figure in published_for(plan.experiment, plan.set):
-        ours = _lookup(summary, figure.metric)
+        # A ratio to another cell waits for that one (relative.py).
+        ours = lookup_figure(summary, figure.metric) if figure.relative_to is None else None
         found.append(
             Published(
                 value=figure.value,
                 up_to=figure.up_to,
+                at_least=figure.at_least,
+                relative_to=figure.relative_to,
                 unit=figure.unit,
                 metric=figure.metric,
                 ours=ours,
@@ -203,7 +206,7 @@ def _compare_published(plan: PlannedCell, summary: CellSummary) -> list[Publishe
 _OF_TRANSITION = ("fast", "steady", "transition_s", "transition_begin_s", "transition_end_s")
 
 
-def _lookup(summary: CellSummary, metric: str) -> float | None:
+def lookup_figure(summary: CellSummary, metric: str) -> float | None:
     """A figure of the summary by its name: `mean`, `latency_us.p95`, `transition_s`; of a series, its mean."""
     value: Any = summary
     if metric in summary.metrics:

@@ -22,6 +22,7 @@ from flatwater.runner.executors.bench import plan_cell
 from flatwater.runner.executors.executor import Took
 from flatwater.runner.interrupt import watch_signals
 from flatwater.runner.progress import Reporter
+from flatwater.runner.relative import fill_relative
 
 #: A result is read as a whole: the summaries of more cells than this, at some 12 KB each, are larger than the largest
 #: JSON that is read (`results.folder.JSON_BYTES_MAX`).
@@ -125,6 +126,7 @@ def _run_cells(result: Result, executor: Executor, course: Course) -> Outcome:
             raise
         course.reporter.close()
         status, failure = _ended(course)
+        fill_relative(course.experiment, result)
         result.seal(status)
     except BrokenPipeError:
         # Whoever read our output went away: as if the user had stopped the run.

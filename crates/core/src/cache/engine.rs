@@ -2,7 +2,8 @@
 //!
 //! `requests.rs` cuts requests into parts of one block, `locks.rs` lets one mutator a block at a time through;
 //! `reads.rs`, `writes.rs` (into the cache) and `past.rs` (past it) are what parts do; `space.rs` finds slots;
-//! `commit.rs` makes durable; `destage.rs` says when dirty blocks go back and `write_back.rs` how; `commands.rs` is what
+//! `commit.rs` makes durable; `destage.rs` says when dirty blocks go back, `sweep.rs` and `marks.rs` which, and
+//! `write_back.rs` how; `commands.rs` is what
 //! can be asked of the engine itself; `faults.rs` what is done when devices fail.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,6 +14,7 @@ mod count;
 mod destage;
 mod faults;
 mod locks;
+mod marks;
 mod ordered;
 mod past;
 mod queue;
@@ -21,6 +23,7 @@ mod requests;
 mod sequential;
 mod slab;
 mod space;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod write_back;
@@ -31,6 +34,7 @@ use commit::{Waiter, Waits};
 use destage::Pace;
 use faults::Health;
 use locks::Locks;
+use marks::Marks;
 use ordered::Epoch;
 use past::{Past, Region};
 use queue::Queue;
@@ -39,6 +43,7 @@ use requests::{Asked, Part};
 use sequential::Streams;
 use slab::Slab;
 use space::Space;
+use sweep::Sweep;
 use write_back::Destage;
 use writes::Write;
 
@@ -130,6 +135,10 @@ pub struct Engine {
     intents: Vec<u32>,
     health: Health,
     pair_again: Option<(u32, u64)>,
+    /// Dirty blocks of which the pairing record says that they are on the failed device only; None: it is being written.
+    pair_dirty: Option<u32>,
+    /// What it says when that is done.
+    pair_says: u32,
     lost_blocks: BTreeSet<u32>,
 
     /// Slots by state; of the dirty ones those that are lost.
@@ -146,12 +155,17 @@ pub struct Engine {
     superseded: u32,
     fallow: VecDeque<u32>,
     pace: Pace,
+    /// What is dirty by address and by set, where that says what goes back.
+    sweep: Sweep,
+    marks: Marks,
     /// Write-backs whose IOs are under way, and those that wait for a sync.
     destaging: u32,
     sets: BTreeMap<u32, u32>,
     unsynced: u32,
     pause_ns: u64,
     resume_ns: u64,
+    /// Tries of write-back that failed since one went well.
+    retries: u32,
 
     /// Records that things under way will make.
     promised: u64,
@@ -262,6 +276,8 @@ impl Engine {
             intents: Vec::new(),
             health: Health::Well,
             pair_again: None,
+            pair_dirty: None,
+            pair_says: 0,
             lost_blocks,
             dirty,
             clean,
@@ -273,11 +289,14 @@ impl Engine {
             superseded,
             fallow: VecDeque::new(),
             pace: Pace::default(),
+            sweep: Sweep::default(),
+            marks: Marks::default(),
             destaging: 0,
             sets: BTreeMap::new(),
             unsynced: 0,
             pause_ns: 0,
             resume_ns: 0,
+            retries: 0,
             promised: 0,
             journal_due: true,
             due: true,
@@ -312,6 +331,8 @@ impl Engine {
             engine.take_up_order(order, now_ns);
         } else if superseded > 0 {
             engine.end_order(now_ns);
+        } else if engine.settings.flush_period_s > 0.0 || matches!(engine.policy, Policies::Flashcache(_)) {
+            engine.index_dirty(now_ns);
         }
         Ok(engine)
     }
@@ -365,11 +386,13 @@ impl Engine {
     /// When `tick` is wanted next; None: not before another call.
     pub fn next_ns(&self) -> Option<u64> {
         let unsafe_yet = self.must_records > self.journal.durable() || self.slow_wanted() > self.slow_synced;
-        let commit =
-            (unsafe_yet && self.settings.commit_interval_s > 0.0 && !self.degraded()).then_some(self.commit_ns);
-        let intents = (!self.intents.is_empty()).then_some(self.intents_ns);
-        let pair = self.pair_again.map(|(_, at)| at);
-        [commit, intents, pair, self.write_back_next_ns()].into_iter().flatten().min()
+        let commits = unsafe_yet && self.settings.commit_interval_s > 0.0 && !self.degraded();
+        let commit = if commits { self.commit_ns } else { u64::MAX };
+        let intents = if self.intents.is_empty() { u64::MAX } else { self.intents_ns };
+        let pair = self.pair_again.map_or(u64::MAX, |(_, at)| at);
+        let write_back = self.write_back_next_ns().unwrap_or(u64::MAX);
+        let next = commit.min(intents).min(pair).min(write_back);
+        (next != u64::MAX).then_some(next)
     }
 
     /// Time has come to `now_ns`.
@@ -422,6 +445,9 @@ impl Engine {
             }
             if self.flushing.is_some() {
                 self.flushing_left(turn);
+            }
+            if self.pair_dirty.is_some() {
+                self.tell_pair(turn);
             }
             if self.commands.len() > 0 {
                 self.load_more(turn);

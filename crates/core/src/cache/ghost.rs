@@ -4,9 +4,9 @@
 //! are taken for remembered ones by mistake (two buckets of sixteen, 2^-20 each), which admits one block too many. What
 //! is remembered leaves in the order in which it came, generation by generation, in steps of `1 / GENERATIONS` of all.
 
+use super::bucket::{Bucket, WAYS, prefetch};
 use crate::seed::splitmix;
 
-const WAYS: usize = 16;
 /// Share of the entries that are used: with two choices of sixteen a bucket overflows so rarely that it does not show
 /// (then the oldest in it is forgotten early).
 const LOAD: f64 = 0.85;
@@ -16,10 +16,6 @@ const GENERATIONS: u32 = 1024;
 const AGES: u32 = 1 << 12;
 /// An entry that holds nothing: its generation is never alive (`generation` is never 0).
 const EMPTY: u32 = 0;
-
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Bucket([u32; WAYS]);
 
 /// Which blocks are remembered.
 pub struct Ghost {
@@ -74,18 +70,35 @@ impl Ghost {
         self.age(self.oldest)
     }
 
+    /// Which entries of a bucket are alive: a bit each.
+    #[inline]
+    fn alive(&self, at: usize) -> u32 {
+        self.buckets[at].within(AGES - 1, self.oldest, self.now.wrapping_sub(self.oldest) & (AGES - 1))
+    }
+
     #[inline]
     fn find(&self, block: u32) -> Option<(usize, usize)> {
-        let (buckets, print) = self.home(block);
-        let limit = self.oldest_age();
-        for at in buckets {
-            for (way, entry) in self.buckets[at].0.iter().enumerate() {
-                if (entry ^ print) < AGES && self.age(*entry) <= limit {
-                    return Some((at, way));
-                }
+        let (homes, print) = self.home(block);
+        // Both at once: neither waits for the other one's line to come from memory.
+        let alike = |nth: usize| self.buckets[homes[nth]].alike(print, !(AGES - 1));
+        let mut alike = alike(0) | alike(1) << WAYS;
+        while alike != 0 {
+            let bit = alike.trailing_zeros() as usize;
+            let (at, way) = (homes[bit / WAYS], bit % WAYS);
+            if self.age(self.buckets[at].0[way]) <= self.oldest_age() {
+                return Some((at, way));
             }
+            alike &= alike - 1;
         }
         None
+    }
+
+    /// Has what is asked about a block brought nearer, for who will ask soon.
+    #[inline]
+    pub fn prefetch(&self, block: u32) {
+        for at in self.home(block).0 {
+            prefetch(&self.buckets, at);
+        }
     }
 
     /// Whether a block is remembered.
@@ -108,14 +121,16 @@ impl Ghost {
             return;
         }
         let (homes, print) = self.home(block);
-        let limit = self.oldest_age();
-        let used = |at: usize| self.buckets[at].0.iter().filter(|entry| self.age(**entry) <= limit).count();
-        let at = if used(homes[0]) <= used(homes[1]) { homes[0] } else { homes[1] };
-        // A dead entry's age is over the limit, so the oldest is also the one to be written over.
-        let ages = self.buckets[at].0.iter().map(|entry| self.age(*entry));
-        let (way, age) = ages.enumerate().max_by_key(|(_, age)| *age).expect("a bucket has entries");
+        let (alive, other) = (self.alive(homes[0]), self.alive(homes[1]));
+        let fewer = alive.count_ones() <= other.count_ones();
+        let (at, alive) = if fewer { (homes[0], alive) } else { (homes[1], other) };
+        let bucket = &self.buckets[at].0;
+        let way = match alive.trailing_ones() as usize {
+            WAYS => (0..WAYS).max_by_key(|way| self.age(bucket[*way])).unwrap_or(0),
+            dead => dead,
+        };
         let old = std::mem::replace(&mut self.buckets[at].0[way], print | self.now);
-        if age <= limit {
+        if alive >> way & 1 == 1 {
             self.alive[(old & (AGES - 1)) as usize] -= 1;
             self.total -= 1;
         }

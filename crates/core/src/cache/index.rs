@@ -1,21 +1,18 @@
 //! Which slot holds a block: an open hash table of slot numbers. The blocks' numbers stand in the slots.
 //!
 //! A block has two buckets of sixteen entries, one cache line each, and is put into the emptier one (Azar, Broder, Karlin
-//! and Upfal 1994: the fullest bucket is then hardly fuller than the mean). What leaves leaves nothing behind. The bits that slot numbers do not need hold a part of the block's hash, so that a search
-//! looks at hardly any slot but the right one.
+//! and Upfal 1994: the fullest bucket is then hardly fuller than the mean). What leaves leaves nothing behind. The bits
+//! that slot numbers do not need hold a part of the block's hash, so that a search looks at hardly any slot but the right
+//! one.
 
 use crate::seed::splitmix;
 
-use super::slots::NONE;
+use super::bucket::{Bucket, WAYS, prefetch};
+use super::slots::{Blocks, NONE};
 
-const WAYS: usize = 16;
 /// Share of the entries that are used when all slots are: an entry costs 4 B / 0.8 = 5 B a slot. Both buckets of one block
 /// in some 10,000 are then full, and somebody in them is moved to his other one.
 const LOAD: f64 = 0.8;
-
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Bucket([u32; WAYS]);
 
 /// Which slot holds a block.
 pub struct Index {
@@ -29,6 +26,13 @@ pub struct Index {
 struct Home {
     buckets: [usize; 2],
     tag: u32,
+}
+
+/// The first of the entries that `Index::alike` found: bucket and way.
+#[inline]
+fn place(home: &Home, alike: u32) -> (usize, usize) {
+    let bit = alike.trailing_zeros() as usize;
+    (home.buckets[bit / WAYS], bit % WAYS)
 }
 
 impl Index {
@@ -52,46 +56,70 @@ impl Index {
         Home { buckets: [first as usize, second as usize], tag }
     }
 
+    /// Has what a search for `block` looks at brought nearer, for who will search soon.
+    #[inline]
+    pub fn prefetch(&self, block: u32) {
+        for at in self.home(block).buckets {
+            prefetch(&self.buckets, at);
+        }
+    }
+
     /// The slot that holds `block`; `blocks` is the slots' column of blocks.
     #[inline]
-    pub fn find(&self, block: u32, blocks: &[u32]) -> Option<u32> {
+    pub fn find(&self, block: u32, blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
         self.entry(block, blocks).map(|(slot, _)| slot)
     }
 
     /// The slot, and where its entry is: bucket and way, or the place in the overflow.
     #[inline]
-    fn entry(&self, block: u32, blocks: &[u32]) -> Option<(u32, (usize, usize))> {
+    fn entry(&self, block: u32, blocks: &(impl Blocks + ?Sized)) -> Option<(u32, (usize, usize))> {
         let home = self.home(block);
-        for at in home.buckets {
-            let bucket = &self.buckets[at].0;
-            let mut alike = 0u32;
-            for (way, entry) in bucket.iter().enumerate() {
-                alike |= u32::from((entry ^ home.tag) & !self.slot_mask == 0) << way;
+        // Both at once: neither waits for the other one's line to come from memory.
+        let mut alike = self.alike(&home, home.tag, !self.slot_mask);
+        while alike != 0 {
+            let (at, way) = place(&home, alike);
+            let entry = self.buckets[at].0[way];
+            let slot = entry & self.slot_mask;
+            if entry != NONE && blocks.block(slot) == block {
+                return Some((slot, (at, way)));
             }
-            while alike != 0 {
-                let way = alike.trailing_zeros() as usize;
-                let slot = bucket[way] & self.slot_mask;
-                if bucket[way] != NONE && blocks[slot as usize] == block {
-                    return Some((slot, (at, way)));
-                }
-                alike &= alike - 1;
-            }
+            alike &= alike - 1;
         }
         if self.overflow.is_empty() {
             return None;
         }
-        let place = self.overflow.iter().position(|slot| blocks[*slot as usize] == block)?;
+        let place = self.overflow.iter().position(|slot| blocks.block(*slot) == block)?;
         Some((self.overflow[place], (usize::MAX, place)))
     }
 
+    /// Which entries of both buckets are `value` in the bits of `mask`: the first bucket's in the lower half.
+    #[inline]
+    fn alike(&self, home: &Home, value: u32, mask: u32) -> u32 {
+        let [first, second] = home.buckets;
+        self.buckets[first].alike(value, mask) | self.buckets[second].alike(value, mask) << WAYS
+    }
+
+    /// Where the entry of a block is whose slot is known: nobody needs to look into the slots for that.
+    #[inline]
+    fn known(&self, block: u32, slot: u32) -> Option<(usize, usize)> {
+        let home = self.home(block);
+        let alike = self.alike(&home, home.tag | slot, NONE);
+        if alike != 0 {
+            return Some(place(&home, alike));
+        }
+        self.overflow.iter().position(|other| *other == slot).map(|place| (usize::MAX, place))
+    }
+
     /// Puts a block in, which must not be in already.
-    pub fn insert(&mut self, block: u32, slot: u32, blocks: &[u32]) {
+    pub fn insert(&mut self, block: u32, slot: u32, blocks: &(impl Blocks + ?Sized)) {
         debug_assert!(slot < self.slot_mask || self.slot_mask == NONE, "slot {slot} is none of this index");
         let home = self.home(block);
-        let used = |at: usize| self.buckets[at].0.iter().filter(|entry| **entry != NONE).count();
         let [first, second] = home.buckets;
-        let at = if used(first) <= used(second) { first } else { second };
-        if !self.put(at, home.tag | slot) && !self.put_for_another(home, slot, blocks) {
+        let (free, other) = (self.buckets[first].alike(NONE, NONE), self.buckets[second].alike(NONE, NONE));
+        let (at, free) = if free.count_ones() >= other.count_ones() { (first, free) } else { (second, other) };
+        if free != 0 {
+            self.buckets[at].0[free.trailing_zeros() as usize] = home.tag | slot;
+        } else if !self.put_for_another(home, slot, blocks) {
             self.overflow.push(slot);
         }
     }
@@ -103,11 +131,11 @@ impl Index {
     }
 
     /// Puts a slot in the place of one that finds room in its other bucket.
-    fn put_for_another(&mut self, home: Home, slot: u32, blocks: &[u32]) -> bool {
+    fn put_for_another(&mut self, home: Home, slot: u32, blocks: &(impl Blocks + ?Sized)) -> bool {
         for at in home.buckets {
             for way in 0..WAYS {
                 let entry = self.buckets[at].0[way];
-                let [first, second] = self.home(blocks[(entry & self.slot_mask) as usize]).buckets;
+                let [first, second] = self.home(blocks.block(entry & self.slot_mask)).buckets;
                 if self.put(if first == at { second } else { first }, entry) {
                     self.buckets[at].0[way] = home.tag | slot;
                     return true;
@@ -117,27 +145,27 @@ impl Index {
         false
     }
 
-    /// Takes a block out; `blocks` must still say which slot it is in. Returns the slot.
-    pub fn remove(&mut self, block: u32, blocks: &[u32]) -> Option<u32> {
-        let (slot, (at, way)) = self.entry(block, blocks)?;
-        if at == usize::MAX {
-            self.overflow.swap_remove(way);
-        } else {
-            self.buckets[at].0[way] = NONE;
+    /// Takes a block out, which is in `slot`; whether it was in.
+    pub fn remove(&mut self, block: u32, slot: u32) -> bool {
+        match self.known(block, slot) {
+            None => return false,
+            Some((usize::MAX, place)) => _ = self.overflow.swap_remove(place),
+            Some((at, way)) => self.buckets[at].0[way] = NONE,
         }
-        Some(slot)
+        true
     }
 
-    /// Moves a block to another slot; `blocks` must still say the old one, which is returned. None: it was not in.
-    pub fn replace(&mut self, block: u32, slot: u32, blocks: &[u32]) -> Option<u32> {
-        let (old, (at, way)) = self.entry(block, blocks)?;
-        if at == usize::MAX {
-            self.overflow[way] = slot;
-        } else {
-            let entry = &mut self.buckets[at].0[way];
-            *entry = (*entry & !self.slot_mask) | slot;
+    /// Moves a block from slot `old` to another one; whether it was in.
+    pub fn replace(&mut self, block: u32, old: u32, slot: u32) -> bool {
+        match self.known(block, old) {
+            None => return false,
+            Some((usize::MAX, place)) => self.overflow[place] = slot,
+            Some((at, way)) => {
+                let entry = &mut self.buckets[at].0[way];
+                *entry = (*entry & !self.slot_mask) | slot;
+            }
         }
-        Some(old)
+        true
     }
 
     /// Bytes of memory.
@@ -165,7 +193,7 @@ mod tests {
         // Ten lives of the whole cache: what leaves and comes must not crowd buckets over time.
         for turn in 0..8 * slots {
             let slot = rng.random_range(0..slots);
-            assert_eq!(index.remove(blocks[slot as usize], &blocks), Some(slot));
+            assert!(index.remove(blocks[slot as usize], slot));
             blocks[slot as usize] = 3 * slots + turn;
             index.insert(blocks[slot as usize], slot, &blocks);
         }
@@ -186,7 +214,7 @@ mod tests {
             assert_eq!(index.find(*block, &blocks), Some(*block));
         }
         for block in blocks.iter().rev() {
-            assert_eq!(index.remove(*block, &blocks), Some(*block));
+            assert!(index.remove(*block, *block));
         }
         assert_eq!(index.find(3, &blocks), None);
     }
@@ -207,14 +235,18 @@ mod tests {
                         known.insert(block, slot);
                     },
                     (true, Some(old)) => if let Some(slot) = free.pop() {
-                        prop_assert_eq!(index.replace(block, slot, &blocks), Some(old));
+                        prop_assert!(index.replace(block, old, slot));
+                        prop_assert!(!index.replace(block, old, slot));
                         blocks[old as usize] = NONE;
                         blocks[slot as usize] = block;
                         free.push(old);
                         known.insert(block, slot);
                     },
-                    (false, at) => {
-                        prop_assert_eq!(index.remove(block, &blocks), at);
+                    (false, None) => for slot in 0..slots {
+                        prop_assert!(!index.remove(block, slot));
+                    },
+                    (false, Some(slot)) => {
+                        prop_assert!(index.remove(block, slot));
                         if let Some(slot) = known.remove(&block) {
                             blocks[slot as usize] = NONE;
                             free.push(slot);

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+mod bucket;
 pub mod curve;
 pub mod engine;
 pub mod ghost;

@@ -1,4 +1,4 @@
-//! What the cache knows of each of its slots, in columns: few bytes a block, because there are many.
+//! What the cache knows of each of its slots: few bytes a block, because there are many.
 
 use super::journal::{Entry, Holding, Table};
 
@@ -51,21 +51,70 @@ pub const WRITING: u16 = 1 << 14;
 /// The record that says that it is dirty is not known to be durable.
 pub const FRESH: u16 = 1 << 15;
 
-/// The slots, in two columns. Each is in one of four states; its block, its checksum and since when it is dirty mean
-/// something in the states Clean and Dirty only.
-#[derive(Clone, Debug, Default)]
-pub struct Slots {
-    block: Vec<u32>,
-    rest: Vec<Rest>,
+/// Which block is in which slot: what the index and the policies look into.
+pub trait Blocks {
+    /// The block of a slot; NONE, or any, if it holds none.
+    fn block(&self, slot: u32) -> u32;
+
+    /// How many slots there are.
+    fn slots(&self) -> u32;
 }
 
-/// What is used together: 12 bytes, most often in one cache line.
-#[derive(Clone, Copy, Debug, Default)]
-struct Rest {
+impl Blocks for [u32] {
+    #[inline]
+    fn block(&self, slot: u32) -> u32 {
+        self[slot as usize]
+    }
+
+    fn slots(&self) -> u32 {
+        self.len() as u32
+    }
+}
+
+impl Blocks for Vec<u32> {
+    #[inline]
+    fn block(&self, slot: u32) -> u32 {
+        self[slot as usize]
+    }
+
+    fn slots(&self) -> u32 {
+        self.len() as u32
+    }
+}
+
+impl Blocks for Slots {
+    #[inline]
+    fn block(&self, slot: u32) -> u32 {
+        self.slots[slot as usize].block
+    }
+
+    fn slots(&self) -> u32 {
+        self.len()
+    }
+}
+
+/// The slots. Each is in one of four states; its block, its checksum and since when it is dirty mean something in the
+/// states Clean and Dirty only.
+#[derive(Clone, Debug, Default)]
+pub struct Slots {
+    slots: Vec<Slot>,
+}
+
+/// A slot: what is used together, never across two cache lines.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(16))]
+struct Slot {
+    block: u32,
     crc: u32,
     since: u32,
     flags: u16,
     readers: u16,
+}
+
+impl Default for Slot {
+    fn default() -> Self {
+        Self { block: NONE, crc: 0, since: 0, flags: 0, readers: 0 }
+    }
 }
 
 impl Slots {
@@ -78,30 +127,35 @@ impl Slots {
 
     /// How many there are.
     pub fn len(&self) -> u32 {
-        self.block.len() as u32
+        self.slots.len() as u32
     }
 
     /// True when there are none.
     pub fn is_empty(&self) -> bool {
-        self.block.is_empty()
+        self.slots.is_empty()
     }
 
     /// More slots, free ones, or fewer: those that go must hold nothing.
     pub fn resize(&mut self, count: u32) {
-        let count = count as usize;
-        self.block.resize(count, NONE);
-        self.rest.resize(count, Rest::default());
+        self.slots.resize(count as usize, Slot::default());
     }
 
     /// Each slot's block: what the index looks into.
-    pub fn blocks(&self) -> &[u32] {
-        &self.block
+    #[inline]
+    pub fn blocks(&self) -> &Self {
+        self
+    }
+
+    /// Has a slot brought nearer, for who will ask for it soon.
+    #[inline]
+    pub fn prefetch(&self, slot: u32) {
+        super::bucket::prefetch(&self.slots, slot as usize);
     }
 
     /// What a slot holds.
     #[inline]
     pub fn state(&self, slot: u32) -> State {
-        match self.rest[slot as usize].flags & STATE {
+        match self.slots[slot as usize].flags & STATE {
             0 => State::Free,
             1 => State::Limbo,
             2 => State::Clean,
@@ -112,19 +166,19 @@ impl Slots {
     /// The block that a clean or dirty slot holds.
     #[inline]
     pub fn block(&self, slot: u32) -> u32 {
-        self.block[slot as usize]
+        self.slots[slot as usize].block
     }
 
     /// CRC-32C of what it holds.
     #[inline]
     pub fn crc(&self, slot: u32) -> u32 {
-        self.rest[slot as usize].crc
+        self.slots[slot as usize].crc
     }
 
     /// When its block became dirty, in the engine's own units.
     #[inline]
     pub fn since(&self, slot: u32) -> u32 {
-        self.rest[slot as usize].since
+        self.slots[slot as usize].since
     }
 
     /// True when it is the only copy.
@@ -136,69 +190,70 @@ impl Slots {
     /// Readers of the fast device that are under way: it must not be written over.
     #[inline]
     pub fn readers(&self, slot: u32) -> u16 {
-        self.rest[slot as usize].readers
+        self.slots[slot as usize].readers
     }
 
     /// True when one of these bits is set.
     #[inline]
     pub fn has(&self, slot: u32, bits: u16) -> bool {
-        self.rest[slot as usize].flags & bits != 0
+        self.slots[slot as usize].flags & bits != 0
     }
 
     /// All bits, for tests that fail.
     pub fn bits(&self, slot: u32) -> u16 {
-        self.rest[slot as usize].flags
+        self.slots[slot as usize].flags
     }
 
     /// Sets bits.
     #[inline]
     pub fn mark(&mut self, slot: u32, bits: u16) {
-        self.rest[slot as usize].flags |= bits;
+        self.slots[slot as usize].flags |= bits;
     }
 
     /// Clears bits.
     #[inline]
     pub fn unmark(&mut self, slot: u32, bits: u16) {
-        self.rest[slot as usize].flags &= !bits;
+        self.slots[slot as usize].flags &= !bits;
     }
 
     /// Fills a slot; its bits are cleared.
+    #[inline]
     pub fn hold(&mut self, slot: u32, block: u32, crc: u32, state: State) {
-        let at = slot as usize;
-        self.block[at] = block;
-        self.rest[at].crc = crc;
-        self.rest[at].flags = state as u16;
+        let slot = &mut self.slots[slot as usize];
+        slot.block = block;
+        slot.crc = crc;
+        slot.flags = state as u16;
     }
 
     /// Says what will be in a slot that is being written.
     #[inline]
     pub fn set_crc(&mut self, slot: u32, crc: u32) {
-        self.rest[slot as usize].crc = crc;
+        self.slots[slot as usize].crc = crc;
     }
 
     /// Changes what a slot is, and nothing else.
     #[inline]
     pub fn set_state(&mut self, slot: u32, state: State) {
-        let flags = &mut self.rest[slot as usize].flags;
+        let flags = &mut self.slots[slot as usize].flags;
         *flags = *flags & !STATE | state as u16;
     }
 
     /// Says when its block became dirty.
     #[inline]
     pub fn set_since(&mut self, slot: u32, since: u32) {
-        self.rest[slot as usize].since = since;
+        self.slots[slot as usize].since = since;
     }
 
     /// One reader more.
     #[inline]
     pub fn read_begins(&mut self, slot: u32) {
-        self.rest[slot as usize].readers += 1;
+        self.slots[slot as usize].readers += 1;
     }
 
     /// One reader less.
     #[inline]
     pub fn read_ends(&mut self, slot: u32) -> u16 {
-        let readers = &mut self.rest[slot as usize].readers;
+        let readers = &mut self.slots[slot as usize].readers;
         *readers -= 1;
         *readers
     }
@@ -206,13 +261,13 @@ impl Slots {
     /// The block was used: the fallow hand begins to count again.
     #[inline]
     pub fn touch(&mut self, slot: u32) {
-        self.rest[slot as usize].flags &= !PASSES;
+        self.slots[slot as usize].flags &= !PASSES;
     }
 
     /// The fallow hand goes by; how often it did since the block was touched, at most 3.
     #[inline]
     pub fn pass(&mut self, slot: u32) -> u16 {
-        let flags = &mut self.rest[slot as usize].flags;
+        let flags = &mut self.slots[slot as usize].flags;
         let passes = (((*flags & PASSES) >> PASSES_SHIFT) + 1).min(3);
         *flags = *flags & !PASSES | passes << PASSES_SHIFT;
         passes
@@ -220,12 +275,12 @@ impl Slots {
 
     /// The bits that a block keeps when a new version of it goes to another slot.
     pub fn kept(&self, slot: u32) -> u16 {
-        self.rest[slot as usize].flags & (PINNED | DESTAGING | NEWER | WANTED | QUEUED | ALONE)
+        self.slots[slot as usize].flags & (PINNED | DESTAGING | NEWER | WANTED | QUEUED | ALONE)
     }
 
     /// Bytes of memory a slot.
     pub fn bytes_per_slot() -> usize {
-        size_of::<u32>() + size_of::<Rest>()
+        size_of::<Slot>()
     }
 }
 

@@ -100,7 +100,13 @@ impl Innodb {
         while batch.chunk.len() < room && batch.left > 0 {
             let frame = match batch.area.next() {
                 Some(page) => match self.pool.find(page) {
-                    Some(frame) if self.pool.can_flush(frame) => frame,
+                    // What is written for its frame's sake is evicted soon: young neighbours stay as they are
+                    // (buf_flush_try_neighbors).
+                    Some(frame)
+                        if self.pool.can_flush(frame) && (batch.kind != Kind::Lru || self.pool.is_old(frame)) =>
+                    {
+                        frame
+                    }
                     _ => continue,
                 },
                 None => {
@@ -111,7 +117,9 @@ impl Innodb {
                         }
                     };
                     let Some(first) = first else { break };
-                    if self.spec.settings.innodb_flush_neighbors {
+                    // A young page has no neighbours that it may take: it goes alone.
+                    let alone = batch.kind == Kind::Lru && !self.pool.is_old(first);
+                    if self.spec.settings.innodb_flush_neighbors && !alone {
                         let from = self.pool.page(first) / AREA_PAGES * AREA_PAGES;
                         batch.area = from..(u64::from(from) + u64::from(AREA_PAGES)).min(pages) as u32;
                         continue;

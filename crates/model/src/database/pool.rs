@@ -140,6 +140,12 @@ impl Pool {
         self.has(frame, WRITING)
     }
 
+    /// Whether a page is in the list's old part.
+    #[inline]
+    pub fn is_old(&self, frame: u32) -> bool {
+        self.has(frame, OLD)
+    }
+
     /// Whether a page has changes that are not in its file.
     #[cfg(test)]
     fn is_dirty(&self, frame: u32) -> bool {

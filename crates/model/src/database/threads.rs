@@ -9,10 +9,15 @@ use super::touches::{Touch, What};
 use super::{Event, Innodb, PAGE_BYTES, Tag};
 use crate::storage::Operation;
 
-/// How much of the end of the LRU list is searched for a page that can be evicted (BUF_FLUSH_FREE_BLOCK_MARGIN and
-/// BUF_LRU_FREE_SEARCH_LEN of MySQL 5.5, with read-ahead areas of 64 pages).
+/// How much of the end of the LRU list is looked at for pages that can be evicted, before more are written
+/// (BUF_LRU_FREE_SEARCH_LEN of MySQL 5.5, with read-ahead areas of 64 pages).
 pub(super) const SEARCHED: u32 = 133;
-/// Pages at the end of the LRU list that should be free or clean; and how many more are written when they are not.
+/// How far a thread that wants a frame searches for a page that it can evict: so many pages, and a tenth of the pool more
+/// each time it comes back (buf_LRU_free_from_common_LRU_list).
+const SEARCH_FIRST: u32 = 100;
+const SEARCH_MORE: u32 = 10;
+/// Pages at the end of the LRU list that should be free or clean; and how many more are written when they are not
+/// (BUF_FLUSH_FREE_BLOCK_MARGIN and BUF_FLUSH_EXTRA_MARGIN).
 pub(super) const MARGIN: u32 = 69;
 const MARGIN_EXTRA: u32 = 117;
 /// A reader looks at the margin this often: the search is as long as the margin, and a page makes it one shorter.
@@ -33,6 +38,8 @@ pub(super) struct Thread {
     /// The next one that waits for the same page.
     pub(super) next_waiter: u32,
     reads: u32,
+    /// How often it has looked for the frame that it wants.
+    searches: u32,
     /// It has seen to free pages, or to room in the log, already.
     check_margin: bool,
     preflushed: bool,
@@ -134,7 +141,10 @@ impl Innodb {
     /// A frame for a page: a free one, else that of a clean page near the end of the LRU list. None: pages must be
     /// written first, by this thread if nobody does it yet.
     fn take_frame(&mut self, number: u32, page: u32, reading: bool) -> Option<u32> {
-        if self.pool.free() == 0 && !self.pool.evict_one(SEARCHED) {
+        let searches = &mut self.threads[number as usize].searches;
+        let pages = SEARCH_FIRST + *searches * (self.pool.size() as u32 / SEARCH_MORE);
+        if self.pool.free() == 0 && !self.pool.evict_one(pages) {
+            *searches = (*searches + 1).min(SEARCH_MORE);
             self.counts.free_waits += 1;
             self.free_waiters.push(number);
             if self.lru_batch.is_none() {
@@ -142,6 +152,7 @@ impl Innodb {
             }
             return None;
         }
+        *searches = 0;
         self.pool.admit(page, reading)
     }
 

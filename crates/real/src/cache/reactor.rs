@@ -268,7 +268,10 @@ impl Reactor {
         match (self.phase, result) {
             // What could not be written back stays in the cache, for the next time.
             (Phase::Stopping(true), Err(failure)) => {
-                self.trouble = Some(format!("not all could be written back ({failure:?})"));
+                let left = self.core.target.statistics(self.core.now_ns()).dirty_blocks;
+                self.trouble = Some(format!(
+                    "{left} blocks could not be written back ({failure:?}): they stay dirty, safe in the cache"
+                ));
                 self.phase = Phase::Stopping(false);
                 self.core.command(STOP, 0, Command::Stop { drain: false });
             }

@@ -24,7 +24,7 @@ def verb(
     release: Annotated[bool, typer.Option("--release", help="Let it leave the cache again.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Read a range into the cache and never evict it, until it is released or the cache is stopped."""
+    """Read a range into the cache and never evict it, until it is released; a restart changes nothing."""
     from flatwater.cache.control import ask
     from flatwater.cli.cache.progress import follow_job
     from flatwater.errors import UserError

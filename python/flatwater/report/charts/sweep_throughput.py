@@ -32,6 +32,11 @@ class SweepThroughput(SweepChart):
             return Judged(summary.mean, summary.mean_ci95)
 
         def theirs(published: Published, summary: CellSummary) -> float | None:
+            if published.relative_to is not None:
+                # Drawn as many times our own other cell as was published.
+                if published.metric != "mean" or not published.ours or summary.mean is None:
+                    return None
+                return published.value * summary.mean / published.ours
             same = published.metric == "mean" and published.unit.casefold() == unit.casefold()
             return published.value if same and summary.unit == unit else None
 

@@ -124,12 +124,18 @@ impl Engine {
         if settings.admission != self.settings.admission {
             self.ghost = Ghost::new(super::ghosts(&settings, self.slots.len()));
         }
+        let policy = settings.policy != self.settings.policy;
+        let period = settings.flush_period_s != self.settings.flush_period_s;
+        let marks = settings.dirty_high_pct != self.settings.dirty_high_pct;
         self.settings = settings;
         if self.ordered() && self.epochs.is_empty() {
             self.begin_order(now_ns);
         } else if !self.ordered() && !self.epochs.is_empty() {
             self.end_order(now_ns);
         } else {
+            if self.epochs.is_empty() && (policy || period || marks && self.marks.on()) {
+                self.index_dirty(now_ns);
+            }
             return Ok(());
         }
         self.flush_anew(now_ns);
@@ -397,6 +403,19 @@ impl Engine {
     /// The slow device can not be synced: the cache ends, but not cleanly.
     pub(super) fn stop_fails<M: Memory>(&mut self, turn: &mut Turn<M>) {
         if let Some(stop) = self.commands.stop.take_if(|stop| !stop.told) {
+            turn.out.answers.push((stop.tag, Err(Failure::Medium)));
+        }
+    }
+
+    /// The slow device does not take what is dirty: who waits for the end of the write-back is told, and may stop without.
+    pub(super) fn drain_fails<M: Memory>(&mut self, turn: &mut Turn<M>) {
+        if let Some(stop) = self.commands.stop.take_if(|stop| stop.drain && !stop.told) {
+            let what = format!(
+                "{} blocks stay dirty, because the slow device fails to take them: they are safe in the cache",
+                self.dirty - self.lost
+            );
+            self.tell(turn, what);
+            self.fail_flush(turn);
             turn.out.answers.push((stop.tag, Err(Failure::Medium)));
         }
     }

@@ -46,7 +46,11 @@ impl Waits {
 }
 
 /// Into a queue in order of what is waited for: nearly always at its end.
+#[inline]
 fn insert(queue: &mut VecDeque<(u64, Waiter)>, number: u64, waiter: Waiter) {
+    if queue.back().is_none_or(|last| last.0 <= number) {
+        return queue.push_back((number, waiter));
+    }
     let mut at = queue.len();
     while at > 0 && queue[at - 1].0 > number {
         at -= 1;

@@ -30,6 +30,8 @@ impl Engine {
             + self.space.bytes()
             + self.queue.bytes()
             + self.pace_bytes()
+            + self.sweep.bytes()
+            + self.marks.bytes()
     }
 
     /// Counts and gauges of now.

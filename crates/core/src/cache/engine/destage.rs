@@ -7,13 +7,15 @@ use crate::cache::policy::Policies;
 use crate::cache::slots::{DESTAGING, LOST, NONE, QUEUED, State};
 
 /// How often rates are looked at.
-const STEP_NS: u64 = 10_000_000;
+pub(super) const STEP_NS: u64 = 10_000_000;
 /// Blocks that are sorted by address before they are written back.
 pub(super) const BATCH: usize = 256;
 /// The PI controller aims at the low mark. Its proportional part would take the excess away in so many seconds ...
 const PROPORTIONAL_S: f64 = 10.0;
 /// ... and its integral part follows what comes in over so many.
 const INTEGRAL_S: f64 = 20.0;
+/// Write-back by address and by rate comes in bursts, so many seconds apart.
+const BURST_S: f64 = 0.25;
 /// The write-back rate that is told fades over so many seconds.
 const FADE_S: f64 = 5.0;
 /// For so long after an IO of a user to the slow device, write-back keeps out of the way.
@@ -39,6 +41,8 @@ pub(super) struct Pace {
     /// The most that was dirty in this flush period and in the one before.
     most: [u32; 2],
     period_ns: u64,
+    /// By address and rate: a burst has begun.
+    burst: bool,
     /// Over the high mark, and not yet down to the low one.
     rushing: bool,
     /// The fallow hand: where it is, and what it found.
@@ -113,11 +117,17 @@ impl Engine {
         let lately = |ns: u64| ns != 0 && now_ns.saturating_sub(ns) <= QUIET_NS;
         if self.slow_foreground > 0 || lately(self.slow_foreground_ns) {
             1
-        } else if lately(self.slow_read_ns) {
+        } else if lately(self.slow_read_ns) && !self.all_out() {
             (self.depth() / 8).max(2).min(self.depth())
         } else {
             self.depth()
         }
+    }
+
+    /// Whether readers must put up with write-back: more is dirty than may be, or what is to go back in time does not.
+    fn all_out(&self) -> bool {
+        let pace = &self.pace;
+        pace.rushing || self.marks.wants() || self.sweep.on() && pace.tokens >= 1.9 * self.burst(pace.rate)
     }
 
     /// Begins what write-back is due.
@@ -153,36 +163,49 @@ impl Engine {
             return (asked || fallow || reason.is_some()) && self.destage_version(turn);
         }
         while let Some(block) = self.urgent.pop() {
-            if self.destage(block, turn) > 0 {
+            if self.destage(block, turn).is_some() {
                 return true;
             }
         }
         while let Some(block) = self.flushing.as_mut().and_then(|flushing| flushing.blocks.pop()) {
-            if self.destage(block, turn) > 0 {
+            if self.destage(block, turn).is_some() {
                 return true;
             }
         }
         if self.destaging < self.settings.fallow_speed.max(1) {
             while let Some(block) = self.fallow.pop_front() {
-                if self.destage(block, turn) > 0 {
+                if self.destage(block, turn).is_some() {
                     self.counts.fallow_cleanings += 1;
                     return true;
                 }
             }
         }
+        if self.marks.wants() && self.clean_sets(turn) {
+            return true;
+        }
         let Some(reason) = self.reason(turn.now_ns) else {
             self.give_up_batch();
             return false;
         };
+        if self.sweep.on() {
+            let blocks = self.sweep_next(turn);
+            if reason == Reason::Rate {
+                self.pace.tokens -= f64::from(blocks);
+                self.pace.burst &= self.pace.tokens >= 1.0;
+            }
+            return blocks > 0;
+        }
         if self.pace.batch.is_empty() {
             let many = if reason == Reason::Rate { (self.pace.tokens as usize).clamp(1, BATCH) } else { BATCH };
             self.take_batch(many);
         }
+        if let [.., next, _] = self.pace.batch[..] {
+            self.neighbours_ahead(next);
+        }
         while let Some(block) = self.pace.batch.pop() {
-            let blocks = if self.set_is_busy(block) { 0 } else { self.destage(block, turn) };
-            if blocks > 0 {
+            if let Some((first, last)) = self.destage(block, turn) {
                 if reason == Reason::Rate {
-                    self.pace.tokens -= f64::from(blocks);
+                    self.pace.tokens -= f64::from(last - first + 1);
                 }
                 return true;
             }
@@ -196,9 +219,14 @@ impl Engine {
     }
 
     /// Whether as many write-backs of the block's set are under way as may be.
-    fn set_is_busy(&self, block: u32) -> bool {
+    pub(super) fn set_is_busy(&self, block: u32) -> bool {
+        self.set_of(block).is_some_and(|set| self.set_is_full(set))
+    }
+
+    /// Whether as many write-backs of a set are under way as may be.
+    pub(super) fn set_is_full(&self, set: u32) -> bool {
         let most = self.settings.write_back_depth_per_set;
-        most > 0 && self.set_of(block).is_some_and(|set| self.sets.get(&set).is_some_and(|busy| *busy >= most))
+        most > 0 && self.sets.get(&set).is_some_and(|busy| *busy >= most)
     }
 
     /// The set of a block, if the policy has sets.
@@ -215,6 +243,7 @@ impl Engine {
         while self.pace.batch.len() < many && tries > 0 {
             tries -= 1;
             let Some(block) = self.queue.pop_front() else { break };
+            self.queue.ahead().inspect(|ahead| self.index.prefetch(*ahead));
             let slot = self.find(block);
             if slot == NONE {
                 continue;
@@ -279,7 +308,8 @@ impl Engine {
         if self.degraded() || idle || leaves || self.pace.rushing || self.starving() || self.too_old(now_ns) {
             return Some(Reason::All);
         }
-        (self.pace.tokens >= 1.0).then_some(Reason::Rate)
+        let by_rate = if self.sweep.on() { self.pace.burst } else { self.pace.tokens >= 1.0 };
+        by_rate.then_some(Reason::Rate)
     }
 
     /// Whether a write waits that only write-back can help: not one that the journal's next sync gives a slot.
@@ -288,27 +318,11 @@ impl Engine {
         !self.starved.is_empty() && (self.ordered() || !slots_come)
     }
 
-    /// Whether the block that is dirty for longest is so for longer than the flush period.
+    /// Whether the oldest epoch is older than the flush period. Of what goes back by address, the hand takes care.
     fn too_old(&self, now_ns: u64) -> bool {
         let period = self.settings.flush_period_s;
-        period > 0.0
-            && self
-                .oldest()
-                .is_some_and(|since| self.units(now_ns).saturating_sub(since) >= self.units(seconds(period)))
-    }
-
-    /// Since when the block is dirty that is so for longest (or nearly: what stands first in the queue).
-    pub(super) fn oldest(&self) -> Option<u32> {
-        if let Some(first) = self.epochs.front() {
-            return (self.dirty > self.lost).then(|| self.units(first.began_ns));
-        }
-        let first = self.pace.batch.iter().chain(self.queue.iter().take(16));
-        first
-            .filter_map(|block| {
-                let slot = self.index.find(*block, self.slots.blocks())?;
-                (self.slots.dirty(slot) && !self.slots.has(slot, LOST)).then(|| self.slots.since(slot))
-            })
-            .min()
+        let first = self.epochs.front().filter(|_| period > 0.0 && self.dirty > self.lost);
+        first.is_some_and(|first| now_ns.saturating_sub(first.began_ns) >= seconds(period))
     }
 
     /// The blocks that a mark stands for.
@@ -319,7 +333,8 @@ impl Engine {
     /// Looks at the marks, and every step at the rates.
     fn look(&mut self, now_ns: u64) {
         let (high, low) = (self.mark(self.settings.dirty_high_pct), self.mark(self.settings.dirty_low_pct));
-        if self.dirty + self.superseded > high {
+        // Where each set has its own mark, there is none of the whole.
+        if self.dirty + self.superseded > high && !self.marks.on() {
             self.pace.rushing = true;
         } else if self.dirty <= low.min(high) {
             self.pace.rushing = false;
@@ -338,8 +353,9 @@ impl Engine {
         let step_s = (step_ns as f64 / 1e9).min(0.1);
         let rate = self.control(high, low, step_s).max(self.by_time(now_ns));
         self.pace.rate = rate;
-        let most = (rate * 0.1).max(1.0).max(rate * step_s);
+        let most = (2.0 * self.burst(rate)).max(rate * step_s);
         self.pace.tokens = if rate > 0.0 { (self.pace.tokens + rate * step_s).min(most) } else { 0.0 };
+        self.pace.burst |= self.pace.tokens >= self.burst(rate);
         if self.settings.fallow_delay_s > 0.0 {
             self.move_hand(step_ns as f64 / 1e9);
         }
@@ -351,7 +367,7 @@ impl Engine {
             return 0.0;
         }
         let excess = f64::from(self.dirty) - f64::from(low);
-        let keeps_up = self.pace.tokens < (self.pace.rate * 0.1).max(1.0);
+        let keeps_up = self.pace.tokens < 2.0 * self.burst(self.pace.rate);
         if excess < 0.0 || keeps_up {
             // What the slow device cannot take is not summed up.
             self.pace.integral += excess * step_s / (PROPORTIONAL_S * INTEGRAL_S);
@@ -366,11 +382,25 @@ impl Engine {
         if period <= 0.0 {
             return 0.0;
         }
+        if self.sweep.on() {
+            return self.sweep.rate(now_ns, seconds(period));
+        }
         if now_ns.saturating_sub(self.pace.period_ns) >= seconds(period) {
             self.pace.period_ns = now_ns;
             self.pace.most = [self.dirty, self.pace.most[0]];
         }
         f64::from(self.pace.most[0].max(self.pace.most[1])) / period
+    }
+
+    /// Blocks that are written back in one go when it is by rate: of those that lie near each other, so many that the way
+    /// to them is worth it.
+    fn burst(&self, rate: f64) -> f64 {
+        if !self.sweep.on() {
+            return (rate * 0.05).max(0.5);
+        }
+        let period_s = self.settings.flush_period_s;
+        let burst_s = if period_s > 0.0 { BURST_S.min(period_s / 64.0) } else { BURST_S };
+        (rate * burst_s).clamp(1.0, BATCH as f64)
     }
 
     /// The fallow hand goes over all slots twice in a delay: what it passes three times, nobody touched for that long.
@@ -413,7 +443,7 @@ impl Engine {
         if settings.idle_flush_s > 0.0 {
             next = next.min((self.last_request_ns + seconds(settings.idle_flush_s)).max(step));
         }
-        if self.flushing.is_some() || self.pace.rushing || self.starving() {
+        if self.flushing.is_some() || self.pace.rushing || self.starving() || self.marks.wants() {
             next = next.min((self.slow_foreground_ns.max(self.slow_read_ns) + QUIET_NS).max(step));
         }
         (next != u64::MAX).then_some(next)

@@ -91,15 +91,14 @@ impl Engine {
             );
             self.tell(turn, what);
         }
-        let buffer = self.degraded_pair(dirty.len() as u64, turn);
-        let place = Place::Buffer { buffer, at: 0 };
-        self.io(Job::PairWrite { buffer }, Side::Pair, IoKind::Write, (0, PAIR_BYTES as u32), place, turn);
+        self.write_pair(dirty.len() as u32, turn);
     }
 
     /// A buffer with the pairing record that says so.
-    fn degraded_pair<M: Memory>(&mut self, dirty: u64, turn: &mut Turn<M>) -> u32 {
+    fn degraded_pair<M: Memory>(&mut self, dirty: u32, turn: &mut Turn<M>) -> u32 {
+        self.pair_says = dirty;
         let buffer = turn.memory.take(PAIR_BYTES as u32);
-        turn.memory.store(Place::Buffer { buffer, at: 0 }, &self.journal.degraded_pair(dirty));
+        turn.memory.store(Place::Buffer { buffer, at: 0 }, &self.journal.degraded_pair(u64::from(dirty)));
         buffer
     }
 
@@ -115,10 +114,27 @@ impl Engine {
     /// The pairing record is durable, or nobody knows: then it is written anew, for the system may have forgotten it.
     pub(super) fn pair_synced<M: Memory>(&mut self, ok: bool, turn: &mut Turn<M>) {
         if !ok {
-            let buffer = self.degraded_pair(u64::from(self.dirty), turn);
+            let buffer = self.degraded_pair(self.dirty, turn);
             return self.pair_failed("synced", buffer, turn);
         }
         self.health = Health::Failed;
+        self.pair_dirty = Some(self.pair_says);
+        self.due = true;
+    }
+
+    /// Says in the pairing record when all that can go back has gone: then a start has nothing to give up but what is lost.
+    pub(super) fn tell_pair<M: Memory>(&mut self, turn: &mut Turn<M>) {
+        if self.dirty == self.lost && self.pair_dirty.is_some_and(|said| said != self.lost) {
+            self.write_pair(self.lost, turn);
+        }
+    }
+
+    /// Writes the pairing record of a failed fast device on which so many blocks are that are nowhere else.
+    fn write_pair<M: Memory>(&mut self, dirty: u32, turn: &mut Turn<M>) {
+        self.pair_dirty = None;
+        let buffer = self.degraded_pair(dirty, turn);
+        let place = Place::Buffer { buffer, at: 0 };
+        self.io(Job::PairWrite { buffer }, Side::Pair, IoKind::Write, (0, PAIR_BYTES as u32), place, turn);
     }
 
     /// Without the pairing record nothing may go past the fast device. Tried until it goes.

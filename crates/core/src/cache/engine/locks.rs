@@ -52,17 +52,20 @@ impl Locks {
 
     #[inline]
     fn find(&self, block: u32) -> Option<usize> {
-        if self.used == 0 {
-            return None;
-        }
+        self.look(block).ok()
+    }
+
+    /// Where a block is, or where it would be put.
+    #[inline]
+    fn look(&self, block: u32) -> Result<usize, usize> {
         let mut at = self.home(block);
         loop {
             let lock = &self.table[at];
             if lock.block == block {
-                return Some(at);
+                return Ok(at);
             }
             if lock.block == NONE {
-                return None;
+                return Err(at);
             }
             at = (at + 1) & (self.table.len() - 1);
         }
@@ -81,20 +84,26 @@ impl Locks {
 
     /// Takes a block that nobody holds, or changes its owner.
     pub(super) fn hold(&mut self, block: u32, owner: Owner) {
-        if let Some(at) = self.find(block) {
-            self.table[at].owner = owner;
-            return;
-        }
-        if (self.used + 1) * 2 > self.table.len() {
+        let at = match self.look(block) {
+            Ok(at) => {
+                self.table[at].owner = owner;
+                return;
+            }
+            Err(at) => at,
+        };
+        let lock = Lock { block, owner, ..EMPTY };
+        self.used += 1;
+        if self.used * 2 <= self.table.len() {
+            self.table[at] = lock;
+        } else {
             let doubled = vec![EMPTY; self.table.len() * 2];
             for lock in std::mem::replace(&mut self.table, doubled) {
                 if lock.block != NONE {
                     self.place(lock);
                 }
             }
+            self.place(lock);
         }
-        self.used += 1;
-        self.place(Lock { block, owner, ..EMPTY });
     }
 
     fn place(&mut self, lock: Lock) {
@@ -136,10 +145,25 @@ impl Locks {
         Some(waiting.part)
     }
 
+    /// Nobody holds the block any more, unless somebody waits for it; whether nobody does.
+    #[inline]
+    pub(super) fn release_if_last(&mut self, block: u32) -> bool {
+        match self.find(block) {
+            Some(at) if self.table[at].first != NONE => return false,
+            Some(at) => self.close_up(at),
+            None => {}
+        }
+        true
+    }
+
     /// Nobody holds the block any more; nobody may wait.
     pub(super) fn release(&mut self, block: u32) {
-        let Some(mut hole) = self.find(block) else { return };
-        debug_assert_eq!(self.table[hole].first, NONE);
+        let released = self.release_if_last(block);
+        debug_assert!(released);
+    }
+
+    /// Takes a lock out.
+    fn close_up(&mut self, mut hole: usize) {
         self.used -= 1;
         let mask = self.table.len() - 1;
         let mut at = (hole + 1) & mask;

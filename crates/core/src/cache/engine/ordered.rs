@@ -39,17 +39,15 @@ impl Engine {
     pub(super) fn begin_order(&mut self, now_ns: u64) {
         let mut first = Epoch { number: EPOCH, slots: Vec::new(), left: 0, slow: 0, began_ns: now_ns };
         for slot in 0..self.slots.len() {
-            self.slots.unmark(slot, QUEUED);
             if self.slots.dirty(slot) && !self.slots.has(slot, LOST) {
                 self.slots.set_since(slot, first.number);
                 first.slots.push(slot);
                 first.left += 1;
             }
         }
-        self.queue = std::iter::empty().collect();
-        self.pace.forget_batch();
         self.fallow.clear();
         self.epochs = [first].into();
+        self.index_dirty(now_ns);
         self.close_epoch(now_ns);
     }
 
@@ -59,10 +57,8 @@ impl Engine {
             // Times are older than epochs, and in no order.
             *stamp = if *stamp & EPOCH == 0 { EPOCH } else { *stamp };
             self.slots.set_since(*slot, *stamp);
-            self.slots.unmark(*slot, QUEUED);
         }
         held.sort_unstable();
-        self.queue = std::iter::empty().collect();
         self.epochs.clear();
         for run in held.chunk_by(|a, b| a.0 == b.0) {
             let slots: Vec<u32> = run.iter().map(|(_, slot)| *slot).collect();
@@ -77,13 +73,13 @@ impl Engine {
         if self.epochs.is_empty() {
             self.epochs.push_back(Epoch { number: EPOCH, slots: Vec::new(), left: 0, slow: 0, began_ns: now_ns });
         }
+        self.index_dirty(now_ns);
         self.close_epoch(now_ns);
     }
 
     /// Keeps no order any more: what is superseded is let go.
     pub(super) fn end_order(&mut self, now_ns: u64) {
         self.epochs.clear();
-        self.pace.forget_batch();
         for slot in 0..self.slots.len() {
             if self.slots.state(slot) != State::Dirty {
                 continue;
@@ -93,9 +89,9 @@ impl Engine {
             } else {
                 self.slots.set_since(slot, self.units(now_ns));
                 self.slots.unmark(slot, WRITING);
-                self.queue_again(self.slots.block(slot), slot);
             }
         }
+        self.index_dirty(now_ns);
     }
 
     /// A superseded version is not needed any more.

@@ -202,7 +202,7 @@ impl Engine {
             self.clean += 1;
         } else {
             self.counts.write_hits += 1;
-            self.index.replace(block, slot, self.slots.blocks());
+            self.index.replace(block, old, slot);
             self.policy.moved(old, slot, block);
             self.policy.hit(slot, block);
             let kept = self.slots.kept(old);

@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 /// Numbers in a piece.
 const PIECE: usize = 4096;
 
+/// How far ahead `ahead` looks.
+const AHEAD: usize = 8;
+
 /// First in, first out.
 #[derive(Default)]
 pub(super) struct Queue {
@@ -43,6 +46,11 @@ impl Queue {
             self.pieces.pop_front();
         }
         Some(block)
+    }
+
+    /// One that comes out soon: enough before its turn that what is known of it comes from memory meanwhile.
+    pub(super) fn ahead(&self) -> Option<u32> {
+        self.pieces.front().and_then(|piece| piece.get(AHEAD)).copied()
     }
 
     /// In order.

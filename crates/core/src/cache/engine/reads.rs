@@ -15,8 +15,8 @@ pub(super) struct Fill {
     pub(super) buffer: u32,
     /// The data are in the buffer.
     pub(super) read: bool,
-    /// Who waits for them.
-    pub(super) parts: Vec<Part>,
+    /// Who waits for them, if it was no command.
+    pub(super) part: Option<Part>,
     /// Writes to slots under way.
     pub(super) left: u32,
     /// A command asked for it.
@@ -214,8 +214,7 @@ impl Engine {
         let bytes = blocks * self.block_bytes;
         let buffer = turn.memory.take(bytes);
         let loading = part.is_none();
-        let parts = part.into_iter().collect();
-        let number = self.fills.put(Fill { block, blocks, buffer, read: false, parts, left: 0, loading });
+        let number = self.fills.put(Fill { block, blocks, buffer, read: false, part, left: 0, loading });
         for block in block..block + blocks {
             self.locks.hold(block, Owner::Fill(number));
         }
@@ -227,16 +226,14 @@ impl Engine {
 
     /// What a fill reads has come: its parts are answered, its blocks go to slots.
     pub(super) fn fill_read<M: Memory>(&mut self, number: u32, ok: bool, turn: &mut Turn<M>) {
-        let (block, blocks, buffer) = {
-            let fill = &self.fills[number];
-            (fill.block, fill.blocks, fill.buffer)
-        };
-        let parts = std::mem::take(&mut self.fills[number].parts);
-        self.fills[number].read = ok;
+        let fill = &mut self.fills[number];
+        let (block, blocks, buffer) = (fill.block, fill.blocks, fill.buffer);
+        let part = fill.part.take();
+        fill.read = ok;
         if !ok {
             self.counts.slow_read_errors += 1;
         }
-        for part in parts {
+        if let Some(part) = part {
             if ok {
                 let at = (part.block - block) * self.block_bytes + part.from;
                 turn.memory.copy(Place::Buffer { buffer, at }, self.place(&part), part.bytes);
@@ -255,6 +252,8 @@ impl Engine {
             let place = Place::Buffer { buffer, at: nth * self.block_bytes };
             let crc = turn.memory.checksum(place, self.block_bytes);
             self.slots.set_crc(slot, crc);
+            self.policy.ahead(slot);
+            self.policy.comes(block);
             self.fills[number].left += 1;
             self.counts.fast_writes += 1;
             self.counts.fills += 1;

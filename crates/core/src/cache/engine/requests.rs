@@ -2,7 +2,7 @@
 
 use super::locks::Owner;
 use super::{Engine, Turn, Waiter};
-use crate::cache::slots::NONE;
+use crate::cache::slots::{NONE, SUPERSEDED, State};
 use crate::cache::{Acknowledge, Failure, Kind, Memory, Place, Request};
 
 /// Parts of one request under way at once: a request of any length goes through in steps.
@@ -47,6 +47,8 @@ pub(super) struct Asked {
 impl Engine {
     /// Takes a request in.
     pub(super) fn ask<M: Memory>(&mut self, request: Request, turn: &mut Turn<M>) {
+        // It is looked for further down: what it takes to find it comes from memory meanwhile.
+        self.index.prefetch((request.offset >> self.block_shift) as u32);
         self.last_request_ns = turn.now_ns;
         if self.stopping {
             return turn.out.answers.push((request.tag, Err(Failure::Stopping)));
@@ -194,6 +196,9 @@ impl Engine {
 
     /// Holds a block no more: who waits for it goes on.
     pub(super) fn unlock<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) {
+        if self.locks.release_if_last(block) {
+            return;
+        }
         self.locks.hold(block, Owner::Nobody);
         while let Some(part) = self.locks.pop(block) {
             let took = match self.kind(&part) {
@@ -215,6 +220,27 @@ impl Engine {
     /// The blocks of a run may be so many.
     pub(super) fn run_blocks(&self) -> u32 {
         (RUN_BYTES / self.block_bytes).max(1)
+    }
+
+    /// A block and its neighbours will be looked for soon.
+    #[inline]
+    pub(super) fn neighbours_ahead(&self, block: u32) {
+        for block in block.saturating_sub(1)..=block.saturating_add(1) {
+            self.index.prefetch(block);
+        }
+    }
+
+    /// The slot of a block that was in `slot` (NONE: that was not cached) when its mutator began, which is still at work: it
+    /// may have left meanwhile, but nobody else can have brought it in.
+    #[inline]
+    pub(super) fn still(&self, block: u32, slot: u32) -> u32 {
+        let held = slot != NONE
+            && self.slots.block(slot) == block
+            && !self.slots.has(slot, SUPERSEDED)
+            && matches!(self.slots.state(slot), State::Clean | State::Dirty);
+        let slot = if held { slot } else { NONE };
+        debug_assert_eq!(slot, self.find(block));
+        slot
     }
 
     /// The slot of a block that is cached.

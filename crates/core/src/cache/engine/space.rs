@@ -51,6 +51,11 @@ impl Space {
         self.limit.saturating_sub(self.next)
     }
 
+    /// Whether what is free is kept for writes of blocks that are cached.
+    pub(super) fn scarce(&self) -> bool {
+        self.free() <= self.reserve / 4
+    }
+
     /// Slots in limbo.
     #[inline]
     pub(super) fn limbo(&self) -> usize {
@@ -112,10 +117,9 @@ impl Engine {
 
     /// A slot for a block that comes in clean, if there are more than writes may need; NONE: it stays outside.
     pub(super) fn slot_for_fill<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) -> u32 {
-        let cached = self.find(block) != NONE;
         if !self.room_to_record()
             || self.space.free() <= self.space.reserve / 2
-            || !cached && !self.set_room(block, turn)
+            || !self.policy.room(block) && self.find(block) == NONE && !self.set_room(block, turn)
         {
             self.keep_reserve(turn);
             return NONE;
@@ -125,7 +129,7 @@ impl Engine {
 
     /// Whether there is a slot for the write of a block that is not cached.
     pub(super) fn slot_for_new<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) -> bool {
-        if self.space.free() <= self.space.reserve / 4 {
+        if self.space.scarce() {
             self.keep_reserve(turn);
             return false;
         }
@@ -166,7 +170,8 @@ impl Engine {
         self.counts.replacements += 1;
         self.clean -= 1;
         let block = self.slots.block(slot);
-        self.index.remove(block, self.slots.blocks());
+        self.index.remove(block, slot);
+        self.policy.next().inspect(|next| self.index.prefetch(self.slots.block(*next)));
         let seq = self.record(Record { slot, what: What::Freed });
         self.send_to_limbo(slot, seq);
     }
@@ -187,7 +192,7 @@ impl Engine {
             self.slots.unmark(slot, PINNED);
         }
         self.policy.remove(slot, block);
-        self.index.remove(block, self.slots.blocks());
+        self.index.remove(block, slot);
         let seq = self.record(Record { slot, what: What::Freed });
         self.send_to_limbo(slot, seq);
     }

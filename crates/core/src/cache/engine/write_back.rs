@@ -11,6 +11,8 @@ use crate::cache::{IoKind, Memory, Place, Side};
 /// The first and the longest pause after the slow device failed to take a write-back.
 const PAUSE_FIRST_NS: u64 = 100_000_000;
 const PAUSE_MOST_NS: u64 = 30_000_000_000;
+/// Tries after the first one, with nothing that went well between them, after which a stop does not wait any more: 3 s.
+const RETRIES_MAX: u32 = 5;
 
 /// Blocks on their way back.
 pub(super) struct Destage {
@@ -22,6 +24,8 @@ pub(super) struct Destage {
     left: u32,
     ok: bool,
     since_ns: u64,
+    /// When it began: what of it is newer became so later.
+    began_ns: u64,
     /// The user's write-back that was at work when it began.
     flushing: u64,
     /// The records that must be durable first.
@@ -31,12 +35,13 @@ pub(super) struct Destage {
 }
 
 impl Engine {
-    /// Begins the write-back of a block and of its neighbours that are dirty too. Returns how many blocks; 0: there is
-    /// nothing to write back.
-    pub(super) fn destage<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) -> u32 {
-        let Some(slot) = self.destageable(block) else { return 0 };
+    /// Begins the write-back of a block and of its neighbours that are dirty too. Returns the first and the last one;
+    /// None: there is nothing to write back.
+    pub(super) fn destage<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) -> Option<(u32, u32)> {
+        let slot = self.destageable(block)?;
         let (mut first, mut last) = (block, block);
         if !self.slots.has(slot, ALONE) {
+            self.neighbours_ahead(block);
             let goes =
                 |engine: &Self, block| engine.destageable(block).is_some_and(|slot| !engine.slots.has(slot, ALONE));
             while last - first + 1 < self.run_blocks() && goes(self, last + 1) {
@@ -48,7 +53,7 @@ impl Engine {
         }
         let slots: Vec<u32> = (first..=last).map(|block| self.find(block)).collect();
         self.destage_run(first, slots, turn);
-        last - first + 1
+        Some((first, last))
     }
 
     /// Begins the write-back of versions of neighbouring blocks.
@@ -60,8 +65,19 @@ impl Engine {
         if let Some(set) = set {
             *self.sets.entry(set).or_default() += 1;
         }
-        let destage =
-            Destage { block, slots, buffer, left: blocks, ok: true, since_ns: turn.now_ns, flushing, records: 0, set };
+        let now_ns = turn.now_ns;
+        let destage = Destage {
+            block,
+            slots,
+            buffer,
+            left: blocks,
+            ok: true,
+            since_ns: now_ns,
+            began_ns: now_ns,
+            flushing,
+            records: 0,
+            set,
+        };
         let number = self.destages.put(destage);
         self.destaging += 1;
         self.promised += u64::from(blocks);
@@ -191,10 +207,12 @@ impl Engine {
     /// It is durable on the slow device, or it failed.
     pub(super) fn destaged<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
         let destage = self.destages.take(number);
+        self.sweep.look_again();
         self.promised -= destage.slots.len() as u64;
         if destage.ok {
             self.unsynced -= 1;
             self.pause_ns = 0;
+            self.retries = 0;
         }
         let mut failed = false;
         for (nth, slot) in destage.slots.iter().enumerate() {
@@ -217,6 +235,9 @@ impl Engine {
                 if same {
                     self.becomes_clean(block, now);
                 } else {
+                    if self.epochs.is_empty() {
+                        self.slots.set_since(now, self.units(destage.began_ns));
+                    }
                     self.queue_again(block, now);
                 }
                 if same || destage.flushing == self.flushings {
@@ -244,14 +265,22 @@ impl Engine {
                     format!("the slow device failed to take block {}: it stays dirty, tried again", destage.block);
                 self.tell(turn, what);
             }
-            self.pause_ns = (self.pause_ns * 2).clamp(PAUSE_FIRST_NS, PAUSE_MOST_NS);
-            self.resume_ns = turn.now_ns + self.pause_ns;
+            // Those that were begun together fail together: that is one try.
+            if turn.now_ns >= self.resume_ns {
+                self.retries += 1;
+                self.pause_ns = (self.pause_ns * 2).clamp(PAUSE_FIRST_NS, PAUSE_MOST_NS);
+                self.resume_ns = turn.now_ns + self.pause_ns;
+                if self.retries > RETRIES_MAX {
+                    self.drain_fails(turn);
+                }
+            }
         }
     }
 
     /// The slow device holds what a slot holds, durably.
     fn becomes_clean(&mut self, block: u32, slot: u32) {
         self.dirty -= 1;
+        self.dirty_went(block);
         self.clean += 1;
         self.slots.set_state(slot, State::Clean);
         if self.slots.has(slot, LOST) {
@@ -270,12 +299,14 @@ impl Engine {
     /// A block became dirty.
     pub(super) fn became_dirty(&mut self, block: u32, slot: u32) {
         self.dirty += 1;
+        self.dirty_came(block, slot);
         self.queue_again(block, slot);
     }
 
-    /// A block stays dirty: it must stand in the queue.
+    /// A block stays dirty: it must stand in the queue, if there is one.
     pub(super) fn queue_again(&mut self, block: u32, slot: u32) {
-        if self.epochs.is_empty() && self.slots.dirty(slot) && !self.slots.has(slot, QUEUED) {
+        let by_age = self.epochs.is_empty() && !self.sweep.on();
+        if by_age && self.slots.dirty(slot) && !self.slots.has(slot, QUEUED) {
             self.slots.mark(slot, QUEUED);
             self.queue.push_back(block);
             self.tidy_queue();
@@ -285,6 +316,7 @@ impl Engine {
     /// A dirty block is written over elsewhere, or given up.
     pub(super) fn no_more_dirty(&mut self, slot: u32) {
         self.dirty -= 1;
+        self.dirty_went(self.slots.block(slot));
         if self.slots.has(slot, LOST) {
             self.lost -= 1;
         } else if !self.epochs.is_empty() {

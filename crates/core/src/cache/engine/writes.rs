@@ -16,6 +16,8 @@ pub(super) struct Write {
     pub(super) block: u32,
     /// Where it goes.
     pub(super) slot: u32,
+    /// Where the block was when the write began.
+    old: u32,
     /// The whole block, unless it is the request's own memory.
     pub(super) buffer: u32,
     /// The write that began it, and those that it took along.
@@ -29,8 +31,8 @@ pub(super) struct Write {
 /// Where a part of a write goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
-    /// To a slot.
-    Cache,
+    /// To a slot; the block is in `old` so far.
+    Cache { old: u32 },
     /// To the slow device.
     Past,
     /// Nowhere: the rest of the block is lost.
@@ -47,7 +49,7 @@ impl Engine {
             return part.bytes;
         }
         match self.route(&part, turn) {
-            Route::Cache => self.write_cached(part, turn),
+            Route::Cache { old } => self.write_cached(part, old, turn),
             Route::Starve => self.starve(part),
             Route::Fail => self.part_ended(part.asked, Err(Failure::Medium), turn),
             Route::Past => {
@@ -74,7 +76,7 @@ impl Engine {
     /// A part of a write whose block is its own now. Returns whether it keeps the lock.
     pub(super) fn write_now<M: Memory>(&mut self, part: Part, turn: &mut Turn<M>) -> bool {
         match self.route(&part, turn) {
-            Route::Cache => self.write_cached(part, turn),
+            Route::Cache { old } => self.write_cached(part, old, turn),
             Route::Past => self.write_past(part, 1, turn),
             Route::Starve => self.starve(part),
             Route::Fail => {
@@ -110,16 +112,18 @@ impl Engine {
         }
         let back = matches!(self.settings.mode, Mode::WriteBack | Mode::WriteOnly);
         match state {
-            State::Dirty if self.space.free() > 0 => Route::Cache,
+            State::Dirty if self.space.free() > 0 => Route::Cache { old: slot },
             State::Dirty => Route::Starve,
             _ if !back || self.kind(part) == Kind::Trim && !self.ordered() => Route::Past,
-            State::Clean if self.space.free() > 0 => Route::Cache,
+            State::Clean if self.space.free() > 0 => Route::Cache { old: slot },
             _ if !self.may_cache(part.block) => self.past_in_order(),
             _ if state != State::Clean && self.asked[part.asked].passes && !self.ordered() => Route::Past,
-            _ if self.slot_for_new(part.block, turn) => Route::Cache,
+            // What made room for it may have been its own clean version.
+            _ if self.slot_for_new(part.block, turn) => Route::Cache { old: self.still(part.block, slot) },
             State::Clean if self.slots.has(slot, PINNED) && self.slots_will_come() => Route::Starve,
-            // Slots come free with the next commit, one for each that waits already and one for this.
-            _ if self.space.limbo() > self.starved.len() => Route::Starve,
+            // Slots come free with the next commit, one for each that waits already and one for this. Where there are slots,
+            // it is the set that has no room, and no commit helps.
+            _ if self.space.scarce() && self.space.limbo() > self.starved.len() => Route::Starve,
             _ => {
                 self.counts.no_room += 1;
                 self.past_in_order()
@@ -132,19 +136,23 @@ impl Engine {
     }
 
     /// A part goes into the cache, whose block nobody holds or which is its own, and for which there is a slot.
-    fn write_cached<M: Memory>(&mut self, part: Part, turn: &mut Turn<M>) {
+    fn write_cached<M: Memory>(&mut self, part: Part, old: u32, turn: &mut Turn<M>) {
         let block = part.block;
-        let old = self.find(block);
         let slot = self.take_slot(turn);
         debug_assert_ne!(slot, NONE);
-        if old != NONE {
+        // Until the data are there, what the policy will be told comes from memory.
+        self.policy.ahead(slot);
+        if old == NONE {
+            self.policy.comes(block);
+        } else {
+            self.policy.ahead(old);
             self.counts.write_hits += 1;
             if self.slots.dirty(old) {
                 self.counts.dirty_write_hits += 1;
             }
         }
         self.promised += 1;
-        let write = Write { block, slot, buffer: NONE, part, more: Vec::new(), tries: 0, source: NONE };
+        let write = Write { block, slot, old, buffer: NONE, part, more: Vec::new(), tries: 0, source: NONE };
         let number = self.writes.put(write);
         self.locks.hold(block, Owner::Write(number));
         let whole = part.bytes == self.block_bytes;
@@ -238,9 +246,9 @@ impl Engine {
         if !ok || self.degraded() {
             return self.data_not_written(number, ok, turn);
         }
-        let Write { block, slot, part, .. } = self.writes[number];
-        let seq = self.install_dirty(block, slot, turn);
         let write = self.writes.take(number);
+        let Write { block, slot, part, .. } = write;
+        let seq = self.install_dirty(block, slot, write.old, turn);
         if write.buffer != NONE {
             turn.memory.give(write.buffer);
         }
@@ -294,9 +302,9 @@ impl Engine {
     }
 
     /// A block's new version, the only copy, is in `slot`: the mapping moves and the journal is told.
-    fn install_dirty<M: Memory>(&mut self, block: u32, slot: u32, turn: &mut Turn<M>) -> u64 {
+    fn install_dirty<M: Memory>(&mut self, block: u32, slot: u32, old: u32, turn: &mut Turn<M>) -> u64 {
         let crc = self.slots.crc(slot);
-        let old = self.find(block);
+        let old = self.still(block, old);
         let was_dirty = old != NONE && self.slots.dirty(old);
         let (since, keeps) = if self.ordered() {
             self.join_epoch(slot, old)
@@ -314,8 +322,7 @@ impl Engine {
             }
             self.found(block);
         } else {
-            // Found by the old slot's block, which is still there.
-            self.index.replace(block, slot, self.slots.blocks());
+            self.index.replace(block, old, slot);
             self.policy.moved(old, slot, block);
             self.policy.hit(slot, block);
             let kept = self.slots.kept(old);

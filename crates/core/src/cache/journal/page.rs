@@ -43,12 +43,10 @@ pub(super) struct Life {
 }
 
 /// Magic, checksum and life at the beginning of every page; the checksum is made last.
-fn begin(magic: &[u8; 4], life: Life) -> [u8; PAGE] {
-    let mut page = [0; PAGE];
+fn begin(page: &mut [u8; PAGE], magic: &[u8; 4], life: Life) {
     page[..4].copy_from_slice(magic);
     page[8..24].copy_from_slice(&life.uuid);
-    put64(&mut page, 24, life.number);
-    page
+    put64(page, 24, life.number);
 }
 
 fn seal(page: &mut [u8; PAGE]) -> u32 {
@@ -96,37 +94,62 @@ const FREED: u8 = 9;
 const INTENT_SET: u8 = 10;
 const INTENT_CLEAR: u8 = 11;
 
-/// Makes a page of the journal; gives its checksum with it.
+/// What went on a page of the journal.
+pub(super) struct Made {
+    /// How many records, and the bytes they take.
+    pub records: usize,
+    pub bytes: usize,
+    /// The page's checksum.
+    pub crc: u32,
+}
+
+/// Makes a page of the journal of as many records as fit on it. Whatever was in `page` before is overwritten.
 pub(super) fn journal_page<'a>(
+    page: &mut [u8; PAGE],
     life: Life,
     head: JournalHead,
     records: impl Iterator<Item = &'a Record>,
-) -> ([u8; PAGE], u32) {
-    let mut page = begin(JOURNAL_MAGIC, life);
-    put64(&mut page, 32, head.number);
-    put64(&mut page, 40, head.first_record);
-    put64(&mut page, 48, head.durable);
-    put32(&mut page, 60, head.before_crc);
+) -> Made {
     let mut at = HEAD;
+    let mut count = 0;
     for record in records {
+        let Some(room) = page.get_mut(at..at + record_bytes(record)) else { break };
         let (kind, number) = match record.what {
             What::Holds { block, crc, dirty, keeps, stamp } => {
-                put32(&mut page, at + 5, block);
-                put32(&mut page, at + 9, crc);
-                put32(&mut page, at + 13, stamp);
+                room[5..9].copy_from_slice(&block.to_le_bytes());
+                room[9..13].copy_from_slice(&crc.to_le_bytes());
+                room[13..17].copy_from_slice(&stamp.to_le_bytes());
                 (HOLDS | if dirty { HOLDS_DIRTY } else { 0 } | if keeps { HOLDS_KEEPS } else { 0 }, record.slot)
             }
             What::Cleaned => (CLEANED, record.slot),
             What::Freed => (FREED, record.slot),
             What::Intent { region, set } => (if set { INTENT_SET } else { INTENT_CLEAR }, region),
         };
-        page[at] = kind;
-        put32(&mut page, at + 1, number);
-        at += record_bytes(record);
+        room[0] = kind;
+        room[1..5].copy_from_slice(&number.to_le_bytes());
+        at += room.len();
+        count += 1;
     }
-    put32(&mut page, 56, (at - HEAD) as u32);
-    let crc = seal(&mut page);
-    (page, crc)
+    page[at..].fill(0);
+    begin(page, JOURNAL_MAGIC, life);
+    put64(page, 32, head.number);
+    put64(page, 40, head.first_record);
+    put64(page, 48, head.durable);
+    put32(page, 56, (at - HEAD) as u32);
+    put32(page, 60, head.before_crc);
+    Made { records: count, bytes: at - HEAD, crc: seal(page) }
+}
+
+/// As many records as fit on a page that is not made: nobody will read it.
+pub(super) fn full_of<'a>(records: impl Iterator<Item = &'a Record>) -> Made {
+    let mut made = Made { records: 0, bytes: 0, crc: 0 };
+    for bytes in records.map(record_bytes) {
+        if made.bytes + bytes > RECORD_BYTES {
+            break;
+        }
+        (made.records, made.bytes) = (made.records + 1, made.bytes + bytes);
+    }
+    made
 }
 
 /// A page of the journal, if it is one of this life.
@@ -205,7 +228,8 @@ pub(super) fn digest(crcs: &[u32]) -> u32 {
 
 /// Makes the header of a checkpoint.
 pub(super) fn checkpoint_header(life: Life, head: &CheckpointHead) -> [u8; PAGE] {
-    let mut page = begin(HEADER_MAGIC, life);
+    let mut page = [0; PAGE];
+    begin(&mut page, HEADER_MAGIC, life);
     put64(&mut page, 32, head.number);
     put64(&mut page, 40, head.start);
     put64(&mut page, 48, head.first_record);
@@ -237,15 +261,15 @@ pub(super) fn entries_page(
     index: u32,
     entries: impl Iterator<Item = Entry>,
 ) -> ([u8; PAGE], u32) {
-    let mut page = begin(ENTRIES_MAGIC, life);
+    let mut page = [0; PAGE];
+    begin(&mut page, ENTRIES_MAGIC, life);
     put64(&mut page, 32, number);
     put32(&mut page, 40, index);
-    for (nth, entry) in entries.take(SLOTS_PER_PAGE as usize).enumerate() {
-        let at = HEAD + nth * ENTRY;
-        page[at] = entry.holding as u8;
-        put32(&mut page, at + 1, entry.block);
-        put32(&mut page, at + 5, entry.crc);
-        put32(&mut page, at + 9, entry.stamp);
+    for (place, entry) in page[HEAD..].chunks_exact_mut(ENTRY).zip(entries.take(SLOTS_PER_PAGE as usize)) {
+        place[0] = entry.holding as u8;
+        place[1..5].copy_from_slice(&entry.block.to_le_bytes());
+        place[5..9].copy_from_slice(&entry.crc.to_le_bytes());
+        place[9..13].copy_from_slice(&entry.stamp.to_le_bytes());
     }
     let crc = seal(&mut page);
     (page, crc)
@@ -300,7 +324,8 @@ mod tests {
             Record { slot: 0, what: What::Intent { region: 1, set: true } },
             Record { slot: 0, what: What::Intent { region: 1, set: false } },
         ];
-        let (page, crc) = journal_page(LIFE, head(), made.iter());
+        let mut page = [0xa5; PAGE];
+        let crc = journal_page(&mut page, LIFE, head(), made.iter()).crc;
         assert_eq!(read_journal(LIFE, &page), Some(JournalHead { crc, ..head() }));
         assert_eq!(records(&page, 5, 10, 2).unwrap(), made);
         assert_eq!(records(&page, 4, 10, 2), None, "a slot that is not there");
@@ -310,7 +335,8 @@ mod tests {
 
     #[test]
     fn a_changed_bit_is_never_believed() {
-        let (page, _) = journal_page(LIFE, head(), [].iter());
+        let mut page = [0xa5; PAGE];
+        journal_page(&mut page, LIFE, head(), [].iter());
         for bit in (0..PAGE * 8).step_by(11) {
             let mut changed = page;
             changed[bit / 8] ^= 1 << (bit % 8);

@@ -125,6 +125,8 @@ pub struct Journal {
     stopping: bool,
     failed: bool,
     bytes_written: u64,
+    /// Where pages of the journal are made.
+    page: Option<Box<[u8; PAGE]>>,
 }
 
 impl Journal {
@@ -172,10 +174,12 @@ impl Journal {
             stopping: false,
             failed: false,
             bytes_written: 0,
+            page: None,
         }
     }
 
     /// Remembers something; gives its sequence number, counted from 1. For `Holds` the data write must have ended.
+    #[inline]
     pub fn record(&mut self, record: Record) -> u64 {
         if let What::Intent { region, set } = record.what {
             let (byte, bit) = (region as usize / 8, 1 << (region % 8));
@@ -205,7 +209,9 @@ impl Journal {
     /// The next write that is due: a full page of records, a part-filled one if `all`, a part of a checkpoint, at the end
     /// a superblock. Call it until it gives None, after each record, ended write and ended sync.
     pub fn next_write<T: Table, M: Memory>(&mut self, table: &T, all: bool, memory: &mut M) -> Option<PageWrite> {
-        if self.failed {
+        // Between checkpoints, which only begin and end with a write or a sync, there is nothing to look at.
+        let nothing = self.step == Step::Rest && !all && !self.stopping && self.pending_bytes < RECORD_BYTES;
+        if self.failed || nothing {
             return None;
         }
         self.advance();
@@ -213,7 +219,9 @@ impl Journal {
         let needed = self.stopping || self.step == Step::Settle && paged < self.checkpoint.cover;
         let all = needed || all && self.free_pages() > self.reserve();
         if self.free_pages() > 0 && (self.pending_bytes >= RECORD_BYTES || all && self.pending_bytes > 0) {
-            return Some(self.journal_page(memory));
+            let page = self.journal_page(memory);
+            self.advance();
+            return Some(page);
         }
         match self.step {
             Step::Pages if self.page_is_due() => Some(self.checkpoint_pages(table, memory)),
@@ -393,33 +401,24 @@ impl Journal {
     }
 
     fn journal_page<M: Memory>(&mut self, memory: &mut M) -> PageWrite {
-        let mut count = 0;
-        let mut bytes = 0;
-        for record in &self.pending {
-            let more = page::record_bytes(record);
-            if bytes + more > RECORD_BYTES {
-                break;
-            }
-            (count, bytes) = (count + 1, bytes + more);
-        }
         let first_record = self.recorded + 1 - self.pending.len() as u64;
-        let records = self.pending.drain(..count);
         let number = self.next_page;
         let head =
             JournalHead { number, first_record, durable: self.durable_page, before_crc: self.before_crc, crc: 0 };
+        let (life, mut page) = (self.life(), std::mem::take(&mut self.page));
         let made = if self.blank {
-            drop(records);
-            None
+            page::full_of(self.pending.iter())
         } else {
-            let records: Vec<Record> = records.collect();
-            Some(page::journal_page(self.superblock.life(), head, records.iter()))
+            page::journal_page(page.get_or_insert_with(|| Box::new([0; PAGE])), life, head, self.pending.iter())
         };
-        self.pending_bytes -= bytes;
+        self.pending.drain(..made.records);
+        self.pending_bytes -= made.bytes;
         self.next_page += 1;
+        self.before_crc = made.crc;
         let place = self.geometry.journal_page_offset(number);
-        self.before_crc = made.as_ref().map_or(0, |(_, crc)| *crc);
-        let write = self.give_out(place, made.as_ref().map(|(page, _)| &page[..]), PAGE_BYTES, memory);
-        let last_record = first_record + count as u64 - 1;
+        let write = self.give_out(place, page.as_ref().map(|page| &page[..]), PAGE_BYTES, memory);
+        self.page = page;
+        let last_record = first_record + made.records as u64 - 1;
         self.flights.push_back(Flight { ticket: write.ticket, page: number, last_record, ended: false });
         write
     }

@@ -1,7 +1,7 @@
 //! The oldest leaves, however often it was used.
 
-use super::Policy;
 use super::lru::Lru;
+use super::{Blocks, Policy};
 
 /// One list in the order of arrival: an LRU list that is never told of a use.
 pub struct Fifo(Lru);
@@ -35,7 +35,7 @@ impl Policy for Fifo {
     }
 
     #[inline]
-    fn victim(&mut self, block: u32, blocks: &[u32]) -> Option<u32> {
+    fn victim(&mut self, block: u32, blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
         self.0.victim(block, blocks)
     }
 
@@ -43,7 +43,17 @@ impl Policy for Fifo {
         self.0.moved(from, to, block);
     }
 
-    fn resize(&mut self, slots: u32, blocks: &[u32]) {
+    #[inline]
+    fn ahead(&self, slot: u32) {
+        self.0.ahead(slot);
+    }
+
+    #[inline]
+    fn next(&self) -> Option<u32> {
+        self.0.next()
+    }
+
+    fn resize(&mut self, slots: u32, blocks: &(impl Blocks + ?Sized)) {
         self.0.resize(slots, blocks);
     }
 

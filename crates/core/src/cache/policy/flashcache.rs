@@ -5,12 +5,12 @@
 //! recently used warm block leaves. FlashCache's slots lie set by set on the device; here a set is only a bound on how many
 //! slots its blocks may have, and any slot will do.
 
-use super::Policy;
 use super::list::{Links, List, Note, last_not_held};
+use super::{Blocks, Policy};
 use crate::cache::slots::NONE;
 
 /// FlashCache's `assoc`.
-const SET_SLOTS: u32 = 512;
+pub const SET_SLOTS: u32 = 512;
 /// FlashCache's `lru_hot_pct`.
 const HOT_PCT: u32 = 75;
 /// FlashCache's `lru_promote_thresh`.
@@ -60,6 +60,11 @@ impl Flashcache {
 
     fn set(&self, block: u32) -> usize {
         block as usize / SET_SLOTS as usize % self.sets.len()
+    }
+
+    /// How many sets there are.
+    pub fn sets(&self) -> u32 {
+        self.sets.len() as u32
     }
 
     /// The number of a block's set, for who bounds the write-backs of each.
@@ -165,7 +170,7 @@ impl Policy for Flashcache {
         }
     }
 
-    fn victim(&mut self, block: u32, _blocks: &[u32]) -> Option<u32> {
+    fn victim(&mut self, block: u32, _blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
         if block != NONE {
             let at = self.set(block);
             return self.set_victim(at);
@@ -190,8 +195,13 @@ impl Policy for Flashcache {
         self.sets[self.set(block)].len < self.ways
     }
 
+    #[inline]
+    fn ahead(&self, slot: u32) {
+        self.links.prefetch(slot);
+    }
+
     /// Every block's set changes with their number. What was passed over is found by its note.
-    fn resize(&mut self, slots: u32, blocks: &[u32]) {
+    fn resize(&mut self, slots: u32, blocks: &(impl Blocks + ?Sized)) {
         let (sets, ways) = shape(slots);
         let old = std::mem::replace(&mut self.sets, vec![Set::default(); sets as usize]);
         let order: Vec<u32> =
@@ -203,12 +213,13 @@ impl Policy for Flashcache {
         self.next = 0;
         for slot in order {
             let held = self.notes[slot as usize].held();
-            self.insert(slot, blocks[slot as usize]);
+            self.insert(slot, blocks.block(slot));
             self.notes[slot as usize] = Note::default().with_held(held);
         }
-        for (slot, block) in blocks.iter().enumerate().take(slots as usize) {
-            if self.notes[slot].passed() && *block != NONE {
-                let at = self.set(*block);
+        for slot in 0..slots.min(blocks.slots()) {
+            let block = blocks.block(slot);
+            if self.notes[slot as usize].passed() && block != NONE {
+                let at = self.set(block);
                 self.sets[at].len += 1;
             }
         }

@@ -1,14 +1,22 @@
 //! Lists of slots: each slot is in one at most, so that all lists run through the same two arrays.
 
+use crate::cache::bucket::prefetch;
 use crate::cache::slots::NONE;
 
 /// The slots' neighbours: 8 B a slot.
-pub(super) struct Links {
+pub(super) struct Links(Vec<Link>);
+
+/// A slot's two neighbours, side by side: who asks for one mostly asks for the other.
+#[derive(Clone, Copy)]
+#[repr(align(8))]
+struct Link {
     /// Towards the first.
-    newer: Vec<u32>,
+    newer: u32,
     /// Towards the last.
-    older: Vec<u32>,
+    older: u32,
 }
+
+const ALONE: Link = Link { newer: NONE, older: NONE };
 
 /// One list: what comes in is first, what leaves is last.
 #[derive(Clone, Copy)]
@@ -25,66 +33,68 @@ impl Default for List {
 
 impl Links {
     pub(super) fn new(slots: u32) -> Self {
-        Self { newer: vec![NONE; slots as usize], older: vec![NONE; slots as usize] }
+        Self(vec![ALONE; slots as usize])
     }
 
     pub(super) fn resize(&mut self, slots: u32) {
-        for column in [&mut self.newer, &mut self.older] {
-            column.resize(slots as usize, NONE);
-            column.shrink_to_fit();
-        }
+        self.0.resize(slots as usize, ALONE);
+        self.0.shrink_to_fit();
     }
 
     pub(super) fn bytes(&self) -> usize {
-        (self.newer.capacity() + self.older.capacity()) * size_of::<u32>()
+        self.0.capacity() * size_of::<Link>()
+    }
+
+    /// A slot's neighbours will be asked for soon.
+    #[inline]
+    pub(super) fn prefetch(&self, slot: u32) {
+        prefetch(&self.0, slot as usize);
     }
 
     #[inline]
     pub(super) fn push_first(&mut self, list: &mut List, slot: u32) {
-        self.newer[slot as usize] = NONE;
-        self.older[slot as usize] = list.first;
+        self.0[slot as usize] = Link { newer: NONE, older: list.first };
         match list.first {
             NONE => list.last = slot,
-            first => self.newer[first as usize] = slot,
+            first => self.0[first as usize].newer = slot,
         }
         list.first = slot;
     }
 
     pub(super) fn push_last(&mut self, list: &mut List, slot: u32) {
-        self.older[slot as usize] = NONE;
-        self.newer[slot as usize] = list.last;
+        self.0[slot as usize] = Link { newer: list.last, older: NONE };
         match list.last {
             NONE => list.first = slot,
-            last => self.older[last as usize] = slot,
+            last => self.0[last as usize].older = slot,
         }
         list.last = slot;
     }
 
     #[inline]
     pub(super) fn unlink(&mut self, list: &mut List, slot: u32) {
-        let (newer, older) = (self.newer[slot as usize], self.older[slot as usize]);
+        let Link { newer, older } = self.0[slot as usize];
         match newer {
             NONE => list.first = older,
-            newer => self.older[newer as usize] = older,
+            newer => self.0[newer as usize].older = older,
         }
         match older {
             NONE => list.last = newer,
-            older => self.newer[older as usize] = newer,
+            older => self.0[older as usize].newer = newer,
         }
     }
 
     /// Puts `to` in the place of `from`.
+    #[inline]
     pub(super) fn substitute(&mut self, list: &mut List, from: u32, to: u32) {
-        let (newer, older) = (self.newer[from as usize], self.older[from as usize]);
-        self.newer[to as usize] = newer;
-        self.older[to as usize] = older;
-        match newer {
+        let link = self.0[from as usize];
+        self.0[to as usize] = link;
+        match link.newer {
             NONE => list.first = to,
-            newer => self.older[newer as usize] = to,
+            newer => self.0[newer as usize].older = to,
         }
-        match older {
+        match link.older {
             NONE => list.last = to,
-            older => self.newer[older as usize] = to,
+            older => self.0[older as usize].newer = to,
         }
     }
 
@@ -98,7 +108,7 @@ impl Links {
 
     /// The slots of a list from the last to the first.
     pub(super) fn oldest_on(&self, list: List) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(list.last(), |slot| Some(self.newer[*slot as usize]).filter(|slot| *slot != NONE))
+        std::iter::successors(list.last(), |slot| Some(self.0[*slot as usize].newer).filter(|slot| *slot != NONE))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The least recently used leaves.
 
-use super::Policy;
 use super::list::{Links, List, Note, last_not_held};
+use super::{Blocks, Policy};
 
 /// One list in the order of use.
 pub struct Lru {
@@ -54,7 +54,7 @@ impl Policy for Lru {
     }
 
     #[inline]
-    fn victim(&mut self, _block: u32, _blocks: &[u32]) -> Option<u32> {
+    fn victim(&mut self, _block: u32, _blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
         last_not_held(&mut self.links, &mut self.notes, &mut self.list)
     }
 
@@ -66,7 +66,17 @@ impl Policy for Lru {
         }
     }
 
-    fn resize(&mut self, slots: u32, _blocks: &[u32]) {
+    #[inline]
+    fn ahead(&self, slot: u32) {
+        self.links.prefetch(slot);
+    }
+
+    #[inline]
+    fn next(&self) -> Option<u32> {
+        self.list.last()
+    }
+
+    fn resize(&mut self, slots: u32, _blocks: &(impl Blocks + ?Sized)) {
         self.links.resize(slots);
         self.notes.resize(slots as usize, Note::default());
         self.notes.shrink_to_fit();

@@ -12,11 +12,11 @@ mod lru;
 mod s3fifo;
 
 pub use fifo::Fifo;
-pub use flashcache::Flashcache;
+pub use flashcache::{Flashcache, SET_SLOTS};
 pub use lru::Lru;
 pub use s3fifo::S3Fifo;
 
-pub use super::slots::NONE;
+pub use super::slots::{Blocks, NONE};
 
 /// How a cache chooses what leaves. Slots are numbers below the one that `new` or `resize` was given; `block` is always
 /// the one that the slot holds.
@@ -38,7 +38,7 @@ pub trait Policy {
 
     /// The slot that leaves so that `block` can come in. It is out of the lists already. None: all are held. `NONE`
     /// as block means any: somewhere there should be room. `blocks` is the slots' column of blocks.
-    fn victim(&mut self, block: u32, blocks: &[u32]) -> Option<u32>;
+    fn victim(&mut self, block: u32, blocks: &(impl Blocks + ?Sized)) -> Option<u32>;
 
     /// The block of a slot moved to another one, which was in no list: out-of-place writes. It keeps its place and is
     /// held as it was.
@@ -49,8 +49,19 @@ pub trait Policy {
         true
     }
 
+    /// A slot will be used, moved or taken out soon: what is known of it may be brought nearer.
+    fn ahead(&self, _slot: u32) {}
+
+    /// A block will soon come in: what is known of it may be brought nearer.
+    fn comes(&self, _block: u32) {}
+
+    /// What most likely leaves next, if that is known without looking far.
+    fn next(&self) -> Option<u32> {
+        None
+    }
+
     /// So many slots from now on. Slots from there on must have left; `blocks` is the column of those that remain.
-    fn resize(&mut self, slots: u32, blocks: &[u32]);
+    fn resize(&mut self, slots: u32, blocks: &(impl Blocks + ?Sized));
 
     /// Bytes of memory.
     fn bytes(&self) -> usize;
@@ -135,7 +146,7 @@ impl Policy for Policies {
     }
 
     #[inline]
-    fn victim(&mut self, block: u32, blocks: &[u32]) -> Option<u32> {
+    fn victim(&mut self, block: u32, blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
         each!(self, policy => policy.victim(block, blocks))
     }
 
@@ -147,7 +158,22 @@ impl Policy for Policies {
         each!(self, policy => policy.room(block))
     }
 
-    fn resize(&mut self, slots: u32, blocks: &[u32]) {
+    #[inline]
+    fn ahead(&self, slot: u32) {
+        each!(self, policy => policy.ahead(slot));
+    }
+
+    #[inline]
+    fn comes(&self, block: u32) {
+        each!(self, policy => policy.comes(block));
+    }
+
+    #[inline]
+    fn next(&self) -> Option<u32> {
+        each!(self, policy => policy.next())
+    }
+
+    fn resize(&mut self, slots: u32, blocks: &(impl Blocks + ?Sized)) {
         each!(self, policy => policy.resize(slots, blocks));
     }
 

@@ -7,8 +7,8 @@
 //!
 //! Shares and thresholds are those with which libCacheSim runs the authors' figures.
 
-use super::Policy;
 use super::list::{Links, List, Note};
+use super::{Blocks, NONE, Policy};
 use crate::cache::ghost::Ghost;
 
 /// Share of the small queue.
@@ -56,7 +56,7 @@ impl S3Fifo {
     }
 
     /// Moves what was used on to the main queue, until something leaves the small one. None: all that is left is held.
-    fn small_victim(&mut self, blocks: &[u32]) -> Option<u32> {
+    fn small_victim(&mut self, blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
         while let Some(slot) = self.small.last() {
             self.links.unlink(&mut self.small, slot);
             let note = &mut self.notes[slot as usize];
@@ -67,11 +67,20 @@ impl S3Fifo {
             } else if note.held() {
                 *note = note.with_passed(true);
             } else {
-                self.ghost.put(blocks[slot as usize]);
+                self.ghost.put(blocks.block(slot));
+                self.next_leaves(blocks);
                 return Some(slot);
             }
         }
         None
+    }
+
+    /// What most likely leaves next: what is asked then comes from memory meanwhile.
+    #[inline]
+    fn next_leaves(&self, blocks: &(impl Blocks + ?Sized)) {
+        if let Some(next) = self.small.last() {
+            self.ghost.prefetch(blocks.block(next));
+        }
     }
 
     /// Turns the main queue until something leaves it. None: all that is left is held.
@@ -140,10 +149,9 @@ impl Policy for S3Fifo {
         }
     }
 
-    fn victim(&mut self, block: u32, blocks: &[u32]) -> Option<u32> {
+    fn victim(&mut self, block: u32, blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
         // Asked before something is remembered, or that might displace the very block that is to come in.
-        let known = self.ghost.take(block);
-        self.expected = Some((block, known));
+        self.expected = (block != NONE).then(|| (block, self.ghost.take(block)));
         loop {
             if (self.main_len > self.main_max || self.small.last().is_none())
                 && let Some(slot) = self.main_victim()
@@ -166,7 +174,22 @@ impl Policy for S3Fifo {
         }
     }
 
-    fn resize(&mut self, slots: u32, _blocks: &[u32]) {
+    #[inline]
+    fn ahead(&self, slot: u32) {
+        self.links.prefetch(slot);
+    }
+
+    #[inline]
+    fn comes(&self, block: u32) {
+        self.ghost.prefetch(block);
+    }
+
+    #[inline]
+    fn next(&self) -> Option<u32> {
+        self.small.last()
+    }
+
+    fn resize(&mut self, slots: u32, _blocks: &(impl Blocks + ?Sized)) {
         self.links.resize(slots);
         self.notes.resize(slots as usize, Note::default());
         self.notes.shrink_to_fit();

@@ -139,3 +139,27 @@ fn what_cannot_be_is_told() {
     assert!(text("/settings/innodb_log_file_size", (1 << 20).into()).contains("innodb_log_file_size"));
     assert!(text("/workload/rows", 100_000_000.into()).contains("device"));
 }
+
+#[test]
+fn a_batch_for_free_pages_takes_old_neighbours_only() {
+    let mut run = Innodb::start(spec(&[("/settings/innodb_doublewrite", false.into())])).unwrap();
+    let being_written = |run: &Innodb| {
+        let frames = (0..run.touches.pages()).filter_map(|page| run.pool.find(page));
+        let (old, young): (Vec<_>, Vec<_>) =
+            frames.filter(|frame| run.pool.is_writing(*frame)).partition(|frame| run.pool.is_old(*frame));
+        (old.len(), young.len())
+    };
+    let mut taken = 0;
+    for _ in 0..20 {
+        run.next_interval().unwrap();
+        while run.lru_batch.is_some() {
+            run.step(run.now_ns + 1_000_000);
+        }
+        let before = being_written(&run);
+        run.start_batch(batches::Kind::Lru, 186, None);
+        let after = being_written(&run);
+        assert_eq!(after.1, before.1, "a young page goes along");
+        taken += after.0 - before.0;
+    }
+    assert!(taken > 100, "only {taken} pages were taken");
+}

@@ -83,6 +83,8 @@ pub(super) struct Bench {
     /// Says which IOs fail.
     pub(super) fails: fn(&Io) -> bool,
     pub(super) done: Vec<Io>,
+    /// The pairing records that were written.
+    pub(super) pairs: Vec<Vec<u8>>,
     /// The setting `ordered` may be switched on.
     pub(super) keeps_order: bool,
     under_way: BTreeMap<u64, (Request, u64)>,
@@ -112,6 +114,7 @@ impl Bench {
             rng: stream(seed, "bench", 0),
             fails: |_| false,
             done: Vec::new(),
+            pairs: Vec::new(),
             keeps_order: true,
             under_way: BTreeMap::new(),
             next_tag: 1,
@@ -122,6 +125,9 @@ impl Bench {
 
     fn collect(&mut self) {
         self.engine.check_epochs();
+        if self.moment.is_multiple_of(16) {
+            self.engine.check_sweep();
+        }
         self.pending.append(&mut self.out.ios);
         self.told.extend(self.out.told.drain(..).map(|told| told.text));
         for (tag, result) in std::mem::take(&mut self.out.answers) {
@@ -236,6 +242,9 @@ impl Bench {
                 IoKind::Write => range.copy_from_slice(self.room.at(io.place, io.bytes)),
                 IoKind::Discard => range.fill(0),
                 IoKind::Sync => {}
+            }
+            if io.side == Side::Pair && io.kind == IoKind::Write {
+                self.pairs.push(pair);
             }
         }
         self.done.push(io);

@@ -1,5 +1,6 @@
 //! The engine against a model of what a disk may return, with IOs ending in any order.
 
+mod back;
 mod bench;
 
 use bench::Bench;

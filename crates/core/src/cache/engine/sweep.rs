@@ -1,0 +1,287 @@
+//! Write-back in the order of addresses: a hand goes round over the slow device, like an elevator, and what is dirty under
+//! it goes back. So disks seek little, and neighbours go out as one.
+//!
+//! With `flush_period_s` the hand bounds how old a dirty block gets. The addresses are cut into stretches. What became
+//! dirty in a stretch did so after the hand last entered it, or since when something in it is dirty if that is later: a
+//! period after that moment, less a little for IOs under way, the hand must have left the stretch again. The rate is the
+//! lowest constant one (blocks a second, from now on) with which it meets all these times. So a block that became dirty just
+//! behind the hand is met in the next round, before its period is over, whatever lies where: the bound holds by
+//! construction as long as the slow device takes the rate, and where it does not, write-back goes all out.
+//!
+//! What is dirty is found through the index: a bit says of each 64 blocks that some of them may be, which is a 512th of a byte
+//! a block of the slow device. No order by age is kept meanwhile.
+
+use super::{Engine, Turn, UNIT_SHIFT};
+use crate::cache::Memory;
+use crate::cache::slots::{NONE, QUEUED, SUPERSEDED, State};
+
+/// Blocks a bit stands for, as a power of two: some hundred look-ups in the index cost less than any IO.
+const REGION_SHIFT: u32 = 6;
+/// Stretches at most. Entering and leaving one are a stretch apart, so the hand goes round in about this much less than
+/// the period.
+const STRETCHES: u32 = 1024;
+/// Of the period, the part that is left for IOs under way and their sync.
+const MARGIN: u64 = 16;
+
+/// Addresses of which one time is known.
+#[derive(Clone, Copy, Default)]
+struct Stretch {
+    /// Dirty blocks.
+    dirty: u32,
+    /// Nothing in it became dirty earlier; of the hand's own stretch, nothing ahead of the hand.
+    since_ns: u64,
+}
+
+/// The hand, and where it will find something.
+#[derive(Default)]
+pub(super) struct Sweep {
+    /// A bit for each region: set when one of its blocks became dirty, cleared when a look found none. None: write-back goes by
+    /// age.
+    maybe: Vec<u64>,
+    stretches: Vec<Stretch>,
+    stretch_shift: u32,
+    /// Blocks before this one are behind the hand, others ahead.
+    hand: u32,
+    /// The stretch it is in.
+    here: usize,
+    /// Dirty blocks ahead in the hand's stretch.
+    ahead: u32,
+    /// Nothing behind the hand in its stretch became dirty earlier.
+    behind_ns: u64,
+    /// A whole round found nothing that can be begun, and nothing changed since.
+    nothing: bool,
+}
+
+impl Sweep {
+    /// Keeps track of `blocks` blocks, of which none is dirty.
+    fn new(blocks: u32, now_ns: u64) -> Self {
+        let stretch_shift = blocks.div_ceil(STRETCHES).next_power_of_two().trailing_zeros().max(REGION_SHIFT);
+        let stretches = (u64::from(blocks) >> stretch_shift) as usize + 1;
+        let regions = (blocks >> REGION_SHIFT) as usize + 1;
+        Self {
+            maybe: vec![0; regions.div_ceil(64)],
+            stretches: vec![Stretch { dirty: 0, since_ns: now_ns }; stretches],
+            stretch_shift,
+            behind_ns: now_ns,
+            ..Self::default()
+        }
+    }
+
+    /// Whether write-back goes by address.
+    #[inline]
+    pub(super) fn on(&self) -> bool {
+        !self.maybe.is_empty()
+    }
+
+    /// Something that could not be begun perhaps can now.
+    #[inline]
+    pub(super) fn look_again(&mut self) {
+        self.nothing = false;
+    }
+
+    fn at(&self, block: u32) -> usize {
+        (block >> self.stretch_shift) as usize
+    }
+
+    fn came(&mut self, block: u32, now_ns: u64) {
+        let region = block >> REGION_SHIFT;
+        self.maybe[(region / 64) as usize] |= 1 << (region % 64);
+        self.nothing = false;
+        let (at, here) = (self.at(block), self.here);
+        let stretch = &mut self.stretches[at];
+        stretch.dirty += 1;
+        if at == here && block < self.hand {
+            if stretch.dirty - self.ahead == 1 {
+                self.behind_ns = self.behind_ns.max(now_ns);
+            }
+            return;
+        }
+        self.ahead += u32::from(at == here);
+        let first = if at == here { self.ahead == 1 } else { stretch.dirty == 1 };
+        if first {
+            stretch.since_ns = stretch.since_ns.max(now_ns);
+        }
+    }
+
+    fn went(&mut self, block: u32) {
+        let at = self.at(block);
+        self.stretches[at].dirty -= 1;
+        if at == self.here && block >= self.hand {
+            self.ahead -= 1;
+        }
+    }
+
+    /// The hand leaves its stretch, of which nothing is ahead any more, and enters the next one.
+    fn enter_next(&mut self, now_ns: u64) {
+        self.stretches[self.here].since_ns = self.behind_ns;
+        self.here = if self.here + 1 == self.stretches.len() { 0 } else { self.here + 1 };
+        self.behind_ns = now_ns;
+        self.ahead = self.stretches[self.here].dirty;
+    }
+
+    /// The hand passes a dirty block; there is no other one before it.
+    fn pass(&mut self, block: u32, now_ns: u64) {
+        while self.here < self.at(block) {
+            self.enter_next(now_ns);
+        }
+        self.ahead -= 1;
+        self.hand = block + 1;
+    }
+
+    /// The hand begins a new round; nothing dirty is ahead.
+    fn begin_round(&mut self, now_ns: u64) {
+        while self.here + 1 < self.stretches.len() {
+            self.enter_next(now_ns);
+        }
+        self.enter_next(now_ns);
+        self.hand = 0;
+    }
+
+    /// Blocks a second with which everything is met in time.
+    pub(super) fn rate(&self, now_ns: u64, period_ns: u64) -> f64 {
+        let limit_ns = period_ns - period_ns / MARGIN;
+        let here = self.here;
+        let (mut blocks, mut rate) = (0_u64, 0.0_f64);
+        let mut meet = |dirty: u32, since_ns: u64| {
+            if dirty > 0 {
+                blocks += u64::from(dirty);
+                let left_ns = (since_ns + limit_ns).saturating_sub(now_ns).max(super::destage::STEP_NS);
+                rate = rate.max(blocks as f64 * 1e9 / left_ns as f64);
+            }
+        };
+        meet(self.ahead, self.stretches[here].since_ns);
+        for stretch in self.stretches[here + 1..].iter().chain(&self.stretches[..here]) {
+            meet(stretch.dirty, stretch.since_ns);
+        }
+        meet(self.stretches[here].dirty - self.ahead, self.behind_ns);
+        rate
+    }
+
+    /// Memory, bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.maybe.capacity() * size_of::<u64>() + self.stretches.capacity() * size_of::<Stretch>()
+    }
+}
+
+impl Engine {
+    /// Begins to keep track of what is dirty by address, if it is time or sets that say what goes back; else by age.
+    pub(super) fn index_dirty(&mut self, now_ns: u64) {
+        self.count_sets();
+        let by_address = self.epochs.is_empty() && (self.settings.flush_period_s > 0.0 || self.marks.on());
+        self.sweep = if by_address { Sweep::new(self.whole_blocks, now_ns) } else { Sweep::default() };
+        self.pace.forget_batch();
+        self.queue = std::iter::empty().collect();
+        let mut by_age = Vec::new();
+        for slot in 0..self.slots.len() {
+            self.slots.unmark(slot, QUEUED);
+            if self.slots.state(slot) != State::Dirty || self.slots.has(slot, SUPERSEDED) || !self.epochs.is_empty() {
+                continue;
+            }
+            let block = self.slots.block(slot);
+            if by_address {
+                self.sweep.came(block, now_ns);
+            } else {
+                self.slots.mark(slot, QUEUED);
+                by_age.push((self.slots.since(slot), block));
+            }
+        }
+        by_age.sort_by_key(|(since, _)| *since);
+        self.queue = by_age.into_iter().map(|(_, block)| block).collect();
+    }
+
+    /// A block became dirty.
+    pub(super) fn dirty_came(&mut self, block: u32, slot: u32) {
+        if self.sweep.on() {
+            self.sweep.came(block, u64::from(self.slots.since(slot)) << UNIT_SHIFT);
+        }
+        self.set_has_dirty(block);
+    }
+
+    /// A block is not dirty any more.
+    pub(super) fn dirty_went(&mut self, block: u32) {
+        if self.sweep.on() {
+            self.sweep.went(block);
+        }
+        self.set_has_clean(block);
+    }
+
+    /// The first dirty block of a range; NONE: there is none.
+    pub(super) fn first_dirty(&mut self, from: u32, to: u32) -> u32 {
+        let mut block = from;
+        while block < to {
+            let region = block >> REGION_SHIFT;
+            let word = self.sweep.maybe[(region / 64) as usize] >> (region % 64);
+            if word == 0 {
+                let next = (u64::from(region / 64) + 1) << (REGION_SHIFT + 6);
+                block = next.min(u64::from(to)) as u32;
+                continue;
+            }
+            let begin = (region + word.trailing_zeros()) << REGION_SHIFT;
+            let first = block.max(begin);
+            let end = (u64::from(begin) + (1 << REGION_SHIFT)).min(u64::from(self.whole_blocks)) as u32;
+            for block in first..end.min(to) {
+                let slot = self.find(block);
+                if slot != NONE && self.slots.dirty(slot) {
+                    return block;
+                }
+            }
+            if first == begin && end <= to {
+                let region = begin >> REGION_SHIFT;
+                self.sweep.maybe[(region / 64) as usize] &= !(1 << (region % 64));
+            }
+            block = end.max(first);
+        }
+        NONE
+    }
+
+    /// Begins the write-back of what the hand finds next. Returns how many blocks; 0: there is nothing, or its set is busy.
+    pub(super) fn sweep_next<M: Memory>(&mut self, turn: &mut Turn<M>) -> u32 {
+        let mut rounds = 0;
+        while !self.sweep.nothing {
+            let block = self.first_dirty(self.sweep.hand, self.whole_blocks);
+            if block == NONE {
+                rounds += 1;
+                // The second time, all addresses were looked at.
+                self.sweep.nothing = rounds == 2;
+                self.sweep.begin_round(turn.now_ns);
+                continue;
+            }
+            if self.set_is_busy(block) {
+                return 0;
+            }
+            let run = self.destage(block, turn);
+            let end = run.map_or(block + 1, |(_, last)| last + 1);
+            for block in block..end {
+                self.sweep.pass(block, turn.now_ns);
+            }
+            if let Some((first, last)) = run {
+                return last - first + 1;
+            }
+        }
+        0
+    }
+}
+
+#[cfg(test)]
+impl Engine {
+    /// What the hand counts is what there is.
+    pub(super) fn check_sweep(&self) {
+        if !self.sweep.on() {
+            return;
+        }
+        let mut counts = vec![0; self.sweep.stretches.len()];
+        let mut ahead = 0;
+        for block in 0..self.whole_blocks {
+            let slot = self.find(block);
+            if slot == NONE || !self.slots.dirty(slot) {
+                continue;
+            }
+            let region = block >> REGION_SHIFT;
+            assert!(self.sweep.maybe[(region / 64) as usize] >> (region % 64) & 1 == 1, "{block} can not be found");
+            counts[self.sweep.at(block)] += 1;
+            ahead += u32::from(self.sweep.at(block) == self.sweep.here && block >= self.sweep.hand);
+        }
+        assert!(counts.iter().eq(self.sweep.stretches.iter().map(|stretch| &stretch.dirty)), "{}", self.told());
+        assert_eq!(ahead, self.sweep.ahead, "{}", self.told());
+    }
+}

@@ -1,0 +1,52 @@
+"""Published figures that are ratios to another cell: filled in when the cells are there."""
+
+from __future__ import annotations
+
+from flatwater.experiment import Experiment
+from flatwater.experiment.published import PublishedFigure, has_values, published_for
+from flatwater.results import Cell, Published, Result
+from flatwater.runner.summary import lookup_figure
+
+
+def fill_relative(experiment: Experiment, result: Result) -> None:
+    """Puts our ratio beside each published one whose two cells are complete. Repeats of the other cell count as their
+    mean. Nothing is read where no figure is a ratio.
+    """
+    if not any(figure.relative_to is not None for figure in experiment.published):
+        return
+    bases: dict[int, float | None] = {
+        number: _base(experiment, figure, result)
+        for number, figure in enumerate(experiment.published)
+        if figure.relative_to is not None
+    }
+    for cell in result.cells:
+        figures = published_for(experiment, cell.set)
+        if not _is_complete(cell) or all(figure.relative_to is None for figure in figures):
+            continue
+        summary = cell.stored_summary()
+        kept = ([summary.published] if summary.published else []) + summary.published_others
+        for figure, one in zip(figures, kept, strict=True):
+            base = bases.get(experiment.published.index(figure))
+            mine = lookup_figure(summary, figure.metric)
+            if base and mine is not None:
+                _fill(one, figure, mine / base)
+        result.finish_cell(cell, summary)
+
+
+def _fill(one: Published, figure: PublishedFigure, ours: float) -> None:
+    one.ours, one.error = ours, figure.error(ours)
+
+
+def _base(experiment: Experiment, figure: PublishedFigure, result: Result) -> float | None:
+    found = [
+        value
+        for cell in result.cells
+        if has_values(experiment, cell.set, figure.resolved_base) and _is_complete(cell)
+        if (value := lookup_figure(cell.stored_summary(), figure.metric)) is not None
+    ]
+    return sum(found) / len(found) if found else None
+
+
+def _is_complete(cell: Cell) -> bool:
+    """Whether a cell was measured to its end; its folder has the summary until the whole result is sealed."""
+    return (cell.folder / "summary.json").is_file() and cell.stored_summary().status == "complete"
