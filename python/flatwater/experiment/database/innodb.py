@@ -11,6 +11,8 @@ from flatwater.experiment.database.innodb_settings import (
     DEFAULTS,
     WITHOUT_EFFECT,
     Generation,
+    contradictions,
+    has,
     read_model_settings,
     resolve,
 )
@@ -76,14 +78,14 @@ class InnodbModel(Layer):
 
     def conflicts(self) -> Iterator[Problem]:
         """Settings that the generation's servers do not have."""
-        known = DEFAULTS[self.generation]
         for name in self.settings:
-            if name not in known and name not in WITHOUT_EFFECT:
-                having = [generation for generation in DEFAULTS if name in DEFAULTS[generation]]
+            if not has(self.generation, name):
+                having = [generation for generation in DEFAULTS if has(generation, name)]
                 what = f"is no setting of {self.generation}"
                 hint = f'generation = "{having[0]}"' if having else None
                 about = (f"database.settings.{name}", "database.generation")
                 yield Problem(f"settings.{name}", what, hint, about)
+        yield from contradictions(self.resolved, self.settings)
 
     def workload_conflicts(self, workload: Transactions) -> Iterator[Problem]:
         """What is asked of the workload and cannot be done in the model."""
