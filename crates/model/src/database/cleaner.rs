@@ -173,8 +173,8 @@ impl Innodb {
                 self.make_checkpoint();
             }
         }
-        let waited_for = !self.free_waiters.is_empty()
-            || !self.sync_waiters.is_empty() && self.spec.settings.innodb_flush_sync;
+        let waited_for =
+            !self.free_waiters.is_empty() || !self.sync_waiters.is_empty() && self.spec.settings.innodb_flush_sync;
         let next_ns = if waited_for || self.cleaner.at_once {
             self.now_ns + PAUSE_NS
         } else {

@@ -9,9 +9,7 @@ from flatwater.experiment.database.settings import Setting, name_fault, spell, v
 from flatwater.experiment.problem import Problem, nearest, quote, raise_problems
 from flatwater.experiment.units import parse_size
 
-Generation = Literal[
-    "mysql-5.1", "mysql-5.5", "percona-5.5", "mysql-5.6", "mysql-5.7", "mysql-8.0", "mariadb-10.11"
-]
+Generation = Literal["mysql-5.1", "mysql-5.5", "percona-5.5", "mysql-5.6", "mysql-5.7", "mysql-8.0", "mariadb-10.11"]
 
 #: MySQL 5.1's built-in InnoDB (manual 5.1, "InnoDB Startup Options"; io_capacity is a constant of its source).
 _MYSQL_51: dict[str, Any] = {
@@ -105,7 +103,7 @@ _ONLY = {
 }
 
 #: What the engine wants to know of every generation, where its servers have no setting for it.
-_FIXED = {
+_FIXED: dict[str, Any] = {
     "innodb_adaptive_flushing_method": "native",
     "innodb_checkpoint_age_target": 0,
     "innodb_log_block_size": 512,
@@ -218,8 +216,8 @@ def has(generation: str, name: str) -> bool:
 
 def resolve(generation: str, written: Mapping[str, Setting]) -> dict[str, Any]:
     """Every setting as the engine takes it: what is written over the generation's defaults. Sizes are bytes."""
-    told: dict[str, Any] = _FIXED | DEFAULTS[generation] | {n: v for n, v in written.items() if n not in WITHOUT_EFFECT}
-    read = {name: value if value is None else _read(name, value) for name, value in told.items()}
+    told: dict[str, Any] = DEFAULTS[generation] | {n: v for n, v in written.items() if n not in WITHOUT_EFFECT}
+    read = _FIXED | {name: value if value is None else _read(name, value) for name, value in told.items()}
     # Before Percona's setting (and MySQL 5.6's), neighbours were always written too.
     neighbours = read.pop("innodb_flush_neighbor_pages", _NEIGHBOURS["area"])
     read.setdefault("innodb_flush_neighbors", neighbours)
@@ -236,14 +234,11 @@ def resolve(generation: str, written: Mapping[str, Setting]) -> dict[str, Any]:
 
 def contradictions(settings: Mapping[str, Any], written: Mapping[str, Setting]) -> Iterator[Problem]:
     """Resolved settings that servers do not take together, those of them that are written."""
-    pairs = (
-        ("innodb_io_capacity_max", "innodb_io_capacity", settings["innodb_io_capacity_max"], "io_capacity"),
-        ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm", settings["innodb_max_dirty_pages_pct"], "lwm"),
-    )
-    for high, low, value, _ in pairs:
-        if value < settings[low] and (high in written or low in written):
-            name = high if high in written else low
-            other = low if name == high else high
-            what = f"{high} must not be below {low}: {value} and {settings[low]}"
-            about = (f"database.settings.{name}", f"database.settings.{other}")
-            yield Problem(f"settings.{name}", what, None, about)
+    for high, low in (
+        ("innodb_io_capacity_max", "innodb_io_capacity"),
+        ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm"),
+    ):
+        name, other = (high, low) if high in written else (low, high)
+        if settings[high] < settings[low] and name in written:
+            what = f"{high} must not be below {low}: {settings[high]:g} and {settings[low]:g}"
+            yield Problem(f"settings.{name}", what, None, (f"database.settings.{name}", f"database.settings.{other}"))

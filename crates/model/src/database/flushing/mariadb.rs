@@ -35,11 +35,8 @@ impl Mariadb {
         }
         self.averages.count(view);
         // Without a low water mark over which the pages are, the whole of innodb_io_capacity.
-        let ratio = if !over_lwm || max_pct == 0.0 {
-            1.0
-        } else {
-            (pct_for_lsn as f64 / 100.0).max(view.dirty_pct / max_pct)
-        };
+        let ratio =
+            if !over_lwm || max_pct == 0.0 { 1.0 } else { (pct_for_lsn as f64 / 100.0).max(view.dirty_pct / max_pct) };
         let target_lsn = oldest_lsn + self.averages.redo * SCAN_FACTOR;
         let for_lsn = (view.list.pages_until(target_lsn, rates.io_capacity_max) / SCAN_FACTOR).max(1);
         let pages = ((rates.io_capacity as f64 * ratio) as u64 + self.averages.pages + for_lsn) / 3;

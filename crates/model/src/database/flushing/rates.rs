@@ -170,7 +170,10 @@ pub(super) mod tests {
 
     #[test]
     fn shares_of_the_capacity_are_whole_pages() {
-        assert_eq!([RATES.pct_io(33), RATES.pct_io(133), Rates { io_capacity: 150, ..RATES }.pct_io(33)], [66, 266, 49]);
+        assert_eq!(
+            [RATES.pct_io(33), RATES.pct_io(133), Rates { io_capacity: 150, ..RATES }.pct_io(33)],
+            [66, 266, 49]
+        );
     }
 
     #[test]
