@@ -36,10 +36,10 @@ pub(super) struct Cleaner {
     /// The batch that it waits for.
     batch: Option<u32>,
     round_ns: u64,
+    /// When the policy is to be asked next; a round before, because somebody woke it, only sees to free pages.
+    due_ns: u64,
     /// Only the last alarm that was set counts.
     alarm: u32,
-    /// Its last order asked for the next one at once.
-    at_once: bool,
     seconds: u64,
 }
 
@@ -83,7 +83,6 @@ impl Innodb {
     /// A round begins.
     fn run_cleaner(&mut self) {
         self.cleaner.round_ns = self.now_ns;
-        self.cleaner.at_once = false;
         if self.spec.generation == Generation::Mariadb1011 {
             let few = self.pool.free() < self.spec.settings.innodb_lru_scan_depth / 2 || !self.free_waiters.is_empty();
             if few && self.age() <= self.ages.modified_async {
@@ -123,12 +122,19 @@ impl Innodb {
         self.cleaner.stage = Stage::List;
         let serves = self.spec.generation.cleaner_serves_log() && self.spec.settings.innodb_flush_sync;
         let sync = serves && self.age() > self.ages.modified_sync;
+        if !sync && self.now_ns < self.cleaner.due_ns {
+            self.go_on();
+            return;
+        }
         let mut order = self.ask_policy(sync);
         if !self.sync_waiters.is_empty() && !sync {
             // Without innodb_flush_sync those who wait get innodb_io_capacity a round.
             order.pages = order.pages.max(self.spec.settings.innodb_io_capacity);
         }
-        self.cleaner.at_once = order.at_once;
+        if !sync {
+            let period_ns = if order.at_once { PAUSE_NS } else { self.rounds.period_ns() };
+            self.cleaner.due_ns = self.cleaner.round_ns + period_ns;
+        }
         if order.pages > 0 && self.list_batch.is_none() && self.failure.is_none() {
             self.clean(Kind::List { limit_lsn: order.limit_lsn, sync }, order.pages);
         } else {
@@ -173,14 +179,10 @@ impl Innodb {
                 self.make_checkpoint();
             }
         }
-        let waited_for =
-            !self.free_waiters.is_empty() || !self.sync_waiters.is_empty() && self.spec.settings.innodb_flush_sync;
-        let next_ns = if waited_for || self.cleaner.at_once {
-            self.now_ns + PAUSE_NS
-        } else {
-            self.cleaner.round_ns + self.rounds.period_ns()
-        };
-        self.sleep_cleaner(next_ns);
+        let serves = self.spec.generation.cleaner_serves_log() && self.spec.settings.innodb_flush_sync;
+        let over = serves && self.age() > self.ages.modified_sync;
+        let waited_for = over || !self.free_waiters.is_empty();
+        self.sleep_cleaner(if waited_for { self.now_ns + PAUSE_NS } else { self.cleaner.due_ns });
     }
 
     /// A frame is wanted and none is free. True: one is free now; false: the thread waits.
@@ -194,7 +196,10 @@ impl Innodb {
             self.wake_cleaner();
             return false;
         }
-        // The thread writes one page by itself, with a doublewrite of its own (buf_flush_single_page_from_LRU).
+        // The cleaner is woken since 5.7; the thread writes one page by itself all the same, with a doublewrite of its own (buf_flush_single_page_from_LRU).
+        if self.spec.generation != Generation::Mysql56 {
+            self.wake_cleaner();
+        }
         self.start_batch(Kind::Single, 1, Some(number));
         false
     }
