@@ -128,6 +128,8 @@ impl Innodb {
                     let to = (u64::from(from) + u64::from(AREA_PAGES)).min(pages) as u32;
                     match self.spec.settings.innodb_flush_neighbors {
                         _ if batch.kind == Kind::Single => first,
+                        // A young page would not go along with itself.
+                        _ if batch.kind == Kind::Lru && !self.pool.is_old(first) => first,
                         0 => first,
                         1 => {
                             // Those on both sides without a gap (innodb_flush_neighbors since 5.6).
