@@ -1,7 +1,7 @@
 """The compiled engine; see crates/python."""
 
 from pathlib import Path
-from typing import TypedDict, final, type_check_only
+from typing import Any, Protocol, TypedDict, final, type_check_only
 
 __all__ = [
     "CacheServer",
@@ -113,6 +113,13 @@ class Histogram:
     def max_ns(self) -> int: ...
     def buckets(self) -> list[tuple[int, int]]: ...
 
+@type_check_only
+class FlushingPolicy(Protocol):
+    """What a modelled server asks once a round: what it is told, by name -> pages to write, a limit of LSNs."""
+
+    period_ns: int
+    def __call__(self, told: dict[str, Any], /) -> tuple[int, int | None]: ...
+
 @final
 class Run:
     @staticmethod
@@ -122,7 +129,7 @@ class Run:
     @staticmethod
     def modelled(spec: str, after: Run | None = None) -> Run: ...
     @staticmethod
-    def modelled_database(spec: str) -> Run: ...
+    def modelled_database(spec: str, policy: FlushingPolicy | None = None) -> Run: ...
     def next_interval(self, timeout_s: float) -> Interval | None: ...
     def stop(self) -> None: ...
     def join(self, timeout_s: float) -> bool: ...

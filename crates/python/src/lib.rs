@@ -3,6 +3,7 @@
 
 mod cache;
 mod emulator;
+mod policy;
 mod trace;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -186,13 +187,19 @@ impl Run {
         .map_err(engine_error)
     }
 
-    /// Makes a modelled database on a modelled device and starts running transactions in virtual time.
+    /// Makes a modelled database on a modelled device and starts running transactions in virtual time; `policy` says what
+    /// is flushed in the background, in place of the server's own.
     #[staticmethod]
-    fn modelled_database(py: Python<'_>, spec: &str) -> PyResult<Self> {
+    #[pyo3(signature = (spec, policy=None))]
+    fn modelled_database(py: Python<'_>, spec: &str, policy: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let spec = parse(spec)?;
-        py.detach(|| Innodb::start(spec))
-            .map(|run| Self(Work::Modelled(Box::new(Mutex::new(Some(Model::Database(run)))))))
-            .map_err(engine_error)
+        let policy = policy.map(policy::PythonPolicy::new).transpose()?;
+        py.detach(|| match policy {
+            Some(policy) => Innodb::start_with(spec, Box::new(policy)),
+            None => Innodb::start(spec),
+        })
+        .map(|run| Self(Work::Modelled(Box::new(Mutex::new(Some(Model::Database(run)))))))
+        .map_err(engine_error)
     }
 
     /// The next interval as a dict, or None when `timeout_s` passed; StopIteration when the run is over. A modelled run
@@ -215,14 +222,15 @@ impl Run {
     }
 
     /// Asks all threads to finish what is outstanding and end.
-    fn stop(&self) {
+    fn stop(&self, py: Python<'_>) {
         match self.0.crew() {
             Ok(run) => run.stop(),
-            Err(model) => {
+            // Whoever computes an interval may wait for the interpreter's lock: nobody waits for him with it.
+            Err(model) => py.detach(|| {
                 if let Some(run) = model.lock().expect("nothing panics under it").as_mut() {
                     run.stop();
                 }
-            }
+            }),
         }
     }
 
@@ -232,10 +240,12 @@ impl Run {
     }
 
     /// The first failure in words, or None.
-    fn failure(&self) -> Option<String> {
+    fn failure(&self, py: Python<'_>) -> Option<String> {
         match self.0.crew() {
             Ok(run) => run.failure(),
-            Err(model) => model.lock().expect("nothing panics under it").as_ref().and_then(Model::failure),
+            Err(model) => {
+                py.detach(|| model.lock().expect("nothing panics under it").as_ref().and_then(Model::failure))
+            }
         }
     }
 

@@ -16,6 +16,7 @@ from flatwater.experiment.device.load import load_device
 from flatwater.runner.cached_model import cache_memory_bytes, cached_notes
 from flatwater.runner.dataset import estimate_bytes, workload_of
 from flatwater.runner.model import ModelStack, device_spec
+from flatwater.runner.policy import Guard
 
 #: Redo goes through the kernel's page cache, data pages are larger.
 ALIGN_BYTES = 4096
@@ -40,9 +41,10 @@ class InnodbModelStack(ModelStack):
     def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
         _check_memory(self._cell)
         # A modelled transaction fails with its device or not at all.
-        told = {name: value for name, value in spec.items() if name != "continue_on_error"}
+        told = {name: value for name, value in spec.items() if name not in ("continue_on_error", "policy")}
+        policy = Guard(spec["policy"], spec["settings"]) if spec["policy"] is not None else None
         try:
-            return Run.modelled_database(json.dumps(told))
+            return Run.modelled_database(json.dumps(told), policy)
         except EngineError as error:
             where = "database" if str(error).startswith(("database.", "workload.")) else "storage.device"
             raise UserError(str(error), where=where) from None
@@ -80,6 +82,8 @@ def _spec(cell: Experiment, seed: int, *, fresh: bool = False) -> dict[str, Any]
         "connections": cell.transactions.connections,
         "generation": database.generation,
         "settings": database.resolved,
+        "flushing": database.flushing_name,
+        "policy": None if database.flushing_name is not None else database.flushing,
         "cores": database.cores,
         "cpu": database.cpu.spec(),
         "warm": database.warm and not fresh,

@@ -59,3 +59,45 @@ def test_settings_without_effect_are_told() -> None:
     model = InnodbModel.model_validate(MODEL | {"settings": {"innodb_flush_method": "O_DIRECT"}})
     assert model.ignored == ["innodb_flush_method"]
     assert "innodb_flush_method" not in model.resolved
+
+
+@pytest.mark.parametrize(
+    ("generation", "name", "hint"),
+    [
+        ("mysql-5.5", "innodb_io_capacity_max", "mysql-5.6"),
+        ("mysql-5.6", "innodb_flush_sync", "mysql-5.7"),
+        ("mysql-5.6", "innodb_page_cleaners", "mysql-5.7"),
+        ("mysql-5.7", "innodb_redo_log_capacity", "mysql-8.0"),
+        ("mysql-8.0", "innodb_flush_neighbor_pages", "percona-5.5"),
+        ("mariadb-10.11", "innodb_log_files_in_group", "mysql-5.1"),
+        ("mariadb-10.11", "innodb_thread_concurrency", "mysql-5.1"),
+    ],
+)
+def test_a_setting_that_came_later_or_went_is_refused_with_who_has_it(generation: str, name: str, hint: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        value = {"innodb_io_capacity_max": 2000, "innodb_redo_log_capacity": "1G", "innodb_flush_sync": 1}.get(name, 2)
+        InnodbModel.model_validate(MODEL | {"generation": generation, "settings": {name: value}})
+    told = caught.value.errors()[0]
+    assert f"no setting of {generation}" in str(told["msg"])
+    assert hint in str(told)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"innodb_io_capacity": 500, "innodb_io_capacity_max": 400}, "innodb_io_capacity_max must not be below"),
+        ({"innodb_max_dirty_pages_pct_lwm": 80}, "innodb_max_dirty_pages_pct must not be below"),
+    ],
+)
+def test_settings_that_servers_do_not_take_together(settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        InnodbModel.model_validate(MODEL | {"generation": "mysql-5.7", "settings": settings})
+
+
+def test_a_policy_is_a_name_or_a_class_in_a_file() -> None:
+    names = ("keep-average", "mysql-8.0", "mine.py:Mine", "a:b/mine.py:Mine")
+    told = [InnodbModel.model_validate(MODEL | {"flushing": name}).flushing_name for name in names]
+    assert told == ["keep_average", "mysql-8.0", None, None]
+    for wrong in ("keep_averge", "mine.py", "mine.py:", "mine.txt:Mine", "mine.py:a b"):
+        with pytest.raises(ValidationError, match="there is no policy"):
+            InnodbModel.model_validate(MODEL | {"flushing": wrong})

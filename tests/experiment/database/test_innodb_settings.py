@@ -13,11 +13,12 @@ from flatwater.experiment.database.innodb_settings import DEFAULTS, resolve
 
 def test_defaults_are_the_generations() -> None:
     told = {name: resolve(name, {}) for name in DEFAULTS}
-    assert [told[name]["innodb_io_capacity"] for name in told] == [100, 200, 200]
-    assert [told[name]["innodb_max_dirty_pages_pct"] for name in told] == [90, 75, 75]
-    assert [told[name]["innodb_adaptive_flushing"] for name in told] == [False, True, True]
-    assert [told[name]["innodb_adaptive_flushing_method"] for name in told] == ["native", "native", "estimate"]
-    assert all(one["innodb_flush_neighbors"] is True for one in told.values())
+    assert [told[name]["innodb_io_capacity"] for name in told] == [100, *[200] * 6]
+    assert [told[name]["innodb_max_dirty_pages_pct"] for name in told] == [90, 75, 75, 75, 75, 90, 90]
+    assert [told[name]["innodb_max_dirty_pages_pct_lwm"] for name in told] == [0, 0, 0, 0, 0, 10, 0]
+    assert [told[name]["innodb_adaptive_flushing"] for name in told] == [False, *[True] * 6]
+    assert [told[name]["innodb_adaptive_flushing_method"] for name in told][:3] == ["native", "native", "estimate"]
+    assert [told[name]["innodb_flush_neighbors"] for name in told] == [2, 2, 2, 1, 1, 0, 1]
     assert len({frozenset(one) for one in told.values()}) == 1, "the engine gets the same settings of all"
 
 
@@ -32,6 +33,9 @@ def test_defaults_are_the_generations() -> None:
         ("innodb_doublewrite", True, True),
         ("innodb_adaptive_flushing_method", 2, "keep_average"),
         ("innodb_max_dirty_pages_pct", 60, 60.0),
+        ("innodb_flush_neighbors", "OFF", 0),
+        ("innodb_flush_neighbors", 2, 2),
+        ("innodb_flush_neighbors", True, 1),
     ],
 )
 def test_values_are_read_as_servers_read_them(name: str, written: Any, read: Any) -> None:
@@ -39,8 +43,27 @@ def test_values_are_read_as_servers_read_them(name: str, written: Any, read: Any
 
 
 def test_neighbours_have_perconas_name() -> None:
-    assert resolve("percona-5.5", {"innodb_flush_neighbor_pages": "none"})["innodb_flush_neighbors"] is False
-    assert resolve("percona-5.5", {"innodb-flush-neighbor-pages".replace("-", "_"): 1})["innodb_flush_neighbors"]
+    assert resolve("percona-5.5", {"innodb_flush_neighbor_pages": "none"})["innodb_flush_neighbors"] == 0
+    for written, read in ((1, 2), ("area", 2), ("cont", 1), (2, 1)):
+        assert resolve("percona-5.5", {"innodb_flush_neighbor_pages": written})["innodb_flush_neighbors"] == read
+
+
+def test_the_most_is_twice_the_capacity_and_2000_at_least() -> None:
+    most = [resolve("mysql-5.6", {"innodb_io_capacity": one})["innodb_io_capacity_max"] for one in (200, 1000, 5000)]
+    assert most == [2000, 2000, 10_000]
+    assert resolve("mysql-5.6", {"innodb_io_capacity_max": 300})["innodb_io_capacity_max"] == 300
+
+
+def test_mysql_8_has_a_capacity_of_its_log_which_files_may_say() -> None:
+    def log(**written: Any) -> tuple[int, ...]:
+        told = resolve("mysql-8.0", written)
+        names = ("innodb_redo_log_capacity", "innodb_log_files_in_group", "innodb_log_file_size")
+        return tuple(told[name] for name in names)
+
+    assert log() == (100 << 20, 32, (100 << 20) // 32)
+    assert log(innodb_log_file_size="1G", innodb_log_files_in_group=3) == (3 << 30, 32, 96 << 20)
+    assert log(innodb_log_file_size="1G", innodb_redo_log_capacity="8G")[0] == 8 << 30
+    assert resolve("mysql-5.7", {})["innodb_redo_log_capacity"] == 0
 
 
 @pytest.mark.parametrize(
@@ -52,6 +75,9 @@ def test_neighbours_have_perconas_name() -> None:
         ("innodb_max_dirty_pages_pct", 101, "0 to 100"),
         ("innodb_log_file_size", "much", "not a size"),
         ("innodb_doublewrite", 2, "one of"),
+        ("innodb_flush_neighbors", 3, "one of"),
+        ("innodb_flushing_avg_loops", 0, "1 to 1000"),
+        ("innodb_adaptive_flushing_lwm", 71, "0 to 70"),
         ("datadir", "/tmp", "not the experiment's"),
     ],
 )

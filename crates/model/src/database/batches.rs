@@ -29,6 +29,8 @@ pub(super) enum Kind {
     },
     /// Those at the end of the LRU list.
     Lru,
+    /// One page at the end of the LRU list, which its thread writes by itself, past the batches.
+    Single,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +64,7 @@ pub(super) struct Batch {
 }
 
 impl Innodb {
-    /// Starts a batch; there must be none of its kind. The thread `owner` waits for it.
+    /// Starts a batch; there must be none of its kind (but of single pages). The thread `owner` waits for it.
     pub(super) fn start_batch(&mut self, kind: Kind, pages: u64, owner: Option<u32>) {
         let batch = Batch {
             kind,
@@ -78,14 +80,17 @@ impl Innodb {
         match kind {
             Kind::List { .. } => self.list_batch = Some(number),
             Kind::Lru => self.lru_batch = Some(number),
+            Kind::Single => {}
         }
         self.begin_chunk(number);
     }
 
     /// The next chunk, when the doublewrite buffer is free.
     fn begin_chunk(&mut self, number: u32) {
-        self.batches.get(number).stage = Stage::Begun;
-        if !self.doublewrite.is_on() || self.doublewrite.acquire(number) {
+        let batch = self.batches.get(number);
+        batch.stage = Stage::Begun;
+        // Single pages have slots of their own.
+        if !self.doublewrite.is_on() || batch.kind == Kind::Single || self.doublewrite.acquire(number) {
             self.fill(number);
         }
     }
@@ -112,19 +117,33 @@ impl Innodb {
                 None => {
                     let first = match batch.kind {
                         Kind::Lru => self.pool.dirty_at_end(LRU_DEPTH),
+                        Kind::Single => self.pool.dirty_at_end(u32::MAX),
                         Kind::List { limit_lsn, .. } => {
                             self.pool.oldest_dirty().filter(|frame| self.pool.oldest_lsn_of(*frame) < limit_lsn)
                         }
                     };
                     let Some(first) = first else { break };
-                    // A young page has no neighbours that it may take: it goes alone.
-                    let alone = batch.kind == Kind::Lru && !self.pool.is_old(first);
-                    if self.spec.settings.innodb_flush_neighbors && !alone {
-                        let from = self.pool.page(first) / AREA_PAGES * AREA_PAGES;
-                        batch.area = from..(u64::from(from) + u64::from(AREA_PAGES)).min(pages) as u32;
-                        continue;
+                    let page = self.pool.page(first);
+                    let from = page / AREA_PAGES * AREA_PAGES;
+                    let to = (u64::from(from) + u64::from(AREA_PAGES)).min(pages) as u32;
+                    match self.spec.settings.innodb_flush_neighbors {
+                        _ if batch.kind == Kind::Single => first,
+                        // A young page would not go along with itself.
+                        _ if batch.kind == Kind::Lru && !self.pool.is_old(first) => first,
+                        0 => first,
+                        1 => {
+                            // Those on both sides without a gap (innodb_flush_neighbors since 5.6).
+                            let dirty = |page| self.pool.find(page).is_some_and(|frame| self.pool.can_flush(frame));
+                            let first = (from..page).rev().take_while(|page| dirty(*page)).last().unwrap_or(page);
+                            let last = (page..to).take_while(|page| dirty(*page)).last().unwrap_or(page);
+                            batch.area = first..last + 1;
+                            continue;
+                        }
+                        _ => {
+                            batch.area = from..to;
+                            continue;
+                        }
                     }
-                    first
                 }
             };
             self.pool.begin_write(frame);
@@ -186,8 +205,11 @@ impl Innodb {
         batch.outstanding -= 1;
         let (kind, over) = (batch.kind, batch.outstanding == 0);
         self.counts.count_flushed(kind);
-        if kind == Kind::Lru {
+        if matches!(kind, Kind::Lru | Kind::Single) {
             self.pool.make_oldest(frame);
+            if self.spec.generation.has_cleaner() {
+                self.pool.evict_one(1);
+            }
         }
         self.wake_waiters_of(frame);
         if !over {
@@ -236,6 +258,7 @@ impl Innodb {
             self.ready.extend(self.free_waiters.drain(..));
         }
         if self.doublewrite.is_on()
+            && self.batches.get(number).kind != Kind::Single
             && let Some(next) = self.doublewrite.release(number)
         {
             self.fill(next);
@@ -253,6 +276,7 @@ impl Innodb {
                 self.lru_batch = None;
                 std::mem::take(&mut self.free_waiters)
             }
+            Kind::Single => Vec::new(),
         };
         waiting.extend(batch.owner);
         for thread in waiting {
@@ -263,5 +287,6 @@ impl Innodb {
             }
         }
         self.master_batch_ended(number);
+        self.cleaner_batch_ended(number);
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 
 use super::batches::Kind;
-use super::flushing::{Order, Policy, View};
+use super::flushing::Order;
 use super::log::Waiter;
 use super::{Event, Innodb, SECOND_NS};
 
 /// What it remembers between rounds.
+#[derive(Debug, Default)]
 pub(super) struct Master {
-    policy: Box<dyn Policy>,
     /// What is to be written still, before the next round.
     orders: VecDeque<Order>,
     /// The batch of its own that is under way.
@@ -18,27 +18,8 @@ pub(super) struct Master {
     round_ns: u64,
     second_ns: u64,
     ten_ns: u64,
-    flushed: u64,
-    flushed_lru: u64,
     ios_at_ten: u64,
     at_once: bool,
-}
-
-impl Master {
-    pub(super) fn new(policy: Box<dyn Policy>) -> Self {
-        Self {
-            policy,
-            orders: VecDeque::new(),
-            batch: None,
-            round_ns: 0,
-            second_ns: 0,
-            ten_ns: 0,
-            flushed: 0,
-            flushed_lru: 0,
-            ios_at_ten: 0,
-            at_once: false,
-        }
-    }
 }
 
 impl Innodb {
@@ -46,13 +27,12 @@ impl Innodb {
     pub(super) fn run_master(&mut self) {
         let (now_ns, totals) = (self.now_ns, self.counts.totals);
         let capacity = self.spec.settings.innodb_io_capacity;
-        let view = self.view();
+        let dirty_pct = self.pool.dirty_pct();
+        let period_ns = self.rounds.period_ns();
+        let order = self.ask_policy(false);
         let master = &mut self.master;
         master.round_ns = now_ns;
-        (master.flushed, master.flushed_lru) = (totals.flushed, totals.flushed_lru);
-        let period_ns = master.policy.period_ns();
-        let order = master.policy.round(&view);
-        let over = view.dirty_pct > self.spec.settings.innodb_max_dirty_pages_pct;
+        let over = dirty_pct > self.spec.settings.innodb_max_dirty_pages_pct;
         master.at_once = order.at_once && !over;
         // Over the dirty limit it writes io_capacity pages a second, whatever the policy says.
         master.orders.push_back(if over { Order::pages(capacity * period_ns / SECOND_NS) } else { order });
@@ -66,7 +46,7 @@ impl Innodb {
                 master.orders.push_back(Order::pages(capacity));
             }
             master.ios_at_ten = totals.ios;
-            master.orders.push_back(Order::pages(if view.dirty_pct > 70.0 { capacity } else { capacity / 10 }));
+            master.orders.push_back(Order::pages(if dirty_pct > 70.0 { capacity } else { capacity / 10 }));
             self.make_checkpoint();
         }
         if second && self.redo.lsn > self.redo.durable {
@@ -90,7 +70,7 @@ impl Innodb {
                 self.master.batch = None;
             }
         }
-        let next_ns = self.master.round_ns + self.master.policy.period_ns();
+        let next_ns = self.master.round_ns + self.rounds.period_ns();
         // A round that asks for the next one at once has at least done something, or waits a millisecond.
         let next_ns = if self.master.at_once { self.now_ns + 1_000_000 } else { next_ns.max(self.now_ns) };
         self.events.push(next_ns.max(self.now_ns + 1), Event::Master);
@@ -101,21 +81,6 @@ impl Innodb {
         if self.master.batch == Some(number) {
             self.master.batch = None;
             self.run_orders();
-        }
-    }
-
-    fn view(&self) -> View {
-        let totals = self.counts.totals;
-        View {
-            lsn: self.redo.lsn,
-            oldest_lsn: self.pool.oldest_lsn(),
-            checkpoint_age: self.redo.checkpoint_age(),
-            dirty: self.pool.dirty(),
-            dirty_pct: self.pool.dirty_pct(),
-            ages_sum: self.pool.ages_sum(self.redo.lsn),
-            flushed: totals.flushed - self.master.flushed,
-            flushed_lru: totals.flushed_lru - self.master.flushed_lru,
-            ages: self.ages,
         }
     }
 }

@@ -15,25 +15,29 @@ use crate::slab::Slab;
 use crate::storage::{self, Command, Device, Ended, Opening, Operation};
 
 mod batches;
+mod cleaner;
 mod doublewrite;
-mod flushing;
+pub mod flushing;
 mod lists;
 mod log;
 mod master;
 mod past;
 mod pool;
 mod redo;
+mod rounds;
 mod settings;
 mod threads;
 mod told;
 mod touches;
 
 use batches::Batch;
+use cleaner::Cleaner;
 use doublewrite::Doublewrite;
 use log::Log;
 use master::Master;
 use pool::{PAGE_BYTES, Pool};
 use redo::{Ages, Redo};
+use rounds::Rounds;
 use settings::{Generation, Settings};
 use threads::Thread;
 use told::Counts;
@@ -65,6 +69,9 @@ pub struct Spec {
     pub generation: Generation,
     /// Its settings.
     pub settings: Settings,
+    /// Another server's policy in place of its own.
+    #[serde(default)]
+    pub flushing: Option<flushing::Name>,
     /// Cores of its machine.
     pub cores: u32,
     /// What its work costs.
@@ -88,6 +95,10 @@ enum Event {
     Ready(u32),
     /// A round of the master thread.
     Master,
+    /// The page cleaner's alarm.
+    Cleaner(u32),
+    /// A second of a server with a page cleaner.
+    Tick,
 }
 
 /// What a device's answer is for.
@@ -140,7 +151,9 @@ pub struct Innodb {
     redo: Redo,
     log: Log,
     doublewrite: Doublewrite,
+    rounds: Rounds,
     master: Master,
+    cleaner: Cleaner,
     batches: Slab<Batch>,
     list_batch: Option<u32>,
     lru_batch: Option<u32>,
@@ -179,17 +192,22 @@ impl Innodb {
     /// # Errors
     /// What cannot be, in words.
     pub fn start(spec: Spec) -> Result<Self, String> {
+        let name = spec.flushing.unwrap_or_else(|| flushing::Name::of(spec.generation, &spec.settings));
+        let policy = flushing::open(name, &spec.settings);
+        Self::start_with(spec, policy)
+    }
+
+    /// The same, with a policy that is not one of the model's own.
+    ///
+    /// # Errors
+    /// What cannot be, in words.
+    pub fn start_with(spec: Spec, policy: Box<dyn flushing::Policy>) -> Result<Self, String> {
         let touches = touches::open(&spec.workload, spec.connections, spec.seed)?;
         let settings = &spec.settings;
         let frames = settings.innodb_buffer_pool_size / PAGE_BYTES;
         let frames = u32::try_from(frames).ok().filter(|frames| (MIN_FRAMES..1 << 30).contains(frames));
         let frames = frames.ok_or("database.settings.innodb_buffer_pool_size must be between 5 MiB and 16 TiB")?;
-        let ages = Ages::of(
-            settings.innodb_log_files_in_group,
-            settings.innodb_log_file_size,
-            settings.innodb_thread_concurrency,
-        )
-        .with_target(settings.innodb_checkpoint_age_target);
+        let ages = Ages::of_server(spec.generation, settings);
         if !settings.innodb_log_file_size.is_multiple_of(4096) {
             return Err("database.settings.innodb_log_file_size must be a multiple of 4 KiB".into());
         }
@@ -214,7 +232,9 @@ impl Innodb {
             redo,
             log: Log::default(),
             doublewrite: Doublewrite::new(0, settings.innodb_doublewrite),
-            master: Master::new(flushing::open(settings)),
+            rounds: Rounds::new(policy),
+            master: Master::default(),
+            cleaner: Cleaner::default(),
             batches: Slab::new(),
             list_batch: None,
             lru_batch: None,
@@ -244,7 +264,12 @@ impl Innodb {
         if run.spec.warm {
             run.live_through_past();
         }
-        run.events.push(SECOND_NS, Event::Master);
+        if run.spec.generation.has_cleaner() {
+            run.wake_cleaner();
+            run.events.push(SECOND_NS, Event::Tick);
+        } else {
+            run.events.push(SECOND_NS, Event::Master);
+        }
         run.run_ready();
         Ok(run)
     }
@@ -303,6 +328,8 @@ impl Innodb {
             match event {
                 Event::Ready(thread) => self.ready.push_back(thread),
                 Event::Master => self.run_master(),
+                Event::Cleaner(alarm) => self.ring_cleaner(alarm),
+                Event::Tick => self.tick(),
             }
         }
         self.run_ready();

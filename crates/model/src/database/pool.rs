@@ -258,6 +258,15 @@ impl Pool {
         }
     }
 
+    /// Frees a clean page's frame.
+    fn evict(&mut self, frame: u32) {
+        self.unlink(frame);
+        let page = std::mem::replace(&mut self.frames[frame as usize].page, NONE);
+        self.table[page as usize] = NONE;
+        self.free.push(frame);
+        self.evicted = self.evicted.wrapping_add(1);
+    }
+
     /// Evicts the clean page that is least recently used among the last `scan` of the list. False when there is none.
     pub fn evict_one(&mut self, scan: u32) -> bool {
         let mut frame = self.lru.tail;
@@ -267,16 +276,29 @@ impl Pool {
             }
             let own = self.frames[frame as usize];
             if own.flags & (DIRTY | READING | WRITING) == 0 {
-                self.unlink(frame);
-                self.table[own.page as usize] = NONE;
-                self.frames[frame as usize].page = NONE;
-                self.free.push(frame);
-                self.evicted = self.evicted.wrapping_add(1);
+                self.evict(frame);
                 return true;
             }
             frame = own.lru.newer;
         }
         false
+    }
+
+    /// Evicts clean pages among the last `scan` of the list until `wanted` are free; how many dirty ones it came by.
+    pub fn evict_to(&mut self, wanted: u64, scan: u32) -> u64 {
+        let (mut frame, mut dirty) = (self.lru.tail, 0);
+        for _ in 0..scan {
+            if frame == NONE || self.free() >= wanted {
+                break;
+            }
+            let own = self.frames[frame as usize];
+            if own.flags & (DIRTY | READING | WRITING) == 0 {
+                self.evict(frame);
+            }
+            dirty += u64::from(own.flags & (DIRTY | READING | WRITING) == DIRTY);
+            frame = own.lru.newer;
+        }
+        dirty
     }
 
     /// How many of the last `scan` pages of the list could be evicted at once.
@@ -315,6 +337,16 @@ impl Pool {
             frame = self.frames[frame as usize].flush.newer;
         }
         (frame != NONE).then_some(frame)
+    }
+
+    /// Dirty pages whose oldest change is at or before an LSN, counted up to `most`.
+    pub fn dirty_until(&self, lsn: u64, most: u64) -> u64 {
+        let (mut frame, mut count) = (self.flush.tail, 0);
+        while frame != NONE && count < most && self.frames[frame as usize].oldest_lsn <= lsn {
+            count += 1;
+            frame = self.frames[frame as usize].flush.newer;
+        }
+        count
     }
 
     /// Whether a page is dirty and nobody writes it yet.

@@ -1,10 +1,14 @@
 //! The redo log: how far it is made, written and durable, where its bytes go, and the ages that limit it.
 
+use super::settings::{Generation, Settings};
+
 /// Bytes of a log block, and of its header and trailer, which LSNs count too.
 const BLOCK_BYTES: u64 = 512;
 const BLOCK_OVERHEAD_BYTES: u64 = 16;
 /// What stands before the first block of each file: the header and the two places of checkpoints.
 pub const FILE_HEADER_BYTES: u64 = 2048;
+/// The same of MariaDB 10.8 and later (log_t::START_OFFSET).
+const MARIADB_HEADER_BYTES: u64 = 12_288;
 /// Bytes of a page of the kernel's cache.
 const KERNEL_PAGE_BYTES: u64 = 4096;
 /// Largest request that a kernel makes of buffered writes (max_sectors_kb of most drivers: 512).
@@ -48,6 +52,47 @@ impl Ages {
             self.checkpoint_async = self.checkpoint_async.min(target);
         }
         self
+    }
+}
+
+impl Ages {
+    /// Those of a server's generation and settings.
+    pub fn of_server(generation: Generation, settings: &Settings) -> Self {
+        let (files, file_bytes) = (settings.innodb_log_files_in_group, settings.innodb_log_file_size);
+        match generation {
+            Generation::Mysql80 => Self::of_capacity(settings.innodb_redo_log_capacity),
+            Generation::Mariadb1011 => Self::of_mariadb(file_bytes),
+            _ => Self::of(files, file_bytes, settings.innodb_thread_concurrency),
+        }
+        .with_target(settings.innodb_checkpoint_age_target)
+    }
+
+    /// MySQL 8.0.30 and later, of innodb_redo_log_capacity: shares of it that follow from its log0files_capacity.cc.
+    pub const fn of_capacity(capacity: u64) -> Self {
+        let percent = capacity / 100;
+        Self {
+            // Adaptive flushing counts its low water mark of where users stop.
+            group_capacity: 84 * percent,
+            modified_async: 73 * percent,
+            modified_sync: 83 * percent,
+            checkpoint_async: 83 * percent,
+            checkpoint_max: 84 * percent,
+        }
+    }
+
+    /// MariaDB 10.5 and later (log_t::set_capacity), of its one file: nobody waits before the last limit.
+    pub fn of_mariadb(file_bytes: u64) -> Self {
+        let usable = file_bytes.saturating_sub(MARIADB_HEADER_BYTES);
+        let group_capacity = usable - usable / 10;
+        let margin = group_capacity.saturating_sub(48 * (16 << 10));
+        let margin = margin - margin / 10;
+        Self {
+            group_capacity,
+            modified_async: margin - margin / 8,
+            modified_sync: margin,
+            checkpoint_async: margin - margin / 8,
+            checkpoint_max: margin,
+        }
     }
 }
 
@@ -149,6 +194,26 @@ mod tests {
         let (plain, target) = (Ages::of(2, 2000 << 20, 0), Ages::of(2, 2000 << 20, 0).with_target(800 << 20));
         assert_eq!((target.modified_async, target.checkpoint_async), (700 << 20, 800 << 20));
         assert_eq!((target.modified_sync, target.checkpoint_max), (plain.modified_sync, plain.checkpoint_max));
+    }
+
+    #[test]
+    fn mysql_8_counts_in_shares_of_its_capacity() {
+        let ages = Ages::of_capacity(1_000_000_000);
+        assert_eq!([ages.modified_async, ages.modified_sync], [730_000_000, 830_000_000]);
+        assert_eq!(ages.checkpoint_max, 840_000_000);
+        assert!(ages.group_capacity <= ages.checkpoint_max);
+    }
+
+    #[test]
+    fn mariadb_has_one_file_and_one_limit() {
+        // 1 GiB less 12,288 B is 1,073,729,536; less a tenth 966,356,583; less 786,432 and another tenth: 869,013,136.
+        let ages = Ages::of_mariadb(1 << 30);
+        assert_eq!((ages.group_capacity, ages.checkpoint_max), (966_356_583, 869_013_136));
+        assert_eq!((ages.modified_async, ages.modified_sync), (760_386_494, 869_013_136));
+        // A server with a log of 24 MiB was seen with its age held at 17 to 19 MB.
+        let small = Ages::of_mariadb(24 << 20);
+        assert!((17e6..19.7e6).contains(&(small.modified_async as f64)), "{small:?}");
+        assert!(small.checkpoint_max < 20_000_000, "{small:?}");
     }
 
     #[test]

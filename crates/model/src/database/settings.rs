@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use super::redo::Ages;
+
 /// innodb_adaptive_flushing_method of Percona Server; MySQL has `native` only.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
@@ -26,13 +28,21 @@ pub struct Settings {
     pub innodb_log_block_size: u64,
     pub innodb_flush_log_at_trx_commit: u8,
     pub innodb_thread_concurrency: u64,
+    /// MySQL 8.0.30 and later: 0 where the files say it.
+    pub innodb_redo_log_capacity: u64,
     pub innodb_io_capacity: u64,
+    pub innodb_io_capacity_max: u64,
     pub innodb_max_dirty_pages_pct: f64,
+    pub innodb_max_dirty_pages_pct_lwm: f64,
     pub innodb_adaptive_flushing: bool,
+    pub innodb_adaptive_flushing_lwm: f64,
+    pub innodb_flushing_avg_loops: u64,
+    pub innodb_flush_sync: bool,
+    pub innodb_lru_scan_depth: u64,
     pub innodb_adaptive_flushing_method: AdaptiveMethod,
     pub innodb_doublewrite: bool,
-    /// Every dirty page of the aligned 64 is written with one of them.
-    pub innodb_flush_neighbors: bool,
+    /// With a page, of the aligned 64: 0 nothing, 1 the dirty pages on both sides without a gap, 2 all dirty ones.
+    pub innodb_flush_neighbors: u8,
     /// Percona Server: 0 for none.
     pub innodb_checkpoint_age_target: u64,
 }
@@ -49,6 +59,18 @@ pub enum Generation {
     /// Percona Server 5.1 and 5.5 with XtraDB.
     #[serde(rename = "percona-5.5")]
     Percona55,
+    /// MySQL 5.6: the first with a page cleaner.
+    #[serde(rename = "mysql-5.6")]
+    Mysql56,
+    /// MySQL 5.7.
+    #[serde(rename = "mysql-5.7")]
+    Mysql57,
+    /// MySQL 8.0.30 and later.
+    #[serde(rename = "mysql-8.0")]
+    Mysql80,
+    /// MariaDB 10.5 to 10.11.
+    #[serde(rename = "mariadb-10.11")]
+    Mariadb1011,
 }
 
 impl Generation {
@@ -56,5 +78,23 @@ impl Generation {
     /// readers only start it.
     pub const fn readers_wait_for_margin(self) -> bool {
         !matches!(self, Self::Percona55)
+    }
+
+    /// Whether a page cleaner writes dirty pages, and not the master thread.
+    pub const fn has_cleaner(self) -> bool {
+        matches!(self, Self::Mysql56 | Self::Mysql57 | Self::Mysql80 | Self::Mariadb1011)
+    }
+
+    /// Whether threads that find the log at its limit wait for the cleaner; before, they write pages themselves.
+    pub const fn cleaner_serves_log(self) -> bool {
+        matches!(self, Self::Mysql57 | Self::Mysql80 | Self::Mariadb1011)
+    }
+
+    /// Over this age of the oldest change, threads that change something wait.
+    pub const fn stop_age(self, ages: &Ages) -> u64 {
+        match self {
+            Self::Mysql80 | Self::Mariadb1011 => ages.checkpoint_max,
+            _ => ages.modified_sync,
+        }
     }
 }

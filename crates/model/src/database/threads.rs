@@ -141,6 +141,12 @@ impl Innodb {
     /// A frame for a page: a free one, else that of a clean page near the end of the LRU list. None: pages must be
     /// written first, by this thread if nobody does it yet.
     fn take_frame(&mut self, number: u32, page: u32, reading: bool) -> Option<u32> {
+        if self.spec.generation.has_cleaner() {
+            if self.pool.free() == 0 && !self.reach_for_frame(number) {
+                return None;
+            }
+            return self.pool.admit(page, reading);
+        }
         let searches = &mut self.threads[number as usize].searches;
         let pages = SEARCH_FIRST + *searches * (self.pool.size() as u32 / SEARCH_MORE);
         if self.pool.free() == 0 && !self.pool.evict_one(pages) {
@@ -158,7 +164,7 @@ impl Innodb {
 
     /// After a read: sees to it that the next ones find a page to evict (buf_flush_free_margin). True: the thread waits.
     fn reach_for_margin(&mut self, number: u32) -> bool {
-        if self.lru_batch.is_some() || self.pool.free() >= u64::from(MARGIN) {
+        if self.spec.generation.has_cleaner() || self.lru_batch.is_some() || self.pool.free() >= u64::from(MARGIN) {
             return false;
         }
         let found = self.pool.replaceable(SEARCHED) + self.pool.free() as u32;
@@ -176,13 +182,17 @@ impl Innodb {
             self.make_checkpoint();
         }
         let age = self.age();
-        if age <= self.ages.modified_async {
+        let has_cleaner = self.spec.generation.has_cleaner();
+        if age <= if has_cleaner { self.ages.modified_sync } else { self.ages.modified_async } {
             return true;
         }
         let oldest = self.redo.lsn - age;
         if age > self.ages.modified_sync {
             if self.burn(number) {
                 return false;
+            }
+            if self.spec.generation.cleaner_serves_log() {
+                return self.may_change_with_cleaner(number, age);
             }
             self.note_sync();
             self.sync_waiters.push(number);

@@ -12,6 +12,8 @@ use crate::storage::{Incident, Operation};
 pub(super) struct Totals {
     pub(super) flushed: u64,
     pub(super) flushed_lru: u64,
+    /// From the flush list, for a policy.
+    pub(super) flushed_background: u64,
     pub(super) ios: u64,
 }
 
@@ -49,11 +51,12 @@ impl Counts {
 
     pub(super) fn count_flushed(&mut self, kind: Kind) {
         self.totals.flushed += 1;
-        self.totals.flushed_lru += u64::from(kind == Kind::Lru);
+        self.totals.flushed_lru += u64::from(matches!(kind, Kind::Lru | Kind::Single));
+        self.totals.flushed_background += u64::from(matches!(kind, Kind::List { sync: false, .. }));
         self.flushed[match kind {
             Kind::List { sync: false, .. } => 0,
             Kind::List { sync: true, .. } => 1,
-            Kind::Lru => 2,
+            Kind::Lru | Kind::Single => 2,
         }] += 1;
     }
 }

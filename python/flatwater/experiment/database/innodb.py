@@ -11,16 +11,30 @@ from flatwater.experiment.database.innodb_settings import (
     DEFAULTS,
     WITHOUT_EFFECT,
     Generation,
+    contradictions,
+    has,
     read_model_settings,
     resolve,
 )
 from flatwater.experiment.database.settings import Setting
 from flatwater.experiment.layer import Layer
-from flatwater.experiment.problem import Problem, Table
+from flatwater.experiment.problem import Problem, Table, nearest, quote
 
 if TYPE_CHECKING:
     from flatwater.experiment.workload.transactions import Transactions
 
+#: Names of flushing policies -> the engine's.
+POLICIES = {
+    "none": "none",
+    "reflex": "reflex",
+    "estimate": "estimate",
+    "keep-average": "keep_average",
+    "native": "native",
+    "mysql-5.6": "mysql-5.6",
+    "mysql-5.7": "mysql-5.7",
+    "mysql-8.0": "mysql-8.0",
+    "mariadb-10.11": "mariadb-10.11",
+}
 #: More than any machine that a published run was on.
 MAX_CORES = 1024
 
@@ -56,6 +70,8 @@ class InnodbModel(Layer):
     generation: Generation = "percona-5.5"
     #: The settings by the servers' own names; what is not there is the generation's default.
     settings: Annotated[dict[str, Setting], BeforeValidator(read_model_settings)] = Field(default_factory=dict)
+    #: A flushing policy in place of the generation's own: another server's by name, or `path/policy.py:ClassName`.
+    flushing: Annotated[str, Field(min_length=1)] | None = None
     #: Cores of the server's machine.
     cores: int = Field(default=16, ge=1, le=MAX_CORES)
     cpu: Cpu = Cpu()
@@ -70,20 +86,31 @@ class InnodbModel(Layer):
         return resolve(self.generation, self.settings)
 
     @property
+    def flushing_name(self) -> str | None:
+        """The engine's name of the built-in policy that `flushing` asks for; None: no, or a class of the user's."""
+        return POLICIES.get(self.flushing or "")
+
+    @property
     def ignored(self) -> list[str]:
         """Settings that are written, that servers have, and that change nothing in the model."""
         return [name for name in self.settings if name in WITHOUT_EFFECT]
 
     def conflicts(self) -> Iterator[Problem]:
         """Settings that the generation's servers do not have."""
-        known = DEFAULTS[self.generation]
         for name in self.settings:
-            if name not in known and name not in WITHOUT_EFFECT:
-                having = [generation for generation in DEFAULTS if name in DEFAULTS[generation]]
+            if not has(self.generation, name):
+                having = [generation for generation in DEFAULTS if has(generation, name)]
                 what = f"is no setting of {self.generation}"
                 hint = f'generation = "{having[0]}"' if having else None
                 about = (f"database.settings.{name}", "database.generation")
                 yield Problem(f"settings.{name}", what, hint, about)
+        yield from contradictions(self.resolved, self.settings)
+        if self.flushing is not None and self.flushing_name is None:
+            path, colon, name = self.flushing.rpartition(":")
+            if not colon or not path.endswith(".py") or not name.isidentifier():
+                close = nearest(self.flushing, list(POLICIES))
+                hint = f"did you mean {close}?" if close else f"{', '.join(POLICIES)}, or path/policy.py:ClassName"
+                yield Problem("flushing", f"there is no policy {quote(self.flushing)}", hint, ("database.flushing",))
 
     def workload_conflicts(self, workload: Transactions) -> Iterator[Problem]:
         """What is asked of the workload and cannot be done in the model."""

@@ -9,7 +9,7 @@ from flatwater.experiment.database.settings import Setting, name_fault, spell, v
 from flatwater.experiment.problem import Problem, nearest, quote, raise_problems
 from flatwater.experiment.units import parse_size
 
-Generation = Literal["mysql-5.1", "mysql-5.5", "percona-5.5"]
+Generation = Literal["mysql-5.1", "mysql-5.5", "percona-5.5", "mysql-5.6", "mysql-5.7", "mysql-8.0", "mariadb-10.11"]
 
 #: MySQL 5.1's built-in InnoDB (manual 5.1, "InnoDB Startup Options"; io_capacity is a constant of its source).
 _MYSQL_51: dict[str, Any] = {
@@ -39,8 +39,49 @@ _PERCONA_55: dict[str, Any] = _MYSQL_55 | {
     "innodb_log_block_size": 512,
 }
 
+#: MySQL 5.6 (manual 5.6, "InnoDB Startup Options and System Variables"): the page cleaner's settings.
+_MYSQL_56: dict[str, Any] = _MYSQL_55 | {
+    "innodb_log_file_size": 48 << 20,
+    # Twice innodb_io_capacity, and 2000 at least, unless it is written.
+    "innodb_io_capacity_max": None,
+    "innodb_max_dirty_pages_pct_lwm": 0.0,
+    "innodb_adaptive_flushing_lwm": 10.0,
+    "innodb_flushing_avg_loops": 30,
+    "innodb_lru_scan_depth": 1024,
+    "innodb_flush_neighbors": 1,
+}
+#: MySQL 5.7 (manual 5.7).
+_MYSQL_57: dict[str, Any] = _MYSQL_56 | {"innodb_flush_sync": True}
+#: MySQL 8.0.30 and later (manual 8.0); files of a size are the older way to say the log's capacity.
+_MYSQL_80: dict[str, Any] = _MYSQL_57 | {
+    "innodb_max_dirty_pages_pct": 90.0,
+    "innodb_max_dirty_pages_pct_lwm": 10.0,
+    "innodb_flush_neighbors": 0,
+    "innodb_redo_log_capacity": 100 << 20,
+}
+#: MariaDB 10.11 (its documentation, "InnoDB System Variables"): one log file.
+_MARIADB_1011: dict[str, Any] = {
+    name: value
+    for name, value in _MYSQL_57.items()
+    if name not in ("innodb_log_files_in_group", "innodb_thread_concurrency")
+} | {
+    "innodb_log_file_size": 96 << 20,
+    "innodb_max_dirty_pages_pct": 90.0,
+    "innodb_lru_scan_depth": 1536,
+}
+
 #: What each generation has, with its defaults.
-DEFAULTS: dict[str, dict[str, Any]] = {"mysql-5.1": _MYSQL_51, "mysql-5.5": _MYSQL_55, "percona-5.5": _PERCONA_55}
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "mysql-5.1": _MYSQL_51,
+    "mysql-5.5": _MYSQL_55,
+    "percona-5.5": _PERCONA_55,
+    "mysql-5.6": _MYSQL_56,
+    "mysql-5.7": _MYSQL_57,
+    "mysql-8.0": _MYSQL_80,
+    "mariadb-10.11": _MARIADB_1011,
+}
+#: Files that MySQL 8.0.30's redo log has whatever its capacity (LOG_N_FILES of its log0constants.h).
+REDO_FILES = 32
 
 #: Settings that published runs name and that change nothing in the model.
 WITHOUT_EFFECT = (
@@ -48,22 +89,40 @@ WITHOUT_EFFECT = (
     "innodb_file_per_table",
     "innodb_flush_method",
     "innodb_log_buffer_size",
+    "innodb_log_write_ahead_size",
+    "innodb_page_cleaners",
     "innodb_purge_threads",
     "innodb_read_io_threads",
     "innodb_write_io_threads",
 )
 
+#: Of these, the ones that not all generations have.
+_ONLY = {
+    "innodb_log_write_ahead_size": ("mysql-5.7", "mysql-8.0"),
+    "innodb_page_cleaners": ("mysql-5.7", "mysql-8.0"),
+}
+
 #: What the engine wants to know of every generation, where its servers have no setting for it.
-_FIXED = {
+_FIXED: dict[str, Any] = {
     "innodb_adaptive_flushing_method": "native",
     "innodb_checkpoint_age_target": 0,
     "innodb_log_block_size": 512,
+    "innodb_log_files_in_group": 1,
+    "innodb_thread_concurrency": 0,
+    "innodb_redo_log_capacity": 0,
+    "innodb_io_capacity_max": None,
+    "innodb_max_dirty_pages_pct_lwm": 0.0,
+    "innodb_adaptive_flushing_lwm": 10.0,
+    "innodb_flushing_avg_loops": 30,
+    "innodb_flush_sync": True,
+    "innodb_lru_scan_depth": 1024,
 }
 _SIZES = (
     "innodb_buffer_pool_size",
     "innodb_log_file_size",
     "innodb_log_block_size",
     "innodb_checkpoint_age_target",
+    "innodb_redo_log_capacity",
 )
 #: Whole numbers and their ranges.
 _NUMBERS = {
@@ -71,6 +130,15 @@ _NUMBERS = {
     "innodb_flush_log_at_trx_commit": (0, 2),
     "innodb_thread_concurrency": (0, 1000),
     "innodb_io_capacity": (100, 10**7),
+    "innodb_io_capacity_max": (100, 10**7),
+    "innodb_flushing_avg_loops": (1, 1000),
+    "innodb_lru_scan_depth": (100, 2**31),
+}
+#: Shares, and the most of each.
+_PERCENTAGES = {
+    "innodb_max_dirty_pages_pct": 100,
+    "innodb_max_dirty_pages_pct_lwm": 100,
+    "innodb_adaptive_flushing_lwm": 70,
 }
 _SWITCHES = {"0": False, "off": False, "false": False, "1": True, "on": True, "true": True}
 #: XtraDB's names and numbers (0 and 1 are native and estimate there, 2 keep_average).
@@ -80,7 +148,9 @@ _METHODS = {
     "1": "estimate",
     "2": "keep_average",
 }
-_NEIGHBOURS = {"none": False, "0": False, "area": True, "1": True}
+#: As the engine counts them: none, contiguous ones, the whole area; XtraDB's numbers were none, area and contiguous.
+_NEIGHBOURS = {"none": 0, "0": 0, "area": 2, "1": 2, "cont": 1, "2": 1}
+_FLUSH_NEIGHBORS = {"0": 0, "1": 1, "2": 2, "off": 0, "on": 1, "false": 0, "true": 1}
 
 
 def read_model_settings(table: Any) -> Any:
@@ -120,25 +190,55 @@ def _read(name: str, value: Setting) -> Any:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             raise ValueError(f"must be a whole number from {least} to {most}, not {quote(value)}")
         return value
-    if name == "innodb_max_dirty_pages_pct":
-        if isinstance(value, bool | str) or not 0 <= value <= 100:
-            raise ValueError(f"must be from 0 to 100, not {quote(value)}")
+    if name in _PERCENTAGES:
+        if isinstance(value, bool | str) or not 0 <= value <= _PERCENTAGES[name]:
+            raise ValueError(f"must be from 0 to {_PERCENTAGES[name]}, not {quote(value)}")
         return float(value)
     words: dict[str, Any] = _SWITCHES
     if name == "innodb_adaptive_flushing_method":
         words = _METHODS
     elif name == "innodb_flush_neighbor_pages":
         words = _NEIGHBOURS
+    elif name == "innodb_flush_neighbors":
+        words = _FLUSH_NEIGHBORS
     key = str(int(value)) if isinstance(value, bool) else str(value).lower()
     if key not in words:
         raise ValueError(f"must be one of {', '.join(words)}, not {quote(value)}")
     return words[key]
 
 
+def has(generation: str, name: str) -> bool:
+    """Whether a generation's servers have a setting that the model knows, with effect or without."""
+    if name in WITHOUT_EFFECT:
+        return generation in _ONLY.get(name, (generation,))
+    return name in DEFAULTS[generation]
+
+
 def resolve(generation: str, written: Mapping[str, Setting]) -> dict[str, Any]:
     """Every setting as the engine takes it: what is written over the generation's defaults. Sizes are bytes."""
-    told: dict[str, Any] = _FIXED | DEFAULTS[generation] | {n: v for n, v in written.items() if n not in WITHOUT_EFFECT}
-    read = {name: _read(name, value) for name, value in told.items()}
+    told: dict[str, Any] = DEFAULTS[generation] | {n: v for n, v in written.items() if n not in WITHOUT_EFFECT}
+    read = _FIXED | {name: value if value is None else _read(name, value) for name, value in told.items()}
     # Before Percona's setting (and MySQL 5.6's), neighbours were always written too.
-    read["innodb_flush_neighbors"] = read.pop("innodb_flush_neighbor_pages", True)
+    neighbours = read.pop("innodb_flush_neighbor_pages", _NEIGHBOURS["area"])
+    read.setdefault("innodb_flush_neighbors", neighbours)
+    if read["innodb_io_capacity_max"] is None:
+        read["innodb_io_capacity_max"] = max(2 * read["innodb_io_capacity"], 2000)
+    if generation == "mysql-8.0":
+        files = {"innodb_log_file_size", "innodb_log_files_in_group"}
+        if files & set(written) and "innodb_redo_log_capacity" not in written:
+            read["innodb_redo_log_capacity"] = read["innodb_log_file_size"] * read["innodb_log_files_in_group"]
+        read["innodb_log_files_in_group"] = REDO_FILES
+        read["innodb_log_file_size"] = read["innodb_redo_log_capacity"] // REDO_FILES // 4096 * 4096
     return read
+
+
+def contradictions(settings: Mapping[str, Any], written: Mapping[str, Setting]) -> Iterator[Problem]:
+    """Resolved settings that servers do not take together, those of them that are written."""
+    for high, low in (
+        ("innodb_io_capacity_max", "innodb_io_capacity"),
+        ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm"),
+    ):
+        name, other = (high, low) if high in written else (low, high)
+        if settings[high] < settings[low] and name in written:
+            what = f"{high} must not be below {low}: {settings[high]:g} and {settings[low]:g}"
+            yield Problem(f"settings.{name}", what, None, (f"database.settings.{name}", f"database.settings.{other}"))

@@ -17,8 +17,10 @@ fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
             "innodb_buffer_pool_size": 64 << 20, "innodb_log_file_size": 8 << 20, "innodb_log_files_in_group": 2,
             "innodb_log_block_size": 512, "innodb_flush_log_at_trx_commit": 1, "innodb_thread_concurrency": 0,
             "innodb_io_capacity": 200, "innodb_max_dirty_pages_pct": 75.0, "innodb_adaptive_flushing": true,
-            "innodb_adaptive_flushing_method": "estimate", "innodb_doublewrite": true, "innodb_flush_neighbors": true,
-            "innodb_checkpoint_age_target": 0,
+            "innodb_adaptive_flushing_method": "estimate", "innodb_doublewrite": true, "innodb_flush_neighbors": 2,
+            "innodb_checkpoint_age_target": 0, "innodb_redo_log_capacity": 0, "innodb_io_capacity_max": 2000,
+            "innodb_max_dirty_pages_pct_lwm": 0.0, "innodb_adaptive_flushing_lwm": 10.0,
+            "innodb_flushing_avg_loops": 30, "innodb_flush_sync": true, "innodb_lru_scan_depth": 1024,
         },
         "cores": 8,
         "cpu": {"statement_ns": 50_000, "touch_ns": 4_000, "read_ns": 30_000, "write_ns": 20_000},
@@ -162,4 +164,83 @@ fn a_batch_for_free_pages_takes_old_neighbours_only() {
         taken += after.0 - before.0;
     }
     assert!(taken > 100, "only {taken} pages were taken");
+}
+
+/// A pool that holds most of the data, and a log that is small for it.
+fn cleaner(generation: &str, changes: &[(&str, serde_json::Value)]) -> Spec {
+    let mut all = vec![
+        ("/generation", generation.into()),
+        ("/settings/innodb_buffer_pool_size", (384_u64 << 20).into()),
+        ("/settings/innodb_log_file_size", (16_u64 << 20).into()),
+        ("/settings/innodb_redo_log_capacity", (32_u64 << 20).into()),
+        ("/settings/innodb_flush_neighbors", 0.into()),
+        ("/settings/innodb_flushing_avg_loops", 3.into()),
+    ];
+    if generation == "mariadb-10.11" {
+        all[2].1 = (32_u64 << 20).into();
+        all.push(("/settings/innodb_log_files_in_group", 1.into()));
+    }
+    all.extend_from_slice(changes);
+    spec(&all)
+}
+
+const CLEANERS: [&str; 4] = ["mysql-5.6", "mysql-5.7", "mysql-8.0", "mariadb-10.11"];
+
+#[test]
+fn page_cleaners_keep_the_log_within_its_limits() {
+    let names = ["checkpoint_age_max_bytes", "modified_age_bytes", "pages_flushed_adaptive_per_s", "dirty_pct"];
+    for generation in CLEANERS {
+        let (tps, told) = run(cleaner(generation, &[]), 10, 15, &names);
+        assert!(tps > 100.0, "{generation}: {tps} tps, {told:?}");
+        assert!(told[1] <= 1.02 * told[0], "{generation}: {told:?}");
+        assert!(told[2] > 0.0, "{generation}: the cleaner writes nothing: {told:?}");
+    }
+}
+
+#[test]
+fn page_cleaners_see_to_free_pages() {
+    // Data far larger than the pool, and a log so large that only free pages make it write.
+    let changes = [
+        ("/settings/innodb_buffer_pool_size", (32_u64 << 20).into()),
+        ("/settings/innodb_log_file_size", (1_u64 << 29).into()),
+        ("/settings/innodb_redo_log_capacity", (1_u64 << 30).into()),
+        ("/settings/innodb_lru_scan_depth", 256.into()),
+    ];
+    for generation in CLEANERS {
+        let names = ["pages_flushed_lru_per_s", "pages_free", "pages_read_per_s"];
+        let (tps, told) = run(cleaner(generation, &changes), 5, 10, &names);
+        assert!(tps > 50.0 && told[0] > 0.0 && told[2] > 10.0 * tps, "{generation}: {tps} tps, {told:?}");
+    }
+}
+
+#[test]
+fn another_servers_policy_may_be_asked() {
+    let quiet = spec(&[
+        ("/generation", "mysql-5.5".into()),
+        ("/settings/innodb_buffer_pool_size", (1_u64 << 30).into()),
+        ("/settings/innodb_log_file_size", (512_u64 << 20).into()),
+    ]);
+    let written = |name| {
+        let told = run(Spec { flushing: Some(name), ..quiet.clone() }, 5, 10, &["pages_flushed_adaptive_per_s"]).1;
+        told[0]
+    };
+    // But for the master thread's ten seconds.
+    let none = written(flushing::Name::None);
+    assert!(written(flushing::Name::KeepAverage) > 2.0 * none, "{none} pages a second without");
+}
+
+#[test]
+fn a_policy_that_fails_ends_the_run() {
+    struct Broken;
+    impl flushing::Policy for Broken {
+        fn round(&mut self, _: &flushing::View) -> flushing::Order {
+            flushing::Order::pages(0)
+        }
+        fn failure(&mut self) -> Option<String> {
+            Some("policy.py:3: no".into())
+        }
+    }
+    let mut run = Innodb::start_with(spec(&[]), Box::new(Broken)).unwrap();
+    while run.next_interval().is_some() {}
+    assert_eq!(run.failure().as_deref(), Some("policy.py:3: no"));
 }

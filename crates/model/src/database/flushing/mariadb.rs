@@ -1,0 +1,135 @@
+//! The page cleaner of MariaDB 10.5 and later (buf_flush_page_cleaner and page_cleaner_flush_pages_recommendation of
+//! 10.11's buf0flu.cc).
+
+use super::rates::{Averages, Rates, SCAN_FACTOR};
+use super::{Order, Policy, View};
+
+/// How much further than the checkpoint a writer at the log's limit wants the oldest change to be (log_checkpoint_margin).
+const FURIOUS_BYTES: u64 = 1 << 20;
+
+/// Nothing while few pages are dirty and the log is young; a third each as MySQL 5.7's, of fewer pages; over the
+/// asynchronous age innodb_io_capacity_max a second; at the limit innodb_io_capacity_max back to back.
+pub(super) struct Mariadb {
+    rates: Rates,
+    averages: Averages,
+}
+
+impl Mariadb {
+    pub(super) const fn new(rates: Rates, loops: u64) -> Self {
+        Self { rates, averages: Averages::new(loops, true) }
+    }
+
+    fn recommend(&mut self, view: &View, oldest_lsn: u64, over_lwm: bool) -> u64 {
+        let rates = self.rates;
+        let pct_for_lsn = rates.pct_for_lsn(view.lsn - oldest_lsn, view);
+        let max_pct = rates.dirty_max_pct;
+        if self.averages.is_new() || pct_for_lsn == 0 {
+            self.averages.begin(view);
+            if rates.io_capacity >= view.dirty {
+                return view.dirty;
+            }
+            // As it stands there: a percentage, not a share, where the limit is 1 % or less.
+            let share = if max_pct > 1.0 { view.dirty_pct / max_pct } else { view.dirty_pct };
+            let wanted = (share * rates.io_capacity as f64) as u64;
+            return if wanted < view.dirty { rates.io_capacity } else { rates.io_capacity_max.min(view.dirty) };
+        }
+        self.averages.count(view);
+        // Without a low water mark over which the pages are, the whole of innodb_io_capacity.
+        let ratio =
+            if !over_lwm || max_pct == 0.0 { 1.0 } else { (pct_for_lsn as f64 / 100.0).max(view.dirty_pct / max_pct) };
+        let target_lsn = oldest_lsn + self.averages.redo * SCAN_FACTOR;
+        let for_lsn = (view.list.pages_until(target_lsn, rates.io_capacity_max) / SCAN_FACTOR).max(1);
+        let pages = ((rates.io_capacity as f64 * ratio) as u64 + self.averages.pages + for_lsn) / 3;
+        pages.min(rates.io_capacity_max)
+    }
+}
+
+impl Policy for Mariadb {
+    fn round(&mut self, view: &View) -> Order {
+        let Some(oldest_lsn) = view.oldest_lsn else { return Order::NONE };
+        let age = view.lsn - oldest_lsn;
+        let rates = &self.rates;
+        if age > view.ages.modified_async {
+            let limit_lsn = view.lsn - view.ages.modified_async;
+            return Order { limit_lsn, ..Order::pages(rates.io_capacity_max) };
+        }
+        if view.idle && rates.dirty_lwm_pct > 0.0 {
+            return Order::pages(rates.io_capacity);
+        }
+        let over_lwm = rates.dirty_lwm_pct > 0.0 && view.dirty_pct >= rates.dirty_lwm_pct;
+        let over_max = rates.dirty_lwm_pct == 0.0 && view.dirty_pct >= rates.dirty_max_pct;
+        let old = age as f64 > rates.age_lwm_pct * view.ages.group_capacity as f64 / 100.0;
+        if !over_lwm && !over_max && !old {
+            return Order::NONE;
+        }
+        if !rates.adaptive {
+            return Order::pages(rates.io_capacity);
+        }
+        Order::pages(self.recommend(view, oldest_lsn, over_lwm))
+    }
+
+    /// Batch after batch of innodb_io_capacity_max, until there is room for a MiB more.
+    fn sync(&mut self, view: &View) -> Order {
+        let limit_lsn = view.lsn - view.checkpoint_age + FURIOUS_BYTES.max(view.over_limit());
+        Order { pages: self.rates.io_capacity_max, limit_lsn, at_once: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rates::tests::RATES;
+    use super::super::{Firsts, view};
+    use super::*;
+
+    const TEN: Rates = Rates { io_capacity_max: 2000, dirty_max_pct: 90.0, ..RATES };
+
+    #[test]
+    fn a_young_log_with_few_dirty_pages_is_left_alone() {
+        let mut policy = Mariadb::new(TEN, 30);
+        assert_eq!(policy.round(&view(9_000_000, 8_000_000, 5000)), Order::NONE, "a tenth of the log: not over it");
+        assert_ne!(policy.round(&view(9_000_001, 8_000_000, 5000)), Order::NONE);
+        let full = View { dirty_pct: 90.0, ..view(9_000_000, 8_900_000, 5000) };
+        // Too young for a percentage: 90 / 90 x 200 is less than is dirty, so innodb_io_capacity.
+        assert_eq!(policy.round(&full).pages, 200);
+        assert_eq!(policy.round(&View { dirty: 150, ..full }).pages, 150, "all, when that is less");
+    }
+
+    #[test]
+    fn a_third_each_and_a_low_water_mark_counts_the_ratio() {
+        let list = Firsts(vec![1; 600]);
+        let at = |second: u64, own: u64| View {
+            now_ns: second * 1_000_000_000,
+            flushed_own: own,
+            list: &list,
+            ..view(9_000_000 + second, 6_200_000 + second, 5000)
+        };
+        let mut policy = Mariadb::new(TEN, 1);
+        assert_eq!(policy.round(&at(0, 0)).pages, 200, "the first time");
+        // 200 x 1; 100 pages of the last round: 50; 600 / 3 = 200. (200 + 50 + 200) / 3 = 150.
+        assert_eq!(policy.round(&at(1, 100)).pages, 150);
+        // With a mark that 50 % of dirty pages are over: f = 40 at ten times the maximum is 337 %, against 50 / 90.
+        let mut policy = Mariadb::new(Rates { dirty_lwm_pct: 10.0, ..TEN }, 1);
+        policy.round(&at(0, 0));
+        // 200 x 3.37 = 674: (674 + 50 + 200) / 3 = 308.
+        assert_eq!(policy.round(&at(1, 100)).pages, 308);
+        let mut policy = Mariadb::new(Rates { adaptive: false, ..TEN }, 1);
+        assert_eq!(policy.round(&at(1, 100)).pages, 200, "not adaptive: innodb_io_capacity");
+    }
+
+    #[test]
+    fn over_the_asynchronous_age_it_goes_at_the_maximum_and_at_the_limit_without_a_pause() {
+        let mut policy = Mariadb::new(TEN, 30);
+        let order = policy.round(&view(9_000_000, 1_999_999, 5000));
+        assert_eq!(order, Order { pages: 2000, limit_lsn: 2_000_000, at_once: false });
+        let order = policy.sync(&view(9_100_000, 1_000_000, 5000));
+        assert_eq!(order, Order { pages: 2000, limit_lsn: 1_000_000 + (1 << 20), at_once: true });
+        assert_eq!(policy.round(&View { oldest_lsn: None, ..view(9_000_000, 1, 0) }), Order::NONE);
+    }
+
+    #[test]
+    fn an_idle_server_flushes_when_it_has_a_low_water_mark() {
+        let idle = View { idle: true, ..view(9_000_000, 8_900_000, 5000) };
+        assert_eq!(Mariadb::new(TEN, 30).round(&idle), Order::NONE);
+        assert_eq!(Mariadb::new(Rates { dirty_lwm_pct: 60.0, ..TEN }, 30).round(&idle).pages, 200);
+    }
+}

@@ -1,0 +1,87 @@
+//! The page cleaners of MySQL 5.7 (page_cleaner_flush_pages_recommendation of its buf0flu.cc).
+
+use super::rates::{Averages, Rates, SCAN_FACTOR};
+use super::{Order, Policy, View};
+
+/// A third each of what age and dirty pages ask for, of what was written lately, and of the pages that hold the log's end
+/// back for the next second.
+pub(super) struct Mysql57 {
+    rates: Rates,
+    averages: Averages,
+}
+
+impl Mysql57 {
+    pub(super) const fn new(rates: Rates, loops: u64) -> Self {
+        Self { rates, averages: Averages::new(loops, true) }
+    }
+}
+
+impl Policy for Mysql57 {
+    fn round(&mut self, view: &View) -> Order {
+        if view.idle {
+            return Order::pages(self.rates.pct_io(100));
+        }
+        if self.averages.is_new() {
+            self.averages.begin(view);
+            return Order::NONE;
+        }
+        if self.averages.is_still(view) {
+            return Order::NONE;
+        }
+        self.averages.count(view);
+        let oldest_lsn = view.oldest_lsn.unwrap_or(view.lsn);
+        let pct = self.rates.pct_for_dirty(view.dirty_pct).max(self.rates.pct_for_lsn(view.lsn - oldest_lsn, view));
+        let target_lsn = oldest_lsn + self.averages.redo * SCAN_FACTOR;
+        // More than twice innodb_io_capacity_max is never asked for: the list need not be counted further.
+        let most = self.rates.io_capacity_max * 2;
+        let for_lsn = (view.list.pages_until(target_lsn, most * SCAN_FACTOR) / SCAN_FACTOR).clamp(1, most.max(1));
+        let pages = (self.rates.pct_io(pct) + self.averages.pages + for_lsn) / 3;
+        Order::pages(pages.min(self.rates.io_capacity_max))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rates::tests::RATES;
+    use super::super::{Firsts, view};
+    use super::*;
+
+    /// Changes 10,000 bytes a second, a page's first change each 100 bytes, the oldest 2,800,000 behind (f = 40).
+    fn at(second: u64, own: u64, list: &Firsts) -> View<'_> {
+        let lsn = 9_000_000 + second * 10_000;
+        let plain = view(lsn, lsn - 2_800_000, 1000);
+        View { now_ns: second * 1_000_000_000, flushed_own: own, list, ..plain }
+    }
+
+    #[test]
+    fn a_third_each_is_for_the_age_the_average_and_the_log() {
+        let list = Firsts((0..300).map(|page| 6_210_000 + page * 100).collect());
+        let mut policy = Mysql57::new(RATES, 2);
+        assert_eq!(policy.round(&at(0, 0, &list)).pages, 0);
+        // f = 40: 33 % of 200 = 66. No average yet: the target is the oldest change itself, which is at least one page's.
+        // (66 + 0 + 1) / 3 = 22.
+        assert_eq!(policy.round(&at(1, 0, &list)).pages, 22);
+        // 22 pages in two seconds: 11 / 2 = 5; redo 10,000 / 2 = 5000, so pages until 6,220,000 + 15,000: the first
+        // 25,000 / 100 + 1 = 251; a third is 83. (66 + 5 + 83) / 3 = 51.
+        assert_eq!(policy.round(&at(2, 22, &list)).pages, 51);
+        assert_eq!(policy.round(&at(3, 51, &list)).limit_lsn, u64::MAX);
+    }
+
+    #[test]
+    fn io_capacity_max_is_the_most() {
+        let list = Firsts(vec![1_000_000; 5000]);
+        let mut policy = Mysql57::new(RATES, 1);
+        policy.round(&at(0, 0, &list));
+        // Pages for the log are at most twice the maximum: (66 + 500 + 400) / 3 = 322, and that is over 200.
+        assert_eq!(policy.round(&at(1, 1000, &list)).pages, 200);
+        assert_eq!(policy.round(&View { idle: true, ..at(2, 0, &list) }), Order::pages(200));
+    }
+
+    #[test]
+    fn in_sync_everything_up_to_a_target_is_written() {
+        // 500,000 over the synchronous age: twice that on from the oldest change.
+        let mut policy = Mysql57::new(RATES, 1);
+        let order = policy.sync(&view(9_000_000, 1_000_000, 10));
+        assert_eq!(order, Order { pages: u64::MAX, limit_lsn: 2_000_000, at_once: true });
+    }
+}
