@@ -9,10 +9,10 @@ fn spec(warehouses: u32) -> TpccSpec {
 
 #[test]
 fn a_warehouse_is_about_a_hundred_megabytes() {
-    let tpcc = Tpcc::new(&spec(20), 4, 1).unwrap();
+    let tpcc = Tpcc::new(&spec(20), &Measured::default(), 4, 1).unwrap();
     let mib = f64::from(tpcc.pages() - tpcc.room.take_all_but_made()) / 64.0 / 20.0;
     assert!((85.0..110.0).contains(&mib), "{mib} MiB a warehouse");
-    assert_eq!(STOCK, 48, "rows of stock to a page");
+    assert_eq!(tpcc.rows.stock, 48, "rows of stock to a page");
 }
 
 impl Room {
@@ -30,7 +30,7 @@ impl Room {
 
 #[test]
 fn transactions_touch_what_the_specification_says() {
-    let mut tpcc = Tpcc::new(&spec(10), 4, 3).unwrap();
+    let mut tpcc = Tpcc::new(&spec(10), &Measured::default(), 4, 3).unwrap();
     let (mut redo, mut orders, mut runs) = (0, 0, [0_u32; 5]);
     let mut changed = [0_u32; 5];
     for run in 0..23 * 400 {
@@ -51,7 +51,7 @@ fn transactions_touch_what_the_specification_says() {
 
 #[test]
 fn new_orders_are_delivered_in_their_order_and_never_twice() {
-    let mut tpcc = Tpcc::new(&spec(1), 1, 3).unwrap();
+    let mut tpcc = Tpcc::new(&spec(1), &Measured::default(), 1, 3).unwrap();
     let mut out = Vec::new();
     for _ in 0..1200 {
         tpcc.delivery(0, Delivery { warehouse: 1, carrier: 1 }, &mut out);
@@ -63,5 +63,5 @@ fn new_orders_are_delivered_in_their_order_and_never_twice() {
 
 #[test]
 fn keying_and_thinking_are_refused() {
-    assert!(Tpcc::new(&TpccSpec { keying_and_think: true, ..spec(1) }, 1, 1).is_err());
+    assert!(Tpcc::new(&TpccSpec { keying_and_think: true, ..spec(1) }, &Measured::default(), 1, 1).is_err());
 }
