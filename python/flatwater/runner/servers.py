@@ -111,7 +111,10 @@ class ServerStack(Stack):
     def check_sweep(self) -> None:
         checked: set[str] = set()
         for position in range(min(self._experiment.sweep.positions, CELLS_CHECKED)):
-            server = cell_at(self._experiment, position).experiment.server
+            cell = cell_at(self._experiment, position).experiment
+            if cell.database.REALITY != "real":
+                continue  # a modelled twin
+            server = cell.server
             asked = json.dumps([server.binary, server.settings, server.instances], sort_keys=True)
             if not server.attached and asked not in checked:
                 checked.add(asked)

@@ -222,11 +222,13 @@ def _widths(work: Matrix, cost: Matrix, found: npt.NDArray[Any]) -> list[float |
 
 
 def _indexes(counted: Counted) -> dict[str, IndexSize]:
-    """Sizes of indexes, of the cell in which the tables grew least, with the rows that were loaded."""
+    """Sizes of indexes with the rows that were loaded: of the cell in which tables grew least; sysbench's tables keep
+    their rows, and the one in which most pages were split tells how full they are in the long run."""
     recorded = [cell for cell in counted.cells if cell.indexes]
     if not recorded:
         return {}
-    cell = min(recorded, key=lambda cell: sum(one["pages"] for one in (cell.indexes or {}).values()))
+    pick = min if isinstance(counted.experiment.workload, Tpcc) else max
+    cell = pick(recorded, key=lambda cell: sum(one["pages"] for one in (cell.indexes or {}).values()))
     found = {}
     for name, size in (cell.indexes or {}).items():
         rows = _loaded_rows(name.partition(".")[0], cell.experiment)
