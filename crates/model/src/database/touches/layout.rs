@@ -85,6 +85,59 @@ impl Room {
     }
 }
 
+/// A secondary index as its building left it: pages are full (InnoDB leaves room in those of rows only), so that the first
+/// entry that comes in any order splits its page; the upper half is on a new page from then on. That pages split again,
+/// when as many entries have come as were loaded, is left out.
+#[derive(Debug)]
+pub struct Splitting {
+    region: Region,
+    /// Upper halves of pages that have split.
+    upper: Region,
+    rows: u32,
+    split: Vec<bool>,
+}
+
+/// Pages of a range that the optimizer looks at to guess how many rows there are (N_PAGES_READ_LIMIT, btr0cur.cc).
+const DIVE_PAGES: usize = 10;
+
+impl Splitting {
+    /// An index of so many entries, `rows` to a page.
+    pub fn new(layout: &mut Layout, entries: u64, rows: u32) -> Self {
+        let region = layout.rows(entries, rows);
+        let upper = layout.pages(u64::from(region.pages));
+        Self { region, upper, rows, split: vec![false; region.pages as usize] }
+    }
+
+    /// The page of the `row`th of the entries that were loaded.
+    pub fn page(&self, row: u64) -> u32 {
+        let at = self.region.page(row, self.rows) - self.region.first;
+        let is_upper = self.split[at as usize] && row % u64::from(self.rows) >= u64::from(self.rows / 2);
+        at + if is_upper { self.upper.first } else { self.region.first }
+    }
+
+    /// A new entry of so many bytes beside the `row`th: its page is changed, after a split if it is the first. Half of the
+    /// entries go to the new page, and that is logged.
+    pub fn insert(&mut self, row: u64, bytes: u16, redo: u16, out: &mut Vec<Touch>) {
+        let at = self.region.page(row, self.rows) - self.region.first;
+        if !std::mem::replace(&mut self.split[at as usize], true) {
+            let moved = (self.rows / 2).saturating_mul(u32::from(bytes)).min(u32::from(u16::MAX)) as u16;
+            out.push(Touch::create(self.upper.first + at, moved));
+        }
+        out.push(Touch::change(self.page(row), redo));
+    }
+
+    /// The optimizer guesses how many rows there are between two.
+    pub fn dive(&self, first: u64, last: u64, out: &mut Vec<Touch>) {
+        let from = self.region.page(first, self.rows);
+        let to = self.region.page(last, self.rows);
+        let halves = (from..=to).flat_map(|page| {
+            let at = page - self.region.first;
+            [Some(page), self.split[at as usize].then_some(self.upper.first + at)]
+        });
+        out.extend(halves.flatten().take(DIVE_PAGES).map(Touch::read));
+    }
+}
+
 /// Undo logs: each thread writes on one page until that is full. Purge gives old ones back, so they go round.
 #[derive(Debug)]
 pub struct Undo {
@@ -132,6 +185,25 @@ mod tests {
         assert_eq!(layout.total(), Ok(25));
         layout.pages(1 << 33);
         assert!(layout.total().is_err());
+    }
+
+    #[test]
+    fn full_pages_split_at_the_first_entry_that_comes() {
+        let mut layout = Layout::default();
+        let mut index = Splitting::new(&mut layout, 90, 30);
+        // Three pages of 30 entries, and their upper halves behind them.
+        assert_eq!([0, 29, 30, 89].map(|row| index.page(row)), [0, 0, 1, 2]);
+        let mut out = Vec::new();
+        index.insert(29, 20, 40, &mut out);
+        assert_eq!(out, [Touch::create(3, 300), Touch::change(3, 40)]);
+        out.clear();
+        index.insert(14, 20, 40, &mut out);
+        assert_eq!(out, [Touch::change(0, 40)]);
+        assert_eq!([0, 14, 15, 29, 30, 89].map(|row| index.page(row)), [0, 0, 3, 3, 1, 2]);
+        out.clear();
+        index.dive(0, 59, &mut out);
+        assert_eq!(out, [0, 3, 1].map(Touch::read));
+        assert_eq!(layout.total(), Ok(6));
     }
 
     #[test]
