@@ -46,7 +46,9 @@ def windows(
         statements = 84 * transactions
         pages = reads * transactions * rng.uniform(0.8, 1.2), writes * transactions * rng.uniform(0.8, 1.2)
         cpu_us = (25 * statements + 60 * pages[0] + 15 * pages[1]) * rng.gauss(1, 0.01)
-        made.append(Window(5, transactions, statements, per_statement * statements, *pages, redo * transactions, cpu_us))
+        made.append(
+            Window(5, transactions, statements, per_statement * statements, *pages, redo * transactions, cpu_us)
+        )
     return made
 
 

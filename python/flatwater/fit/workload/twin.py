@@ -16,7 +16,7 @@ from flatwater.errors import FlatwaterError
 from flatwater.experiment import Experiment
 from flatwater.experiment.database.measured import MeasuredCell, MeasuredWorkload
 from flatwater.experiment.units import parse_size
-from flatwater.runner.innodb_model import model_spec
+from flatwater.runner.innodb_model import PAGE_BYTES, model_spec
 
 #: A device that answers at once, of memory.
 _DEVICE = {
@@ -36,6 +36,10 @@ _GENERATION = "percona-5.5"
 _SOME_DEVICE = "violin-memory-appliance"
 #: MariaDB's default.
 _LOG_BYTES = 96 << 20
+#: MariaDB's default; and what it takes of each 128 MiB of a pool for control blocks (Innodb_buffer_pool_pages_total).
+_LRU_SCAN_DEPTH = 1536
+_CONTROL_PAGES = 80
+_LEAST_POOL_BYTES = 5 << 20
 #: What is compared.
 COMPARED = ("pages_read", "pages_written", "redo_bytes")
 
@@ -97,7 +101,7 @@ def _spec(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> dict[str
             "kind": "innodb-model",
             "generation": _GENERATION,
             "settings": {
-                "innodb_buffer_pool_size": cell.pool_bytes,
+                "innodb_buffer_pool_size": _used_bytes(measured, cell),
                 # Of two files, each.
                 "innodb_log_file_size": _log_bytes(measured, cell) // 2 // 4096 * 4096,
                 "innodb_flush_log_at_trx_commit": 2,
@@ -124,6 +128,13 @@ def _spec(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> dict[str
     }
     told = {**spec, "device": _DEVICE, "interval_ms": _INTERVAL_MS}
     return {name: value for name, value in told.items() if name != "continue_on_error"}
+
+
+def _used_bytes(measured: MeasuredWorkload, cell: MeasuredCell) -> int:
+    """What of the real pool held pages: less its control blocks, and what the page cleaner kept free."""
+    kept_free = int(measured.settings.get("innodb_lru_scan_depth", _LRU_SCAN_DEPTH))
+    pages = cell.pool_bytes // PAGE_BYTES * (8192 - _CONTROL_PAGES) // 8192 - kept_free
+    return max(pages * PAGE_BYTES, _LEAST_POOL_BYTES)
 
 
 def _log_bytes(measured: MeasuredWorkload, cell: MeasuredCell) -> int:

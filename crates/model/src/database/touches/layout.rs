@@ -134,7 +134,7 @@ impl Splitting {
             let at = page - self.region.first;
             [Some(page), self.split[at as usize].then_some(self.upper.first + at)]
         });
-        out.extend(halves.flatten().take(DIVE_PAGES).map(Touch::read));
+        out.extend(halves.flatten().take(DIVE_PAGES).map(Touch::glance));
     }
 }
 
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!([0, 14, 15, 29, 30, 89].map(|row| index.page(row)), [0, 0, 3, 3, 1, 2]);
         out.clear();
         index.dive(0, 59, &mut out);
-        assert_eq!(out, [0, 3, 1].map(Touch::read));
+        assert_eq!(out, [0, 3, 1].map(Touch::glance));
         assert_eq!(layout.total(), Ok(6));
     }
 

@@ -62,6 +62,9 @@ pub enum What {
     Statement,
     /// It is read.
     Read,
+    /// It is looked at, as the optimizer does when it guesses: that makes it no younger. (Of a MariaDB's index that only
+    /// guesses use, nine in ten pages in the pool were old, although each was looked at several times a turn of the pool.)
+    Glance,
     /// It is read and changed.
     Change,
     /// It is made anew: nothing has to be read.
@@ -86,6 +89,11 @@ impl Touch {
     /// A page is read.
     pub const fn read(page: u32) -> Self {
         Self { page, redo: 0, what: What::Read }
+    }
+
+    /// A page is looked at.
+    pub const fn glance(page: u32) -> Self {
+        Self { page, redo: 0, what: What::Glance }
     }
 
     /// A page is changed.

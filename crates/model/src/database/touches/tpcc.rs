@@ -11,7 +11,7 @@ use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEM
 use serde::Deserialize;
 
 use super::layout::{LOADED_BYTES, Layout, Region, Room, Splitting, Undo};
-use super::{Measured, Touch, Touches, scaled, transaction};
+use super::{Measured, Touch, Touches, What, scaled, transaction};
 
 /// The workload, in the words of the real driver.
 #[derive(Clone, Debug, Deserialize)]
@@ -152,8 +152,8 @@ impl Tpcc {
     /// What is not modelled.
     pub fn new(spec: &TpccSpec, measured: &Measured, threads: u32, seed: u64) -> Result<Self, String> {
         let mut made = Self::derived(spec, Rows::of(measured), threads, seed)?;
-        if !measured.redo_bytes.is_empty() {
-            made.redo_scale = measured.redo_scale("transaction", derived_redo()?);
+        if let Some(bytes) = measured.redo_bytes.get("transaction") {
+            made.redo_scale = scale_of(*bytes)?;
         }
         Ok(made)
     }
@@ -519,7 +519,7 @@ impl Touches for Tpcc {
             Input::StockLevel(level) => self.stock_level(level, out),
         }
         if self.redo_scale != 1.0 {
-            for touch in &mut out[before..] {
+            for touch in out[before..].iter_mut().filter(|touch| touch.what == What::Change) {
                 touch.redo = scaled(touch.redo, self.redo_scale);
             }
         }
@@ -527,19 +527,25 @@ impl Touches for Tpcc {
     }
 }
 
-/// Redo of a New-Order with its companions, as it follows from what is logged: the mean of the first thousand of each
-/// warehouse, which is about what was measured (in the course of it most pages of the index on items split).
-fn derived_redo() -> Result<f64, String> {
-    const DECKS: u32 = 200;
+/// By how much changes make more redo than what follows from what is logged, when `bytes` were measured for a New-Order with
+/// its companions: the mean of each warehouse's second thousand, when its indexes have split. What is made anew is left.
+fn scale_of(bytes: f64) -> Result<f64, String> {
+    const DECKS: u32 = 400;
     let spec = TpccSpec { warehouses: 2, pipeline: false, keying_and_think: false };
     let mut tpcc = Tpcc::derived(&spec, Rows::of(&Measured::default()), 1, 1)?;
-    let (mut orders, mut bytes, mut out) = (0_u32, 0_u64, Vec::new());
-    for _ in 0..DECKS * 23 {
+    let (mut orders, mut changed, mut made, mut out) = (0_u32, 0_u64, 0_u64, Vec::new());
+    for run in 0..DECKS * 23 {
         out.clear();
-        orders += u32::from(tpcc.next(0, &mut out) == 0);
-        bytes += out.iter().map(|touch| u64::from(touch.redo)).sum::<u64>();
+        let kind = tpcc.next(0, &mut out);
+        if run >= DECKS * 23 / 2 {
+            orders += u32::from(kind == 0);
+            let redo = |what| out.iter().filter(|t| t.what == what).map(|touch| u64::from(touch.redo)).sum::<u64>();
+            changed += redo(What::Change);
+            made += redo(What::Create);
+        }
     }
-    Ok(bytes as f64 / f64::from(orders.max(1)))
+    let left = bytes * f64::from(orders) - made as f64;
+    Ok((left / changed.max(1) as f64).max(0.0))
 }
 
 #[cfg(test)]
