@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from flatwater.errors import UserError
 from flatwater.experiment import Experiment
 from flatwater.experiment.database.measured import load_workload, workload_files
 from flatwater.fit.workload import Window, derive, to_workload_toml
-from flatwater.fit.workload.counters import Counted, CountedCell
+from flatwater.fit.workload.counters import Counted, CountedCell, check_real, count_run
 from flatwater.fit.workload.twin import COMPARED, twins
 
 SEED = 20261122
@@ -39,7 +41,7 @@ def experiment(**workload: Any) -> Experiment:
 def windows(
     reads: float, writes: float, rng: random.Random, count: int = 8, redo: float = 16_000.0, per_statement: float = 6.0
 ) -> list[Window]:
-    """Seconds of a server whose statements cost 25 us, whose pages cost 60 to read and 15 to write, with 1 % of noise."""
+    """Of a server whose statements cost 25 us, whose pages cost 60 to read and 15 to write, with 1 % of noise."""
     made = []
     for _ in range(count):
         transactions = rng.uniform(800, 1200)
@@ -121,3 +123,13 @@ def test_the_twin_of_tpcc_reads_and_writes_what_was_measured() -> None:
     for twin in compared:
         for name in COMPARED:
             assert abs(twin.error(name)) < 0.15, f"{name} at a pool of {twin.cell.pool_share}: {twin.error(name):+.1%}"
+
+
+def test_what_is_no_run_of_a_server_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such folder"):
+        count_run(str(tmp_path / "nothing"))
+    model = {"database": {"kind": "innodb-model"}, "storage": {"kind": "memory", "device": "violin-memory-appliance"}}
+    with pytest.raises(UserError, match="its server is modelled"):
+        check_real(Experiment.model_validate({"workload": {"kind": "oltp"}, **model}), "here")
+    with pytest.raises(UserError, match="it has no transactions"):
+        check_real(Experiment.model_validate({"workload": {"mode": "rndrd"}}), "here")

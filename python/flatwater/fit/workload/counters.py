@@ -98,7 +98,7 @@ def count_run(run: str) -> Counted:
         if summary is None or summary.status != "complete" or cell.index not in planned:
             continue
         plan = planned[cell.index]
-        _check_real(plan.experiment, str(path))
+        check_real(plan.experiment, str(path))
         if summary.servers and len(summary.servers) > 1:
             hint = "database.instances = 1"
             raise UserError(f"cell {cell.index} ran on {len(summary.servers)} servers", where=str(path), hint=hint)
@@ -117,7 +117,8 @@ def count_run(run: str) -> Counted:
     return Counted(result, experiment, server, version, cells)
 
 
-def _check_real(cell: Experiment, where: str) -> None:
+def check_real(cell: Experiment, where: str) -> None:
+    """Raises UserError unless a cell is of transactions on a real server."""
     if cell.workload.kind not in ("tpcc", "oltp"):
         hint = "a run of tpcc or oltp on a server"
         raise UserError(f"its workload is {cell.workload.kind}: it has no transactions", where=where, hint=hint)

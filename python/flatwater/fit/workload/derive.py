@@ -223,7 +223,8 @@ def _widths(work: Matrix, cost: Matrix, found: npt.NDArray[Any]) -> list[float |
 
 def _indexes(counted: Counted) -> dict[str, IndexSize]:
     """Sizes of indexes with the rows that were loaded: of the cell in which tables grew least; sysbench's tables keep
-    their rows, and the one in which most pages were split tells how full they are in the long run."""
+    their rows, and the one in which most pages were split tells how full they are in the long run.
+    """
     recorded = [cell for cell in counted.cells if cell.indexes]
     if not recorded:
         return {}

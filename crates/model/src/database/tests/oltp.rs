@@ -47,7 +47,7 @@ fn a_transaction_touches_what_its_statements_need() {
     // 10 points, and 4 ranges over 2.37 pages each.
     let reads = reads as f64 / f64::from(runs);
     assert!((18.5..20.5).contains(&reads), "{reads}");
-    assert_eq!(changes as u32, runs * 12);
+    assert_eq!(changes as u32, runs * 13);
     assert!((1000..2600).contains(&(redo / u64::from(runs))), "{} B", redo / u64::from(runs));
 }
 

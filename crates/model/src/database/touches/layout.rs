@@ -144,10 +144,14 @@ pub struct Undo {
     room: Room,
     /// A thread's page and the bytes used of it.
     pages: Vec<(u32, u32)>,
+    /// Headers of rollback segments, which transactions take in turn.
+    segments: Room,
 }
 
 /// Undo pages of a server under load: what a few seconds of purge lag keep, 16 MiB.
 const UNDO_PAGES: u64 = 1024;
+/// Rollback segments of a server since MySQL 5.5.
+const SEGMENTS: u64 = 128;
 /// What a page holds of undo records.
 const UNDO_PAGE_BYTES: u32 = (PAGE_BYTES - 200) as u32;
 
@@ -155,7 +159,14 @@ impl Undo {
     /// Of so many threads.
     pub fn new(layout: &mut Layout, threads: u32) -> Self {
         let room = Room::new(layout.pages(UNDO_PAGES.max(2 * u64::from(threads))));
-        Self { room, pages: vec![(0, UNDO_PAGE_BYTES); threads as usize] }
+        let segments = Room::new(layout.pages(SEGMENTS));
+        Self { room, segments, pages: vec![(0, UNDO_PAGE_BYTES); threads as usize] }
+    }
+
+    /// A transaction ends: its undo log joins the history of its rollback segment, with `redo` in all.
+    pub fn commit(&mut self, thread: u32, redo: u16, out: &mut Vec<Touch>) {
+        self.touch(thread, 0, redo - redo / 2, out);
+        out.push(Touch::change(self.segments.take(), redo / 2));
     }
 
     /// A transaction writes undo records of so many bytes, whose redo is `redo`.
@@ -215,6 +226,12 @@ mod tests {
             undo.touch(1, 5000, 10, &mut out);
         }
         assert_eq!(out, [Touch::create(0, 10), Touch::change(0, 10), Touch::change(0, 10), Touch::create(1, 10)]);
+        out.clear();
+        undo.commit(1, 51, &mut out);
+        undo.commit(1, 51, &mut out);
+        let first = UNDO_PAGES as u32;
+        let changes = [(1, 26), (first, 25), (1, 26), (first + 1, 25)];
+        assert_eq!(out, changes.map(|(page, redo)| Touch::change(page, redo)));
         let mut room = Room::new(Region { first: 5, pages: 2 });
         assert_eq!([room.take(), room.take(), room.take()], [5, 6, 5]);
     }

@@ -188,7 +188,7 @@ impl Touches for Oltp {
             }
         }
         if out[before..].iter().any(|touch| matches!(touch.what, What::Change | What::Create)) {
-            self.undo.touch(thread, 0, redo.commit, out);
+            self.undo.commit(thread, redo.commit, out);
         }
         0
     }

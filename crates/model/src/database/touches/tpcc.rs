@@ -364,7 +364,7 @@ impl Tpcc {
             self.tables.idx_line.insert(row, 20, 20 + REDO_ROW, out);
         }
         self.districts[own].recent[order as usize % RECENT] = items;
-        self.undo.touch(thread, 0, REDO_COMMIT, out);
+        self.undo.commit(thread, REDO_COMMIT, out);
     }
 
     /// Finds a customer, by number or last name. What Payment asks of a name is all in the index; Order-Status, with
@@ -431,7 +431,7 @@ impl Tpcc {
         self.tables.idx_history.0.insert(row, 21, 21 + REDO_ROW, out);
         let last = (own + 1) as u64 * u64::from(CUSTOMERS) - 1;
         out.push(Self::entry(self.tables.idx_history.1.page(last, self.rows.idx_history[1]), 17));
-        self.undo.touch(thread, 0, REDO_COMMIT, out);
+        self.undo.commit(thread, REDO_COMMIT, out);
     }
 
     fn order_status(&self, customer: &Customer, out: &mut Vec<Touch>) {
@@ -474,7 +474,7 @@ impl Tpcc {
             self.dive_customers(own, out);
             self.update(thread, page, out);
         }
-        self.undo.touch(thread, 0, REDO_COMMIT, out);
+        self.undo.commit(thread, REDO_COMMIT, out);
     }
 
     fn stock_level(&self, input: &StockLevel, out: &mut Vec<Touch>) {
