@@ -130,6 +130,6 @@ def test_what_is_no_run_of_a_server_is_told(tmp_path: Path) -> None:
         count_run(str(tmp_path / "nothing"))
     model = {"database": {"kind": "innodb-model"}, "storage": {"kind": "memory", "device": "violin-memory-appliance"}}
     with pytest.raises(UserError, match="its server is modelled"):
-        check_real(Experiment.model_validate({"workload": {"kind": "oltp"}, **model}), "here")
+        check_real(Experiment.model_validate({"workload": {"kind": "oltp", "mode": "read_write"}, **model}), "here")
     with pytest.raises(UserError, match="it has no transactions"):
         check_real(Experiment.model_validate({"workload": {"mode": "rndrd"}}), "here")
