@@ -30,6 +30,8 @@ def test_the_library_is_whole() -> None:
         "doublewrite",
         "file-systems",
         "fill-level",
+        "fit-workload-oltp",
+        "fit-workload-tpcc",
         "fsync",
         "instances",
         "io-capacity",

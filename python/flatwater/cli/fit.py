@@ -12,8 +12,11 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from flatwater.experiment.database.measured import Figure, MeasuredWorkload
     from flatwater.fit import Fit
 
+#: Instead of a device's name: what transactions cost a real server is to be derived.
+WORKLOAD = "workload"
 NAME = "fit"
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -23,6 +26,8 @@ EXAMPLES = """
   flatwater fit ./mycard.toml results/threads results/fill --out mycard-fitted.toml     from your own runs
 
   flatwater fit virident-tachion-400-slc fill-level-tachion-400     from an experiment's published figures
+
+  flatwater fit workload results/fit-workload-tpcc --out mine.toml     what a real server's transactions cost
 
 [bold]A table[/bold] is a CSV file: metric (MiB/s, IOPS, p50_us, p95_us, p99_us) and value, and how it was measured:
 fill or used_bytes, mode, block_size, threads, queue_depth, engine, initial, reserve_pct, source.
@@ -34,7 +39,9 @@ fill or used_bytes, mode, block_size, threads, queue_depth, engine, initial, res
 
 
 def verb(
-    device: Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name, or its TOML file.")],
+    device: Annotated[
+        str, typer.Argument(metavar="DEVICE", help="A device's name, or its TOML file; or the word workload.")
+    ],
     tables: Annotated[
         list[str],
         typer.Argument(metavar="TABLE", help="CSV files, result folders, or experiments with published figures."),
@@ -49,7 +56,9 @@ def verb(
         bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")
     ] = False,
 ) -> None:
-    """Calibrate a modelled device: the free parameters with which it comes nearest to what was measured.
+    """Calibrate a model: a device, or (`flatwater fit workload RUN`) what transactions cost a server.
+
+    Of a device: the free parameters with which it comes nearest to what was measured.
 
     The model is the engine itself, on a small copy of the device. What is told: every row beside the model, the
     parameters with their 95 % intervals, and which of them the rows cannot tell apart.
@@ -61,6 +70,12 @@ def verb(
 
     if out is not None and out.exists():
         raise UserError("exists already", where=str(out), hint="give another --out")
+    if device == WORKLOAD:
+        if free is not None or len(tables) != 1:
+            hint = "flatwater fit workload RUN --out FILE"
+            raise UserError("takes one run, and has no --free", where=WORKLOAD, hint=hint)
+        _fit_workload(tables[0], out, as_json=as_json)
+        return
     rows = read_measurements(tables)
     names = [name.strip() for name in free.split(",") if name.strip()] if free is not None else fitted_names(device)
     if free is None and not names:
@@ -79,6 +94,52 @@ def verb(
     _print(console, found)
     if out is not None:
         console.print(f"written: {out}", markup=False, soft_wrap=True)
+
+
+def _fit_workload(run: str, out: Path | None, *, as_json: bool) -> None:
+    """What transactions cost the real server of a run: told, and written as a measured workload."""
+    from rich.console import Console
+
+    from flatwater.fit.workload import count_run, derive, to_workload_toml
+
+    found = derive(count_run(run))
+    if out is not None:
+        out.write_text(to_workload_toml(found), encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps(found.model_dump(), indent=1))
+        return
+    console = Console(highlight=False)
+    _print_workload(console, found)
+    if out is not None:
+        console.print(f"written: {out}", markup=False, soft_wrap=True)
+
+
+def _print_workload(console: Console, found: MeasuredWorkload) -> None:
+    from rich import box
+    from rich.table import Table
+
+    console.print(f"{found.title}, {found.date}: {found.transactions} transactions", markup=False, soft_wrap=True)
+    figures = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    figures.add_column("of a transaction", overflow="fold")
+    for heading in ("measured", "95 % +-"):
+        figures.add_column(heading, justify="right", no_wrap=True)
+    named: list[tuple[str, Figure]] = [("statements", found.statements), ("page requests", found.page_requests)]
+    named += [(f"redo, {name.replace('_', ' ')}, bytes", figure) for name, figure in found.redo_bytes.items()]
+    costs = found.cpu_us
+    named += [("server CPU of a statement, us", costs.statement), ("server CPU of a page read, us", costs.page_read)]
+    named.append(("server CPU of a page written, us", costs.page_written))
+    for name, figure in named:
+        figures.add_row(name, f"{figure.value:.5g}", "-" if figure.ci95 is None else f"{figure.ci95:.3g}")
+    console.print(figures)
+    cells = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for heading in ("pool share", "transactions", "pages read", "written", "requests", "redo bytes", "CPU us"):
+        cells.add_column(heading, justify="right", no_wrap=True)
+    for cell in found.cells:
+        told = (cell.pages_read, cell.pages_written, cell.page_requests, cell.redo_bytes, cell.cpu_us)
+        cells.add_row(f"{cell.pool_share:.3g}", str(cell.transactions), *(f"{value:.4g}" for value in told))
+    console.print(cells)
+    for note in found.notes:
+        console.print(f"note: {note}", markup=False, soft_wrap=True)
 
 
 def _progress(update: Callable[[str], None]) -> Callable[[int, float], None]:

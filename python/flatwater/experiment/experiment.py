@@ -30,6 +30,8 @@ from flatwater.experiment.report import Report
 from flatwater.experiment.scale import SCALE_MAX
 from flatwater.experiment.storage import FileStorage, ModelledStorage, Storage
 from flatwater.experiment.sweep import Sweep, length, swept_fields
+from flatwater.experiment.twin import FIELD as TWIN_FIELD
+from flatwater.experiment.twin import Twin, as_twin, swept_with_twin, twin_conflicts
 from flatwater.experiment.workload import Fileio, Workload
 from flatwater.experiment.workload.transactions import Transactions
 
@@ -78,6 +80,7 @@ class Experiment(Table):
     storage: Annotated[Storage, BeforeValidator(partial(read_layer, "storage"))] = FileStorage()
     record: Record = Record()
     sweep: Sweep = Sweep()
+    twin: Twin | None = None
     report: Report = Report()
     published: list[PublishedFigure] = Field(default_factory=list)
 
@@ -85,6 +88,8 @@ class Experiment(Table):
     @classmethod
     def _start_sweep(cls, data: Any) -> Any:
         """Sets swept fields to their first value: what stands in the layers is then a cell like any other."""
+        if isinstance(data, Mapping):
+            data = swept_with_twin(data)
         if not isinstance(data, Mapping) or "sweep" not in data:
             return data
         try:
@@ -97,7 +102,7 @@ class Experiment(Table):
     def _consistent(self, info: ValidationInfo) -> Self:
         if info.context == OVERRIDDEN:
             self._forget_lost_cells()
-        own = list(layer_conflicts(self))
+        own = [*layer_conflicts(self), *twin_conflicts(self.twin, self.database.REALITY)]
         raise_problems("experiment", [*own, *self._cell_conflicts(own), *self._view_conflicts()])
         return self
 
@@ -201,7 +206,12 @@ class Experiment(Table):
 
     def _with(self, values: Mapping[str, Any]) -> Experiment:
         fixed = self.model_dump(exclude={"repeat", "sweep", "report", "published"})
-        cell = Experiment.model_validate(with_values(fixed, values))
+        data = with_values(fixed, values)
+        if values.get(TWIN_FIELD):
+            data = as_twin(data)
+        elif self.twin is not None:
+            data["twin"] = None
+        cell = Experiment.model_validate(data)
         if isinstance(self.database, Server) and isinstance(cell.database, Server):
             cell.database.inherit_password(self.database)
         return cell

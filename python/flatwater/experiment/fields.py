@@ -25,6 +25,7 @@ from flatwater.experiment.device import parameters
 from flatwater.experiment.kinds import BUILT, check_kind
 from flatwater.experiment.problem import Table, explain_custom, explain_error, nearest
 from flatwater.experiment.record import Record
+from flatwater.experiment.twin import Twin
 from flatwater.experiment.workload import ALTERNATIVES
 
 #: Layer -> its kind, for layers whose kind is known: as pairs, so that it can be a key.
@@ -74,6 +75,7 @@ def _fields_in(kinds: _Kinds) -> dict[str, tuple[FieldInfo, ...]]:
             if _means(only, layer, kind)
         ),
         ("record", Record),
+        ("twin", Twin),
     ]
     found: dict[str, tuple[FieldInfo, ...]] = {}
     for prefix, model in tables:

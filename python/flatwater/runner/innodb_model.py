@@ -30,10 +30,10 @@ class InnodbModelStack(ModelStack):
 
     def check_sweep(self) -> None:
         # Devices are made at once when they are fresh, and a pool when nothing was before.
-        self.start(_spec(self._cell, 0, fresh=True))
+        self.start(model_spec(self._cell, 0, fresh=True))
 
     def workload_spec(self, seed: int) -> dict[str, Any]:
-        return _spec(self._cell, seed)
+        return model_spec(self._cell, seed)
 
     def precondition_spec(self, seed: int) -> dict[str, Any] | None:
         return None
@@ -70,7 +70,7 @@ def _use(cell: Experiment) -> Use:
     return cell.modelled.use(asynchronous=True, align_bytes=ALIGN_BYTES)
 
 
-def _spec(cell: Experiment, seed: int, *, fresh: bool = False) -> dict[str, Any]:
+def model_spec(cell: Experiment, seed: int, *, fresh: bool = False) -> dict[str, Any]:
     """What `Run.modelled_database` takes (`fresh`: on devices that were never written, with an empty pool)."""
     database = _model(cell)
     log_device = None
@@ -85,7 +85,8 @@ def _spec(cell: Experiment, seed: int, *, fresh: bool = False) -> dict[str, Any]
         "flushing": database.flushing_name,
         "policy": None if database.flushing_name is not None else database.flushing,
         "cores": database.cores,
-        "cpu": database.cpu.spec(),
+        "cpu": database.cpu.spec(database.measured(cell.workload.kind).cpu_us),
+        "measured": database.measured_spec(cell.workload.kind),
         "warm": database.warm and not fresh,
         "device": device_spec(cell, asynchronous=True, align_bytes=ALIGN_BYTES, fresh=fresh),
         "log_device": log_device,

@@ -111,7 +111,10 @@ class ServerStack(Stack):
     def check_sweep(self) -> None:
         checked: set[str] = set()
         for position in range(min(self._experiment.sweep.positions, CELLS_CHECKED)):
-            server = cell_at(self._experiment, position).experiment.server
+            cell = cell_at(self._experiment, position).experiment
+            if cell.database.REALITY != "real":
+                continue  # a modelled twin
+            server = cell.server
             asked = json.dumps([server.binary, server.settings, server.instances], sort_keys=True)
             if not server.attached and asked not in checked:
                 checked.add(asked)
@@ -331,6 +334,10 @@ class ServerStack(Stack):
                 own.mkdir(parents=True, exist_ok=True)
                 write_atomic(own / "variables.json", json.dumps(dict(variables), indent=1))
             for number, instance in enumerate(self._instances):
+                own = logs / str(number) if several else logs
+                if tables := index_sizes(instance, self._cell.schema_name):
+                    write_atomic(own / "tables.json", json.dumps(tables, indent=1))
+            for number, instance in enumerate(self._instances):
                 failures += self._end(instance, logs / str(number) if several else logs)
         finally:
             self._close_instances()
@@ -373,6 +380,28 @@ class ServerStack(Stack):
         if self._root is not None:
             self._root.close()
             self._root = None
+
+
+def index_sizes(instance: Instance, schema: str) -> list[dict[str, str | int]]:
+    """Leaf pages, pages and rows of every index of a schema, as the server's own statistics have them.
+
+    Empty when the server does not answer: it may have died, and the run is no worse without them.
+    """
+    question = (
+        "SELECT s.database_name, s.table_name, s.index_name, MAX(IF(s.stat_name = 'n_leaf_pages', s.stat_value, 0)), "
+        "MAX(IF(s.stat_name = 'size', s.stat_value, 0)), MAX(t.n_rows) "
+        "FROM mysql.innodb_index_stats s JOIN mysql.innodb_table_stats t USING (database_name, table_name) "
+        "GROUP BY s.database_name, s.table_name, s.index_name ORDER BY s.table_name, s.index_name"
+    )
+    try:
+        rows = [row for row in instance.query(question) if row[0] == schema] if instance.running else []
+    except FlatwaterError:
+        return []
+    names = ("leaf_pages", "pages", "rows")
+    return [
+        {"table": str(row[1]), "index": str(row[2])} | {n: int(v or 0) for n, v in zip(names, row[3:], strict=True)}
+        for row in rows
+    ]
 
 
 def _facts(number: int, flavour: str, version: str, told: Instance | Attached) -> ServerFacts:

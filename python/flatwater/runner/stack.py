@@ -129,9 +129,10 @@ class Stack(ABC):
 
 
 def open_stack(experiment: Experiment, plan: PlannedCell) -> Stack:
-    """The stack of an experiment, turned to its first cell. Errors: UserError."""
-    storage = experiment.storage
-    if experiment.cache.kind == "flash" and not experiment.in_virtual_time:
+    """The stack of an experiment, turned to a cell, whose layers decide the class. Errors: UserError."""
+    cell = plan.experiment
+    storage = cell.storage
+    if cell.cache.kind == "flash" and not cell.in_virtual_time:
         from flatwater.runner.cached import CachedStack
 
         return CachedStack(experiment, plan)
@@ -139,7 +140,7 @@ def open_stack(experiment: Experiment, plan: PlannedCell) -> Stack:
         from flatwater.runner.emulated import EmulatedStack
 
         return EmulatedStack(experiment, plan)
-    if isinstance(storage, ModelledStorage) and experiment.database.kind == "innodb-model":
+    if isinstance(storage, ModelledStorage) and cell.database.kind == "innodb-model":
         from flatwater.runner.innodb_model import InnodbModelStack
 
         return InnodbModelStack(experiment, plan)
@@ -147,7 +148,7 @@ def open_stack(experiment: Experiment, plan: PlannedCell) -> Stack:
         from flatwater.runner.model import ModelStack
 
         return ModelStack(experiment, plan)
-    if experiment.database.kind == "none":
+    if cell.database.kind == "none":
         from flatwater.runner.files import FileStack
 
         return FileStack(experiment, plan)

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from flatwater.experiment import Experiment
 from flatwater.experiment.database import InnodbModel
+from flatwater.experiment.database.measured import default_workload
 
 STORAGE = {"kind": "raid", "device": "raid10-8"}
 MODEL = {"kind": "innodb-model"}
@@ -26,9 +27,27 @@ def test_a_modelled_server_stands_on_modelled_storage() -> None:
     assert cell.layers == {"workload": "modelled", "database": "modelled", "cache": "none", "storage": "modelled"}
 
 
-def test_costs_are_nanoseconds_in_the_engine() -> None:
-    model = InnodbModel.model_validate(MODEL | {"cpu": {"statement_us": 1.5}})
-    assert model.cpu.spec() == {"statement_ns": 1500, "touch_ns": 3000, "read_ns": 100_000, "write_ns": 20_000}
+def test_costs_are_the_measured_ones_in_nanoseconds() -> None:
+    measured = default_workload("tpcc").cpu_us
+    statement_us, read_us = measured.statement.value, measured.page_read.value
+    assert statement_us > 0
+    told = InnodbModel.model_validate(MODEL).cpu.spec(measured)
+    assert (told["statement_ns"], told["read_ns"]) == (round(1000 * statement_us), round(1000 * read_us))
+    older = InnodbModel.model_validate(MODEL | {"cpu": {"read_us": 1.5, "times": 2.0}}).cpu.spec(measured)
+    assert (older["statement_ns"], older["read_ns"]) == (round(2000 * statement_us), 1500)
+
+
+def test_redo_is_of_the_generation_that_was_measured() -> None:
+    told = InnodbModel.model_validate(MODEL).measured_spec("tpcc")
+    assert told["redo_bytes"] == {}
+    assert told["rows_a_page"]["stock.PRIMARY"] == 48
+
+
+def test_a_measured_workload_is_of_the_workloads_kind() -> None:
+    with pytest.raises(ValidationError, match="is of oltp, and the workload is tpcc"):
+        experiment(database=MODEL | {"workload": "oltp-mariadb-10.11"})
+    with pytest.raises(ValidationError, match="there is no measured workload"):
+        InnodbModel.model_validate(MODEL | {"workload": "tpcc-mariadb"})
 
 
 @pytest.mark.parametrize(

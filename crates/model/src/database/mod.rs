@@ -63,6 +63,9 @@ pub struct Cpu {
 pub struct Spec {
     /// The transactions.
     pub workload: touches::Workload,
+    /// What was counted of them on a real server.
+    #[serde(default)]
+    pub measured: touches::Measured,
     /// Threads that run them, one after another without a pause.
     pub connections: u32,
     /// What the server does its own way.
@@ -202,7 +205,7 @@ impl Innodb {
     /// # Errors
     /// What cannot be, in words.
     pub fn start_with(spec: Spec, policy: Box<dyn flushing::Policy>) -> Result<Self, String> {
-        let touches = touches::open(&spec.workload, spec.connections, spec.seed)?;
+        let touches = touches::open(&spec.workload, &spec.measured, spec.connections, spec.seed)?;
         let settings = &spec.settings;
         let frames = settings.innodb_buffer_pool_size / PAGE_BYTES;
         let frames = u32::try_from(frames).ok().filter(|frames| (MIN_FRAMES..1 << 30).contains(frames));

@@ -75,8 +75,10 @@ impl Innodb {
                 frame
             }
         };
-        self.pool.touch(frame);
-        if touch.what != What::Read {
+        if touch.what != What::Glance {
+            self.pool.touch(frame);
+        }
+        if matches!(touch.what, What::Change | What::Create) {
             let (from, to) = self.redo.append(u64::from(touch.redo));
             self.pool.change(frame, from, to);
             let most = self.spec.settings.innodb_max_dirty_pages_pct / 100.0 * DIRTY_SHARE * self.pool.size() as f64;

@@ -86,7 +86,7 @@ impl Innodb {
 
     /// A page that a statement uses. False: the thread waits, and tries again.
     fn use_page(&mut self, number: u32, touch: Touch) -> bool {
-        let changes = touch.what != What::Read;
+        let changes = matches!(touch.what, What::Change | What::Create);
         if changes && !self.may_change(number) {
             return false;
         }
@@ -112,7 +112,9 @@ impl Innodb {
             }
         };
         self.counts.requests += 1;
-        self.pool.touch(frame);
+        if touch.what != What::Glance {
+            self.pool.touch(frame);
+        }
         if changes {
             let (from, to) = self.redo.append(u64::from(touch.redo));
             self.pool.change(frame, from, to);

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from flatwater.errors import UserError
 from flatwater.experiment.database.innodb_settings import (
     DEFAULTS,
     WITHOUT_EFFECT,
@@ -16,9 +17,10 @@ from flatwater.experiment.database.innodb_settings import (
     read_model_settings,
     resolve,
 )
+from flatwater.experiment.database.measured import CpuFigures, MeasuredWorkload, default_workload, load_workload
 from flatwater.experiment.database.settings import Setting
 from flatwater.experiment.layer import Layer
-from flatwater.experiment.problem import Problem, Table, nearest, quote
+from flatwater.experiment.problem import Problem, Table, nearest, quote, refuse
 
 if TYPE_CHECKING:
     from flatwater.experiment.workload.transactions import Transactions
@@ -39,24 +41,38 @@ POLICIES = {
 MAX_CORES = 1024
 
 
+def _is_workload(written: str) -> str:
+    try:
+        load_workload(written)
+    except UserError as error:
+        raise refuse(error.what, error.hint) from None
+    return written
+
+
 class Cpu(Table):
-    """What a server's work costs of one core, in microseconds: estimates for the machines of 2010 to 2013."""
+    """What a server's work costs of one core, in microseconds; what is absent was measured (`database.workload`)."""
 
-    #: A statement: network, parser, locks.
-    statement_us: float = Field(default=60.0, ge=0, le=1e6)
+    #: A statement: network, parser, locks; as it was measured, with the pages that it uses.
+    statement_us: float | None = Field(default=None, ge=0, le=1e6)
     #: A page that a statement uses.
-    page_us: float = Field(default=3.0, ge=0, le=1e6)
+    page_us: float | None = Field(default=None, ge=0, le=1e6)
     #: A page that is read: its checksum and its way through the kernel.
-    read_us: float = Field(default=100.0, ge=0, le=1e6)
+    read_us: float | None = Field(default=None, ge=0, le=1e6)
     #: A page that is written.
-    write_us: float = Field(default=20.0, ge=0, le=1e6)
+    write_us: float | None = Field(default=None, ge=0, le=1e6)
+    #: Measured costs are multiplied by this: an older machine's core is slower than the measured one's.
+    times: float = Field(default=1.0, gt=0, le=1e3)
 
-    def spec(self) -> dict[str, int]:
-        """The costs in the engine's words."""
-        return {f"{name}_ns": round(getattr(self, f"{field}_us") * 1000) for name, field in _COSTS}
-
-
-_COSTS = (("statement", "statement"), ("touch", "page"), ("read", "read"), ("write", "write"))
+    def spec(self, measured: CpuFigures) -> dict[str, int]:
+        """The costs in the engine's words, ns."""
+        costs = (
+            ("statement", self.statement_us, measured.statement.value),
+            ("touch", self.page_us, 0.0),
+            ("read", self.read_us, measured.page_read.value),
+            ("write", self.write_us, measured.page_written.value),
+        )
+        own = {name: value * self.times if asked is None else asked for name, asked, value in costs}
+        return {f"{name}_ns": round(cost_us * 1000) for name, cost_us in own.items()}
 
 
 class InnodbModel(Layer):
@@ -75,6 +91,8 @@ class InnodbModel(Layer):
     #: Cores of the server's machine.
     cores: int = Field(default=16, ge=1, le=MAX_CORES)
     cpu: Cpu = Cpu()
+    #: What transactions cost: a name of `workloads/`, or a file of `flatwater fit workload`; the kind's own if absent.
+    workload: Annotated[str, AfterValidator(_is_workload)] | None = None
     #: Begin as after a long run: the pool is full, and a cache with `warm` has seen what it has.
     warm: bool = True
     #: A device of its own for the log, of `devices/`; it is on the storage with the data if absent.
@@ -84,6 +102,19 @@ class InnodbModel(Layer):
     def resolved(self) -> dict[str, Any]:
         """Every setting of the model, the generation's defaults filled in; sizes are bytes."""
         return resolve(self.generation, self.settings)
+
+    def measured(self, kind: str) -> MeasuredWorkload:
+        """What transactions of this kind of workload cost."""
+        return load_workload(self.workload) if self.workload is not None else default_workload(kind)
+
+    def measured_spec(self, kind: str) -> dict[str, Any]:
+        """The same in the engine's words. Redo is that of the measured generation's format: not told of others."""
+        measured = self.measured(kind)
+        redo = measured.redo_bytes if measured.generation == self.generation else {}
+        return {
+            "redo_bytes": {name: figure.value for name, figure in redo.items()},
+            "rows_a_page": measured.rows_a_page(),
+        }
 
     @property
     def flushing_name(self) -> str | None:
@@ -114,6 +145,10 @@ class InnodbModel(Layer):
 
     def workload_conflicts(self, workload: Transactions) -> Iterator[Problem]:
         """What is asked of the workload and cannot be done in the model."""
+        if self.workload is not None and (of := load_workload(self.workload).workload) != workload.kind:
+            what = f"is of {of}, and the workload is {workload.kind}"
+            rests_on = ("workload.kind", "database.workload", "database.kind")
+            yield Problem("database.workload", what, "take it out", rests_on)
         refused = (
             ("rate_per_s", bool(workload.rate_per_s), "clients are a closed loop", "rate_per_s = 0"),
             ("keying_and_think", getattr(workload, "keying_and_think", False), "clients never wait", "take it out"),

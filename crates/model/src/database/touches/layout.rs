@@ -85,16 +85,73 @@ impl Room {
     }
 }
 
+/// A secondary index as its building left it: pages are full (InnoDB leaves room in those of rows only), so that the first
+/// entry that comes in any order splits its page; the upper half is on a new page from then on. That pages split again,
+/// when as many entries have come as were loaded, is left out.
+#[derive(Debug)]
+pub struct Splitting {
+    region: Region,
+    /// Upper halves of pages that have split.
+    upper: Region,
+    rows: u32,
+    split: Vec<bool>,
+}
+
+/// Pages of a range that the optimizer looks at to guess how many rows there are (N_PAGES_READ_LIMIT, btr0cur.cc).
+const DIVE_PAGES: usize = 10;
+
+impl Splitting {
+    /// An index of so many entries, `rows` to a page.
+    pub fn new(layout: &mut Layout, entries: u64, rows: u32) -> Self {
+        let region = layout.rows(entries, rows);
+        let upper = layout.pages(u64::from(region.pages));
+        Self { region, upper, rows, split: vec![false; region.pages as usize] }
+    }
+
+    /// The page of the `row`th of the entries that were loaded.
+    pub fn page(&self, row: u64) -> u32 {
+        let at = self.region.page(row, self.rows) - self.region.first;
+        let is_upper = self.split[at as usize] && row % u64::from(self.rows) >= u64::from(self.rows / 2);
+        at + if is_upper { self.upper.first } else { self.region.first }
+    }
+
+    /// A new entry of so many bytes beside the `row`th: its page is changed, after a split if it is the first. Half of the
+    /// entries go to the new page, and that is logged.
+    pub fn insert(&mut self, row: u64, bytes: u16, redo: u16, out: &mut Vec<Touch>) {
+        let at = self.region.page(row, self.rows) - self.region.first;
+        if !std::mem::replace(&mut self.split[at as usize], true) {
+            let moved = (self.rows / 2).saturating_mul(u32::from(bytes)).min(u32::from(u16::MAX)) as u16;
+            out.push(Touch::create(self.upper.first + at, moved));
+        }
+        out.push(Touch::change(self.page(row), redo));
+    }
+
+    /// The optimizer guesses how many rows there are between two.
+    pub fn dive(&self, first: u64, last: u64, out: &mut Vec<Touch>) {
+        let from = self.region.page(first, self.rows);
+        let to = self.region.page(last, self.rows);
+        let halves = (from..=to).flat_map(|page| {
+            let at = page - self.region.first;
+            [Some(page), self.split[at as usize].then_some(self.upper.first + at)]
+        });
+        out.extend(halves.flatten().take(DIVE_PAGES).map(Touch::glance));
+    }
+}
+
 /// Undo logs: each thread writes on one page until that is full. Purge gives old ones back, so they go round.
 #[derive(Debug)]
 pub struct Undo {
     room: Room,
     /// A thread's page and the bytes used of it.
     pages: Vec<(u32, u32)>,
+    /// Headers of rollback segments, which transactions take in turn.
+    segments: Room,
 }
 
 /// Undo pages of a server under load: what a few seconds of purge lag keep, 16 MiB.
 const UNDO_PAGES: u64 = 1024;
+/// Rollback segments of a server since MySQL 5.5.
+const SEGMENTS: u64 = 128;
 /// What a page holds of undo records.
 const UNDO_PAGE_BYTES: u32 = (PAGE_BYTES - 200) as u32;
 
@@ -102,7 +159,14 @@ impl Undo {
     /// Of so many threads.
     pub fn new(layout: &mut Layout, threads: u32) -> Self {
         let room = Room::new(layout.pages(UNDO_PAGES.max(2 * u64::from(threads))));
-        Self { room, pages: vec![(0, UNDO_PAGE_BYTES); threads as usize] }
+        let segments = Room::new(layout.pages(SEGMENTS));
+        Self { room, segments, pages: vec![(0, UNDO_PAGE_BYTES); threads as usize] }
+    }
+
+    /// A transaction ends: its undo log joins the history of its rollback segment, with `redo` in all.
+    pub fn commit(&mut self, thread: u32, redo: u16, out: &mut Vec<Touch>) {
+        self.touch(thread, 0, redo - redo / 2, out);
+        out.push(Touch::change(self.segments.take(), redo / 2));
     }
 
     /// A transaction writes undo records of so many bytes, whose redo is `redo`.
@@ -135,6 +199,25 @@ mod tests {
     }
 
     #[test]
+    fn full_pages_split_at_the_first_entry_that_comes() {
+        let mut layout = Layout::default();
+        let mut index = Splitting::new(&mut layout, 90, 30);
+        // Three pages of 30 entries, and their upper halves behind them.
+        assert_eq!([0, 29, 30, 89].map(|row| index.page(row)), [0, 0, 1, 2]);
+        let mut out = Vec::new();
+        index.insert(29, 20, 40, &mut out);
+        assert_eq!(out, [Touch::create(3, 300), Touch::change(3, 40)]);
+        out.clear();
+        index.insert(14, 20, 40, &mut out);
+        assert_eq!(out, [Touch::change(0, 40)]);
+        assert_eq!([0, 14, 15, 29, 30, 89].map(|row| index.page(row)), [0, 0, 3, 3, 1, 2]);
+        out.clear();
+        index.dive(0, 59, &mut out);
+        assert_eq!(out, [0, 3, 1].map(Touch::glance));
+        assert_eq!(layout.total(), Ok(6));
+    }
+
+    #[test]
     fn undo_pages_fill_and_go_round() {
         let mut layout = Layout::default();
         let mut undo = Undo::new(&mut layout, 2);
@@ -143,6 +226,12 @@ mod tests {
             undo.touch(1, 5000, 10, &mut out);
         }
         assert_eq!(out, [Touch::create(0, 10), Touch::change(0, 10), Touch::change(0, 10), Touch::create(1, 10)]);
+        out.clear();
+        undo.commit(1, 51, &mut out);
+        undo.commit(1, 51, &mut out);
+        let first = UNDO_PAGES as u32;
+        let changes = [(1, 26), (first, 25), (1, 26), (first + 1, 25)];
+        assert_eq!(out, changes.map(|(page, redo)| Touch::change(page, redo)));
         let mut room = Room::new(Region { first: 5, pages: 2 });
         assert_eq!([room.take(), room.take(), room.take()], [5, 6, 5]);
     }

@@ -1,6 +1,6 @@
 //! sysbench's OLTP as page touches.
 //!
-//! A row is 4 + 4 + 120 + 60 bytes, a header of 5, a transaction id and roll pointer of 13 and the lengths of two
+//! Unless a server counted them (`Measured`): a row is 4 + 4 + 120 + 60 bytes, a header of 5, a transaction id and roll pointer of 13 and the lengths of two
 //! CHARs in a multi-byte set: 208 bytes, so that 73 stand on a loaded page; an entry of the index on k is 13 bytes. Pages
 //! above the leaves are a thousandth of all and always in memory: they are not touched.
 
@@ -9,28 +9,77 @@ use flatwater_core::seed::splitmix;
 use flatwater_core::workload::oltp::{Generator, Mode, OltpSpec, Statement};
 
 use super::layout::{LOADED_BYTES, Layout, Region, SPLIT_BYTES, Undo};
-use super::{Touch, Touches, transaction};
+use super::{Measured, Touch, Touches, What, scaled, transaction};
 
 /// Bytes of a row.
 const ROW_BYTES: u32 = 208;
 /// Bytes of an entry of the index on k.
 const ENTRY_BYTES: u32 = 13;
 
-/// Redo of each change, derived from what is logged (see docs/models/innodb.md): an update in place logs the changed
-/// column and 20 to 30 bytes around it; marking as deleted, 20; an insert its row and 15. The undo log's page and the
-/// commit come on top.
-const REDO_UPDATE_K: u16 = 40;
-const REDO_UPDATE_C: u16 = 160;
-const REDO_MARK: u16 = 30;
-const REDO_INSERT: u16 = 225;
-const REDO_INSERT_ENTRY: u16 = 40;
-/// Undo record of an update of k, one of c (the old 120 bytes), of a delete or an insert, with the redo of each.
-const UNDO_UPDATE_K: (u32, u16) = (60, 95);
-const UNDO_UPDATE_C: (u32, u16) = (180, 215);
-const UNDO_DELETE: (u32, u16) = (60, 95);
-const UNDO_INSERT: (u32, u16) = (30, 60);
-/// Beginning and ending a transaction: its undo log's header, the history list, the system page.
-const REDO_COMMIT: u16 = 250;
+/// Redo of each change.
+#[derive(Clone, Copy, Debug)]
+struct Redo {
+    update_k: u16,
+    /// The old entry is marked, the new one inserted.
+    update_entry: u16,
+    update_c: u16,
+    mark: u16,
+    insert: u16,
+    insert_entry: u16,
+    /// An undo log's page, of an update of k, of c, a delete and an insert.
+    undo: [u16; 4],
+    commit: u16,
+}
+
+/// Derived from what is logged (see docs/models/innodb.md): an update in place logs the changed column and 20 to 30 bytes
+/// around it; marking as deleted, 20; an insert its row and 15. The undo log's page and the commit come on top: the
+/// latter begins and ends an undo log's header, the history list, the system page.
+const DERIVED: Redo = Redo {
+    update_k: 40,
+    update_entry: 70,
+    update_c: 160,
+    mark: 30,
+    insert: 225,
+    insert_entry: 40,
+    undo: [95, 215, 95, 60],
+    commit: 250,
+};
+
+impl Redo {
+    /// As much as was measured of each kind of change; its parts keep their proportions.
+    fn of(measured: &Measured) -> Self {
+        let derived = DERIVED;
+        let sum = |parts: &[u16]| parts.iter().map(|part| f64::from(*part)).sum();
+        let replaced = [derived.mark, derived.mark, derived.insert, derived.insert_entry];
+        let k = measured
+            .redo_scale("index_update", sum(&[derived.update_k, derived.update_entry, derived.undo[UNDO_UPDATE_K]]));
+        let c = measured.redo_scale("non_index_update", sum(&[derived.update_c, derived.undo[UNDO_UPDATE_C]]));
+        let undone = [derived.undo[UNDO_DELETE], derived.undo[UNDO_INSERT]];
+        let delete_insert = measured.redo_scale("delete_insert", sum(&replaced) + sum(&undone));
+        Self {
+            update_k: scaled(derived.update_k, k),
+            update_entry: scaled(derived.update_entry, k),
+            update_c: scaled(derived.update_c, c),
+            mark: scaled(derived.mark, delete_insert),
+            insert: scaled(derived.insert, delete_insert),
+            insert_entry: scaled(derived.insert_entry, delete_insert),
+            undo: [
+                scaled(derived.undo[UNDO_UPDATE_K], k),
+                scaled(derived.undo[UNDO_UPDATE_C], c),
+                scaled(derived.undo[UNDO_DELETE], delete_insert),
+                scaled(derived.undo[UNDO_INSERT], delete_insert),
+            ],
+            commit: scaled(derived.commit, measured.redo_scale("transaction", f64::from(derived.commit))),
+        }
+    }
+}
+
+/// Undo records: of an update of k, one of c (the old 120 bytes), of a delete, of an insert; and their bytes.
+const UNDO_UPDATE_K: usize = 0;
+const UNDO_UPDATE_C: usize = 1;
+const UNDO_DELETE: usize = 2;
+const UNDO_INSERT: usize = 3;
+const UNDO_BYTES: [u32; 4] = [60, 180, 60, 30];
 
 static TOLD: [Kind; 1] = [transaction("transaction")];
 
@@ -38,6 +87,7 @@ static TOLD: [Kind; 1] = [transaction("transaction")];
 pub struct Oltp {
     tables: Vec<(Region, Region)>,
     undo: Undo,
+    redo: Redo,
     pages: u32,
     generators: Vec<Generator>,
     rows: u64,
@@ -51,20 +101,23 @@ impl Oltp {
     ///
     /// # Errors
     /// A mode that is not modelled, or too much data.
-    pub fn new(spec: &OltpSpec, threads: u32, seed: u64) -> Result<Self, String> {
+    pub fn new(spec: &OltpSpec, measured: &Measured, threads: u32, seed: u64) -> Result<Self, String> {
         spec.validate()?;
         if spec.mode == Mode::Insert || spec.secondary {
             return Err("workload.mode = \"insert\" and workload.secondary are not modelled yet".into());
         }
         let mut layout = Layout::default();
         let undo = Undo::new(&mut layout, threads);
-        let rows_a_page = LOADED_BYTES / ROW_BYTES;
+        // All tables are alike.
+        let rows_a_page = measured.rows("sbtest1.PRIMARY", LOADED_BYTES / ROW_BYTES);
+        let entries_a_page = measured.rows("sbtest1.k_1", SPLIT_BYTES / ENTRY_BYTES);
         let tables = (0..spec.tables)
-            .map(|_| (layout.rows(spec.rows, rows_a_page), layout.rows(spec.rows, SPLIT_BYTES / ENTRY_BYTES)))
+            .map(|_| (layout.rows(spec.rows, rows_a_page), layout.rows(spec.rows, entries_a_page)))
             .collect();
         Ok(Self {
             tables,
             undo,
+            redo: Redo::of(measured),
             pages: layout.total()?,
             generators: (0..threads).map(|thread| Generator::new(spec, u64::from(thread), seed)).collect(),
             rows: spec.rows,
@@ -95,7 +148,7 @@ impl Touches for Oltp {
 
     fn next(&mut self, thread: u32, out: &mut Vec<Touch>) -> usize {
         self.generators[thread as usize].advance();
-        let before = out.len();
+        let (before, redo) = (out.len(), self.redo);
         for at in 0..self.generators[thread as usize].steps().len() {
             let step = self.generators[thread as usize].steps()[at];
             let table = step.table as usize - 1;
@@ -110,32 +163,32 @@ impl Touches for Oltp {
                     out.extend((page..=rows.page(last, self.rows_a_page)).map(Touch::read));
                 }
                 Statement::IndexUpdate => {
-                    self.undo.touch(thread, UNDO_UPDATE_K.0, UNDO_UPDATE_K.1, out);
-                    out.push(Touch::change(page, REDO_UPDATE_K));
+                    self.undo.touch(thread, UNDO_BYTES[UNDO_UPDATE_K], redo.undo[UNDO_UPDATE_K], out);
+                    out.push(Touch::change(page, redo.update_k));
                     // The old entry is marked and k + 1 inserted right behind it: one page.
                     let entry = self.place_of_k(table, id, false);
-                    out.push(Touch::change(entry, REDO_MARK + REDO_INSERT_ENTRY));
+                    out.push(Touch::change(entry, redo.update_entry));
                 }
                 Statement::NonIndexUpdate => {
-                    self.undo.touch(thread, UNDO_UPDATE_C.0, UNDO_UPDATE_C.1, out);
-                    out.push(Touch::change(page, REDO_UPDATE_C));
+                    self.undo.touch(thread, UNDO_BYTES[UNDO_UPDATE_C], redo.undo[UNDO_UPDATE_C], out);
+                    out.push(Touch::change(page, redo.update_c));
                 }
                 Statement::Delete => {
-                    self.undo.touch(thread, UNDO_DELETE.0, UNDO_DELETE.1, out);
-                    out.push(Touch::change(page, REDO_MARK));
+                    self.undo.touch(thread, UNDO_BYTES[UNDO_DELETE], redo.undo[UNDO_DELETE], out);
+                    out.push(Touch::change(page, redo.mark));
                     let entry = self.place_of_k(table, id, false);
-                    out.push(Touch::change(entry, REDO_MARK));
+                    out.push(Touch::change(entry, redo.mark));
                 }
                 Statement::Insert => {
-                    self.undo.touch(thread, UNDO_INSERT.0, UNDO_INSERT.1, out);
-                    out.push(Touch::change(page, REDO_INSERT));
+                    self.undo.touch(thread, UNDO_BYTES[UNDO_INSERT], redo.undo[UNDO_INSERT], out);
+                    out.push(Touch::change(page, redo.insert));
                     let entry = self.place_of_k(table, id, true);
-                    out.push(Touch::change(entry, REDO_INSERT_ENTRY));
+                    out.push(Touch::change(entry, redo.insert_entry));
                 }
             }
         }
-        if out[before..].iter().any(|touch| touch.redo > 0) {
-            self.undo.touch(thread, 0, REDO_COMMIT, out);
+        if out[before..].iter().any(|touch| matches!(touch.what, What::Change | What::Create)) {
+            self.undo.commit(thread, redo.commit, out);
         }
         0
     }

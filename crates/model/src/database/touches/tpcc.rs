@@ -10,8 +10,8 @@ use flatwater_core::workload::tpcc::inputs::{Customer, Delivery, Input, NewOrder
 use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEMS, KINDS, ORDERS, WAREHOUSES_MAX};
 use serde::Deserialize;
 
-use super::layout::{LOADED_BYTES, Layout, Region, Room, Undo};
-use super::{Touch, Touches, transaction};
+use super::layout::{LOADED_BYTES, Layout, Region, Room, Splitting, Undo};
+use super::{Measured, Touch, Touches, What, scaled, transaction};
 
 /// The workload, in the words of the real driver.
 #[derive(Clone, Debug, Deserialize)]
@@ -30,22 +30,54 @@ const fn rows(bytes: u32) -> u32 {
     LOADED_BYTES / bytes
 }
 
-const WAREHOUSE: u32 = rows(115);
-const DISTRICT: u32 = rows(125);
-const CUSTOMER: u32 = rows(575);
-const HISTORY: u32 = rows(68);
-const NEW_ORDERS: u32 = rows(26);
-const ORDER: u32 = rows(43);
-const ORDER_LINE: u32 = rows(72);
-const ITEM: u32 = rows(92);
-const STOCK: u32 = rows(316);
-const IDX_CUSTOMER: u32 = rows(38);
-const IDX_ORDERS: u32 = rows(18);
-const IDX_LINE: u32 = rows(20);
-const IDX_HISTORY: u32 = rows(21);
-/// Lines of an order in the mean, and its orders of an order_line page.
+/// Rows of a page of each table and index.
+#[derive(Clone, Copy, Debug)]
+struct Rows {
+    warehouse: u32,
+    district: u32,
+    customer: u32,
+    history: u32,
+    new_orders: u32,
+    order: u32,
+    order_line: u32,
+    item: u32,
+    stock: u32,
+    idx_customer: u32,
+    idx_orders: u32,
+    idx_line: u32,
+    idx_stock: u32,
+    /// The two of history: customer's, and district's.
+    idx_history: [u32; 2],
+}
+
+impl Rows {
+    /// As they were counted, else by the bytes of rows.
+    fn of(measured: &Measured) -> Self {
+        Self {
+            // A page of either holds more than there are in small data: those are never counted.
+            warehouse: rows(115),
+            district: rows(125),
+            customer: measured.rows("customer.PRIMARY", rows(575)),
+            history: measured.rows("history.GEN_CLUST_INDEX", rows(68)),
+            new_orders: rows(26),
+            order: measured.rows("orders.PRIMARY", rows(43)),
+            order_line: measured.rows("order_line.PRIMARY", rows(72)),
+            item: measured.rows("item.PRIMARY", rows(92)),
+            stock: measured.rows("stock.PRIMARY", rows(316)),
+            idx_customer: measured.rows("customer.idx_customer", rows(38)),
+            idx_orders: measured.rows("orders.idx_orders", rows(18)),
+            idx_line: measured.rows("order_line.fkey_order_line_2", rows(20)),
+            idx_stock: measured.rows("stock.fkey_stock_2", rows(12)),
+            idx_history: [
+                measured.rows("history.fkey_history_1", rows(21)),
+                measured.rows("history.fkey_history_2", rows(17)),
+            ],
+        }
+    }
+}
+
+/// Lines of an order in the mean.
 const LINES: u32 = 10;
-const ORDERS_A_LINE_PAGE: u32 = ORDER_LINE / LINES;
 /// Pages of a district's new_orders, which are used again as a queue goes round.
 const QUEUE_PAGES: u32 = 4;
 /// Orders that Stock-Level looks at.
@@ -77,10 +109,11 @@ struct Tables {
     order_line: Region,
     item: Region,
     stock: Region,
-    idx_customer: Region,
-    idx_orders: Region,
-    idx_line: Region,
-    idx_history: Region,
+    idx_customer: Splitting,
+    idx_orders: Splitting,
+    idx_stock: Splitting,
+    idx_line: Splitting,
+    idx_history: (Splitting, Region),
 }
 
 struct District {
@@ -97,6 +130,11 @@ struct District {
 pub struct Tpcc {
     warehouses: u32,
     tables: Tables,
+    rows: Rows,
+    /// Orders of an order_line page.
+    orders_a_line_page: u32,
+    /// Redo that was measured, of what follows from what is logged.
+    redo_scale: f64,
     room: Room,
     undo: Undo,
     pages: u32,
@@ -112,7 +150,15 @@ impl Tpcc {
     ///
     /// # Errors
     /// What is not modelled.
-    pub fn new(spec: &TpccSpec, threads: u32, seed: u64) -> Result<Self, String> {
+    pub fn new(spec: &TpccSpec, measured: &Measured, threads: u32, seed: u64) -> Result<Self, String> {
+        let mut made = Self::derived(spec, Rows::of(measured), threads, seed)?;
+        if let Some(bytes) = measured.redo_bytes.get("transaction") {
+            made.redo_scale = scale_of(*bytes)?;
+        }
+        Ok(made)
+    }
+
+    fn derived(spec: &TpccSpec, rows: Rows, threads: u32, seed: u64) -> Result<Self, String> {
         if spec.keying_and_think {
             return Err("workload.keying_and_think is not modelled yet".into());
         }
@@ -125,22 +171,24 @@ impl Tpcc {
         let mut layout = Layout::default();
         let undo = Undo::new(&mut layout, threads);
         let tables = Tables {
-            warehouse: layout.rows(w, WAREHOUSE),
-            district: layout.rows(districts, DISTRICT),
-            customer: layout.rows(customers, CUSTOMER),
-            history: layout.rows(customers, HISTORY),
+            warehouse: layout.rows(w, rows.warehouse),
+            district: layout.rows(districts, rows.district),
+            customer: layout.rows(customers, rows.customer),
+            history: layout.rows(customers, rows.history),
             new_orders: layout.pages(districts * u64::from(QUEUE_PAGES)),
-            orders: layout.rows(orders, ORDER),
-            order_line: layout.rows(orders * u64::from(LINES), ORDER_LINE),
-            item: layout.rows(u64::from(ITEMS), ITEM),
-            stock: layout.rows(stock, STOCK),
-            idx_customer: layout.rows(customers, IDX_CUSTOMER),
-            idx_orders: layout.rows(orders, IDX_ORDERS),
-            idx_line: layout.rows(orders * u64::from(LINES), IDX_LINE),
-            idx_history: layout.rows(customers, IDX_HISTORY),
+            orders: layout.rows(orders, rows.order),
+            order_line: layout.rows(orders * u64::from(LINES), rows.order_line),
+            item: layout.rows(u64::from(ITEMS), rows.item),
+            stock: layout.rows(stock, rows.stock),
+            idx_customer: Splitting::new(&mut layout, customers, rows.idx_customer),
+            idx_orders: Splitting::new(&mut layout, orders, rows.idx_orders),
+            idx_line: Splitting::new(&mut layout, orders * u64::from(LINES), rows.idx_line),
+            idx_stock: Splitting::new(&mut layout, stock, rows.idx_stock),
+            idx_history: (
+                Splitting::new(&mut layout, customers, rows.idx_history[0]),
+                layout.rows(customers, rows.idx_history[1]),
+            ),
         };
-        // An index on the item alone (fkey_stock_2) is never touched, but it is there.
-        layout.rows(stock, rows(12));
         // Room for a tenth more: 1.1 KB a New-Order (see docs) make that of 1000 warehouses last for 9 million.
         let room = Room::new(layout.pages((u64::from(layout.total()?) / 10).max(4096)));
         let seed_of_items = splitmix(seed ^ 0x7470_6363);
@@ -165,6 +213,9 @@ impl Tpcc {
         Ok(Self {
             warehouses: spec.warehouses,
             tables,
+            rows,
+            orders_a_line_page: (rows.order_line / LINES).max(1),
+            redo_scale: 1.0,
             room,
             undo,
             pages: layout.total()?,
@@ -182,20 +233,20 @@ impl Tpcc {
     }
 
     fn warehouse_page(&self, warehouse: u32) -> u32 {
-        self.tables.warehouse.page(u64::from(warehouse - 1), WAREHOUSE)
+        self.tables.warehouse.page(u64::from(warehouse - 1), self.rows.warehouse)
     }
 
     fn district_page(&self, district: usize) -> u32 {
-        self.tables.district.page(district as u64, DISTRICT)
+        self.tables.district.page(district as u64, self.rows.district)
     }
 
     fn customer_page(&self, district: usize, number: u32) -> u32 {
         let row = district as u64 * u64::from(CUSTOMERS) + u64::from(number - 1);
-        self.tables.customer.page(row, CUSTOMER)
+        self.tables.customer.page(row, self.rows.customer)
     }
 
     fn stock_page(&self, warehouse: u32, item: u32) -> u32 {
-        self.tables.stock.page(u64::from(warehouse - 1) * u64::from(ITEMS) + u64::from(item - 1), STOCK)
+        self.tables.stock.page(u64::from(warehouse - 1) * u64::from(ITEMS) + u64::from(item - 1), self.rows.stock)
     }
 
     /// Row of an order among those that were loaded.
@@ -205,30 +256,30 @@ impl Tpcc {
 
     fn order_page(&self, district: usize, order: u32) -> u32 {
         match order.checked_sub(ORDERS + 1) {
-            Some(since) => self.districts[district].orders[(since / ORDER) as usize],
-            None => self.tables.orders.page(Self::loaded_order(district, order), ORDER),
+            Some(since) => self.districts[district].orders[(since / self.rows.order) as usize],
+            None => self.tables.orders.page(Self::loaded_order(district, order), self.rows.order),
         }
     }
 
     fn line_page(&self, district: usize, order: u32) -> u32 {
         match order.checked_sub(ORDERS + 1) {
-            Some(since) => self.districts[district].lines[(since / ORDERS_A_LINE_PAGE) as usize],
+            Some(since) => self.districts[district].lines[(since / self.orders_a_line_page) as usize],
             None => {
                 let row = Self::loaded_order(district, order) * u64::from(LINES);
-                self.tables.order_line.page(row, ORDER_LINE)
+                self.tables.order_line.page(row, self.rows.order_line)
             }
         }
     }
 
     fn queue_page(&self, district: usize, order: u32) -> u32 {
-        let page = (order - FIRST_NEW_ORDER) / NEW_ORDERS % QUEUE_PAGES;
+        let page = (order - FIRST_NEW_ORDER) / self.rows.new_orders % QUEUE_PAGES;
         self.tables.new_orders.first + district as u32 * QUEUE_PAGES + page
     }
 
     /// The place of an entry of the index on orders' customers.
     fn customer_orders_page(&self, district: usize, customer: u32) -> u32 {
         let row = district as u64 * u64::from(ORDERS) + u64::from(customer - 1);
-        self.tables.idx_orders.page(row, IDX_ORDERS)
+        self.tables.idx_orders.page(row)
     }
 
     /// A number that follows from others.
@@ -274,7 +325,7 @@ impl Tpcc {
         self.districts[own].next_order += 1;
         out.extend([Touch::STATEMENT, Touch::STATEMENT]);
         let since = order - ORDERS - 1;
-        let touch = if since.is_multiple_of(ORDER) {
+        let touch = if since.is_multiple_of(self.rows.order) {
             let page = self.room.take();
             self.districts[own].orders.push(page);
             Touch::create
@@ -283,10 +334,10 @@ impl Tpcc {
         };
         let page = self.order_page(own, order);
         self.insert(thread, touch, page, 43, out);
-        out.push(Self::entry(self.customer_orders_page(own, input.customer), 18));
+        self.tables.idx_orders.insert(first_of(own, ORDERS) + u64::from(input.customer - 1), 18, 18 + REDO_ROW, out);
         let page = self.queue_page(own, order);
         self.insert(thread, Touch::change, page, 26, out);
-        let fresh_line_page = since.is_multiple_of(ORDERS_A_LINE_PAGE);
+        let fresh_line_page = since.is_multiple_of(self.orders_a_line_page);
         if fresh_line_page {
             let page = self.room.take();
             self.districts[own].lines.push(page);
@@ -296,36 +347,55 @@ impl Tpcc {
         for (at, line) in input.lines().iter().enumerate() {
             items[at] = line.item;
             // The item; its stock, for update; the stock's update; the line.
-            out.extend([Touch::STATEMENT, Touch::read(self.tables.item.page(u64::from(line.item - 1), ITEM))]);
+            out.extend([
+                Touch::STATEMENT,
+                Touch::read(self.tables.item.page(u64::from(line.item - 1), self.rows.item)),
+            ]);
             let stock = self.stock_page(line.supplier, line.item);
             out.extend([Touch::STATEMENT, Touch::read(stock), Touch::STATEMENT]);
+            let row = u64::from(line.item - 1) * u64::from(self.warehouses) + u64::from(line.supplier - 1);
+            self.tables.idx_stock.dive(row, row, out);
             self.update(thread, stock, out);
             out.push(Touch::STATEMENT);
             let touch = if fresh_line_page && at == 0 { Touch::create } else { Touch::change };
             self.insert(thread, touch, line_page, 72, out);
             // fkey_order_line_2 is ordered by supplier and item: three entries an item and warehouse at first.
             let row = (u64::from(line.supplier - 1) * u64::from(ITEMS) + u64::from(line.item - 1)) * 3;
-            out.push(Self::entry(self.tables.idx_line.page(row, IDX_LINE), 20));
+            self.tables.idx_line.insert(row, 20, 20 + REDO_ROW, out);
         }
         self.districts[own].recent[order as usize % RECENT] = items;
-        self.undo.touch(thread, 0, REDO_COMMIT, out);
+        self.undo.commit(thread, REDO_COMMIT, out);
     }
 
-    /// Reads the customers of a last name, where one is asked for by it; else one by its number.
-    fn find_customer(&self, customer: &Customer, out: &mut Vec<Touch>) -> usize {
+    /// Finds a customer, by number or last name. What Payment asks of a name is all in the index; Order-Status, with
+    /// `rows`, reads everybody of that name.
+    fn find_customer(&self, customer: &Customer, rows: bool, out: &mut Vec<Touch>) -> usize {
         let own = self.district(customer.warehouse, customer.district);
-        if let Some(last) = customer.last {
-            let name = last.as_bytes().iter().fold(7, |hash, byte| splitmix(hash ^ u64::from(*byte)));
-            let row = own as u64 * u64::from(CUSTOMERS) + name % u64::from(CUSTOMERS);
-            out.extend([Touch::STATEMENT, Touch::read(self.tables.idx_customer.page(row, IDX_CUSTOMER))]);
-            out.push(Touch::STATEMENT);
+        let own_page = self.customer_page(own, customer.number);
+        let Some(last) = customer.last else {
+            out.extend([Touch::STATEMENT, Touch::read(own_page)]);
+            return own;
+        };
+        let name = last.as_bytes().iter().fold(7, |hash, byte| splitmix(hash ^ u64::from(*byte)));
+        let entry = self.tables.idx_customer.page(first_of(own, CUSTOMERS) + name % u64::from(CUSTOMERS));
+        out.extend([Touch::STATEMENT, Touch::read(entry), Touch::STATEMENT, Touch::read(entry)]);
+        if rows {
             for namesake in 0..NAMESAKES - 1 {
                 let number = (self.hash(name, u64::from(namesake)) % u64::from(CUSTOMERS)) as u32 + 1;
                 out.push(Touch::read(self.customer_page(own, number)));
             }
+        } else {
+            out.push(Touch::STATEMENT);
         }
-        out.extend([Touch::STATEMENT, Touch::read(self.customer_page(own, customer.number))]);
+        out.push(Touch::read(own_page));
         own
+    }
+
+    /// An UPDATE by the primary key of a table with another index that begins alike: the optimizer asks both how many rows
+    /// there are, and of this one they are all of the district's.
+    fn dive_customers(&self, district: usize, out: &mut Vec<Touch>) {
+        let first = first_of(district, CUSTOMERS);
+        self.tables.idx_customer.dive(first, first + u64::from(CUSTOMERS) - 1, out);
     }
 
     fn payment(&mut self, thread: u32, input: &Payment, out: &mut Vec<Touch>) {
@@ -336,9 +406,10 @@ impl Tpcc {
             self.update(thread, page, out);
             out.push(Touch::STATEMENT);
         }
-        let of = self.find_customer(&input.customer, out);
+        let of = self.find_customer(&input.customer, false, out);
         out.push(Touch::STATEMENT);
         let page = self.customer_page(of, input.customer.number);
+        self.dive_customers(of, out);
         self.update(thread, page, out);
         if self.hash(of as u64, u64::from(input.customer.number)).is_multiple_of(10) {
             // Bad credit: 500 bytes of data are written anew.
@@ -346,7 +417,7 @@ impl Tpcc {
             out.push(Touch::change(page, 500));
         }
         out.push(Touch::STATEMENT);
-        let touch = if self.history_rows.is_multiple_of(u64::from(HISTORY)) {
+        let touch = if self.history_rows.is_multiple_of(u64::from(self.rows.history)) {
             self.history_page = self.room.take();
             Touch::create
         } else {
@@ -356,12 +427,15 @@ impl Tpcc {
         let page = self.history_page;
         self.insert(thread, touch, page, 68, out);
         let row = of as u64 * u64::from(CUSTOMERS) + u64::from(input.customer.number - 1);
-        out.push(Self::entry(self.tables.idx_history.page(row, IDX_HISTORY), 21));
-        self.undo.touch(thread, 0, REDO_COMMIT, out);
+        // fkey_history_1 is ordered by customer, fkey_history_2 by the paying district: its entries go behind the last.
+        self.tables.idx_history.0.insert(row, 21, 21 + REDO_ROW, out);
+        let last = (own + 1) as u64 * u64::from(CUSTOMERS) - 1;
+        out.push(Self::entry(self.tables.idx_history.1.page(last, self.rows.idx_history[1]), 17));
+        self.undo.commit(thread, REDO_COMMIT, out);
     }
 
     fn order_status(&self, customer: &Customer, out: &mut Vec<Touch>) {
-        let own = self.find_customer(customer, out);
+        let own = self.find_customer(customer, true, out);
         out.extend([Touch::STATEMENT, Touch::read(self.customer_orders_page(own, customer.number))]);
         let next = self.districts[own].next_order;
         let order = next - 1 - (self.hash(u64::from(next), u64::from(customer.number)) % u64::from(ORDERS)) as u32;
@@ -386,6 +460,8 @@ impl Tpcc {
             out.push(Touch::change(self.queue_page(own, order), REDO_MARK));
             let page = self.order_page(own, order);
             out.extend([Touch::STATEMENT, Touch::read(page), Touch::STATEMENT]);
+            let first = first_of(own, ORDERS);
+            self.tables.idx_orders.dive(first, first + u64::from(ORDERS) - 1, out);
             self.update(thread, page, out);
             let page = self.line_page(own, order);
             out.push(Touch::STATEMENT);
@@ -395,9 +471,10 @@ impl Tpcc {
             out.extend([Touch::STATEMENT, Touch::read(page), Touch::STATEMENT]);
             let customer = (self.hash(own as u64, u64::from(order)) % u64::from(CUSTOMERS)) as u32 + 1;
             let page = self.customer_page(own, customer);
+            self.dive_customers(own, out);
             self.update(thread, page, out);
         }
-        self.undo.touch(thread, 0, REDO_COMMIT, out);
+        self.undo.commit(thread, REDO_COMMIT, out);
     }
 
     fn stock_level(&self, input: &StockLevel, out: &mut Vec<Touch>) {
@@ -418,6 +495,11 @@ impl Tpcc {
     }
 }
 
+/// The first row of a district, of so many for each.
+fn first_of(district: usize, rows: u32) -> u64 {
+    district as u64 * u64::from(rows)
+}
+
 impl Touches for Tpcc {
     fn pages(&self) -> u32 {
         self.pages
@@ -428,7 +510,7 @@ impl Touches for Tpcc {
     }
 
     fn next(&mut self, thread: u32, out: &mut Vec<Touch>) -> usize {
-        let input = self.terminals[thread as usize].next_input();
+        let (input, before) = (self.terminals[thread as usize].next_input(), out.len());
         match &input {
             Input::NewOrder(order) => self.new_order(thread, order, out),
             Input::Payment(payment) => self.payment(thread, payment, out),
@@ -436,8 +518,34 @@ impl Touches for Tpcc {
             Input::Delivery(delivery) => self.delivery(thread, *delivery, out),
             Input::StockLevel(level) => self.stock_level(level, out),
         }
+        if self.redo_scale != 1.0 {
+            for touch in out[before..].iter_mut().filter(|touch| touch.what == What::Change) {
+                touch.redo = scaled(touch.redo, self.redo_scale);
+            }
+        }
         input.kind()
     }
+}
+
+/// By how much changes make more redo than what follows from what is logged, when `bytes` were measured for a New-Order with
+/// its companions: the mean of each warehouse's second thousand, when its indexes have split. What is made anew is left.
+fn scale_of(bytes: f64) -> Result<f64, String> {
+    const DECKS: u32 = 400;
+    let spec = TpccSpec { warehouses: 2, pipeline: false, keying_and_think: false };
+    let mut tpcc = Tpcc::derived(&spec, Rows::of(&Measured::default()), 1, 1)?;
+    let (mut orders, mut changed, mut made, mut out) = (0_u32, 0_u64, 0_u64, Vec::new());
+    for run in 0..DECKS * 23 {
+        out.clear();
+        let kind = tpcc.next(0, &mut out);
+        if run >= DECKS * 23 / 2 {
+            orders += u32::from(kind == 0);
+            let redo = |what| out.iter().filter(|t| t.what == what).map(|touch| u64::from(touch.redo)).sum::<u64>();
+            changed += redo(What::Change);
+            made += redo(What::Create);
+        }
+    }
+    let left = bytes * f64::from(orders) - made as f64;
+    Ok((left / changed.max(1) as f64).max(0.0))
 }
 
 #[cfg(test)]

@@ -1,0 +1,181 @@
+"""What a real server's run counted, by windows of a few seconds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flatwater.errors import UserError
+from flatwater.experiment import Experiment, InvalidExperimentError, Tpcc, iter_cells, load
+from flatwater.experiment.units import parse_size
+from flatwater.results import Cell, Result, open_result
+
+#: Windows are this long: some hundred transactions, and several rounds of a page cleaner.
+WINDOW_S = 5.0
+#: A run of less says next to nothing.
+LEAST_S = 20.0
+LEAST_TRANSACTIONS = 500
+#: What the server must have told: our name -> (layer, series).
+_COUNTERS = {
+    "statements": ("workload", "queries_per_s"),
+    "page_requests": ("database", "read_requests_per_s"),
+    "pages_read": ("database", "pages_read_per_s"),
+    "pages_written": ("database", "pages_flushed_per_s"),
+    "redo_bytes": ("database", "log_bytes_per_s"),
+}
+#: Shares of one core, %.
+_CPU = (("database", "server_cpu_user_pct"), ("database", "server_cpu_system_pct"))
+PAGE_BYTES = 16384
+
+
+@dataclass(frozen=True)
+class Window:
+    """Totals of some seconds."""
+
+    seconds: float
+    transactions: float
+    statements: float
+    page_requests: float
+    pages_read: float
+    pages_written: float
+    redo_bytes: float
+    cpu_us: float
+
+
+@dataclass(frozen=True)
+class CountedCell:
+    """One cell of the run."""
+
+    experiment: Experiment
+    set: dict[str, Any]
+    pool_bytes: int
+    #: Pages of the data, as the server's statistics have them at the end of the cell; None if they were not recorded.
+    indexes: dict[str, dict[str, int]] | None
+    #: Transactions before the measured phase.
+    before: float
+    windows: list[Window]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A run."""
+
+    result: Result
+    experiment: Experiment
+    server: str
+    version: str
+    cells: list[CountedCell]
+
+
+def find_run(run: str) -> Path:
+    """The folder of a run: itself, or the newest under `results/` that has the experiment's name."""
+    path = Path(run)
+    if path.exists() or "/" in run:
+        return path
+    named = [folder for folder in Path("results").glob(f"{run}*") if (folder / "flatwater.json").is_file()]
+    return max(named, key=lambda folder: (folder / "flatwater.json").stat().st_mtime, default=path)
+
+
+def count_run(run: str) -> Counted:
+    """What the complete cells of a run counted.
+
+    Errors: UserError, one line, for what is no result, was modelled, has no counters of a server, or is too short.
+    """
+    path = find_run(run)
+    result = open_result(path)
+    try:
+        experiment = load(path / "experiment.toml")
+        planned = {cell.index: cell for cell in iter_cells(experiment)}
+    except InvalidExperimentError as error:
+        raise UserError(f"its experiment cannot be read: {error.what}", where=str(path)) from None
+    cells, server, version = [], "", ""
+    for cell in result.cells:
+        summary = cell.summary
+        if summary is None or summary.status != "complete" or cell.index not in planned:
+            continue
+        plan = planned[cell.index]
+        check_real(plan.experiment, str(path))
+        if summary.servers and len(summary.servers) > 1:
+            hint = "database.instances = 1"
+            raise UserError(f"cell {cell.index} ran on {len(summary.servers)} servers", where=str(path), hint=hint)
+        cells.append(_count_cell(cell, plan.experiment, plan.set))
+        if summary.servers:
+            server, version = summary.servers[0].flavour, summary.servers[0].version
+    if not cells:
+        hint = "`flatwater run ... --resume` finishes it"
+        raise UserError("has no complete cell", where=str(path), hint=hint)
+    seconds = sum(window.seconds for cell in cells for window in cell.windows)
+    transactions = sum(window.transactions for cell in cells for window in cell.windows)
+    if seconds < LEAST_S or transactions < LEAST_TRANSACTIONS:
+        what = f"is too short: {seconds:.0f} s and {transactions:.0f} transactions were measured"
+        hint = f"workload.duration_s so that there are {LEAST_S:g} s and {LEAST_TRANSACTIONS} transactions"
+        raise UserError(what, where=str(path), hint=hint)
+    return Counted(result, experiment, server, version, cells)
+
+
+def check_real(cell: Experiment, where: str) -> None:
+    """Raises UserError unless a cell is of transactions on a real server."""
+    if cell.workload.kind not in ("tpcc", "oltp"):
+        hint = "a run of tpcc or oltp on a server"
+        raise UserError(f"its workload is {cell.workload.kind}: it has no transactions", where=where, hint=hint)
+    if cell.database.REALITY != "real":
+        hint = 'database.kind = "server"'
+        raise UserError("its server is modelled: there is nothing to measure", where=where, hint=hint)
+
+
+def _count_cell(cell: Cell, experiment: Experiment, swept: dict[str, Any]) -> CountedCell:
+    where = str(cell.result.path)
+    start_s, end_s = cell.measured()
+    counted = "new_order_ops_per_s" if isinstance(experiment.workload, Tpcc) else "ops_per_s"
+    names = {"transactions": ("workload", counted), **_COUNTERS, "user": _CPU[0], "system": _CPU[1]}
+    series = {name: cell.series(*source) for name, source in names.items()}
+    for name, one in series.items():
+        if not len(one):
+            hint = "a server that flatwater starts itself tells it"
+            what = f"cell {cell.index} has no {'.'.join(names[name])}: the server's counters were not recorded"
+            raise UserError(what, where=where, hint=hint)
+    everything = series["transactions"]
+    measured = {name: one.between(start_s, end_s) for name, one in series.items()}
+    time_s = measured["transactions"].time_s
+    length_s = np.diff(time_s, prepend=start_s)
+    # A server that answered late has gaps: what it did in them is between its neighbours.
+    rates = {name: np.interp(time_s, one.time_s, one.value) for name, one in measured.items() if len(one)}
+    windows = []
+    numbers = np.floor((time_s - start_s - 1e-3) / WINDOW_S)
+    for number in np.unique(numbers):
+        own = numbers == number
+        seconds = float(length_s[own].sum())
+        if seconds < 0.9 * WINDOW_S or len(rates) < len(names):
+            continue
+        total = {name: float((rate[own] * length_s[own]).sum()) for name, rate in rates.items()}
+        cpu_us = (total.pop("user") + total.pop("system")) * 1e4
+        windows.append(Window(seconds=seconds, cpu_us=cpu_us, **total))
+    early = everything.time_s <= start_s + 1e-3
+    before = float((everything.value * np.diff(everything.time_s, prepend=0.0))[early].sum())
+    folder = cell.result.path / "servers" / f"{cell.index:04}"
+    pool = _pool_bytes(folder, experiment, where)
+    return CountedCell(experiment, swept, pool, _indexes(folder), before, windows)
+
+
+def _pool_bytes(folder: Path, experiment: Experiment, where: str) -> int:
+    try:
+        return int(json.loads((folder / "variables.json").read_text())["innodb_buffer_pool_size"])
+    except (OSError, ValueError, KeyError, TypeError):
+        asked = experiment.server.settings.get("innodb_buffer_pool_size")
+        if asked is None:
+            hint = "set database.settings.innodb_buffer_pool_size"
+            raise UserError("nothing says how large its buffer pool was", where=where, hint=hint) from None
+        return parse_size(asked)
+
+
+def _indexes(folder: Path) -> dict[str, dict[str, int]] | None:
+    try:
+        found = json.loads((folder / "tables.json").read_text())
+        names = ("leaf_pages", "pages", "rows")
+        return {f"{one['table']}.{one['index']}": {name: int(one[name]) for name in names} for one in found}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,67 @@
+"""A real experiment and its modelled twin in one sweep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from flatwater.experiment import Experiment, iter_cells, to_toml
+from flatwater.experiment.database import InnodbModel, Server
+
+TWIN = {
+    "database": {"generation": "percona-5.5", "cores": 2, "settings": {"innodb_io_capacity": 400}},
+    "storage": {"kind": "ssd", "device": "samsung-pm9a3-7680-tlc"},
+}
+SETTINGS = {"innodb_buffer_pool_size": "256M", "innodb_lru_scan_depth": 128}
+
+
+def content(**rest: Any) -> dict[str, Any]:
+    return {
+        "workload": {"kind": "tpcc", "warehouses": 2},
+        "database": {"kind": "server", "settings": SETTINGS},
+        "storage": {"path": "/tmp/somewhere"},
+        "twin": TWIN,
+    } | rest
+
+
+def test_each_cell_has_a_twin_with_its_settings() -> None:
+    sweep = {"database.settings.innodb_log_file_size": ["64M", "512M"]}
+    cells = list(iter_cells(Experiment.model_validate(content(sweep=sweep))))
+    assert [cell.set["twin.modelled"] for cell in cells] == [False, True, False, True]
+    for real, twin in zip(cells[::2], cells[1::2], strict=True):
+        assert isinstance(real.experiment.database, Server) and isinstance(twin.experiment.database, InnodbModel)
+        assert (real.experiment.in_virtual_time, twin.experiment.in_virtual_time) == (False, True)
+        assert twin.experiment.layers["storage"] == "modelled"
+        settings = twin.experiment.database.settings
+        # What the model does not have is the real one's alone; what the twin says itself comes first.
+        log = real.set["database.settings.innodb_log_file_size"]
+        assert settings == {
+            "innodb_buffer_pool_size": "256M",
+            "innodb_log_file_size": log,
+            "innodb_io_capacity": 400,
+        }
+        assert real.experiment.workload == twin.experiment.workload
+
+
+def test_it_is_read_as_it_was_written() -> None:
+    import tomllib
+
+    first = Experiment.model_validate(content())
+    again = Experiment.model_validate(tomllib.loads(to_toml(first)))
+    assert again.sweep == first.sweep
+    assert [cell.experiment for cell in iter_cells(again)] == [cell.experiment for cell in iter_cells(first)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"twin": {"storage": {"kind": "ssd"}}}, "twin's modelled storage"),
+        ({"twin": TWIN | {"database": {"cores": 0}}}, "cores"),
+        ({"database": {"kind": "innodb-model"}, "storage": TWIN["storage"]}, "is of a real server"),
+    ],
+)
+def test_what_cannot_have_one_is_told(changes: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValidationError, match=why):
+        Experiment.model_validate(content(**changes))
