@@ -15,6 +15,7 @@ from flatwater.errors import UserError
 from flatwater.experiment.cache import Cache, FlashCache, NoCache
 from flatwater.experiment.conflicts import layer_conflicts
 from flatwater.experiment.database import Database, NoDatabase, Server
+from flatwater.experiment.expected import Expectation, expectation_faults
 from flatwater.experiment.fields import in_kinds, with_values
 from flatwater.experiment.kinds import BUILT, read_layer
 from flatwater.experiment.problem import Problem, Table, explain_error, nearest, raise_problems
@@ -80,6 +81,8 @@ class Experiment(Table):
     sweep: Sweep = Sweep()
     report: Report = Report()
     published: list[PublishedFigure] = Field(default_factory=list)
+    #: Of all cells together, so that a single cell has none.
+    expected: list[Expectation] = Field(default_factory=list)
 
     @model_validator(mode="before")
     @classmethod
@@ -117,6 +120,7 @@ class Experiment(Table):
             for figure in self.published
             if not any((*figure_faults(self, figure), *relative_faults(self, figure), *unit_faults(self, figure)))
         ]
+        self.expected = [one for one in self.expected if not any(expectation_faults(self, one))]
 
     @property
     def layers(self) -> dict[str, str]:
@@ -200,7 +204,7 @@ class Experiment(Table):
         return cell
 
     def _with(self, values: Mapping[str, Any]) -> Experiment:
-        fixed = self.model_dump(exclude={"repeat", "sweep", "report", "published"})
+        fixed = self.model_dump(exclude={"repeat", "sweep", "report", "published", "expected"})
         cell = Experiment.model_validate(with_values(fixed, values))
         if isinstance(self.database, Server) and isinstance(cell.database, Server):
             cell.database.inherit_password(self.database)
@@ -260,3 +264,6 @@ class Experiment(Table):
                 yield Problem(f"published.{number}.relative_to", what, advice, tuple(figure.relative_to or ()))
             for what, advice in unit_faults(self, figure):
                 yield Problem(f"published.{number}.unit", what, advice, ("workload.unit",))
+        for number, one in enumerate(self.expected):
+            for field, what, advice in expectation_faults(self, one):
+                yield Problem(f"expected.{number}.{field}", what, advice, tuple(one.set))

@@ -19,7 +19,7 @@ import pydantic
 
 from flatwater.errors import UserError
 from flatwater.results import series as on_disk
-from flatwater.results.schema import SCHEMA_VERSION, CellPlan, CellSummary, Event, Manifest, Phase
+from flatwater.results.schema import SCHEMA_VERSION, Agreement, CellPlan, CellSummary, Event, Manifest, Phase
 from flatwater.results.series import Series
 
 #: Refuse to parse JSON larger than this: a hostile or damaged folder must not exhaust memory.
@@ -149,6 +149,8 @@ class Result:
     experiment: dict[str, Any]
     machine: dict[str, Any]
     cells: list[Cell]
+    #: How far it agrees with what was published; None where nothing was, or the run is not over.
+    agreement: Agreement | None = None
 
     @property
     def name(self) -> str:
@@ -180,7 +182,9 @@ class Result:
         What is merged is what the cells' folders hold, so that ten thousand summaries need not be in memory at once.
         """
         done = [cell for cell in self.cells if cell.summary is not None or _is_there(cell.folder / "summary.json")]
-        head = {"schema_version": SCHEMA_VERSION, "name": self.name, "status": status}
+        head: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "name": self.name, "status": status}
+        if self.agreement is not None:
+            head["agreement"] = self.agreement.model_dump(mode="json")
         write_atomic(self.path / "summary.json", _joined(head, "cells", (_summary_text(cell) for cell in done)))
         if status == "complete" and done:
             files = [path for cell in done for path in sorted(cell.folder.glob("*.parquet"))]
@@ -245,8 +249,11 @@ def open_result(path: Path | str) -> Result:
     machine = read_json(path / "machine.json") if _is_there(path / "machine.json") else {}
     if not isinstance(machine, dict):
         raise UserError("machine.json is not an object", where=str(path))
-    summaries = _read_summaries(path / "summary.json") if _is_there(path / "summary.json") else {}
-    result = Result(path, manifest, experiment, machine, [])
+    summaries: dict[int, CellSummary] = {}
+    agreement: Agreement | None = None
+    if _is_there(path / "summary.json"):
+        summaries, agreement = _read_summaries(path / "summary.json")
+    result = Result(path, manifest, experiment, machine, [], None if manifest.status == "running" else agreement)
     for plan in sorted(manifest.cells, key=lambda plan: plan.index):
         # While a run is under way (or was killed), only the cells know what is done: the rest is of a time before.
         cell = Cell(result, plan, None if manifest.status == "running" else summaries.get(plan.index))
@@ -280,12 +287,14 @@ def _is_there(path: Path) -> bool:
         return False
 
 
-def _read_summaries(path: Path) -> dict[int, CellSummary]:
+def _read_summaries(path: Path) -> tuple[dict[int, CellSummary], Agreement | None]:
     whole = read_json(path)
     cells = whole.get("cells") if isinstance(whole, dict) else None
     if not isinstance(cells, list):
         raise UserError("there is no list of cells in it", where=str(path))
-    return {summary.cell: summary for summary in (validate(CellSummary, item, path) for item in cells)}
+    told = whole.get("agreement")
+    agreement = validate(Agreement, told, path) if told is not None else None
+    return {summary.cell: summary for summary in (validate(CellSummary, item, path) for item in cells)}, agreement
 
 
 def validate(model: type[Stored], raw: Any, where: Path) -> Stored:

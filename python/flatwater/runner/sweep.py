@@ -17,6 +17,7 @@ from flatwater.probe import describe_machine
 from flatwater.results import Cell, Result, create_result, open_result
 from flatwater.results.folder import now_utc
 from flatwater.results.schema import CellStatus, Manifest
+from flatwater.runner.agreement import judge_agreement
 from flatwater.runner.executors import Course, Executor, OnCell, make_executor
 from flatwater.runner.executors.bench import plan_cell
 from flatwater.runner.executors.executor import Took
@@ -126,8 +127,7 @@ def _run_cells(result: Result, executor: Executor, course: Course) -> Outcome:
             raise
         course.reporter.close()
         status, failure = _ended(course)
-        fill_relative(course.experiment, result)
-        result.seal(status)
+        seal_course(course, status)
     except BrokenPipeError:
         # Whoever read our output went away: as if the user had stopped the run.
         result.write_manifest("interrupted")
@@ -144,6 +144,13 @@ def _run_cells(result: Result, executor: Executor, course: Course) -> Outcome:
         result.write_manifest("interrupted")
         raise Interrupted("interrupted twice: the cell under way was left as it is; --resume repeats it") from None
     return Outcome(result, status, failure, course.took)
+
+
+def seal_course(course: Course, status: CellStatus) -> None:
+    """Completes and seals the result of a course whose cells are over. Errors: OSError."""
+    fill_relative(course.experiment, course.result)
+    course.result.agreement = judge_agreement(course.experiment, course.result)
+    course.result.seal(status)
 
 
 def _ended(course: Course) -> tuple[CellStatus, str | None]:
