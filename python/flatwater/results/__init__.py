@@ -12,7 +12,7 @@
 While a cell runs, each second is one line of `journal.jsonl`; a torn last line is dropped on reading.
 """
 
-from flatwater.results.folder import Cell, Result, create_result, open_result
+from flatwater.results.folder import Cell, Result, Results, create_result, open_result, results_in
 from flatwater.results.schema import (
     SCHEMA_VERSION,
     Agreement,
@@ -42,9 +42,11 @@ __all__ = [
     "Phase",
     "Published",
     "Result",
+    "Results",
     "Series",
     "Stall",
     "Verdict",
     "create_result",
     "open_result",
+    "results_in",
 ]

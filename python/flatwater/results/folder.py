@@ -264,6 +264,49 @@ def open_result(path: Path | str) -> Result:
     return result
 
 
+#: The file that makes a folder one of many experiments' results.
+INDEX = "experiments.json"
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of many experiments that were run as one."""
+
+    path: Path
+    #: In the order in which they were given; each has a folder of its name.
+    names: list[str]
+    #: Name -> why it was not run.
+    left_out: dict[str, str]
+    flatwater_version: str
+
+    def results(self) -> Iterator[tuple[str, Result | None]]:
+        """Each name with its result; None for one that was not begun. Errors: UserError."""
+        for name in self.names:
+            there = _is_there(self.path / name / "flatwater.json")
+            yield name, open_result(self.path / name) if there else None
+
+
+def results_in(path: Path) -> Results:
+    """The index of a folder of results.
+
+    Errors: UserError when it is none, is damaged, or was written by a newer flatwater.
+    """
+    file = path / INDEX
+    raw = read_json(file)
+    raw = raw if isinstance(raw, dict) else {}
+    names, left_out = raw.get("experiments"), raw.get("left_out", {})
+    version = raw.get("schema_version")
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        what = f"schema version {version} is newer than this flatwater's {SCHEMA_VERSION}"
+        raise UserError(what, where=str(path), hint="upgrade flatwater")
+    if not isinstance(names, list) or not all(isinstance(one, str) and "/" not in one for one in names):
+        names = None
+    if names is None or not isinstance(left_out, dict):
+        raise UserError("there is no list of experiments in it", where=str(file), hint="the folder is damaged")
+    told = {str(name): str(why) for name, why in left_out.items()}
+    return Results(path, list(names), told, str(raw.get("flatwater_version", "")))
+
+
 def _summary_text(cell: Cell) -> str:
     """A finished cell's summary as JSON."""
     own = cell.folder / "summary.json"

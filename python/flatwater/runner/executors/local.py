@@ -26,7 +26,7 @@ from flatwater.experiment import Experiment, cell_at
 from flatwater.probe import describe_storage
 from flatwater.results import Cell, CellSummary
 from flatwater.runner.executors.bench import Bench, end_without_running
-from flatwater.runner.executors.executor import Clock, Course, is_real_cell
+from flatwater.runner.executors.executor import Clock, Course, is_real_cell, tell_together
 from flatwater.runner.executors.process import Errand, Told, Trouble
 from flatwater.runner.progress import Reporter, SilentReporter
 
@@ -151,7 +151,7 @@ class _Pool:
         while any(process.busy for process in self._processes):
             if self._interrupt.asked:
                 for course in self._courses:
-                    if course.finished < len(course.cells):
+                    if not course.over:
                         course.interrupted = "interrupted by the user"
                 stop_by = stop_by or self._ask_to_stop()
                 if time.monotonic() > stop_by:
@@ -163,10 +163,11 @@ class _Pool:
             self._tell()
 
     def _tell(self) -> None:
-        running = Counter(process.course for process in self._processes if process.busy)
-        for number, course in enumerate(self._courses):
-            if running[number] or len(self._courses) == 1:
-                course.tell(running[number])
+        running = sum(process.busy for process in self._processes)
+        if len(self._courses) == 1:
+            self._courses[0].tell(running)
+        else:
+            tell_together(self._courses, running)
 
     def _start(self) -> _Process:
         ours, theirs = socket.socketpair()
