@@ -115,8 +115,8 @@ def _claim(collection: Collection, out: Path, *, resume: bool) -> None:
     if resume and (out / INDEX).exists():
         there = results_in(out).names
         if there != names:
-            odd = next(name for name in [*names, *there] if (name in names) != (name in there) or there != names)
-            what = f"{out} holds other experiments ({odd}, for one)"
+            odd = next((name for name in [*names, *there] if (name in names) != (name in there)), None)
+            what = f"{out} holds other experiments" + (f" ({odd}, for one)" if odd else ", or in another order")
             raise UserError(what, where="--resume", hint="give the same files as then")
         return
     try:
