@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from flatwater.experiment.fields import resolve_value
-from flatwater.experiment.problem import Problem, Table, raise_problems
+from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse
 from flatwater.experiment.published import (
     cells_text,
     check_cells,
@@ -42,7 +42,12 @@ def _set(table: Any) -> Any:
 
 
 def _order(order: Any) -> Any:
-    return [check_cells(f"order.{place}", cells) for place, cells in enumerate(order)] if _is_list(order) else order
+    if order == AS_PUBLISHED:
+        return order
+    if not _is_list(order) or not all(isinstance(cells, Mapping) for cells in order):
+        what = f'must be a list of cells, or "{AS_PUBLISHED}", not {quote(order)}'
+        raise refuse(what, '[{ "FIELD" = VALUE }, { "FIELD" = VALUE }], the highest first')
+    return [check_cells(f"order.{place}", cells) for place, cells in enumerate(order)]
 
 
 def _optimum(table: Any) -> Any:
