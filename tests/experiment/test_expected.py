@@ -123,5 +123,8 @@ def test_scale_reaches_the_cells_and_what_grows_with_them() -> None:
 
 def test_rows_of_the_stability_experiment_are_told_apart() -> None:
     one = load("stability")
+    assert [name[0] for name in one.report.names] == list("abcdefghijkl")
+    assert load("stability", ["database.settings.innodb_doublewrite=1"]).report.names == one.report.names
+    assert load("stability", ["sweep.zip={}"]).report.names == []
     beside = [cell.published[0].source for at in range(12) if (cell := one.cell(one.sweep.values_at(at))).published]
     assert [text[:5] for text in beside] == [f"row {row}" for row in "abcdfhijl"]

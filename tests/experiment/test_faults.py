@@ -277,6 +277,8 @@ CASES = {
     "published-transition": "[workload]\nmode = 'rndwr'\n[[published]]\nmetric = 'transition_s'\n"
     "value = 3\nunit = 'min'\nsource = 's'\n",
     "published-within": W + "[[published]]\nvalue = 'x'\nunit = 'IOPS'\nsource = 's'\nwithin = 0\n",
+    "report-names": W + "[sweep]\n'workload.threads' = [1, 2]\n[report]\nnames = ['a', 'a']\n",
+    "report-names-too-few": W + "[sweep]\n'workload.threads' = [1, 2]\n[report]\nnames = ['a']\n",
     "expected-nothing": W + "[[expected]]\nsource = 's'\n[[expected]]\nverdict = 'flat'\n",
     "expected-words": W + "[[expected]]\nverdict = 'smooth'\nsource = 's'\nverdikt = 1\n[[expected]]\nsource = 's'\n"
     "order = 'best'\n[[expected]]\nsource = 's'\nverdict = []\n[[expected]]\nsource = 's'\ntau = 2\norder = [3]\n",

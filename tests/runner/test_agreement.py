@@ -12,6 +12,7 @@ from modelledlab import write_modelled
 
 from flatwater.experiment import load
 from flatwater.report.page import render
+from flatwater.report.published import published_page
 from flatwater.results import CellSummary, Dip, open_result
 from flatwater.runner.agreement import judge_agreement
 from flatwater.runner.summary import lookup_figure
@@ -80,6 +81,27 @@ def test_repeats_count_as_their_mean_and_each_has_its_verdict(lab: Lab) -> None:
     expected = [{"source": "s", "verdict": "flat"}, {"source": "s", "optimum": {RATE: 2000}}]
     found = run(lab, repeat=2, expected=expected)["agreement"]["findings"]
     assert [one["ours"] for one in found] == ["flat, flat"] * 3 + ["rate per s 2000"]
+
+
+def test_cells_are_called_by_their_names(lab: Lab) -> None:
+    names = ["slow", "middle", "fast"]
+    expected = [{"source": "s", "verdict": "flat"}, {"source": "s", "order": [{RATE: 2000}, {RATE: 500}]}]
+    whole = run(lab, repeat=2, report={"names": names}, expected=expected)
+    found = whole["agreement"]["findings"]
+    assert [one["about"] for one in found] == [*names, ""]
+    assert found[3]["published"] == "fast > slow"
+    result = open_result(lab.folder / "out")
+    assert [cell.label for cell in result.cells] == names + [f"{name} (repeat 2)" for name in names]
+    assert "middle (repeat 2)" in render(result)
+    assert "| middle (repeat 2) | mean | … |" in published_page([("out", result)], {})
+
+
+def test_a_line_too_short_to_be_judged_is_left_open(lab: Lab) -> None:
+    file = write_modelled(lab, [500], expected=[{"source": "s", "verdict": "flat"}])
+    lab.run(file, out=lab.folder / "out").check()
+    agreement = open_result(lab.folder / "out").agreement
+    assert agreement is not None
+    assert [(one.ours, one.agrees) for one in agreement.findings] == [("not judged", None)]
 
 
 def test_where_nothing_was_published_nothing_is_said(lab: Lab) -> None:

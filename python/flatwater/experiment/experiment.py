@@ -18,7 +18,7 @@ from flatwater.experiment.database import Database, NoDatabase, Server
 from flatwater.experiment.expected import Expectation, expectation_faults
 from flatwater.experiment.fields import in_kinds, with_values
 from flatwater.experiment.kinds import BUILT, read_layer
-from flatwater.experiment.problem import Problem, Table, explain_error, nearest, raise_problems
+from flatwater.experiment.problem import Problem, Table, explain_error, nearest, quote, raise_problems
 from flatwater.experiment.published import (
     PublishedFigure,
     figure_faults,
@@ -113,7 +113,11 @@ class Experiment(Table):
 
     def _forget_lost_cells(self) -> None:
         """An override may take away what the report and the published figures of the file speak of."""
-        lost = {axis: None for axis in ("x", "series") if getattr(self.report, axis) not in self.sweep.fields}
+        lost: dict[str, Any] = {
+            axis: None for axis in ("x", "series") if getattr(self.report, axis) not in self.sweep.fields
+        }
+        if len(self.report.names) != self.sweep.positions:
+            lost["names"] = []
         self.report = self.report.model_copy(update=lost)
         self.published = [
             figure
@@ -256,6 +260,13 @@ class Experiment(Table):
                 yield Problem(f"report.{axis}", f"{field} is not swept", hint, (field,))
         if self.report.series is not None and self.report.series == self.report.x:
             yield Problem("report.series", "is the same field as report.x", "take it out", ("report.x",))
+        names = self.report.names
+        if names and len(names) != self.sweep.positions:
+            what = f"names {len(names)} of {self.sweep.positions:,} cells"
+            yield Problem("report.names", what, "one for each cell, in the sweep's order", ("sweep",))
+        elif len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            yield Problem("report.names", f"two cells are called {quote(twice)}", "a name for each")
         for number, figure in enumerate(self.published):
             about = tuple(figure.set)
             for what, advice in figure_faults(self, figure):

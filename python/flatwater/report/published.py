@@ -188,7 +188,7 @@ def _label(cell: Cell) -> str:
     """The swept values, in as few words as tell them."""
     words = (name.rpartition(".")[2].removeprefix("innodb_").replace("_", " ") for name in cell.set)
     values = (str(value).lower() if isinstance(value, bool) else str(value) for value in cell.set.values())
-    told = ", ".join(f"{word} {value}" for word, value in zip(words, values, strict=True))
+    told = cell.given_name or ", ".join(f"{word} {value}" for word, value in zip(words, values, strict=True))
     return (told or "the only cell") + (f" (repeat {cell.plan.repeat + 1})" if cell.plan.repeat else "")
 
 

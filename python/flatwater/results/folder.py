@@ -48,9 +48,17 @@ class Cell:
         return self.plan.set
 
     @property
+    def given_name(self) -> str:
+        """What the experiment's file calls it; empty if nothing."""
+        report = self.result.experiment.get("report")
+        names = report.get("names") if isinstance(report, dict) else None
+        # A repeat is called as the first one.
+        return str(names[self.index % len(names)]) if isinstance(names, list) and names else ""
+
+    @property
     def label(self) -> str:
-        """The swept values in a few words, for legends and tables."""
-        text = ", ".join(f"{name.split('.')[-1]} {value}" for name, value in self.set.items())
+        """Its name, or the swept values in a few words, for legends and tables."""
+        text = self.given_name or ", ".join(f"{name.split('.')[-1]} {value}" for name, value in self.set.items())
         return (text or self.result.manifest.name) + (f" (repeat {self.plan.repeat + 1})" if self.plan.repeat else "")
 
     @property

@@ -63,8 +63,9 @@ class _Cells:
         return sum(values) / len(values) if values else None
 
     def label(self, position: int, fields: Mapping[str, Any] | None = None) -> str:
-        """The swept values of a position in a few words."""
-        return _words(fields or self.experiment.sweep.values_at(position))
+        """What a position is called: its name, the fields that name it, or its swept values in a few words."""
+        names = self.experiment.report.names
+        return names[position] if names else _words(fields or self.experiment.sweep.values_at(position))
 
 
 def complete_summary(cell: Cell) -> CellSummary | None:
@@ -88,14 +89,15 @@ def _findings(cells: _Cells, wanted: Expectation) -> Iterator[Finding]:
 def _verdict(cells: _Cells, wanted: Expectation, place: int) -> Finding:
     words = wanted.verdict or []
     # Of repeats each has its own.
-    ours = [summary.verdict or "not judged" for summary in cells.at(place)]
+    verdicts = [summary.verdict for summary in cells.at(place)]
+    judged = [verdict for verdict in verdicts if verdict is not None]
     return Finding(
         kind="verdict",
         cells=[place],
         about=cells.label(place),
         published=" or ".join(words),
-        ours=", ".join(ours),
-        agrees=all(agrees_with(words, word) for word in ours) if ours else None,
+        ours=", ".join(verdict or "not judged" for verdict in verdicts),
+        agrees=all(agrees_with(words, word) for word in judged) if judged else None,
         source=wanted.source,
     )
 
@@ -150,12 +152,12 @@ def _optimum(cells: _Cells, wanted: Expectation, places: list[int]) -> Finding:
     if len(have) < len(places):
         return finding
     best = (min if wanted.least else max)(have.values())
-    winner = next(place for place, value in have.items() if value == best)
+    at = {place: sweep.values_at(place)[axis] for place in have}
+    # Of cells that are equally good the published one counts.
+    winner = max((place for place, value in have.items() if value == best), key=lambda place: wanted.is_best(at[place]))
     slack = abs(best) * wanted.within
-    finding.ours = _words({axis: sweep.values_at(winner)[axis]})
-    finding.agrees = any(
-        abs(value - best) <= slack and wanted.is_best(sweep.values_at(place)[axis]) for place, value in have.items()
-    )
+    finding.ours = _words({axis: at[winner]})
+    finding.agrees = any(abs(value - best) <= slack and wanted.is_best(at[place]) for place, value in have.items())
     return finding
 
 
