@@ -35,7 +35,7 @@ flatwater run my.toml --on tcp://scheduler:8786
 
 flatwater run experiments/ --all
 
-flatwater run stability log-block --all --out results/today --json
+flatwater run stability log-block-card --all --out results/today --json
 """
 
 #: More cells than this are asked about first.
