@@ -186,7 +186,8 @@ def seal_course(course: Course, status: CellStatus) -> None:
 def _ended(course: Course) -> tuple[CellStatus, str | None]:
     """How a run ended, and what to say of it."""
     first = course.first_failure
-    if course.interrupted is not None:
+    # A cell that was under way may have been the last one, and have ended well.
+    if course.interrupted is not None and not course.over:
         return "interrupted", course.interrupted
     assert course.finished == len(course.cells), "an executor left cells out"
     if first is None:

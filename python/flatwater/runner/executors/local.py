@@ -150,17 +150,18 @@ class _Pool:
         stop_by: float | None = None
         while any(process.busy for process in self._processes):
             if self._interrupt.asked:
-                for course in self._courses:
-                    if not course.over:
-                        course.interrupted = "interrupted by the user"
                 stop_by = stop_by or self._ask_to_stop()
                 if time.monotonic() > stop_by:
-                    return
+                    break
             ready = wait([process.connection for process in self._processes], POLL_S)
             for process in list(self._processes):
                 if process.connection in ready:
                     self._hear(process)
             self._tell()
+        if self._interrupt.asked:
+            for course in self._courses:
+                if not course.over:
+                    course.interrupted = course.interrupted or "interrupted by the user"
 
     def _tell(self) -> None:
         running = sum(process.busy for process in self._processes)
