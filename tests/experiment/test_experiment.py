@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from flatwater.experiment import Experiment
+from flatwater.experiment import Expectation, Experiment
 from flatwater.experiment.fields import all_fields
 from flatwater.experiment.published import METRICS, PublishedFigure
 from flatwater.experiment.report import Report
@@ -15,7 +15,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "experiment-file.md"
 def test_the_document_names_every_field() -> None:
     text = DOCUMENT.read_text()
     names = [name.rpartition(".")[2] for name in all_fields()]
-    for model in (Experiment, Report, PublishedFigure):
+    for model in (Experiment, Report, PublishedFigure, Expectation):
         names += model.model_fields
     missing = sorted({name for name in names if f"`{name}`" not in text})
     assert missing == []

@@ -276,6 +276,17 @@ CASES = {
     "'storage.device' = ['a', 'b']\n",
     "published-transition": "[workload]\nmode = 'rndwr'\n[[published]]\nmetric = 'transition_s'\n"
     "value = 3\nunit = 'min'\nsource = 's'\n",
+    "published-within": W + "[[published]]\nvalue = 'x'\nunit = 'IOPS'\nsource = 's'\nwithin = 0\n",
+    "report-names": W + "[sweep]\n'workload.threads' = [1, 2]\n[report]\nnames = ['a', 'a']\n",
+    "report-names-too-few": W + "[sweep]\n'workload.threads' = [1, 2]\n[report]\nnames = ['a']\n",
+    "expected-nothing": W + "[[expected]]\nsource = 's'\n[[expected]]\nverdict = 'flat'\n",
+    "expected-words": W + "[[expected]]\nverdict = 'smooth'\nsource = 's'\nverdikt = 1\n[[expected]]\nsource = 's'\n"
+    "order = 'best'\n[[expected]]\nsource = 's'\nverdict = []\n[[expected]]\nsource = 's'\ntau = 2\norder = [3]\n",
+    "expected-cells": W + "[sweep]\n'workload.threads' = [1, 2]\n"
+    "[[expected]]\nsource = 's'\norder = [{ workload.threads = 1 }, { workload.threads = 9 }]\n"
+    "[[expected]]\nsource = 's'\noptimum = { 'workload.files' = 2 }\n"
+    "[[expected]]\nsource = 's'\noptimum = { 'workload.threds' = 2 }\n"
+    "[[expected]]\nsource = 's'\nverdict = 'flat'\nset = { 'workload.threads' = 3 }\n",
     "broken-sweep-hides-nothing-else": "[workload]\nqueue_depth = 32\n[storage]\nsize = '4KiB'\n"
     "[sweep]\nworkload.mode = ['rndrd']\nworkload.engine = ['io_uring']\nworkload.threads = []\n",
 }

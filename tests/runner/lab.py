@@ -131,8 +131,12 @@ class Lab:
         if verb == "run":
             out = out or self.folder / f"out{self._count}"
             arguments = (*arguments, "--out", out)
+        return self.flatwater(verb, file, *arguments, out=out)
+
+    def flatwater(self, *arguments: str | Path, out: Path | None = None) -> Ran:
+        """Runs the program with these arguments and no others, in this process."""
         stdout, stderr, argv = io.StringIO(), io.StringIO(), sys.argv
-        sys.argv = [str(FLATWATER), verb, str(file), *map(str, arguments)]
+        sys.argv = [str(FLATWATER), *map(str, arguments)]
         begun, code = time.monotonic(), 0
         try:
             with chdir(self.folder), redirect_stdout(stdout), redirect_stderr(stderr):

@@ -49,6 +49,16 @@ ExperimentFile = Annotated[
     ),
 ]
 
+#: One of these, or several, or a folder of them.
+ExperimentFiles = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FILE",
+        help="An experiment file, or a name of the library; with --all several of them, or a folder.",
+        autocompletion=complete_experiment,
+    ),
+]
+
 #: Fields to replace before anything is checked.
 Overrides = Annotated[
     list[str] | None,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from flatwater.errors import UserError
 
 NAME = "report"
 EXAMPLES = """\
@@ -16,16 +19,30 @@ flatwater report fill-level.result
 flatwater report fill-level.result --out /var/www/fill-level.html
 
 flatwater report fill-level.result --png charts/
+
+flatwater report results/all --published docs/published.md
+
+flatwater report results/all --json | jq .agreement
 """
 
 
 def verb(
-    result: Annotated[Path, typer.Argument(help="The result folder that `flatwater run` or `flatwater import` made.")],
+    result: Annotated[
+        Path,
+        typer.Argument(help="The result folder that `flatwater run` or `flatwater import` made, or of `run --all`."),
+    ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where the page goes. [dim]Default: RESULT/report.html[/dim]")
     ] = None,
     png: Annotated[Path | None, typer.Option(help="Also write each chart as a PNG file into this folder.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Also write each chart as an SVG file into this folder.")] = None,
+    published: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write what was published beside ours as Markdown, and draw no page."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what was published beside ours as JSON, and draw no page.")
+    ] = False,
 ) -> None:
     """Draw a result as one HTML page that opens offline.
 
@@ -33,8 +50,24 @@ def verb(
     killed is drawn as far as it came. PNG and SVG files are drawn by Chromium, the page is not.
     """
     from flatwater.report import export_images, write_page
+    from flatwater.report.published import published_data, read_results, write_published
     from flatwater.results import open_result
+    from flatwater.results.folder import INDEX
 
+    if published is not None or as_json:
+        given = next((name for name, value in (("--out", out), ("--png", png), ("--svg", svg)) if value), None)
+        if given is not None:
+            raise UserError("draws a page, and --published and --json draw none", where=given, hint="one at a time")
+        if published is not None:
+            page = write_published(result, published)
+            if not as_json:
+                typer.echo(page)
+        if as_json:
+            typer.echo(json.dumps(published_data(*read_results(result))))
+        return
+    if (result / INDEX).exists():
+        hint = f"flatwater report {result}/NAME, or --published FILE for all of them beside what was published"
+        raise UserError("holds the results of many experiments, and a page is of one", where=str(result), hint=hint)
     opened = open_result(result)
     typer.echo(write_page(opened, out or result / "report.html"))
     for folder, image in ((png, "png"), (svg, "svg")):

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flatwater.cli.arguments import ExperimentFile, Overrides
+from flatwater.cli.arguments import ExperimentFiles, Overrides
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flatwater.experiment import Experiment
     from flatwater.results import CellSummary
 
 NAME = "run"
@@ -29,6 +32,10 @@ flatwater run my.toml --out results/monday --resume
 flatwater run my.toml --jobs 1
 
 flatwater run my.toml --on tcp://scheduler:8786
+
+flatwater run experiments/ --all
+
+flatwater run stability log-block-card --all --out results/today --json
 """
 
 #: More cells than this are asked about first.
@@ -38,13 +45,24 @@ CELLS_TOLD = 100
 
 
 def verb(
-    file: ExperimentFile,
+    files: ExperimentFiles = None,
     set_: Overrides = None,
+    all_: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Run every modelled experiment of a folder, of several FILEs, or (with none) of the library, into one "
+            "folder, with a table of what was published.",
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="The result folder; a new one under results/ if not given."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a cell, and nothing else.")] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print one JSON object a cell, then with --all the table, and nothing else."),
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Run thousands of cells without asking.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Do what a killed or failed run left in --out.")] = False,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Replace the experiment's seed.")] = None,
@@ -57,31 +75,58 @@ def verb(
         typer.Option("--jobs", "-j", metavar="N", min=1, help="Modelled cells at once; as many as cores if not given."),
     ] = None,
 ) -> None:
-    """Run an experiment into a result folder."""
-    from flatwater.errors import FlatwaterError, Interrupted, UserError
-    from flatwater.experiment import count_cells, load, longest_s, print_duration
+    """Run an experiment into a result folder, or with --all many modelled ones."""
+    from flatwater.errors import UserError
+
+    if resume and out is None:
+        raise UserError("which result?", where="--resume", hint="give its folder with --out DIR")
+    given = files or []
+    if all_:
+        from flatwater.cli.together import run_all
+
+        run_all(given, set_ or [], seed, out, jobs, on=on, as_json=as_json, yes=yes, resume=resume)
+        return
+    if not given:
+        raise UserError(
+            "which experiment?", where="FILE", hint="`flatwater list` shows the library; --all runs all of it"
+        )
+    if len(given) > 1:
+        raise UserError(
+            f"{len(given)} experiments", where="FILE", hint="one at a time, or --all for modelled ones together"
+        )
+    if Path(given[0]).is_dir() and any(Path(given[0]).glob("*.toml")):
+        raise UserError("is a directory, not an experiment file", where=given[0], hint="--all runs all that it holds")
+    _run_one(given[0], set_ or [], seed, out, jobs, on=on, as_json=as_json, yes=yes, resume=resume)
+
+
+def _run_one(
+    file: str,
+    overrides: list[str],
+    seed: int | None,
+    out: Path | None,
+    jobs: int | None,
+    *,
+    on: str,
+    as_json: bool,
+    yes: bool,
+    resume: bool,
+) -> None:
+    from flatwater.errors import FlatwaterError, Interrupted
+    from flatwater.experiment import count_cells, load
+    from flatwater.report.tables import agreement_text
     from flatwater.runner.executors import make_executor
     from flatwater.runner.progress import start_reporter
     from flatwater.runner.sweep import default_folder, run_experiment
 
     executor = make_executor(on, jobs)
-    experiment = load(file, set_ or [], seed)
-    cells = count_cells(experiment)
-    if cells > CELLS_ASKED and not yes:
-        raise UserError(
-            f"{cells:,} cells, about {print_duration(longest_s(experiment))}"
-            f"{' of virtual time' if experiment.in_virtual_time else ''}",
-            where=f"{file}: sweep",
-            hint="sweep fewer values, or --yes if that is meant",
-        )
-    if resume and out is None:
-        raise UserError("which result?", where="--resume", hint="give its folder with --out DIR")
+    experiment = load(file, overrides, seed)
+    ask_for_many(count_cells(experiment), [experiment], file, yes=yes)
     folder = out or default_folder(experiment)
     reporter = start_reporter()
 
     def tell(summary: CellSummary, done: int, total: int) -> None:
         if as_json:
-            print(json.dumps(summary.model_dump(mode="json", exclude={"histograms"})), flush=True)
+            print_cell(summary)
         elif total <= CELLS_TOLD or summary.status == "failed":
             reporter.note(cell_line(summary, done, total))
 
@@ -90,6 +135,9 @@ def verb(
     finally:
         reporter.close()
     if not as_json:
+        agreement = outcome.result.agreement
+        if agreement is not None and (told := agreement_text(agreement)):
+            print(f"beside what was published: {told}")
         print(f"result: {folder}")
         print(f"report: flatwater report {folder}")
     if outcome.status == "interrupted":
@@ -97,6 +145,25 @@ def verb(
     if outcome.status == "failed":
         raise FlatwaterError(f"the run failed, what was measured is in {folder}: {outcome.error}")
     sys.stdout.flush()
+
+
+def ask_for_many(cells: int, experiments: Sequence[Experiment], file: str, *, yes: bool) -> None:
+    """Raises UserError where so many cells are that it may be a slip of the hand."""
+    from flatwater.errors import UserError
+    from flatwater.experiment import longest_s, print_duration
+
+    if cells > CELLS_ASKED and not yes:
+        virtual = " of virtual time" if all(experiment.in_virtual_time for experiment in experiments) else ""
+        raise UserError(
+            f"{cells:,} cells, about {print_duration(sum(map(longest_s, experiments)))}{virtual}",
+            where=f"{file}: sweep",
+            hint="sweep fewer values, or --yes if that is meant",
+        )
+
+
+def print_cell(summary: CellSummary, **more: str) -> None:
+    """A cell as a line of JSON, without what only programs that read results want."""
+    print(json.dumps(more | summary.model_dump(mode="json", exclude={"histograms"})), flush=True)
 
 
 def cell_line(summary: CellSummary, done: int, total: int) -> str:

@@ -6,6 +6,7 @@ device/        modelled devices: one class a kind, one file of `devices/` each
 conflicts.py   what one layer asks of another
 sweep.py       lists of values -> cells
 published.py   figures that others measured, and the cells they stand beside
+expected.py    what others saw of the shape: flat or not, who wins, where the optimum lies
 library.py     the experiments that come with flatwater
 """
 
@@ -14,6 +15,7 @@ from flatwater.experiment.database import NoDatabase, Server, ServerFault
 from flatwater.experiment.device.load import DeviceEntry, find_device, list_devices, load_device, names_a_device
 from flatwater.experiment.device.text import device_text
 from flatwater.experiment.duration import longest_s
+from flatwater.experiment.expected import Expectation
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.library import LibraryEntry, library, library_dir
 from flatwater.experiment.load import InvalidExperimentError, find_experiment, load
@@ -29,6 +31,7 @@ from flatwater.experiment.workload.transactions import Transactions
 
 __all__ = [
     "DeviceEntry",
+    "Expectation",
     "Experiment",
     "FileStorage",
     "Fileio",

@@ -15,9 +15,10 @@ from flatwater.errors import UserError
 from flatwater.experiment.cache import Cache, FlashCache, NoCache
 from flatwater.experiment.conflicts import layer_conflicts
 from flatwater.experiment.database import Database, NoDatabase, Server
+from flatwater.experiment.expected import Expectation, expectation_faults
 from flatwater.experiment.fields import in_kinds, with_values
 from flatwater.experiment.kinds import BUILT, read_layer
-from flatwater.experiment.problem import Problem, Table, explain_error, nearest, raise_problems
+from flatwater.experiment.problem import Problem, Table, explain_error, nearest, quote, raise_problems
 from flatwater.experiment.published import (
     PublishedFigure,
     figure_faults,
@@ -83,6 +84,8 @@ class Experiment(Table):
     twin: Twin | None = None
     report: Report = Report()
     published: list[PublishedFigure] = Field(default_factory=list)
+    #: Of all cells together, so that a single cell has none.
+    expected: list[Expectation] = Field(default_factory=list)
 
     @model_validator(mode="before")
     @classmethod
@@ -115,13 +118,18 @@ class Experiment(Table):
 
     def _forget_lost_cells(self) -> None:
         """An override may take away what the report and the published figures of the file speak of."""
-        lost = {axis: None for axis in ("x", "series") if getattr(self.report, axis) not in self.sweep.fields}
+        lost: dict[str, Any] = {
+            axis: None for axis in ("x", "series") if getattr(self.report, axis) not in self.sweep.fields
+        }
+        if len(self.report.names) != self.sweep.positions:
+            lost["names"] = []
         self.report = self.report.model_copy(update=lost)
         self.published = [
             figure
             for figure in self.published
             if not any((*figure_faults(self, figure), *relative_faults(self, figure), *unit_faults(self, figure)))
         ]
+        self.expected = [one for one in self.expected if not any(expectation_faults(self, one))]
 
     @property
     def layers(self) -> dict[str, str]:
@@ -205,7 +213,7 @@ class Experiment(Table):
         return cell
 
     def _with(self, values: Mapping[str, Any]) -> Experiment:
-        fixed = self.model_dump(exclude={"repeat", "sweep", "report", "published"})
+        fixed = self.model_dump(exclude={"repeat", "sweep", "report", "published", "expected"})
         data = with_values(fixed, values)
         if values.get(TWIN_FIELD):
             data = as_twin(data)
@@ -262,6 +270,13 @@ class Experiment(Table):
                 yield Problem(f"report.{axis}", f"{field} is not swept", hint, (field,))
         if self.report.series is not None and self.report.series == self.report.x:
             yield Problem("report.series", "is the same field as report.x", "take it out", ("report.x",))
+        names = self.report.names
+        if names and len(names) != self.sweep.positions:
+            what = f"names {len(names)} of {self.sweep.positions:,} cells"
+            yield Problem("report.names", what, "one for each cell, in the sweep's order", ("sweep",))
+        elif len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            yield Problem("report.names", f"two cells are called {quote(twice)}", "a name for each")
         for number, figure in enumerate(self.published):
             about = tuple(figure.set)
             for what, advice in figure_faults(self, figure):
@@ -270,3 +285,6 @@ class Experiment(Table):
                 yield Problem(f"published.{number}.relative_to", what, advice, tuple(figure.relative_to or ()))
             for what, advice in unit_faults(self, figure):
                 yield Problem(f"published.{number}.unit", what, advice, ("workload.unit",))
+        for number, one in enumerate(self.expected):
+            for field, what, advice in expectation_faults(self, one):
+                yield Problem(f"expected.{number}.{field}", what, advice, tuple(one.set))

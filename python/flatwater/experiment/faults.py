@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from flatwater.experiment.expected import Expectation
 from flatwater.experiment.experiment import OVERRIDDEN, Experiment, kinds_of
 from flatwater.experiment.fields import all_fields, in_kinds, is_known_elsewhere, path_of, unknown_field_hint
 from flatwater.experiment.problem import Problem, explain_error, nearest
@@ -28,6 +29,9 @@ _SHOWING = {"fileio": "quick", "oltp": "oltp-quick", "tpcc": "tpcc-quick"}
 _MOST_LISTED = 14
 #: Stands in for a wrong published figure, so that the others keep their numbers: fits any cell.
 _ANY_FIGURE = {"metric": "flatness", "value": 1.0, "unit": "1", "source": "none"}
+#: The same for a wrong expectation.
+_ANY_EXPECTATION = {"verdict": ["flat"], "source": "none"}
+_STAND_INS = {"published": _ANY_FIGURE, "expected": _ANY_EXPECTATION}
 
 
 def validate(data: dict[str, Any], *, overridden: bool = False) -> tuple[Experiment | None, list[Problem]]:
@@ -81,7 +85,8 @@ def _stand_in_mode(kinds: Mapping[str, str]) -> str:
 
 def _sibling_hint(table: str, name: str, kinds: Mapping[str, str]) -> str:
     """The field that an unknown one was probably meant to be."""
-    models: dict[str, type[BaseModel]] = {"": Experiment, "report": Report, "published": PublishedFigure}
+    models: dict[str, type[BaseModel]] = {"": Experiment, "report": Report}
+    models |= {"published": PublishedFigure, "expected": Expectation}
     first = table.partition(".")[0]
     if first in models:
         siblings = list(models[first].model_fields)
@@ -110,7 +115,7 @@ def _is_pairing(error: ErrorDetails) -> bool:
 
 def _waits_for_sweep(error: ErrorDetails, swept: set[str]) -> bool:
     """Whether a sweep that cannot be read may be why: its first values are then missing in the layers."""
-    if error["loc"][0] in ("sweep", "published"):
+    if error["loc"][0] in ("sweep", "published", "expected"):
         return False
     field = ".".join(str(part) for part in error["loc"])
     return error["type"] == "problem" or any(f"{name}.".startswith(f"{field}.") for name in swept)
@@ -134,8 +139,8 @@ def _take_out(data: dict[str, Any], error: ErrorDetails) -> set[str]:
             return swept_fields({"zip": sweep.pop("zip", None)})
         drop_from_sweep(sweep, rest)
         return {rest}
-    if table == "published" and isinstance(data["published"], list) and rest:
-        data["published"][int(loc[1])] = _ANY_FIGURE
+    if table in _STAND_INS and isinstance(data[table], list) and rest:
+        data[table][int(loc[1])] = _STAND_INS[table]
         return set()
     if _is_pairing(error):
         # The workload says what was meant.

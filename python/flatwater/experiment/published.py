@@ -13,6 +13,7 @@ from flatwater.experiment.database.settings import TABLE as SETTINGS
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.fields import all_fields, get_value, resolve_value, why_no_field
 from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse, suggest
+from flatwater.experiment.units import parse_size
 
 if TYPE_CHECKING:
     from flatwater.experiment.experiment import Experiment
@@ -33,32 +34,49 @@ METRICS = (
     "transition_s",
     "transition_begin_s",
     "transition_end_s",
+    "dip_period_s",
+    "dip_depth",
+    "dip_length_s",
 )
+#: Figures that are times.
+_IN_SECONDS = ("transition_s", "transition_begin_s", "transition_end_s", "dip_period_s", "dip_length_s")
 #: Figures in the unit of the experiment's throughput.
 _IN_THROUGHPUT_UNIT = ("mean", "median", "stddev", "fast", "steady")
 #: The unit of a figure that is a ratio to another cell's.
 RATIO_UNIT = "x"
 #: Cells of a sweep among which the one of a ratio is looked for.
 MAX_SEARCHED_CELLS = 100_000
-#: Means of recorded series, `layer.metric`: each layer names its own.
-_SERIES = re.compile(r"(workload|database|cache|storage|machine)\.[a-z0-9_]+")
+#: Recorded series, `layer.metric`: their mean, with `.max` their maximum; each layer names its own.
+_SERIES = re.compile(r"(workload|database|cache|storage|machine)\.[a-z0-9_]+(\.max)?")
+#: How far off a figure may be and still agree, as a share, where its file does not say.
+WITHIN = 0.25
 
 
-def _metric(metric: str) -> str:
+def check_metric(metric: str) -> str:
+    """A metric by its name. Raises ValueError where there is no such figure."""
     if metric not in METRICS and not _SERIES.fullmatch(metric):
         raise refuse(f"{quote(metric)} is not a metric", suggest(metric, METRICS))
     return metric
 
 
+def _size(value: Any) -> Any:
+    """A figure in bytes may be written as a size: "2854M"."""
+    try:
+        return float(parse_size(value)) if isinstance(value, str) else value
+    except ValueError as error:
+        raise refuse(str(error), "a number; of a metric in bytes also a size, such as 2854M") from None
+
+
 def _set(table: Any) -> Any:
-    return _checked("set", table)
+    return check_cells("set", table)
 
 
 def _relative_to(table: Any) -> Any:
-    return _checked("relative_to", table)
+    return check_cells("relative_to", table)
 
 
-def _checked(name: str, table: Any) -> Any:
+def check_cells(name: str, table: Any) -> Any:
+    """Fields and values that name cells, flat; raises with what is wrong with them."""
     if not isinstance(table, Mapping):
         return table
     flat = dict(_flatten_set(table))
@@ -92,15 +110,18 @@ class PublishedFigure(Table):
     """`[[published]]`: a figure that someone published for the cells that have `set`."""
 
     set: Annotated[dict[str, Any], BeforeValidator(_set)] = Field(default_factory=dict)
-    metric: Annotated[str, AfterValidator(_metric)] = "mean"
-    value: float
+    metric: Annotated[str, AfterValidator(check_metric)] = "mean"
+    #: Of a metric in bytes also a size.
+    value: Annotated[float, BeforeValidator(_size)]
     #: Where a range was published: its upper end, `value` is the lower one.
-    up_to: float | None = None
+    up_to: Annotated[float | None, BeforeValidator(_size)] = None
     #: Only a lower bound was published ("over 1000"): `value` or anything above it.
     at_least: bool = False
     #: Names another cell: `value` is how many times that cell's figure this one is, and the unit is `x`.
     relative_to: Annotated[dict[str, Any] | None, BeforeValidator(_relative_to)] = None
     unit: Annotated[str, Field(min_length=1)]
+    #: Ours agrees when its error is at most this share.
+    within: float = Field(default=WITHIN, gt=0, le=10)
     #: Who measured it, on what, when.
     source: Annotated[str, Field(min_length=1)]
 
@@ -128,15 +149,20 @@ class PublishedFigure(Table):
         nearest = min(max(ours, self.value), last)
         return ours / nearest - 1 if nearest else None
 
+    def agrees(self, ours: float) -> bool:
+        """Whether ours is as near as `within` asks."""
+        error = self.error(ours)
+        return ours == self.value if error is None else abs(error) <= self.within
+
     @property
     def resolved(self) -> dict[str, Any]:
         """`set` with its values in plain units."""
-        return {field: resolve_value(field, value) for field, value in self.set.items()}
+        return resolve_cells(self.set)
 
     @property
     def resolved_base(self) -> dict[str, Any]:
         """`relative_to` with its values in plain units; empty where there is none."""
-        return {field: resolve_value(field, value) for field, value in (self.relative_to or {}).items()}
+        return resolve_cells(self.relative_to or {})
 
 
 def published_for(
@@ -157,25 +183,39 @@ def has_values(experiment: Experiment, set: Mapping[str, Any], wanted: Mapping[s
 
 def figure_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
     """Why a figure stands beside no cell of the experiment: what is wrong, and a hint."""
-    swept: set[str] = set()
+    yield from set_faults(experiment, figure.set)
+
+
+def resolve_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields and values that name cells, in plain units."""
+    return {field: resolve_value(field, value) for field, value in cells.items()}
+
+
+def set_faults(
+    experiment: Experiment,
+    set: Mapping[str, Any],  # noqa: A002 (the file's own word)
+) -> Iterator[tuple[str, str | None]]:
+    """Why no cell of the experiment has this `set`: what is wrong, and a hint."""
+    resolved = resolve_cells(set)
+    swept: list[str] = []
     for dimension in experiment.sweep.dimensions:
-        wanted = {field: value for field, value in figure.resolved.items() if field in dimension}
-        swept.update(wanted)
+        wanted = {field: value for field, value in resolved.items() if field in dimension}
+        swept.extend(wanted)
         rows = zip(*(dimension[field] for field in wanted), strict=True)
         if wanted and not any(
             all(resolve_value(field, value) == wanted[field] for field, value in zip(wanted, row, strict=True))
             for row in rows
         ):
-            told = ", ".join(f"{field} = {figure.set[field]}" for field in wanted)
+            told = ", ".join(f"{field} = {set[field]}" for field in wanted)
             choices = ", ".join(str(value) for field in wanted for value in dimension[field][:8])
             if len(wanted) == 1:
                 yield f"matches no cell: {told} is not swept", f"swept: {choices}"
             else:
                 yield f"matches no cell: {told} do not stand together in sweep.zip", None
-    for field, value in figure.resolved.items():
+    for field, value in resolved.items():
         if field not in swept and get_value(experiment, field) != value:
             stands = get_value(experiment, field)
-            told = f"{field} is not set" if stands is None else f"{field} is {stands}, not {figure.set[field]}"
+            told = f"{field} is not set" if stands is None else f"{field} is {stands}, not {set[field]}"
             yield f"matches no cell: {told}", f"sweep {field}, or take it out of the set"
 
 
@@ -184,22 +224,37 @@ def relative_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator
     # A cell taken out of its sweep keeps its figures: the other cell is not its affair.
     if figure.relative_to is None or not experiment.sweep.dimensions:
         return
-    told = ", ".join(f"{field} = {value}" for field, value in figure.relative_to.items()) or "an empty table"
+    faults = list(one_cell_faults(experiment, figure.relative_to, "a ratio is to one"))
+    yield from faults
+    if not faults and has_values(
+        experiment, experiment.sweep.values_at(positions_of(experiment, figure.relative_to)[0]), figure.resolved
+    ):
+        told = cells_text(figure.relative_to)
+        yield f"{told} is the very cell that the figure stands beside", "narrow `set`, or name another cell"
+
+
+def cells_text(cells: Mapping[str, Any]) -> str:
+    """Fields and values as a message names cells by them."""
+    return ", ".join(f"{field} = {value}" for field, value in cells.items()) or "an empty table"
+
+
+def positions_of(experiment: Experiment, cells: Mapping[str, Any]) -> list[int]:
+    """The positions of the sweep that have these values."""
+    wanted, sweep = resolve_cells(cells), experiment.sweep
+    return [place for place in range(sweep.positions) if has_values(experiment, sweep.values_at(place), wanted)]
+
+
+def one_cell_faults(experiment: Experiment, cells: Mapping[str, Any], why: str) -> Iterator[tuple[str, str | None]]:
+    """Why these values name no cell, or more than the one that is meant (`why`)."""
     sweep = experiment.sweep
     if sweep.positions > MAX_SEARCHED_CELLS:
         yield f"of so many cells ({sweep.positions:,}) none is looked for", "split the experiment"
         return
-    bases = [
-        position
-        for position in range(sweep.positions)
-        if has_values(experiment, sweep.values_at(position), figure.resolved_base)
-    ]
-    if not bases:
+    found, told = positions_of(experiment, cells), cells_text(cells)
+    if not found:
         yield f"matches no cell: {told}", f"swept: {', '.join(sweep.fields) or 'nothing'}"
-    elif len(bases) > 1:
-        yield f"{told} matches {len(bases)} cells, and a ratio is to one", "say more of that cell"
-    elif has_values(experiment, sweep.values_at(bases[0]), figure.resolved):
-        yield f"{told} is the very cell that the figure stands beside", "narrow `set`, or name another cell"
+    elif len(found) > 1:
+        yield f"{told} matches {len(found)} cells, and {why}", "say more of that cell"
 
 
 def unit_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
@@ -210,7 +265,7 @@ def unit_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tup
     if figure.metric in _IN_THROUGHPUT_UNIT and figure.unit != unit:
         units = " or ".join(f'"{choice}"' for choice in experiment.workload.units())
         yield f"{figure.unit} cannot be compared with the experiment's {unit}", f"workload.unit = {units}"
-    if figure.metric.startswith("transition_") and figure.unit != "s":
+    if figure.metric in _IN_SECONDS and figure.unit != "s":
         yield f"times are in s here, not {figure.unit}", "convert the value to s"
     if figure.metric.startswith("latency_us.") and figure.unit != "us":
         yield f"latencies are in us here, not {figure.unit}", "convert the value to us"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from flatwater.experiment.problem import Table
 
 
@@ -11,3 +13,5 @@ class Report(Table):
     #: The first swept field if absent.
     x: str | None = None
     series: str | None = None
+    #: What the cells are called, one name for each in the file's order; by their swept values if absent.
+    names: list[str] = Field(default_factory=list)

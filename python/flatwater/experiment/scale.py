@@ -74,16 +74,35 @@ def apply_scale(data: dict[str, Any]) -> None:
             data[layer] = _scaled(data[layer], f"{layer}.", scale)
     if isinstance(data.get("sweep"), Mapping):
         data["sweep"] = _scaled_sweep(data["sweep"], scale)
-    for figure in data.get("published", []):
-        if not isinstance(figure, dict):
-            continue
+    for figure in _tables(data.get("published")):
         for cells in ("set", "relative_to"):
             if isinstance(figure.get(cells), Mapping):
                 figure[cells] = _scaled(figure[cells], "", scale)
-        # How long something takes is as much longer.
+        # How long something takes is as much longer, and what memory or the log holds as much more.
+        grows = figure.get("unit") == "s" or "_bytes" in str(figure.get("metric"))
         for end in ("value", "up_to"):
-            if figure.get("unit") == "s" and end in figure:
-                figure[end] = _share(figure[end], scale)
+            if grows and end in figure:
+                figure[end] = _figure(figure[end], scale)
+    for one in _tables(data.get("expected")):
+        for cells in ("set", "optimum"):
+            if isinstance(one.get(cells), Mapping):
+                one[cells] = _scaled(one[cells], "", scale)
+        if isinstance(one.get("order"), list):
+            one["order"] = [
+                _scaled(cells, "", scale) if isinstance(cells, Mapping) else cells for cells in one["order"]
+            ]
+
+
+def _tables(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _figure(value: Any, scale: float) -> Any:
+    """A published figure; one that is written as a size becomes bytes."""
+    try:
+        return _share(parse_size(value) if isinstance(value, str) else value, scale)
+    except ValueError:
+        return value
 
 
 def _scaled_sweep(sweep: Mapping[str, Any], scale: float) -> dict[str, Any]:

@@ -21,7 +21,16 @@ from flatwater.report.contrast import contrast
 from flatwater.report.drawing import CELLS_DRAWN_MAX, draw, drawn_cells, sweep_figures
 from flatwater.report.figure import TEMPLATE
 from flatwater.report.swept import label, shown
-from flatwater.report.tables import consistency_text, metric_words, published_table, published_text, tables
+from flatwater.report.tables import (
+    agreement_text,
+    consistency_text,
+    figure_text,
+    metric_words,
+    published_table,
+    published_text,
+    shape_table,
+    tables,
+)
 from flatwater.results import SCHEMA_VERSION, Cell, CellSummary, Result
 
 #: Rows of the machine's table, and marks listed for a cell, before the rest is only counted.
@@ -97,6 +106,9 @@ def render(result: Result) -> str:
             metric_words=metric_words,
             published_text=published_text,
             published_table=published_table(result),
+            shape_table=shape_table(result),
+            agreement_told=agreement_text(result.agreement) if result.agreement is not None else "",
+            figure_text=figure_text,
             verdict_word=sentences.verdict_word,
             marks=marks,
             machine=flattened(result.machine),

@@ -132,5 +132,7 @@ def shown(name: str, value: Any) -> str:
 
 def label(cell: Cell) -> str:
     """The swept values of a cell in a few words: as `Cell.label`, with values as the tables and axes show them."""
-    text = ", ".join(f"{name.split('.')[-1]} {shown(name, value)}" for name, value in cell.set.items())
+    text = cell.given_name or ", ".join(
+        f"{name.split('.')[-1]} {shown(name, value)}" for name, value in cell.set.items()
+    )
     return (text or cell.result.name) + (f" (repeat {cell.plan.repeat + 1})" if cell.plan.repeat else "")

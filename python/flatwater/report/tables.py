@@ -9,9 +9,9 @@ from typing import Any
 
 from flatwater.report.charts.transactions import NAMES
 from flatwater.report.swept import label
-from flatwater.report.units import microseconds, number, percent, seconds
+from flatwater.report.units import binary_bytes, microseconds, number, percent, seconds
 from flatwater.results import CellSummary, Result
-from flatwater.results.schema import Published, ServerFacts
+from flatwater.results.schema import Agreement, Finding, Published, ServerFacts
 
 #: Rows of one table: TPC-C's twelve conditions on each of 64 servers, and a folder from elsewhere may hold any number.
 ROWS_MAX = 800
@@ -49,22 +49,68 @@ def published_table(result: Result) -> Table:
             *([label(cell)] if many else []),
             metric_words(one.metric),
             published_text(one),
-            number(one.ours),
+            figure_text(one, one.ours),
             percent(one.error, signed=True),
+            agrees_text(one.agrees),
             one.source,
         ]
         for cell, one in found[:ROWS_MAX]
     ]
-    head = [*(["cell"] if many else []), "figure", "published", "ours", "error", "source"]
+    head = [*(["cell"] if many else []), "figure", "published", "ours", "error", "agrees", "source"]
     return Table("Beside what was published", head, rows)
+
+
+def shape_table(result: Result) -> Table:
+    """What was published of the shape beside ours; nothing where nothing was."""
+    findings = result.agreement.findings[:ROWS_MAX] if result.agreement is not None else []
+    rows = [[*finding_words(finding), agrees_text(finding.agrees), finding.source] for finding in findings]
+    return Table("The shape", ["what", "published", "ours", "agrees", "source"], rows)
+
+
+def finding_words(finding: Finding) -> list[str]:
+    """What a finding is of, what was published, what ours is."""
+    metric = "throughput" if finding.metric == "mean" else metric_words(finding.metric)
+    what = {"verdict": "the line", "order": f"order of {metric}", "optimum": f"best {metric}"}[finding.kind]
+    return [f"{what}: {finding.about}" if finding.about else what, finding.published, finding.ours]
+
+
+def agrees_text(agrees: bool | None) -> str:
+    """A word for a table; empty where it is not known."""
+    return "" if agrees is None else "yes" if agrees else "no"
+
+
+def agreement_text(agreement: Agreement) -> str:
+    """How far a result agrees, in a sentence."""
+    parts = []
+    if agreement.figures:
+        parts.append(
+            f"{agreement.agreeing} of {agreement.figures} figures agree ({agreement.within_10_pct} within 10 %, "
+            f"{agreement.within_15_pct} within 15 %, {agreement.within_25_pct} within 25 %)"
+        )
+    if agreement.tau is not None:
+        parts.append(f"Kendall's tau {agreement.tau:.2f}")
+    if agreement.shapes:
+        parts.append(f"{agreement.shapes_agreeing} of {agreement.shapes} shapes agree")
+    return f"{', '.join(parts)}." if parts else ""
 
 
 def published_text(one: Published) -> str:
     """A published figure, a range of them, or a bound, with its unit; of a ratio also what it is a ratio to."""
     first = "at least " if one.at_least else ""
-    last = "" if one.up_to is None else f" to {number(one.up_to)}"
     of = "" if one.relative_to is None else f" of {values_text(one.relative_to)}"
-    return f"{first}{number(one.value)}{last} {one.unit}{of}"
+    last = "" if one.up_to is None else f" to {figure_text(one, one.up_to)}"
+    unit = "" if is_bytes(one) else f" {one.unit}"
+    return f"{first}{figure_text(one, one.value)}{last}{unit}{of}"
+
+
+def is_bytes(one: Published) -> bool:
+    """Whether the figure is in bytes, and so told with a unit of its own."""
+    return one.relative_to is None and one.metric.removesuffix(".max").endswith("_bytes")
+
+
+def figure_text(one: Published, value: float | None) -> str:
+    """A value of a figure, as it is or in a unit that suits it."""
+    return binary_bytes(value) if value is not None and is_bytes(one) else number(value)
 
 
 def values_text(values: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@
       flatwater.json      what this folder is: schema version, status, and its cells
       experiment.toml     the experiment as resolved
       machine.json        hardware, kernel, versions, mount options
-      summary.json        one entry a cell, as `flatwater run --json` prints them
+      summary.json        one entry a cell, as `flatwater run --json` prints them; the agreement with what was published
       series.parquet      cell, layer, metric, time_s, value
       histograms.parquet  cell, kind, time_s, hdr (HdrHistogram V2+DEFLATE, ns)
       cells/NNNN/         a cell that is still running, or that a killed run left: its journal
@@ -12,12 +12,14 @@
 While a cell runs, each second is one line of `journal.jsonl`; a torn last line is dropped on reading.
 """
 
-from flatwater.results.folder import Cell, Result, create_result, open_result
+from flatwater.results.folder import Cell, Result, Results, create_result, open_result, results_in
 from flatwater.results.schema import (
     SCHEMA_VERSION,
+    Agreement,
     CellSummary,
     Dip,
     Event,
+    Finding,
     LatencyUs,
     MetricSummary,
     Phase,
@@ -29,18 +31,22 @@ from flatwater.results.series import Series
 
 __all__ = [
     "SCHEMA_VERSION",
+    "Agreement",
     "Cell",
     "CellSummary",
     "Dip",
     "Event",
+    "Finding",
     "LatencyUs",
     "MetricSummary",
     "Phase",
     "Published",
     "Result",
+    "Results",
     "Series",
     "Stall",
     "Verdict",
     "create_result",
     "open_result",
+    "results_in",
 ]

@@ -19,7 +19,7 @@ import pydantic
 
 from flatwater.errors import UserError
 from flatwater.results import series as on_disk
-from flatwater.results.schema import SCHEMA_VERSION, CellPlan, CellSummary, Event, Manifest, Phase
+from flatwater.results.schema import SCHEMA_VERSION, Agreement, CellPlan, CellSummary, Event, Manifest, Phase
 from flatwater.results.series import Series
 
 #: Refuse to parse JSON larger than this: a hostile or damaged folder must not exhaust memory.
@@ -48,9 +48,17 @@ class Cell:
         return self.plan.set
 
     @property
+    def given_name(self) -> str:
+        """What the experiment's file calls it; empty if nothing."""
+        report = self.result.experiment.get("report")
+        names = report.get("names") if isinstance(report, dict) else None
+        # A repeat is called as the first one.
+        return str(names[self.index % len(names)]) if isinstance(names, list) and names else ""
+
+    @property
     def label(self) -> str:
-        """The swept values in a few words, for legends and tables."""
-        text = ", ".join(f"{name.split('.')[-1]} {value}" for name, value in self.set.items())
+        """Its name, or the swept values in a few words, for legends and tables."""
+        text = self.given_name or ", ".join(f"{name.split('.')[-1]} {value}" for name, value in self.set.items())
         return (text or self.result.manifest.name) + (f" (repeat {self.plan.repeat + 1})" if self.plan.repeat else "")
 
     @property
@@ -149,6 +157,8 @@ class Result:
     experiment: dict[str, Any]
     machine: dict[str, Any]
     cells: list[Cell]
+    #: How far it agrees with what was published; None where nothing was, or the run is not over.
+    agreement: Agreement | None = None
 
     @property
     def name(self) -> str:
@@ -180,7 +190,9 @@ class Result:
         What is merged is what the cells' folders hold, so that ten thousand summaries need not be in memory at once.
         """
         done = [cell for cell in self.cells if cell.summary is not None or _is_there(cell.folder / "summary.json")]
-        head = {"schema_version": SCHEMA_VERSION, "name": self.name, "status": status}
+        head: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "name": self.name, "status": status}
+        if self.agreement is not None:
+            head["agreement"] = self.agreement.model_dump(mode="json")
         write_atomic(self.path / "summary.json", _joined(head, "cells", (_summary_text(cell) for cell in done)))
         if status == "complete" and done:
             files = [path for cell in done for path in sorted(cell.folder.glob("*.parquet"))]
@@ -245,8 +257,11 @@ def open_result(path: Path | str) -> Result:
     machine = read_json(path / "machine.json") if _is_there(path / "machine.json") else {}
     if not isinstance(machine, dict):
         raise UserError("machine.json is not an object", where=str(path))
-    summaries = _read_summaries(path / "summary.json") if _is_there(path / "summary.json") else {}
-    result = Result(path, manifest, experiment, machine, [])
+    summaries: dict[int, CellSummary] = {}
+    agreement: Agreement | None = None
+    if _is_there(path / "summary.json"):
+        summaries, agreement = _read_summaries(path / "summary.json")
+    result = Result(path, manifest, experiment, machine, [], None if manifest.status == "running" else agreement)
     for plan in sorted(manifest.cells, key=lambda plan: plan.index):
         # While a run is under way (or was killed), only the cells know what is done: the rest is of a time before.
         cell = Cell(result, plan, None if manifest.status == "running" else summaries.get(plan.index))
@@ -255,6 +270,49 @@ def open_result(path: Path | str) -> Result:
             cell.summary = validate(CellSummary, read_json(own), own)
         result.cells.append(cell)
     return result
+
+
+#: The file that makes a folder one of many experiments' results.
+INDEX = "experiments.json"
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of many experiments that were run as one."""
+
+    path: Path
+    #: In the order in which they were given; each has a folder of its name.
+    names: list[str]
+    #: Name -> why it was not run.
+    left_out: dict[str, str]
+    flatwater_version: str
+
+    def results(self) -> Iterator[tuple[str, Result | None]]:
+        """Each name with its result; None for one that was not begun. Errors: UserError."""
+        for name in self.names:
+            there = _is_there(self.path / name / "flatwater.json")
+            yield name, open_result(self.path / name) if there else None
+
+
+def results_in(path: Path) -> Results:
+    """The index of a folder of results.
+
+    Errors: UserError when it is none, is damaged, or was written by a newer flatwater.
+    """
+    file = path / INDEX
+    raw = read_json(file)
+    raw = raw if isinstance(raw, dict) else {}
+    names, left_out = raw.get("experiments"), raw.get("left_out", {})
+    version = raw.get("schema_version")
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        what = f"schema version {version} is newer than this flatwater's {SCHEMA_VERSION}"
+        raise UserError(what, where=str(path), hint="upgrade flatwater")
+    if not isinstance(names, list) or not all(isinstance(one, str) and "/" not in one for one in names):
+        names = None
+    if names is None or not isinstance(left_out, dict):
+        raise UserError("there is no list of experiments in it", where=str(file), hint="the folder is damaged")
+    told = {str(name): str(why) for name, why in left_out.items()}
+    return Results(path, list(names), told, str(raw.get("flatwater_version", "")))
 
 
 def _summary_text(cell: Cell) -> str:
@@ -280,12 +338,14 @@ def _is_there(path: Path) -> bool:
         return False
 
 
-def _read_summaries(path: Path) -> dict[int, CellSummary]:
+def _read_summaries(path: Path) -> tuple[dict[int, CellSummary], Agreement | None]:
     whole = read_json(path)
     cells = whole.get("cells") if isinstance(whole, dict) else None
     if not isinstance(cells, list):
         raise UserError("there is no list of cells in it", where=str(path))
-    return {summary.cell: summary for summary in (validate(CellSummary, item, path) for item in cells)}
+    told = whole.get("agreement")
+    agreement = validate(Agreement, told, path) if told is not None else None
+    return {summary.cell: summary for summary in (validate(CellSummary, item, path) for item in cells)}, agreement
 
 
 def validate(model: type[Stored], raw: Any, where: Path) -> Stored:

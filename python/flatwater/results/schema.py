@@ -107,7 +107,55 @@ class Published(_Stored):
     metric: str = "mean"
     ours: float | None = None
     error: float | None = None
+    #: Up to which error ours agrees, a share; None in a result of before it was written.
+    within: float | None = None
+    #: None until ours is there.
+    agrees: bool | None = None
     source: str = ""
+
+
+class Finding(_Stored):
+    """What was published of the shape of some cells, beside ours."""
+
+    kind: Literal["verdict", "order", "optimum"]
+    #: The cells that it is of.
+    cells: list[int]
+    #: Of `order` and `optimum`: of which figure.
+    metric: str = "mean"
+    #: Which cells these are, in words; empty for all.
+    about: str = ""
+    published: str
+    ours: str
+    #: None while cells are missing.
+    agrees: bool | None = None
+    #: Of `order`: Kendall's tau of ours against the published one.
+    tau: float | None = None
+    source: str = ""
+
+
+class Agreement(_Stored):
+    """How far a whole result agrees with what was published."""
+
+    #: Published figures with ours beside them; of a cell that is repeated each repeat counts.
+    figures: int = 0
+    #: How many of them are as near as their file asks.
+    agreeing: int = 0
+    within_10_pct: int = 0
+    within_15_pct: int = 0
+    within_25_pct: int = 0
+    #: Kendall's tau of our throughputs against the published ones; None for fewer than two.
+    tau: float | None = None
+    findings: list[Finding] = Field(default_factory=list)
+
+    @property
+    def shapes(self) -> int:
+        """Findings that could be judged."""
+        return sum(finding.agrees is not None for finding in self.findings)
+
+    @property
+    def shapes_agreeing(self) -> int:
+        """Findings in which ours agrees."""
+        return sum(finding.agrees is True for finding in self.findings)
 
 
 class Condition(_Stored):

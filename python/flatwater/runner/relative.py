@@ -34,7 +34,7 @@ def fill_relative(experiment: Experiment, result: Result) -> None:
 
 
 def _fill(one: Published, figure: PublishedFigure, ours: float) -> None:
-    one.ours, one.error = ours, figure.error(ours)
+    one.ours, one.error, one.agrees = ours, figure.error(ours), figure.agrees(ours)
 
 
 def _base(experiment: Experiment, figure: PublishedFigure, result: Result) -> float | None:

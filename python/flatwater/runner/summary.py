@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flatwater.analysis import analyse, find_transition
-from flatwater.experiment import Experiment, Fileio, PlannedCell, published_for
+from flatwater.experiment import Experiment, Fileio, PlannedCell, PublishedFigure, published_for
 from flatwater.results import Cell, CellSummary, Phase, Published, Result, Series
 from flatwater.results.schema import CellStatus, ServerFacts, Transition
 from flatwater.results.series import EMPTY, read_journal
@@ -196,21 +196,40 @@ def _compare_published(plan: PlannedCell, summary: CellSummary) -> list[Publishe
                 metric=figure.metric,
                 ours=ours,
                 error=figure.error(ours) if ours is not None else None,
+                within=figure.within,
+                agrees=_agrees(figure, summary, ours),
                 source=figure.source,
             )
         )
     return found
 
 
+def _agrees(figure: PublishedFigure, summary: CellSummary, ours: float | None) -> bool | None:
+    if ours is not None:
+        return figure.agrees(ours)
+    # Where dips were published, a line that was judged and has none, or none that come regularly, is another one.
+    judged = figure.metric in _OF_DIPS and figure.relative_to is None and summary.verdict is not None
+    return False if judged else None
+
+
+#: Figures of the summary's dips.
+_OF_DIPS = ("dip_period_s", "dip_depth", "dip_length_s")
 #: Figures of the summary's transition.
 _OF_TRANSITION = ("fast", "steady", "transition_s", "transition_begin_s", "transition_end_s")
 
 
 def lookup_figure(summary: CellSummary, metric: str) -> float | None:
-    """A figure of the summary by its name: `mean`, `latency_us.p95`, `transition_s`; of a series, its mean."""
+    """A figure of the summary by its name: `mean`, `latency_us.p95`, `transition_s`; of a series its mean, or with
+    `.max` its maximum; of dips the median (of a line that has none the depth is 0).
+    """
     value: Any = summary
-    if metric in summary.metrics:
-        value = summary.metrics[metric].mean
+    series = summary.metrics.get(metric.removesuffix(".max"))
+    if series is not None:
+        value = series.max if metric.endswith(".max") else series.mean
+    elif metric in ("dip_depth", "dip_length_s"):
+        sizes = [dip.depth if metric == "dip_depth" else dip.length_s for dip in summary.dips]
+        none = 0.0 if metric == "dip_depth" and summary.verdict is not None else None
+        value = float(np.median(sizes)) if sizes else none
     elif metric in _OF_TRANSITION:
         value = _of_transition(summary, metric)
     else:

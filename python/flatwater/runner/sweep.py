@@ -17,10 +17,11 @@ from flatwater.probe import describe_machine
 from flatwater.results import Cell, Result, create_result, open_result
 from flatwater.results.folder import now_utc
 from flatwater.results.schema import CellStatus, Manifest
+from flatwater.runner.agreement import judge_agreement
 from flatwater.runner.executors import Course, Executor, OnCell, make_executor
 from flatwater.runner.executors.bench import plan_cell
 from flatwater.runner.executors.executor import Took
-from flatwater.runner.interrupt import watch_signals
+from flatwater.runner.interrupt import Interrupt, watch_signals
 from flatwater.runner.progress import Reporter
 from flatwater.runner.relative import fill_relative
 
@@ -82,6 +83,38 @@ def run_experiment(
         executor.close()
 
 
+def start_course(
+    experiment: Experiment,
+    out: Path,
+    machine: dict[str, Any],
+    reporter: Reporter,
+    interrupt: Interrupt,
+    on_cell: OnCell,
+    *,
+    resume: bool = False,
+) -> Course:
+    """Opens the result in `out` (with `resume`, what a run left there; else a new one) for its missing cells.
+
+    Errors: UserError, OSError.
+    """
+    result = _reopen_result(experiment, out) if resume else None
+    if result is not None and result.manifest.status == "complete":
+        return Course(experiment, result, [], reporter, interrupt, on_cell, len(result.cells))
+    if result is None:
+        result = _create_result(experiment, out, machine)
+    cells = [result.cells[index] for index in run_order(experiment)]
+    missing = [cell for cell in cells if _is_missing(cell)]
+    result.write_manifest("running")
+    return Course(experiment, result, missing, reporter, interrupt, on_cell, len(cells) - len(missing))
+
+
+def end_course(course: Course) -> Outcome:
+    """Judges and seals a course whose cells are over, or that was interrupted. Errors: OSError."""
+    status, failure = _ended(course)
+    seal_course(course, status)
+    return Outcome(course.result, status, failure, course.took)
+
+
 def _reopen_result(experiment: Experiment, out: Path) -> Result | None:
     if not (out / "flatwater.json").exists():
         return None
@@ -125,9 +158,7 @@ def _run_cells(result: Result, executor: Executor, course: Course) -> Outcome:
             result.seal("failed")
             raise
         course.reporter.close()
-        status, failure = _ended(course)
-        fill_relative(course.experiment, result)
-        result.seal(status)
+        return end_course(course)
     except BrokenPipeError:
         # Whoever read our output went away: as if the user had stopped the run.
         result.write_manifest("interrupted")
@@ -143,13 +174,20 @@ def _run_cells(result: Result, executor: Executor, course: Course) -> Outcome:
     except KeyboardInterrupt:
         result.write_manifest("interrupted")
         raise Interrupted("interrupted twice: the cell under way was left as it is; --resume repeats it") from None
-    return Outcome(result, status, failure, course.took)
+
+
+def seal_course(course: Course, status: CellStatus) -> None:
+    """Completes and seals the result of a course whose cells are over. Errors: OSError."""
+    fill_relative(course.experiment, course.result)
+    course.result.agreement = judge_agreement(course.experiment, course.result)
+    course.result.seal(status)
 
 
 def _ended(course: Course) -> tuple[CellStatus, str | None]:
     """How a run ended, and what to say of it."""
     first = course.first_failure
-    if course.interrupted is not None:
+    # A cell that was under way may have been the last one, and have ended well.
+    if course.interrupted is not None and not course.over:
         return "interrupted", course.interrupted
     assert course.finished == len(course.cells), "an executor left cells out"
     if first is None:

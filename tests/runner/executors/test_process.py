@@ -35,9 +35,9 @@ def said(connection: Connection) -> list[list[Told] | None]:
 class TestWorker:
     def test_tells_each_cell_and_the_end_of_each_batch(self, lab: Lab) -> None:
         ours, theirs = Pipe()
-        for batch in ([0, 2], [3], []):
+        for batch in ((0, [0, 2]), (0, [3]), None):
             ours.send(batch)
-        Worker(theirs, errand(lab), Interrupt()).serve()
+        Worker(theirs, [errand(lab)], Interrupt()).serve()
         told = said(ours)
         cells = [[one.summary.cell for one in some] if some else None for some in told]
         assert [number for some in cells for number in some or [None]] == [0, 2, None, 3, None]
@@ -45,13 +45,27 @@ class TestWorker:
         assert (lab.folder / "result/cells/0003/summary.json").exists()
         assert "all" in (lab.folder / "result/cells/0003/summary.json").read_text(), "on the disk it is whole"
 
+    def test_turns_from_one_experiment_to_another_and_back(self, lab: Lab) -> None:
+        ours, theirs = Pipe()
+        other = Errand(load(write_modelled(lab, [500])), lab.folder / "other", {})
+        for batch in ((0, [1]), (1, [0]), (0, [3]), None):
+            ours.send(batch)
+        Worker(theirs, [errand(lab), other], Interrupt()).serve()
+        told = [one.summary for some in said(ours) for one in some or []]
+        assert [(one.cell, one.set["workload.rate_per_s"]) for one in told] == [(1, 11), (0, 500), (3, 13)]
+        assert sorted(path.parent.parent.parent.name for path in lab.folder.glob("*/cells/*/summary.json")) == [
+            "other",
+            "result",
+            "result",
+        ]
+
     def test_begins_nothing_more_when_asked_to_stop(self, lab: Lab) -> None:
         ours, theirs = Pipe()
         asked = Interrupt()
         asked.asked = True
-        for batch in ([0, 1], []):
+        for batch in ((0, [0, 1]), None):
             ours.send(batch)
-        Worker(theirs, errand(lab), asked).serve()
+        Worker(theirs, [errand(lab)], asked).serve()
         assert said(ours) == [None]
 
 
@@ -81,7 +95,7 @@ class TestProcess:
         self, lab: Lab, started: tuple[subprocess.Popen[bytes], Connection, int]
     ) -> None:
         child, connection, life = started
-        connection.send_bytes(pickle.dumps(errand(lab)))
+        connection.send_bytes(pickle.dumps([errand(lab)]))
         os.close(life)
         assert child.wait(30) == 1
         connection.close()
@@ -92,8 +106,8 @@ class TestProcess:
         child, connection, life = started
         asked = errand(lab)
         Path(asked.path).write_text("a file is in the folder's place")
-        connection.send_bytes(pickle.dumps(asked))
-        connection.send([0])
+        connection.send_bytes(pickle.dumps([asked]))
+        connection.send((0, [0]))
         told = connection.recv()
         assert isinstance(told, Trouble) and (told.errno, "Not a directory" in told.text) == (20, True)
         assert child.wait(30) == 0
@@ -104,8 +118,8 @@ class TestProcess:
         self, lab: Lab, started: tuple[subprocess.Popen[bytes], Connection, int]
     ) -> None:
         child, connection, life = started
-        connection.send_bytes(pickle.dumps(errand(lab)))
-        connection.send([99])
+        connection.send_bytes(pickle.dumps([errand(lab)]))
+        connection.send((0, [99]))
         told = connection.recv()
         assert isinstance(told, Trouble) and told.errno is None and "IndexError" in told.text
         assert child.wait(30) == 0
@@ -117,14 +131,14 @@ class TestProcess:
     ) -> None:
         """SIGTERM asks for an end after the cell; until then the process serves."""
         child, connection, life = started
-        connection.send_bytes(pickle.dumps(errand(lab)))
-        connection.send([0])
+        connection.send_bytes(pickle.dumps([errand(lab)]))
+        connection.send((0, [0]))
         assert connection.recv()[0].summary.cell == 0
         assert connection.recv() is None
         child.send_signal(signal.SIGTERM)
-        connection.send([1])
+        connection.send((0, [1]))
         assert connection.recv() is None, "nothing more is begun"
-        connection.send([])
+        connection.send(None)
         assert child.wait(30) == 0
         connection.close()
         os.close(life)

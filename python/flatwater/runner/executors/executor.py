@@ -94,6 +94,11 @@ class Course:
             done = self.done_before + self.finished
             self.reporter.sweep(SweepProgress(done, running, self.failed, self.total, self._left_s(), tuple(cells)))
 
+    @property
+    def over(self) -> bool:
+        """Whether all its cells have ended."""
+        return self.finished == len(self.cells)
+
     def _left_s(self) -> float | None:
         """Seconds for the rest of the cells, at the speed so far."""
         passed_s = time.monotonic() - self._begun
@@ -108,6 +113,17 @@ class Course:
         for cell in self.cells:
             (real if is_real_cell(self.experiment, cell.index) else modelled).append(cell)
         return modelled, real
+
+
+def tell_together(courses: Sequence[Course], running: int) -> None:
+    """Shows how far several courses are as one, on the first one's reporter."""
+    done = sum(course.done_before + course.finished for course in courses)
+    failed, total = (sum(counts) for counts in zip(*((one.failed, one.total) for one in courses), strict=True))
+    begun = min(course._begun for course in courses)
+    finished, passed_s = sum(course.finished for course in courses), time.monotonic() - begun
+    left = sum(len(course.cells) for course in courses) - finished
+    left_s = passed_s / finished * left if finished and passed_s >= LEFT_AFTER_S else None
+    courses[0].reporter.sweep(SweepProgress(done, running, failed, total, left_s))
 
 
 class Executor(Protocol):

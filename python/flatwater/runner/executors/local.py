@@ -26,7 +26,7 @@ from flatwater.experiment import Experiment, cell_at
 from flatwater.probe import describe_storage
 from flatwater.results import Cell, CellSummary
 from flatwater.runner.executors.bench import Bench, end_without_running
-from flatwater.runner.executors.executor import Clock, Course, is_real_cell
+from flatwater.runner.executors.executor import Clock, Course, is_real_cell, tell_together
 from flatwater.runner.executors.process import Errand, Told, Trouble
 from flatwater.runner.progress import Reporter, SilentReporter
 
@@ -65,11 +65,7 @@ class LocalExecutor:
         if jobs < 2:
             self._run_here(course, course.cells)
             return
-        with_processes = _Pool(course, modelled, jobs)
-        try:
-            with_processes.run()
-        finally:
-            with_processes.close()
+        run_in_processes([course], [modelled], jobs)
         # Only now, when nothing runs beside them.
         if not course.interrupt.asked:
             self._run_here(course, real)
@@ -103,6 +99,19 @@ class LocalExecutor:
             self._bench.close()
 
 
+def run_in_processes(courses: Sequence[Course], cells: Sequence[Sequence[Cell]], jobs: int) -> None:
+    """Runs modelled cells of several courses, whose reporter and interrupt are the same, in as many processes: a
+    process that has nothing left of one goes on with the next. Returns when all are over, or the user asked to stop.
+
+    Errors: OSError when a result cannot be written.
+    """
+    pool = _Pool(courses, cells, jobs)
+    try:
+        pool.run()
+    finally:
+        pool.close()
+
+
 @dataclass(eq=False)
 class _Process:
     """A process of the pool, as its parent sees it."""
@@ -111,6 +120,8 @@ class _Process:
     connection: Connection
     #: Closed by the parent's death, whatever it died of.
     alive: int
+    #: Which course it was last given cells of.
+    course: int = 0
     #: What it was given and has not told of yet, in its order.
     under_way: deque[Cell] = field(default_factory=deque)
     #: From when it is given a batch until it says that it is over.
@@ -118,15 +129,17 @@ class _Process:
 
 
 class _Pool:
-    """Runs the modelled cells of a course."""
+    """Runs the modelled cells of courses."""
 
-    def __init__(self, course: Course, cells: Sequence[Cell], jobs: int) -> None:
-        self._course = course
-        self._left = deque(cells)
-        self._jobs = jobs
-        self._lost: Counter[int] = Counter()
-        result = course.result
-        self._errand = pickle.dumps(Errand(course.experiment, result.path, result.machine))
+    def __init__(self, courses: Sequence[Course], cells: Sequence[Sequence[Cell]], jobs: int) -> None:
+        self._courses = courses
+        self._left = deque((number, cell) for number, of in enumerate(cells) for cell in of)
+        self._jobs = min(jobs, len(self._left))
+        self._interrupt = courses[0].interrupt
+        #: How often a cell was lost, by its course and its number.
+        self._lost: Counter[tuple[int, int]] = Counter()
+        errands = [Errand(course.experiment, course.result.path, course.result.machine) for course in courses]
+        self._errands = pickle.dumps(errands)
         self._processes: list[_Process] = []
 
     def run(self) -> None:
@@ -136,16 +149,26 @@ class _Pool:
             self._give(process)
         stop_by: float | None = None
         while any(process.busy for process in self._processes):
-            if self._course.interrupt.asked:
-                self._course.interrupted = "interrupted by the user"
+            if self._interrupt.asked:
                 stop_by = stop_by or self._ask_to_stop()
                 if time.monotonic() > stop_by:
-                    return
+                    break
             ready = wait([process.connection for process in self._processes], POLL_S)
             for process in list(self._processes):
                 if process.connection in ready:
                     self._hear(process)
-            self._course.tell(sum(process.busy for process in self._processes))
+            self._tell()
+        if self._interrupt.asked:
+            for course in self._courses:
+                if not course.over:
+                    course.interrupted = course.interrupted or "interrupted by the user"
+
+    def _tell(self) -> None:
+        running = sum(process.busy for process in self._processes)
+        if len(self._courses) == 1:
+            self._courses[0].tell(running)
+        else:
+            tell_together(self._courses, running)
 
     def _start(self) -> _Process:
         ours, theirs = socket.socketpair()
@@ -164,18 +187,22 @@ class _Pool:
         os.close(their_life)
         connection = Connection(ours.detach())
         with suppress(BrokenPipeError, ConnectionResetError):  # then it is found dead when it is listened to
-            connection.send_bytes(self._errand)
+            connection.send_bytes(self._errands)
         return _Process(child, connection, our_life)
 
     def _give(self, process: _Process) -> None:
         """The next batch, if there is one."""
-        if not self._left or self._course.interrupt.asked:
+        if not self._left or self._interrupt.asked:
             return
         many = min(BATCH_CELLS_MAX, max(1, len(self._left) // (BATCH_PART * self._jobs)))
-        process.under_way = deque(self._left.popleft() for _ in range(many))
+        process.course = self._left[0][0]
+        process.under_way = deque()
+        # A batch is of one course.
+        while self._left and self._left[0][0] == process.course and len(process.under_way) < many:
+            process.under_way.append(self._left.popleft()[1])
         process.busy = True
         with suppress(BrokenPipeError, ConnectionResetError):
-            process.connection.send([cell.index for cell in process.under_way])
+            process.connection.send((process.course, [cell.index for cell in process.under_way]))
 
     def _hear(self, process: _Process) -> None:
         try:
@@ -189,7 +216,7 @@ class _Pool:
             raise RuntimeError(f"a process that ran cells ended with:\n{told.text}")
         for one in told or []:
             process.under_way.popleft()
-            self._course.keep(one.summary, one.took)
+            self._courses[process.course].keep(one.summary, one.took)
         if told is None:
             # What it did not begin, because the user asked to stop, is nobody's now.
             process.under_way.clear()
@@ -201,27 +228,20 @@ class _Pool:
         code = process.child.wait()
         self._processes.remove(process)
         _let_go(process)
-        if self._course.interrupt.asked:
+        if self._interrupt.asked:
             return
-        rest = process.under_way
+        rest, number, course = process.under_way, process.course, self._courses[process.course]
         # It may have died between finishing a cell and telling it.
         while rest and (rest[0].folder / "summary.json").exists():
-            self._course.keep(rest.popleft().stored_summary())
+            course.keep(rest.popleft().stored_summary())
         if rest:
-            self._lost[rest[0].index] += 1
-            if self._lost[rest[0].index] == TRIES:
-                self._course.keep(self._give_up(rest.popleft(), code))
-            self._left.extendleft(reversed(rest))
+            self._lost[number, rest[0].index] += 1
+            if self._lost[number, rest[0].index] == TRIES:
+                course.keep(_give_up(course, rest.popleft(), code))
+            self._left.extendleft((number, cell) for cell in reversed(rest))
         replacement = self._start()
         self._processes.append(replacement)
         self._give(replacement)
-
-    def _give_up(self, cell: Cell, code: int) -> CellSummary:
-        died = f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
-        error = FlatwaterError(
-            f"the process that ran it {died}, {TRIES} times", hint="out of memory? fewer processes: --jobs 1"
-        )
-        return end_without_running(self._course.experiment, self._course.result, cell, "failed", str(error))
 
     def _ask_to_stop(self) -> float:
         for process in self._processes:
@@ -232,7 +252,7 @@ class _Pool:
         """Ends all processes, whatever they do."""
         for process in self._processes:
             with suppress(BrokenPipeError, ConnectionResetError):
-                process.connection.send([])
+                process.connection.send(None)
             _let_go(process)
         for process in self._processes:
             if process.busy:
@@ -248,3 +268,11 @@ class _Pool:
 def _let_go(process: _Process) -> None:
     process.connection.close()
     os.close(process.alive)
+
+
+def _give_up(course: Course, cell: Cell, code: int) -> CellSummary:
+    died = f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
+    error = FlatwaterError(
+        f"the process that ran it {died}, {TRIES} times", hint="out of memory? fewer processes: --jobs 1"
+    )
+    return end_without_running(course.experiment, course.result, cell, "failed", str(error))

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -26,9 +27,13 @@ from flatwater.runner.progress import SilentReporter
 TOLD_EVERY_S = 0.05
 
 
+#: The number of an errand, and of those of its cells that are to be run next.
+Batch = tuple[int, list[int]]
+
+
 @dataclass(frozen=True)
 class Errand:
-    """What a process is told before its first batch."""
+    """An experiment of whose cells a process is given batches; it is told all of them before its first batch."""
 
     experiment: Experiment
     #: The result folder; the process writes nothing but the folders of its cells.
@@ -55,20 +60,23 @@ class Trouble:
 class Worker:
     """Runs batches until there are no more."""
 
-    def __init__(self, connection: Connection, errand: Errand, interrupt: Interrupt) -> None:
+    def __init__(self, connection: Connection, errands: Sequence[Errand], interrupt: Interrupt) -> None:
         self._connection = connection
-        self._experiment = errand.experiment
-        self._result: Result = side_result(errand.path, errand.experiment, errand.machine)
+        self._errands = errands
         self._interrupt = interrupt
-        self._bench = Bench(errand.experiment)
+        #: Which errand the bench is of.
+        self._number = 0
+        self._bench, self._result = _set_up(errands[0])
         self._untold: list[Told] = []
         self._told_at = time.monotonic()
 
     def serve(self) -> None:
-        """Batches are lists of cell numbers; an empty one is the last."""
+        """Until there is no batch any more, which None says."""
         try:
-            while batch := self._connection.recv():
-                for index in batch:
+            while (batch := self._connection.recv()) is not None:
+                number, indices = batch
+                self._turn_to(number)
+                for index in indices:
                     if self._interrupt.asked:
                         break
                     self._untold.append(self.run(index))
@@ -80,10 +88,17 @@ class Worker:
         finally:
             self._bench.close()
 
+    def _turn_to(self, number: int) -> None:
+        """Another experiment's bench; what the last one held is given back first."""
+        if number != self._number:
+            self._bench.close()
+            self._number = number
+            self._bench, self._result = _set_up(self._errands[number])
+
     def run(self, index: int) -> Told:
         """Runs one cell. Errors: OSError."""
         clock = Clock()
-        cell = Cell(self._result, plan_cell(self._experiment, index), None)
+        cell = Cell(self._result, plan_cell(self._errands[self._number].experiment, index), None)
         try:
             summary = self._bench.run(self._result, cell, SilentReporter(), self._interrupt)
         except UserError as error:
@@ -98,6 +113,10 @@ class Worker:
         self._told_at = time.monotonic()
 
 
+def _set_up(errand: Errand) -> tuple[Bench, Result]:
+    return Bench(errand.experiment), side_result(errand.path, errand.experiment, errand.machine)
+
+
 def main(descriptor: int, alive: int) -> None:
     """Serves whoever holds the other end of a socket; ends at once when the pipe `alive` is closed by its death."""
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
@@ -110,8 +129,8 @@ def main(descriptor: int, alive: int) -> None:
     signal.signal(signal.SIGTERM, stop)
     connection = Connection(descriptor)
     try:
-        errand = pickle.loads(connection.recv_bytes())  # noqa: S301 (from the process that started this one)
-        Worker(connection, errand, interrupt).serve()
+        errands = pickle.loads(connection.recv_bytes())  # noqa: S301 (from the process that started this one)
+        Worker(connection, errands, interrupt).serve()
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
     except OSError as error:

@@ -1,0 +1,83 @@
+"""`flatwater run --all`: many modelled experiments as one run, and the table of what was published beside ours."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flatwater.cli.run import CELLS_TOLD, ask_for_many, cell_line, print_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flatwater.results import CellSummary, Result
+    from flatwater.results.schema import CellStatus
+
+
+def run_all(
+    given: Sequence[str],
+    overrides: Sequence[str],
+    seed: int | None,
+    out: Path | None,
+    jobs: int | None,
+    *,
+    on: str,
+    as_json: bool,
+    yes: bool,
+    resume: bool,
+) -> None:
+    """Runs the experiments that `given` names. Errors: UserError, FlatwaterError when one failed, Interrupted."""
+    from flatwater.errors import FlatwaterError, Interrupted, UserError
+    from flatwater.experiment.collection import collect
+    from flatwater.report.published import published_data, published_lines, read_results
+    from flatwater.report.tables import agreement_text
+    from flatwater.results.folder import now_utc
+    from flatwater.runner.executors import LOCAL
+    from flatwater.runner.progress import start_reporter
+    from flatwater.runner.several import run_several
+
+    if on != LOCAL:
+        raise UserError("--all runs on this machine only", where="--on", hint="leave one of the two out")
+    collection = collect(given, overrides, seed)
+    ask_for_many(collection.cells, list(collection.experiments.values()), " ".join(given) or "the library", yes=yes)
+    stamp = now_utc().replace(":", "").replace("-", "").replace("T", "-").split("+")[0]
+    folder = out or Path("results") / f"all-{stamp}-{secrets.token_hex(1)}"
+    reporter = start_reporter()
+    if not as_json:
+        for name, why in collection.left_out.items():
+            reporter.note(f"left out: {name} {why}")
+    few = collection.cells <= CELLS_TOLD
+
+    def tell(name: str, summary: CellSummary, done: int, total: int) -> None:
+        if as_json:
+            print_cell(summary, experiment=name)
+        elif few or summary.status == "failed":
+            reporter.note(f"{name} {cell_line(summary, done, total)}")
+
+    def tell_experiment(name: str, result: Result, status: CellStatus, error: str | None) -> None:
+        if not as_json:
+            told = agreement_text(result.agreement) if result.agreement is not None else ""
+            reporter.note(f"{name}: {error or status}" + (f"; {told}" if told else ""))
+
+    try:
+        ended = run_several(collection, folder, reporter, tell, tell_experiment, resume=resume, jobs=jobs)
+    finally:
+        reporter.close()
+    named, left_out = read_results(folder)
+    if as_json:
+        print(json.dumps(published_data(named, left_out)), flush=True)
+    else:
+        for line in published_lines(named):
+            print(line)
+        print(f"results: {folder}")
+        print(f"table: flatwater report {folder} --published published.md")
+    sys.stdout.flush()
+    if ended.status == "interrupted":
+        raise Interrupted(f"interrupted; what was done is in {folder}", hint=f"--out {folder} --resume goes on")
+    if ended.failures:
+        name, why = next(iter(ended.failures.items()))
+        many = f"{len(ended.failures)} of {len(collection.experiments)} experiments"
+        raise FlatwaterError(f"{many} failed, the others are in {folder}; {name}: {why}")

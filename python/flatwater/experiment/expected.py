@@ -1,0 +1,161 @@
+"""What was published of the shape: flat or not, which cells win, where the optimum lies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from flatwater.experiment.fields import resolve_value
+from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse
+from flatwater.experiment.published import (
+    cells_text,
+    check_cells,
+    check_metric,
+    one_cell_faults,
+    positions_of,
+    published_for,
+    set_faults,
+)
+
+if TYPE_CHECKING:
+    from flatwater.experiment.experiment import Experiment
+
+#: The analysis' own words, and `jumps` for a line with dips, stalls or no steady level.
+VerdictWord = Literal["flat", "dips", "stalls", "drifting", "not steady", "jumps"]
+#: What `jumps` stands for.
+JUMPS = ("dips", "stalls", "not steady")
+#: Of these an entry has exactly one.
+_KINDS = ("verdict", "order", "optimum")
+#: `order` of the cells that have a published figure.
+AS_PUBLISHED = "published"
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _set(table: Any) -> Any:
+    return check_cells("set", table)
+
+
+def _order(order: Any) -> Any:
+    if order == AS_PUBLISHED:
+        return order
+    if not _is_list(order) or not all(isinstance(cells, Mapping) for cells in order):
+        what = f'must be a list of cells, or "{AS_PUBLISHED}", not {quote(order)}'
+        raise refuse(what, '[{ "FIELD" = VALUE }, { "FIELD" = VALUE }], the highest first')
+    return [check_cells(f"order.{place}", cells) for place, cells in enumerate(order)]
+
+
+def _optimum(table: Any) -> Any:
+    if not isinstance(table, Mapping):
+        return table
+    # One value, or several of which any will do.
+    flat: dict[str, Any] = {}
+    for field, value in table.items():
+        values = value if _is_list(value) else [value]
+        for one in values:
+            (name,) = check_cells("optimum", {field: one})
+            flat[name] = values
+    return flat
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+class Expectation(Table):
+    """`[[expected]]`: what someone published of the shape of the cells that have `set`; one of `verdict`, `order` and
+    `optimum`.
+    """
+
+    set: Annotated[dict[str, Any], BeforeValidator(_set)] = Field(default_factory=dict)
+    #: Of `order` and `optimum`: which figure of the cells.
+    metric: Annotated[str, AfterValidator(check_metric)] = "mean"
+    #: What the line does; any of several words.
+    verdict: Annotated[list[VerdictWord], BeforeValidator(_listed), Field(min_length=1)] | None = None
+    #: Cells from the highest figure to the lowest; or "published": those that have a published figure, in its order.
+    order: Annotated[list[dict[str, Any]] | Literal["published"], BeforeValidator(_order)] | None = None
+    #: Kendall's tau of the order that still agrees: 1 is the very order.
+    tau: float = Field(default=1.0, gt=0, le=1)
+    #: A swept field and its value in the best of the cells; a list of values of which any will do.
+    optimum: Annotated[dict[str, list[Any]], BeforeValidator(_optimum)] | None = None
+    #: The best is the least, not the most.
+    least: bool = False
+    #: Of `optimum`: a cell that is this share worse than the best is as good.
+    within: float = Field(default=0.0, ge=0, lt=1)
+    #: Who saw it, on what, when.
+    source: Annotated[str, Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        given = [kind for kind in _KINDS if getattr(self, kind) is not None]
+        if len(given) != 1:
+            what = "says nothing" if not given else f"{' and '.join(given)} are two expectations"
+            hint = "give one of verdict, order, optimum" if not given else "an entry for each"
+            raise_problems("expected", [Problem(given[-1] if given else "verdict", what, hint, tuple(given))])
+        if isinstance(self.order, list) and len(self.order) < 2:
+            what = "an order is of two cells or more"
+            raise_problems("expected", [Problem("order", what, "name the others too")])
+        if self.optimum is not None and len(self.optimum) != 1:
+            what = f"is of one field, not of {len(self.optimum)}"
+            raise_problems("expected", [Problem("optimum", what, '{ "FIELD" = VALUE }')])
+        return self
+
+    @property
+    def axis(self) -> str:
+        """The field along which the optimum lies."""
+        return next(iter(self.optimum or {"": []}))
+
+    def is_best(self, value: Any) -> bool:
+        """Whether the optimum was published at this value of the axis, as a cell has it written."""
+        best = [resolve_value(self.axis, one) for one in (self.optimum or {}).get(self.axis, [])]
+        return resolve_value(self.axis, value) in best
+
+
+def agrees_with(words: list[VerdictWord], verdict: str) -> bool:
+    """Whether one of the published words is the analysis' verdict."""
+    return any(verdict in JUMPS if word == "jumps" else verdict == word for word in words)
+
+
+def expectation_faults(experiment: Experiment, one: Expectation) -> Iterator[tuple[str, str, str | None]]:
+    """Why an expectation is of no cells of the experiment: which of its fields, what is wrong, a hint."""
+    faults = list(set_faults(experiment, one.set))
+    yield from (("set", what, hint) for what, hint in faults)
+    if faults:
+        return
+    if isinstance(one.order, list):
+        for cells in one.order:
+            for what, hint in one_cell_faults(experiment, one.set | cells, "an order is of single cells"):
+                yield "order", what, hint
+        named = Counter(place for cells in one.order for place in positions_of(experiment, one.set | cells))
+        if any(times > 1 for times in named.values()):
+            yield "order", "a cell stands in it twice", "name each cell once"
+    elif one.order == AS_PUBLISHED and len(published_cells(experiment, one)) < 2:
+        hint = "an order takes two cells or more with [[published]] figures"
+        yield "order", f"fewer than two cells have a published {one.metric}", hint
+    elif one.optimum is not None:
+        if one.axis not in experiment.sweep.fields:
+            yield "optimum", f"{one.axis} is not swept", f"swept: {', '.join(experiment.sweep.fields) or 'nothing'}"
+            return
+        places = positions_of(experiment, one.set)
+        swept = [experiment.sweep.values_at(place)[one.axis] for place in places]
+        if len(places) < 2:
+            yield "optimum", "is of two cells or more, and `set` leaves one", "widen `set`"
+        for value in one.optimum[one.axis]:
+            if not any(resolve_value(one.axis, value) == resolve_value(one.axis, other) for other in swept):
+                told = cells_text({one.axis: value})
+                yield "optimum", f"matches no cell: {told}", f"swept: {', '.join(map(str, dict.fromkeys(swept)))}"
+
+
+def published_cells(experiment: Experiment, one: Expectation) -> dict[int, float]:
+    """Position -> the first published figure of the expectation's metric; of a range its middle."""
+    found: dict[int, float] = {}
+    for place in positions_of(experiment, one.set):
+        for figure in published_for(experiment, experiment.sweep.values_at(place)):
+            if figure.metric == one.metric and figure.relative_to is None and not figure.at_least:
+                found.setdefault(place, figure.value if figure.up_to is None else (figure.value + figure.up_to) / 2)
+    return found

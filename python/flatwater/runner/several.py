@@ -1,0 +1,137 @@
+"""Running many modelled experiments as one: their cells share the processes, each has a result folder of its own.
+
+OUT/
+experiments.json    which experiments these are, which were left out and why
+NAME/               the result of each
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flatwater import __version__
+from flatwater.errors import FlatwaterError, Interrupted, UserError
+from flatwater.experiment.collection import Collection
+from flatwater.probe import describe_machine
+from flatwater.results import CellSummary, Result, results_in
+from flatwater.results.folder import INDEX, write_atomic
+from flatwater.results.schema import SCHEMA_VERSION, CellStatus
+from flatwater.runner.executors import Course
+from flatwater.runner.executors.local import run_in_processes
+from flatwater.runner.interrupt import watch_signals
+from flatwater.runner.progress import Reporter
+from flatwater.runner.sweep import end_course, start_course
+
+#: Told the experiment's name, the finished cell's summary, how many cells of all are done, and how many there are.
+OnCell = Callable[[str, CellSummary, int, int], None]
+#: Told an experiment whose cells are over, with how it ended.
+OnExperiment = Callable[[str, Result, CellStatus, str | None], None]
+
+
+@dataclass
+class Together:
+    """How a run of many experiments ended."""
+
+    status: CellStatus
+    #: Experiments that failed -> why.
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+def run_several(
+    collection: Collection,
+    out: Path,
+    reporter: Reporter,
+    on_cell: OnCell,
+    on_experiment: OnExperiment,
+    *,
+    resume: bool = False,
+    jobs: int | None = None,
+) -> Together:
+    """Runs what is missing of the experiments into folders of `out`; each is sealed as soon as its cells are over.
+
+    Errors: UserError when `out` is taken, or with `resume` holds other experiments; FlatwaterError when the results
+    cannot be written.
+    """
+    machine = describe_machine()
+    _claim(collection, out, resume=resume)
+    ended = Together("complete")
+    courses: dict[str, Course] = {}
+
+    def keep(name: str, summary: CellSummary) -> None:
+        done = sum(course.done_before + course.finished for course in courses.values())
+        on_cell(name, summary, done, sum(course.total for course in courses.values()))
+        if courses[name].over:
+            end(name)
+
+    def end(name: str) -> None:
+        outcome = end_course(courses[name])
+        if outcome.status == "failed":
+            ended.failures[name] = outcome.error or ""
+        on_experiment(name, outcome.result, outcome.status, outcome.error)
+
+    try:
+        with watch_signals() as interrupt:
+            for name, experiment in collection.experiments.items():
+
+                def told(summary: CellSummary, done: int, total: int, name: str = name) -> None:
+                    keep(name, summary)
+
+                courses[name] = start_course(experiment, out / name, machine, reporter, interrupt, told, resume=resume)
+            for name, course in courses.items():
+                if not course.cells and course.result.manifest.status == "complete":
+                    on_experiment(name, course.result, "complete", None)
+                elif not course.cells:
+                    end(name)
+            under_way = [course for course in courses.values() if course.cells]
+            if under_way:
+                cells = [course.cells for course in under_way]
+                run_in_processes(under_way, cells, jobs or len(os.sched_getaffinity(0)))
+            reporter.close()
+            for name, course in courses.items():
+                if course.cells and not course.over:
+                    ended.status = "interrupted"
+                    end(name)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        what = f"cannot write the results: {error.strerror or error}"
+        raise FlatwaterError(what, where=str(out), hint="make room there, then --resume goes on") from None
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "interrupted twice: the cells under way were left as they are; --resume repeats them"
+        ) from None
+    if ended.failures and ended.status == "complete":
+        ended.status = "failed"
+    return ended
+
+
+def _claim(collection: Collection, out: Path, *, resume: bool) -> None:
+    """Makes the folder and its index; with `resume`, checks that it is of the same experiments."""
+    names = list(collection.experiments)
+    if resume and (out / INDEX).exists():
+        there = results_in(out).names
+        if there != names:
+            odd = next((name for name in [*names, *there] if (name in names) != (name in there)), None)
+            what = f"{out} holds other experiments" + (f" ({odd}, for one)" if odd else ", or in another order")
+            raise UserError(what, where="--resume", hint="give the same files as then")
+        return
+    try:
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            what = "the folder exists and is not empty" if out.is_dir() else "this is a file, and no folder"
+            hint = "choose another --out, or --resume to finish what a killed run left"
+            raise UserError(what, where=str(out), hint=hint)
+        out.mkdir(parents=True, exist_ok=True)
+        index = {
+            "schema_version": SCHEMA_VERSION,
+            "kind": "flatwater-experiments",
+            "flatwater_version": __version__,
+            "experiments": names,
+            "left_out": collection.left_out,
+        }
+        write_atomic(out / INDEX, json.dumps(index, indent=1))
+    except OSError as error:
+        raise UserError(f"cannot write the folder: {error.strerror}", where=str(out)) from None
