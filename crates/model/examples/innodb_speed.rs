@@ -8,7 +8,8 @@ use std::time::Instant;
 use flatwater_model::database::{Innodb, Spec};
 
 /// Series that are shown.
-const SHOWN: [&str; 5] = ["checkpoint_age_bytes", "dirty_pct", "pages_read_per_s", "pages_flushed_per_s", "log_bytes_per_s"];
+const SHOWN: [&str; 5] =
+    ["checkpoint_age_bytes", "dirty_pct", "pages_read_per_s", "pages_flushed_per_s", "log_bytes_per_s"];
 
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
