@@ -115,8 +115,8 @@ def test_places_are_the_users_own_without_root(monkeypatch: pytest.MonkeyPatch, 
 def test_what_jobs_did_is_kept(tmp_path: Path) -> None:
     _state(tmp_path).save()
     for kind, first, length in (("pin", 0, 100), ("pin", 50, 100), ("unpin", 20, 10), ("pin", 200, 8), ("flush", 0, 1)):
-        states.keep_job("db", {"do": kind, "range": [first, length], "bytes": None})
-    states.keep_job("db", {"do": "resize", "range": None, "bytes": 2**20})
+        states.keep_job("db", {"kind": kind, "range": [first, length], "bytes": None})
+    states.keep_job("db", {"kind": "resize", "range": None, "bytes": 2**20})
     kept = load_state("db")
     assert kept is not None and kept.used_bytes == 2**20
     assert kept.pins == [[0, 20], [30, 20], [50, 100], [200, 8]]

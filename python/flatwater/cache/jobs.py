@@ -38,8 +38,8 @@ class Jobs:
         with self._lock:
             self._jobs.pop(number, None)
 
-    def hear(self, message: dict[str, Any]) -> dict[str, Any] | None:
-        """A child tells how one ended; gives what was asked for if it is done."""
+    def hear(self, message: dict[str, Any]) -> None:
+        """A child tells how one ended."""
         with self._lock:
             job = self._jobs.get(message["job"])
             if job is not None:
@@ -47,9 +47,6 @@ class Jobs:
                 job["ended_s"] = time.time()
                 if job["state"] == "done" and job["total"] is not None:
                     job["done"] = job["total"]
-                if job["state"] == "done":
-                    return {name: job[name] for name in ("do", "range", "bytes")}
-            return None
 
     def progress(self, told: dict[str, Any]) -> None:
         """How far running ones are: {number: [done, total]}."""

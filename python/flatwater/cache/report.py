@@ -26,6 +26,7 @@ def report_of(state: CacheState) -> dict[str, Any]:
         "backing": state.backing,
         "block_bytes": state.block_bytes,
         "fast_bytes": state.fast_bytes,
+        "in_use_bytes": state.in_use_bytes,
         "slow_bytes": state.slow_bytes,
         "log": str(log_path(state.name)),
         "running": False,

@@ -38,7 +38,7 @@ class CacheState:
     #: The pairing record that lies beside the backing device.
     pair: str
     block_bytes: int
-    #: Of the cache device, used; all of the backing device is served.
+    #: Of the cache device, when it was made; all of the backing device is served.
     fast_bytes: int
     slow_bytes: int
     preset: str | None = None
@@ -52,6 +52,11 @@ class CacheState:
     mount: str | None = None
     nbd: str | None = None
     created_s: float = field(default_factory=time.time)
+
+    @property
+    def in_use_bytes(self) -> int:
+        """Of the cache device, as it was made or resized."""
+        return self.fast_bytes if self.used_bytes is None else self.used_bytes
 
     def save(self) -> None:
         """Writes it anew, whole or not at all. Errors: FlatwaterError."""
@@ -209,19 +214,19 @@ def keep_job(name: str, job: dict[str, Any]) -> None:
 
     Errors: FlatwaterError.
     """
-    if job["do"] not in ("resize", "pin", "unpin"):
+    if job["kind"] not in ("resize", "pin", "unpin"):
         return
     with _changing(name) as state:
         if state is None:
             return
-        if job["do"] == "resize":
+        if job["kind"] == "resize":
             state.used_bytes = job["bytes"]
             return
         begin, end = job["range"][0], sum(job["range"])
         # What was pinned around it stays so.
         cut = [(first, min(first + length, begin)) for first, length in state.pins]
         cut += [(max(first, end), first + length) for first, length in state.pins]
-        cut += [(begin, end)] if job["do"] == "pin" else []
+        cut += [(begin, end)] if job["kind"] == "pin" else []
         state.pins = [[first, last - first] for first, last in sorted(cut) if first < last]
 
 

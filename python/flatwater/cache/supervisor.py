@@ -124,9 +124,6 @@ class Supervisor:
                 self._hand_over()
             elif what == "changed":
                 self._keep_settings(detail)
-            elif what == "done":
-                with suppress(FlatwaterError):
-                    keep_job(self._name, detail)
             elif what == "unmounted":
                 _log("somebody unmounted it")
                 threading.Thread(target=self._stop, args=(False,), daemon=True).start()
@@ -190,9 +187,9 @@ class Supervisor:
         for one in message.get("told", []):
             self._events.put(("told", (one[0], one[1])))
         if "job" in message:
-            done = self._jobs.hear(message)
-            if done is not None:
-                self._events.put(("done", done))
+            if message["state"] == "done":
+                self._keep_job(message["job"])
+            self._jobs.hear(message)
         if "record" in message:
             # The next child goes on with it.
             self._task["record"] = message["record"]
@@ -252,6 +249,11 @@ class Supervisor:
         """What was set through the files beside the exported one is kept for the next start too."""
         with suppress(FlatwaterError):
             keep_settings(self._name, changed)
+
+    def _keep_job(self, number: int) -> None:
+        """What a job did is kept before anybody is told that it is done: it then outlives whatever dies."""
+        with suppress(FlatwaterError):
+            keep_job(self._name, self._jobs.get(number))
 
     # --- requests
 

@@ -32,8 +32,8 @@ def verb(
 
     state = find(name)
     begin, length = parse_range(range_, state, "RANGE")
-    if not release and length >= state.fast_bytes:
-        told = f"{print_size(length)} do not fit a cache of {print_size(state.fast_bytes)}"
+    if not release and length >= state.in_use_bytes:
+        told = f"{print_size(length)} do not fit a cache of {print_size(state.in_use_bytes)}"
         raise UserError(told, where="RANGE", hint="pin less")
     kind = "unpin" if release else "pin"
     job = ask(state.name, {"do": kind, "range": [begin, length]})["job"]

@@ -24,7 +24,6 @@ def verb(
     """Use more or less of the cache device, while it serves."""
     from flatwater.cache.control import ask
     from flatwater.cache.place import open_place
-    from flatwater.cache.state import alone, load_state
     from flatwater.cli.cache.progress import follow_job
     from flatwater.errors import UserError
     from flatwater.experiment.units import print_size
@@ -37,8 +36,4 @@ def verb(
         raise UserError(told, where="SIZE", hint="make the cache device larger first, or a smaller size")
     job = ask(state.name, {"do": "resize", "bytes": wanted})["job"]
     found = follow_job(state.name, job, "resize", unit_bytes=state.block_bytes, quiet=as_json)
-    with alone():
-        kept = load_state(state.name) or state
-        kept.fast_bytes = wanted // state.block_bytes * state.block_bytes
-        kept.save()
     say({"name": state.name, **found}, f"{state.name} uses {print_size(wanted)} of {state.fast} now", as_json)

@@ -110,7 +110,7 @@ def _sentences(one: dict[str, Any], *, detail: bool) -> list[str]:
     if not detail:
         return lines
     lines.append(
-        f"{name}: {print_size(one['fast_bytes'])} of {one['fast']} cache {print_size(one['slow_bytes'])} of "
+        f"{name}: {print_size(one['in_use_bytes'])} of {one['fast']} cache {print_size(one['slow_bytes'])} of "
         f"{one['backing']}, blocks of {print_size(one['block_bytes'])}, UUID {one['uuid']}"
     )
     if one["running"]:
