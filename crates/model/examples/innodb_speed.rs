@@ -8,8 +8,16 @@ use std::time::Instant;
 use flatwater_model::database::{Innodb, Spec};
 
 /// Series that are shown.
-const SHOWN: [&str; 5] =
-    ["checkpoint_age_bytes", "dirty_pct", "pages_read_per_s", "pages_flushed_per_s", "log_bytes_per_s"];
+const SHOWN: [&str; 8] = [
+    "checkpoint_age_bytes",
+    "dirty_pct",
+    "pages_read_per_s",
+    "pages_flushed_adaptive_per_s",
+    "pages_flushed_sync_per_s",
+    "pages_flushed_lru_per_s",
+    "log_bytes_per_s",
+    "server_cpu_user_pct",
+];
 
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -26,12 +34,12 @@ fn main() -> Result<(), String> {
     let seconds: u64 = seconds.parse().map_err(|_| "seconds are a number")?;
     for _ in 0..seconds / 10 {
         let Some((interval, told)) = run.next_interval() else { break };
-        let done: u64 = interval.kinds.iter().map(|kind| kind.operations).sum();
+        let done: Vec<u64> = interval.kinds.iter().map(|kind| kind.operations).collect();
         let shown = |(name, value): &(String, f64)| {
             let name = name.strip_prefix("database.")?;
             SHOWN.contains(&name).then(|| format!("{name} {value:.3e}"))
         };
-        println!("{done} {}", told.series.iter().filter_map(shown).collect::<Vec<_>>().join(", "));
+        println!("{done:?} {}", told.series.iter().filter_map(shown).collect::<Vec<_>>().join(", "));
     }
     println!("{seconds} s in {:.2} s; failure {:?}", began.elapsed().as_secs_f64(), run.failure());
     Ok(())

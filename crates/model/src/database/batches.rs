@@ -1,17 +1,9 @@
-//! Writing pages: batches, from the flush list or for free pages, through the doublewrite buffer or straight.
-//!
-//! A batch goes in chunks of what the doublewrite buffer holds. The buffer is held by one batch from its first page to
-//! the sync of the data files, as MySQL 5.5 holds it: other batches wait.
+//! Which pages are written: batches, each from one instance's flush list or from the end of its LRU list; and passes,
+//! which go over the instances batch by batch.
 
-use super::doublewrite::BUFFER_PAGES;
-use super::log::Waiter;
-use super::{Event, Innodb, PAGE_BYTES, Tag};
-use crate::storage::Operation;
+use super::pool::AREA_PAGES;
+use super::{Event, Innodb};
 
-/// Pages of an area whose dirty ones are written together (BUF_READ_AHEAD_AREA; 1 MiB).
-const AREA_PAGES: u32 = 64;
-/// Pages of a chunk without doublewrite: the slots of one IO thread.
-const DIRECT_PAGES: usize = 256;
 /// How much of the LRU list's end a batch searches for dirty pages.
 const LRU_DEPTH: u32 = 2048;
 /// A thread for which nothing could be written tries again after this.
@@ -33,260 +25,230 @@ pub(super) enum Kind {
     Single,
 }
 
+/// Who waits for the end of a batch or a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// Waits for the doublewrite buffer, then for the log.
-    Begun,
-    Wal,
-    /// Its pages go to the doublewrite buffer, which is then synced.
-    Doublewrite,
-    DoublewriteSync,
-    /// They go to their places, which are then synced.
-    Pages,
-    Sync,
+pub(super) enum Owner {
+    Nobody,
+    Master,
+    Cleaner,
+    Thread(u32),
+    Pass(u32),
 }
 
-/// One of them.
+/// Pages of one instance.
 #[derive(Debug)]
 pub(super) struct Batch {
-    kind: Kind,
-    /// Pages that it may still write.
-    left: u64,
-    stage: Stage,
-    /// The pages of the chunk.
-    chunk: Vec<u32>,
+    pub(super) kind: Kind,
+    pub(super) instance: usize,
+    /// Pages that it may still choose.
+    pub(super) left: u64,
     /// Pages of an area that are to be looked at still.
     area: std::ops::Range<u32>,
-    outstanding: u32,
+    /// Pages that are chosen and not written.
+    pub(super) under_way: u32,
+    pub(super) written: u64,
+    /// It has no page left to choose.
+    pub(super) chosen: bool,
+    /// Files that it has written straight and that are not synced, a bit each.
+    pub(super) unsynced: u64,
+    owner: Owner,
+}
+
+/// A batch in one instance after another, as buf_flush_list goes over them; or in several at a time.
+#[derive(Debug)]
+pub(super) struct Pass {
+    kind: Kind,
+    /// Pages of each instance.
+    each: u64,
+    next: usize,
+    /// How many instances at a time; and how many are under way.
+    width: u32,
+    under_way: u32,
     written: u64,
-    /// The thread that started it and waits for its end.
-    owner: Option<u32>,
+    /// Another batch was in an instance's list, so that it was left out.
+    skipped: bool,
+    owner: Owner,
+}
+
+/// Which batches an instance has under way, and who waits for them.
+#[derive(Debug, Default)]
+pub(super) struct Flushing {
+    pub(super) list: Option<u32>,
+    pub(super) lru: Option<u32>,
+    /// Threads that wait until nobody writes from the flush list.
+    list_waiters: Vec<u32>,
+    /// Threads that wait for a free page.
+    pub(super) free_waiters: Vec<u32>,
 }
 
 impl Innodb {
-    /// Starts a batch; there must be none of its kind (but of single pages). The thread `owner` waits for it.
-    pub(super) fn start_batch(&mut self, kind: Kind, pages: u64, owner: Option<u32>) {
+    /// Starts a pass over all instances. Its owner hears of its end, never before this returns.
+    pub(super) fn start_pass(&mut self, kind: Kind, each: u64, width: u32, owner: Owner) {
+        let pass = Pass { kind, each, next: 0, width: width.max(1), under_way: 0, written: 0, skipped: false, owner };
+        let number = self.passes.insert(pass);
+        self.run_pass(number);
+    }
+
+    /// Starts as many batches of a pass as it may have; ends it after the last.
+    fn run_pass(&mut self, number: u32) {
+        loop {
+            let pass = self.passes.get(number);
+            if pass.under_way == pass.width {
+                return;
+            }
+            if pass.next == self.flushing.len() {
+                if pass.under_way == 0 {
+                    let pass = self.passes.remove(number);
+                    self.over.push_back((pass.owner, pass.written, pass.skipped));
+                }
+                return;
+            }
+            let (instance, kind, each) = (pass.next, pass.kind, pass.each);
+            pass.next += 1;
+            let own = &self.flushing[instance];
+            if if kind == Kind::Lru { own.lru } else { own.list }.is_some() {
+                pass.skipped = true;
+                continue;
+            }
+            let pages = if kind == Kind::Lru { self.lru_pages_wanted(instance, each) } else { each };
+            if pages > 0 {
+                self.passes.get(number).under_way += 1;
+                self.start_batch(instance, kind, pages, Owner::Pass(number));
+            }
+        }
+    }
+
+    /// Starts a batch; its instance must have none of its kind (but of single pages).
+    pub(super) fn start_batch(&mut self, instance: usize, kind: Kind, pages: u64, owner: Owner) {
         let batch = Batch {
             kind,
+            instance,
             left: pages,
-            stage: Stage::Begun,
-            chunk: Vec::new(),
             area: 0..0,
-            outstanding: 0,
+            under_way: 0,
             written: 0,
+            chosen: false,
+            unsynced: 0,
             owner,
         };
         let number = self.batches.insert(batch);
         match kind {
-            Kind::List { .. } => self.list_batch = Some(number),
-            Kind::Lru => self.lru_batch = Some(number),
+            Kind::List { .. } => self.flushing[instance].list = Some(number),
+            Kind::Lru => self.flushing[instance].lru = Some(number),
             Kind::Single => {}
         }
-        self.begin_chunk(number);
+        self.enqueue(number);
     }
 
-    /// The next chunk, when the doublewrite buffer is free.
-    fn begin_chunk(&mut self, number: u32) {
+    /// The next page of a batch.
+    pub(super) fn next_page(&mut self, number: u32) -> Option<u32> {
+        let pages = self.touches.pages();
         let batch = self.batches.get(number);
-        batch.stage = Stage::Begun;
-        // Single pages have slots of their own.
-        if !self.doublewrite.is_on() || batch.kind == Kind::Single || self.doublewrite.acquire(number) {
-            self.fill(number);
-        }
-    }
-
-    /// Chooses the pages of a chunk; ends the batch when there are none.
-    fn fill(&mut self, number: u32) {
-        let room = if self.doublewrite.is_on() { BUFFER_PAGES } else { DIRECT_PAGES };
-        let pages = u64::from(self.pool_pages());
-        let batch = self.batches.get(number);
-        let mut newest_lsn = 0;
-        batch.chunk.clear();
-        while batch.chunk.len() < room && batch.left > 0 {
-            let frame = match batch.area.next() {
-                Some(page) => match self.pool.find(page) {
-                    // What is written for its frame's sake is evicted soon: young neighbours stay as they are
-                    // (buf_flush_try_neighbors).
+        while batch.left > 0 {
+            if let Some(page) = batch.area.next() {
+                // What is written for its frame's sake is evicted soon: young neighbours stay as they are
+                // (buf_flush_try_neighbors).
+                match self.pool.find(page) {
                     Some(frame)
                         if self.pool.can_flush(frame) && (batch.kind != Kind::Lru || self.pool.is_old(frame)) =>
                     {
-                        frame
+                        return Some(frame);
                     }
                     _ => continue,
-                },
-                None => {
-                    let first = match batch.kind {
-                        Kind::Lru => self.pool.dirty_at_end(LRU_DEPTH),
-                        Kind::Single => self.pool.dirty_at_end(u32::MAX),
-                        Kind::List { limit_lsn, .. } => {
-                            self.pool.oldest_dirty().filter(|frame| self.pool.oldest_lsn_of(*frame) < limit_lsn)
-                        }
-                    };
-                    let Some(first) = first else { break };
-                    let page = self.pool.page(first);
-                    let from = page / AREA_PAGES * AREA_PAGES;
-                    let to = (u64::from(from) + u64::from(AREA_PAGES)).min(pages) as u32;
-                    match self.spec.settings.innodb_flush_neighbors {
-                        _ if batch.kind == Kind::Single => first,
-                        // A young page would not go along with itself.
-                        _ if batch.kind == Kind::Lru && !self.pool.is_old(first) => first,
-                        0 => first,
-                        1 => {
-                            // Those on both sides without a gap (innodb_flush_neighbors since 5.6).
-                            let dirty = |page| self.pool.find(page).is_some_and(|frame| self.pool.can_flush(frame));
-                            let first = (from..page).rev().take_while(|page| dirty(*page)).last().unwrap_or(page);
-                            let last = (page..to).take_while(|page| dirty(*page)).last().unwrap_or(page);
-                            batch.area = first..last + 1;
-                            continue;
-                        }
-                        _ => {
-                            batch.area = from..to;
-                            continue;
-                        }
-                    }
-                }
-            };
-            self.pool.begin_write(frame);
-            newest_lsn = newest_lsn.max(self.pool.newest_lsn(frame));
-            batch.chunk.push(frame);
-            batch.left -= 1;
-        }
-        let empty = batch.chunk.is_empty();
-        if empty {
-            self.end_chunk(number);
-            self.end_batch(number);
-        } else if newest_lsn > self.redo.durable {
-            batch.stage = Stage::Wal;
-            self.want_log(newest_lsn, Waiter::Batch(number));
-        } else {
-            self.write_chunk(number);
-        }
-    }
-
-    fn pool_pages(&self) -> u32 {
-        self.touches.pages()
-    }
-
-    /// The log is durable up to a chunk's pages.
-    pub(super) fn write_chunk(&mut self, number: u32) {
-        let pages = self.batches.get(number).chunk.len();
-        self.book(self.spec.cpu.write_ns * pages as u64);
-        if !self.doublewrite.is_on() {
-            self.write_pages(number);
-            return;
-        }
-        let mut writes = 0;
-        for (offset, bytes) in self.doublewrite.writes(pages) {
-            self.submit(0, Tag::Batch { batch: number }, Operation::Write, offset, bytes);
-            writes += 1;
-        }
-        self.counts.doublewrite_pages += pages as u64;
-        self.counts.doublewrite_writes += 1;
-        let batch = self.batches.get(number);
-        (batch.stage, batch.outstanding) = (Stage::Doublewrite, writes);
-    }
-
-    fn write_pages(&mut self, number: u32) {
-        let chunk = std::mem::take(&mut self.batches.get(number).chunk);
-        for frame in &chunk {
-            let offset = self.page_offset(self.pool.page(*frame));
-            self.submit(0, Tag::Page { batch: number, frame: *frame }, Operation::Write, offset, PAGE_BYTES);
-        }
-        let batch = self.batches.get(number);
-        (batch.stage, batch.outstanding) = (Stage::Pages, chunk.len() as u32);
-        batch.chunk = chunk;
-    }
-
-    /// A page is in its place.
-    pub(super) fn end_page(&mut self, number: u32, frame: u32) {
-        self.pool.end_write(frame);
-        let batch = self.batches.get(number);
-        batch.written += 1;
-        batch.outstanding -= 1;
-        let (kind, over) = (batch.kind, batch.outstanding == 0);
-        self.counts.count_flushed(kind);
-        if matches!(kind, Kind::Lru | Kind::Single) {
-            self.pool.make_oldest(frame);
-            if self.spec.generation.has_cleaner() {
-                self.pool.evict_one(1);
-            }
-        }
-        self.wake_waiters_of(frame);
-        if !over {
-            return;
-        }
-        if self.doublewrite.is_on() || self.batches.get(number).left == 0 {
-            self.sync(number, Stage::Sync);
-        } else {
-            self.end_chunk(number);
-            self.begin_chunk(number);
-        }
-    }
-
-    fn sync(&mut self, number: u32, stage: Stage) {
-        self.batches.get(number).stage = stage;
-        self.submit(0, Tag::Batch { batch: number }, Operation::Flush, 0, 0);
-    }
-
-    /// A write to the doublewrite buffer, or a sync, ended.
-    pub(super) fn end_batch_step(&mut self, number: u32) {
-        let batch = self.batches.get(number);
-        match batch.stage {
-            Stage::Doublewrite => {
-                batch.outstanding -= 1;
-                if batch.outstanding == 0 {
-                    self.sync(number, Stage::DoublewriteSync);
                 }
             }
-            Stage::DoublewriteSync => self.write_pages(number),
-            Stage::Sync => {
-                let over = batch.left == 0;
-                self.end_chunk(number);
-                if over {
-                    self.end_batch(number);
-                } else {
-                    self.begin_chunk(number);
+            let first = match batch.kind {
+                Kind::Lru => self.pool.dirty_at_end(batch.instance, LRU_DEPTH),
+                Kind::Single => self.pool.dirty_at_end(batch.instance, u32::MAX),
+                Kind::List { limit_lsn, .. } => {
+                    let oldest = self.pool.oldest_dirty(batch.instance);
+                    oldest.filter(|frame| self.pool.oldest_lsn_of(*frame) < limit_lsn)
                 }
+            }?;
+            let page = self.pool.page(first);
+            let from = page / AREA_PAGES * AREA_PAGES;
+            let to = (u64::from(from) + u64::from(AREA_PAGES)).min(u64::from(pages)) as u32;
+            match self.spec.settings.innodb_flush_neighbors {
+                0 => return Some(first),
+                _ if batch.kind == Kind::Single => return Some(first),
+                // A young page would not go along with itself.
+                _ if batch.kind == Kind::Lru && !self.pool.is_old(first) => return Some(first),
+                1 => {
+                    // Those on both sides without a gap (innodb_flush_neighbors since 5.6).
+                    let dirty = |page| self.pool.find(page).is_some_and(|frame| self.pool.can_flush(frame));
+                    let first = (from..page).rev().take_while(|page| dirty(*page)).last().unwrap_or(page);
+                    let last = (page..to).take_while(|page| dirty(*page)).last().unwrap_or(page);
+                    batch.area = first..last + 1;
+                }
+                _ => batch.area = from..to,
             }
-            Stage::Begun | Stage::Wal | Stage::Pages => unreachable!("nothing of the batch is under way"),
         }
+        None
     }
 
-    /// Lets the doublewrite buffer go to the next batch; threads that want free pages look whether there are any.
-    fn end_chunk(&mut self, number: u32) {
-        if self.batches.get(number).kind == Kind::Lru && self.batches.get(number).written > 0 {
-            self.ready.extend(self.free_waiters.drain(..));
-        }
-        if self.doublewrite.is_on()
-            && self.batches.get(number).kind != Kind::Single
-            && let Some(next) = self.doublewrite.release(number)
-        {
-            self.fill(next);
-        }
-    }
-
-    fn end_batch(&mut self, number: u32) {
+    /// All pages of a batch are written, and synced.
+    pub(super) fn end_batch(&mut self, number: u32) {
         let batch = self.batches.remove(number);
-        let mut waiting = match batch.kind {
+        let own = &mut self.flushing[batch.instance];
+        match batch.kind {
             Kind::List { .. } => {
-                self.list_batch = None;
-                std::mem::take(&mut self.sync_waiters)
+                own.list = None;
+                let waiters = std::mem::take(&mut own.list_waiters);
+                for thread in waiters {
+                    self.wait_for_lists(thread, batch.instance + 1);
+                }
             }
             Kind::Lru => {
-                self.lru_batch = None;
-                std::mem::take(&mut self.free_waiters)
+                own.lru = None;
+                let waiters = std::mem::take(&mut own.free_waiters);
+                for thread in waiters {
+                    self.go_on_after(thread, batch.written > 0);
+                }
             }
-            Kind::Single => Vec::new(),
-        };
-        waiting.extend(batch.owner);
-        for thread in waiting {
-            if batch.written > 0 {
-                self.ready.push_back(thread);
-            } else {
-                self.events.push(self.now_ns + PAUSE_NS, Event::Ready(thread));
+            Kind::Single => {}
+        }
+        self.over.push_back((batch.owner, batch.written, false));
+    }
+
+    /// Tells those who waited for batches and passes that have ended.
+    pub(super) fn tell_owners(&mut self) {
+        while let Some((owner, written, skipped)) = self.over.pop_front() {
+            match owner {
+                Owner::Nobody => {}
+                Owner::Master => self.go_on_as_master(),
+                Owner::Cleaner => self.go_on_as_cleaner(),
+                Owner::Thread(thread) => self.after_flushing(thread, written, skipped),
+                Owner::Pass(pass) => {
+                    let own = self.passes.get(pass);
+                    own.under_way -= 1;
+                    own.written += written;
+                    self.run_pass(pass);
+                }
             }
         }
-        self.master_batch_ended(number);
-        self.cleaner_batch_ended(number);
+    }
+
+    /// A thread goes on, after a while if nothing was done for it.
+    pub(super) fn go_on_after(&mut self, thread: u32, done: bool) {
+        if done {
+            self.ready.push_back(thread);
+        } else {
+            self.events.push(self.now_ns + PAUSE_NS, Event::Ready(thread));
+        }
+    }
+
+    /// A thread waits until it has seen each instance from `first` on without a batch in its flush list
+    /// (buf_flush_wait_batch_end).
+    pub(super) fn wait_for_lists(&mut self, thread: u32, first: usize) {
+        match self.flushing[first..].iter_mut().find(|own| own.list.is_some()) {
+            Some(own) => own.list_waiters.push(thread),
+            None => self.go_on_after(thread, first > 0),
+        }
+    }
+
+    /// Pages have become free: those that want one look again.
+    pub(super) fn wake_free_waiters(&mut self, instance: usize) {
+        self.ready.extend(self.flushing[instance].free_waiters.drain(..));
     }
 }
+

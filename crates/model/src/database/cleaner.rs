@@ -8,7 +8,7 @@
 //! - MariaDB: threads wait for the cleaner in both cases. It sees to free pages after its policy's pages, and only to
 //!   them when few are free and the log is not near its limit.
 
-use super::batches::Kind;
+use super::batches::{Kind, Owner};
 use super::log::Waiter;
 use super::settings::Generation;
 use super::{Event, Innodb, SECOND_NS};
@@ -33,8 +33,6 @@ enum Stage {
 #[derive(Debug, Default)]
 pub(super) struct Cleaner {
     stage: Stage,
-    /// The batch that it waits for.
-    batch: Option<u32>,
     round_ns: u64,
     /// When the policy is to be asked next; a round before, because somebody woke it, only sees to free pages.
     due_ns: u64,
@@ -84,7 +82,8 @@ impl Innodb {
     fn run_cleaner(&mut self) {
         self.cleaner.round_ns = self.now_ns;
         if self.spec.generation == Generation::Mariadb1011 {
-            let few = self.pool.free() < self.spec.settings.innodb_lru_scan_depth / 2 || !self.free_waiters.is_empty();
+            let waited_for = self.flushing.iter().any(|own| !own.free_waiters.is_empty());
+            let few = self.pool.free() < self.spec.settings.innodb_lru_scan_depth / 2 || waited_for;
             if few && self.age() <= self.ages.modified_async {
                 self.clean_free();
             } else {
@@ -95,25 +94,30 @@ impl Innodb {
         }
     }
 
-    /// Sees to free pages: clean ones at the end of the LRU list are evicted, dirty ones written.
+    /// Sees to free pages: clean ones at the ends of the LRU lists are evicted, dirty ones written.
     fn clean_free(&mut self) {
         self.cleaner.stage = Stage::Free;
-        let settings = &self.spec.settings;
-        let depth = settings.innodb_lru_scan_depth.min(self.pool.data());
-        let dirty = self.pool.evict_to(depth, u32::try_from(depth).unwrap_or(u32::MAX));
-        if self.pool.free() > 0 {
-            self.ready.extend(self.free_waiters.drain(..));
+        let depth = self.spec.settings.innodb_lru_scan_depth;
+        self.start_pass(Kind::Lru, depth, self.cleaner_width(), Owner::Cleaner);
+    }
+
+    /// How many instances are written from at a time.
+    fn cleaner_width(&self) -> u32 {
+        if self.spec.generation == Generation::Mysql56 { 1 } else { self.spec.settings.innodb_page_cleaners }
+    }
+
+    /// Dirty pages at the end of an instance's LRU list that should be written, after its clean ones are evicted.
+    pub(super) fn lru_pages_wanted(&mut self, instance: usize, depth: u64) -> u64 {
+        let depth = depth.min(self.pool.data_of(instance));
+        let dirty = self.pool.evict_to(instance, depth, u32::try_from(depth).unwrap_or(u32::MAX));
+        if self.pool.free_of(instance) > 0 {
+            self.wake_free_waiters(instance);
         }
-        let wanted = depth.saturating_sub(self.pool.free()).min(dirty);
-        let wanted = if self.spec.generation == Generation::Mariadb1011 {
-            wanted.min(settings.innodb_io_capacity_max.max(1))
+        let wanted = depth.saturating_sub(self.pool.free_of(instance)).min(dirty);
+        if self.spec.generation == Generation::Mariadb1011 {
+            wanted.min(self.spec.settings.innodb_io_capacity_max.max(1))
         } else {
             wanted
-        };
-        if wanted > 0 && self.lru_batch.is_none() {
-            self.clean(Kind::Lru, wanted);
-        } else {
-            self.go_on();
         }
     }
 
@@ -135,31 +139,21 @@ impl Innodb {
             let period_ns = if order.at_once { PAUSE_NS } else { self.rounds.period_ns() };
             self.cleaner.due_ns = self.cleaner.round_ns + period_ns;
         }
-        if order.pages > 0 && self.list_batch.is_none() && self.failure.is_none() {
-            self.clean(Kind::List { limit_lsn: order.limit_lsn, sync }, order.pages);
+        if order.pages > 0 && self.failure.is_none() {
+            let each = order.pages.div_ceil(self.flushing.len() as u64);
+            let kind = Kind::List { limit_lsn: order.limit_lsn, sync };
+            self.start_pass(kind, each, self.cleaner_width(), Owner::Cleaner);
         } else {
             self.go_on();
         }
     }
 
-    /// Starts a batch; when it has ended the round goes on.
-    fn clean(&mut self, kind: Kind, pages: u64) {
-        // It may end before this returns, when there is nothing to write.
-        self.cleaner.batch = Some(u32::MAX);
-        self.start_batch(kind, pages, None);
-        let number = if kind == Kind::Lru { self.lru_batch } else { self.list_batch };
-        self.cleaner.batch = number;
-        if number.is_none() {
-            self.go_on();
+    /// A part of the round is over.
+    pub(super) fn go_on_as_cleaner(&mut self) {
+        if self.cleaner.stage == Stage::List {
+            self.ready.append(&mut std::mem::take(&mut self.sync_waiters).into());
         }
-    }
-
-    /// A batch ended: perhaps the cleaner waited for it.
-    pub(super) fn cleaner_batch_ended(&mut self, number: u32) {
-        if self.cleaner.batch == Some(number) {
-            self.cleaner.batch = None;
-            self.go_on();
-        }
+        self.go_on();
     }
 
     /// The next part of a round, or the end of it.
@@ -181,18 +175,18 @@ impl Innodb {
         }
         let serves = self.spec.generation.cleaner_serves_log() && self.spec.settings.innodb_flush_sync;
         let over = serves && self.age() > self.ages.modified_sync;
-        let waited_for = over || !self.free_waiters.is_empty();
+        let waited_for = over || self.flushing.iter().any(|own| !own.free_waiters.is_empty());
         self.sleep_cleaner(if waited_for { self.now_ns + PAUSE_NS } else { self.cleaner.due_ns });
     }
 
     /// A frame is wanted and none is free. True: one is free now; false: the thread waits.
-    pub(super) fn reach_for_frame(&mut self, number: u32) -> bool {
-        if self.pool.evict_one(SEARCHED) {
+    pub(super) fn reach_for_frame(&mut self, number: u32, instance: usize) -> bool {
+        if self.pool.evict_one(instance, SEARCHED) {
             return true;
         }
         self.counts.free_waits += 1;
         if self.spec.generation == Generation::Mariadb1011 {
-            self.free_waiters.push(number);
+            self.flushing[instance].free_waiters.push(number);
             self.wake_cleaner();
             return false;
         }
@@ -200,7 +194,7 @@ impl Innodb {
         if self.spec.generation != Generation::Mysql56 {
             self.wake_cleaner();
         }
-        self.start_batch(Kind::Single, 1, Some(number));
+        self.start_batch(instance, Kind::Single, 1, Owner::Thread(number));
         false
     }
 

@@ -1,62 +1,388 @@
-//! The doublewrite buffer: each batch of pages is written to one place in sequence before it goes to its own places, so
-//! that a page that a crash tears is still whole somewhere.
+//! Who writes the pages of batches, and how: through a doublewrite buffer, so that a page that a crash tears is still whole
+//! somewhere, or straight to their places.
+//!
+//! Batches put their pages one by one into the chunk of a writer. The chunk goes out when it is full, or as soon as one
+//! of its batches has no page left: what others have put in it by then goes along (buf_flush_buffered_writes). Until the
+//! chunk is in its places and synced, nobody puts another page into it. So batches that share one buffer cut each other's
+//! chunks short.
 
-use super::pool::PAGE_BYTES;
+use std::collections::VecDeque;
 
-/// Pages of the buffer: two extents of the system tablespace (TRX_SYS_DOUBLEWRITE_BLOCK_SIZE = 64, twice).
-pub const BUFFER_PAGES: usize = 128;
+use super::batches::Kind;
+use super::log::Waiter;
+use super::settings::{Generation, Settings};
+use super::{Event, Innodb, PAGE_BYTES, Tag};
+use crate::slab::Slab;
+use crate::storage::Operation;
+
+/// Pages of the shared buffer: two extents of the system tablespace (TRX_SYS_DOUBLEWRITE_BLOCK_SIZE = 64, twice); and of
+/// each of MariaDB's two slots.
+pub(super) const SHARED_PAGES: usize = 128;
 /// Pages of one of its writes.
 const BLOCK_PAGES: u64 = 64;
+/// Pages of a chunk without doublewrite: the slots of one IO thread.
+const DIRECT_PAGES: usize = 256;
+/// Pages of a chunk of MySQL 8.0.20 and later where innodb_doublewrite_pages is 0 or absent: innodb_write_io_threads.
+const FILE_PAGES: usize = 4;
 
-/// One area for the whole server, held by one batch at a time: up to MySQL 8.0.19.
-#[derive(Debug)]
-pub struct Doublewrite {
-    /// First byte on the device.
-    start: u64,
-    on: bool,
-    /// The batch that holds it, and those that wait for it, in their order.
-    holder: Option<u32>,
-    waiting: std::collections::VecDeque<u32>,
+/// How pages are made safe from being torn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doublewrite {
+    /// Not at all.
+    Off,
+    /// One buffer for the whole server, held by one chunk from its first write to the sync of the data files: up to
+    /// MySQL 8.0.19.
+    Shared,
+    /// Two buffers, one being filled while the other is written: MariaDB since 10.5.
+    TwoSlots,
+    /// Two files an instance, one for each kind of batch: MySQL since 8.0.20.
+    Files,
 }
 
 impl Doublewrite {
-    /// An area at `start` of the device.
-    pub const fn new(start: u64, on: bool) -> Self {
-        Self { start, on, holder: None, waiting: std::collections::VecDeque::new() }
-    }
-
-    /// Bytes that it takes of the device.
-    pub const BYTES: u64 = BUFFER_PAGES as u64 * PAGE_BYTES;
-
-    /// Whether it is used at all.
-    pub const fn is_on(&self) -> bool {
-        self.on
-    }
-
-    /// A batch asks for it. True: it has it; false: it waits.
-    pub fn acquire(&mut self, batch: u32) -> bool {
-        if self.holder.is_none() {
-            self.holder = Some(batch);
-            return true;
+    /// That of a server.
+    pub(super) const fn of(generation: Generation, settings: &Settings) -> Self {
+        match generation {
+            _ if !settings.innodb_doublewrite => Self::Off,
+            Generation::Mariadb1011 => Self::TwoSlots,
+            Generation::Mysql80 => Self::Files,
+            _ => Self::Shared,
         }
-        self.waiting.push_back(batch);
-        false
+    }
+}
+
+/// Where a writer's chunk is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Idle,
+    /// It waits for the log to be durable up to its pages.
+    Wal,
+    /// Its pages go to the doublewrite buffer, which is then synced.
+    Doublewrite,
+    DoublewriteSync,
+    /// They go to their places, which are then synced, file after file.
+    Pages,
+    Sync,
+}
+
+/// One chunk under way.
+#[derive(Debug)]
+struct Writer {
+    queue: u32,
+    /// First byte of its doublewrite buffer on the device; None: it writes straight.
+    place: Option<u64>,
+    room: usize,
+    stage: Stage,
+    /// The pages, each with its batch.
+    chunk: Vec<(u32, u32)>,
+    /// Batches written straight that are synced, and end, with it.
+    ending: Vec<u32>,
+    outstanding: u32,
+    /// Files that are to be synced, a bit each.
+    files: u64,
+    /// For one page of one batch.
+    once: bool,
+}
+
+/// All writers of a server, and the batches that have pages for them.
+#[derive(Debug)]
+pub(super) struct Writers {
+    kind: Doublewrite,
+    writers: Slab<Writer>,
+    /// Batches that have pages still, by queue; and the writers of each.
+    queues: Vec<VecDeque<u32>>,
+    of_queue: Vec<Vec<u32>>,
+}
+
+impl Writers {
+    /// Those of a server, whose doublewrite buffers lie at `start` of the device.
+    pub(super) fn new(kind: Doublewrite, settings: &Settings, instances: usize, start: u64) -> Self {
+        let queues = if matches!(kind, Doublewrite::Shared | Doublewrite::TwoSlots) { 1 } else { 2 * instances };
+        let each = if kind == Doublewrite::TwoSlots { 2 } else { 1 };
+        let room = match kind {
+            Doublewrite::Off => DIRECT_PAGES,
+            Doublewrite::Shared | Doublewrite::TwoSlots => SHARED_PAGES,
+            Doublewrite::Files if settings.innodb_doublewrite_pages == 0 => FILE_PAGES,
+            Doublewrite::Files => (settings.innodb_doublewrite_pages as usize).min(SHARED_PAGES),
+        };
+        let mut writers = Slab::new();
+        let mut of_queue = Vec::new();
+        for queue in 0..queues {
+            let own = (0..each).map(|slot| {
+                let place = start + (queue * each + slot) as u64 * SHARED_PAGES as u64 * PAGE_BYTES;
+                let place = (kind != Doublewrite::Off).then_some(place);
+                writers.insert(Writer::new(queue as u32, place, room))
+            });
+            of_queue.push(own.collect());
+        }
+        Self { kind, writers, queues: vec![VecDeque::new(); queues], of_queue }
     }
 
-    /// A batch lets it go; the one that has it now.
-    pub fn release(&mut self, batch: u32) -> Option<u32> {
-        debug_assert_eq!(self.holder, Some(batch));
-        self.holder = self.waiting.pop_front();
-        self.holder
+    /// Bytes that its buffers take of the device.
+    pub(super) fn reserved_bytes(&self) -> u64 {
+        self.of_queue.iter().map(Vec::len).sum::<usize>() as u64 * SHARED_PAGES as u64 * PAGE_BYTES
     }
 
-    /// The writes (first byte, length) that `pages` of a batch take.
-    pub fn writes(&self, pages: usize) -> impl Iterator<Item = (u64, u64)> + use<> {
-        let (start, pages) = (self.start, pages as u64);
-        (0..pages.div_ceil(BLOCK_PAGES)).map(move |block| {
-            let first = block * BLOCK_PAGES;
-            (start + first * PAGE_BYTES, (pages - first).min(BLOCK_PAGES) * PAGE_BYTES)
-        })
+    /// Whether pages are written twice.
+    pub(super) fn doubles(&self) -> bool {
+        self.kind != Doublewrite::Off
+    }
+
+    fn queue(&self, instance: usize, kind: Kind) -> usize {
+        if self.queues.len() == 1 { 0 } else { 2 * instance + usize::from(kind == Kind::Lru) }
+    }
+}
+
+impl Writer {
+    const fn new(queue: u32, place: Option<u64>, room: usize) -> Self {
+        Self {
+            queue,
+            place,
+            room,
+            stage: Stage::Idle,
+            chunk: Vec::new(),
+            ending: Vec::new(),
+            outstanding: 0,
+            files: 0,
+            once: false,
+        }
+    }
+}
+
+/// The writes (first byte, length) that `pages` take in a buffer at `start`.
+fn buffer_writes(start: u64, pages: usize) -> impl Iterator<Item = (u64, u64)> {
+    let pages = pages as u64;
+    (0..pages.div_ceil(BLOCK_PAGES)).map(move |block| {
+        let first = block * BLOCK_PAGES;
+        (start + first * PAGE_BYTES, (pages - first).min(BLOCK_PAGES) * PAGE_BYTES)
+    })
+}
+
+impl Innodb {
+    /// A batch has pages.
+    pub(super) fn enqueue(&mut self, batch: u32) {
+        let (instance, kind) = (self.batches.get(batch).instance, self.batches.get(batch).kind);
+        let queue = self.writers.queue(instance, kind);
+        if kind == Kind::Single {
+            // It has a slot of the buffer to itself (buf_dblwr_write_single_page).
+            let place = self.writers.of_queue[queue].first().and_then(|first| self.writers.writers.get(*first).place);
+            let own = Writer { once: true, ..Writer::new(queue as u32, place, 1) };
+            let number = self.writers.writers.insert(own);
+            self.fill(number, &mut VecDeque::from([batch]));
+            return;
+        }
+        self.writers.queues[queue].push_back(batch);
+        self.fill_queue(queue);
+    }
+
+    /// Fills the idle writers of a queue.
+    fn fill_queue(&mut self, queue: usize) {
+        let mut batches = std::mem::take(&mut self.writers.queues[queue]);
+        for slot in 0..self.writers.of_queue[queue].len() {
+            let number = self.writers.of_queue[queue][slot];
+            while !batches.is_empty() && self.writers.writers.get(number).stage == Stage::Idle {
+                self.fill(number, &mut batches);
+            }
+        }
+        self.writers.queues[queue] = batches;
+    }
+
+    /// Lets batches put their pages into a writer's chunk, a page each in turn, until it is full or one of them has no
+    /// more; and begins to write it.
+    fn fill(&mut self, number: u32, batches: &mut VecDeque<u32>) {
+        let writer = self.writers.writers.get(number);
+        let (room, direct, once) = (writer.room, writer.place.is_none(), writer.once);
+        let mut chunk = std::mem::take(&mut writer.chunk);
+        let mut ending = std::mem::take(&mut writer.ending);
+        let (mut newest_lsn, mut files) = (0, 0);
+        chunk.clear();
+        let mut forced = false;
+        while chunk.len() < room && !forced {
+            let Some(batch) = batches.pop_front() else { break };
+            match self.next_page(batch) {
+                Some(frame) => {
+                    self.pool.begin_write(frame);
+                    newest_lsn = newest_lsn.max(self.pool.newest_lsn(frame));
+                    files |= 1 << (self.file_of(self.pool.page(frame)) % 64);
+                    chunk.push((batch, frame));
+                    let own = self.batches.get(batch);
+                    own.under_way += 1;
+                    own.left -= 1;
+                    batches.push_back(batch);
+                }
+                None => {
+                    let own = self.batches.get(batch);
+                    own.chosen = true;
+                    if own.under_way == 0 && own.unsynced == 0 {
+                        self.end_batch(batch);
+                    } else if direct {
+                        // Written straight, pages are synced when all of a batch are.
+                        files |= own.unsynced;
+                        ending.push(batch);
+                        forced = true;
+                    } else {
+                        forced = chunk.iter().any(|(other, _)| *other == batch);
+                    }
+                }
+            }
+        }
+        if once && let Some((batch, _)) = chunk.first() {
+            self.batches.get(*batch).chosen = true;
+            ending.push(*batch);
+        }
+        if direct && ending.is_empty() {
+            for (batch, _) in &chunk {
+                self.batches.get(*batch).unsynced |= files;
+            }
+        }
+        let writer = self.writers.writers.get(number);
+        let is_empty = chunk.is_empty();
+        let over = is_empty && ending.is_empty();
+        (writer.chunk, writer.ending, writer.files) = (chunk, ending, files);
+        if over {
+            if once {
+                self.writers.writers.remove(number);
+            }
+        } else if is_empty {
+            self.sync_next(number);
+        } else if newest_lsn > self.redo.durable {
+            writer.stage = Stage::Wal;
+            self.want_log(newest_lsn, Waiter::Writer(number));
+        } else {
+            self.write_chunk(number);
+        }
+    }
+
+    /// The log is durable up to a chunk's pages.
+    pub(super) fn write_chunk(&mut self, number: u32) {
+        let writer = self.writers.writers.get(number);
+        let pages = writer.chunk.len();
+        let Some(place) = writer.place else {
+            self.book(self.spec.cpu.write_ns * pages as u64);
+            self.write_pages(number);
+            return;
+        };
+        self.book(self.spec.cpu.write_ns * pages as u64);
+        let mut writes = 0;
+        for (offset, bytes) in buffer_writes(place, pages) {
+            self.submit(0, Tag::Writer { writer: number }, Operation::Write, offset, bytes);
+            writes += 1;
+        }
+        self.counts.doublewrite_pages += pages as u64;
+        self.counts.doublewrite_writes += 1;
+        let writer = self.writers.writers.get(number);
+        (writer.stage, writer.outstanding) = (Stage::Doublewrite, writes);
+    }
+
+    fn write_pages(&mut self, number: u32) {
+        let chunk = std::mem::take(&mut self.writers.writers.get(number).chunk);
+        for (at, (_, frame)) in chunk.iter().enumerate() {
+            let offset = self.page_offset(self.pool.page(*frame));
+            self.submit(0, Tag::Page { writer: number, at: at as u32 }, Operation::Write, offset, PAGE_BYTES);
+        }
+        let writer = self.writers.writers.get(number);
+        (writer.stage, writer.outstanding) = (Stage::Pages, chunk.len() as u32);
+        writer.chunk = chunk;
+    }
+
+    /// A page is in its place.
+    pub(super) fn end_page(&mut self, number: u32, at: u32) {
+        let writer = self.writers.writers.get(number);
+        let (batch, frame) = writer.chunk[at as usize];
+        writer.outstanding -= 1;
+        let over = writer.outstanding == 0;
+        let syncs = writer.place.is_some() || !writer.ending.is_empty();
+        self.pool.end_write(frame);
+        let own = self.batches.get(batch);
+        own.written += 1;
+        let kind = own.kind;
+        self.counts.count_flushed(kind);
+        if matches!(kind, Kind::Lru | Kind::Single) {
+            self.pool.make_oldest(frame);
+            if self.spec.generation.has_cleaner() {
+                self.pool.evict_one(self.pool.instance_of(self.pool.page(frame)), 1);
+            }
+        }
+        self.wake_waiters_of(frame);
+        if over && syncs {
+            self.sync_next(number);
+        } else if over {
+            self.end_chunk(number);
+        }
+    }
+
+    /// Syncs the next file of a chunk; ends the chunk when all are.
+    fn sync_next(&mut self, number: u32) {
+        let writer = self.writers.writers.get(number);
+        if writer.files == 0 {
+            self.end_chunk(number);
+            return;
+        }
+        writer.files &= writer.files - 1;
+        writer.stage = Stage::Sync;
+        self.sync(number);
+    }
+
+    fn sync(&mut self, number: u32) {
+        self.events.push(self.now_ns + self.spec.cpu.fsync_ns, Event::Sync(number));
+    }
+
+    /// The host has done its part of a sync: now the device's.
+    pub(super) fn sync_device(&mut self, number: u32) {
+        self.submit(0, Tag::Writer { writer: number }, Operation::Flush, 0, 0);
+    }
+
+    /// A write to the doublewrite buffer, or a sync, ended.
+    pub(super) fn end_writer_step(&mut self, number: u32) {
+        let writer = self.writers.writers.get(number);
+        match writer.stage {
+            Stage::Doublewrite => {
+                writer.outstanding -= 1;
+                if writer.outstanding == 0 {
+                    writer.stage = Stage::DoublewriteSync;
+                    self.sync(number);
+                }
+            }
+            Stage::DoublewriteSync => self.write_pages(number),
+            Stage::Sync => self.sync_next(number),
+            Stage::Idle | Stage::Wal | Stage::Pages => unreachable!("nothing of the writer is under way"),
+        }
+    }
+
+    /// A chunk is in its places: its batches go on, and the next chunk begins.
+    fn end_chunk(&mut self, number: u32) {
+        let writer = self.writers.writers.get(number);
+        writer.stage = Stage::Idle;
+        let (queue, once) = (writer.queue as usize, writer.once);
+        let mut chunk = std::mem::take(&mut writer.chunk);
+        let mut ending = std::mem::take(&mut writer.ending);
+        for batch in ending.drain(..) {
+            let own = self.batches.get(batch);
+            own.unsynced = 0;
+            if own.under_way == 0 {
+                self.end_batch(batch);
+            }
+        }
+        for (batch, _) in chunk.drain(..) {
+            let own = self.batches.get(batch);
+            own.under_way -= 1;
+            let (kind, instance) = (own.kind, own.instance);
+            let over = own.chosen && own.under_way == 0;
+            if kind == Kind::Lru {
+                self.wake_free_waiters(instance);
+            }
+            if over {
+                self.end_batch(batch);
+            }
+        }
+        if once {
+            self.writers.writers.remove(number);
+            return;
+        }
+        let writer = self.writers.writers.get(number);
+        (writer.chunk, writer.ending) = (chunk, ending);
+        self.fill_queue(queue);
     }
 }
 
@@ -66,21 +392,10 @@ mod tests {
 
     #[test]
     fn pages_go_out_in_two_blocks() {
-        let own = Doublewrite::new(1 << 20, true);
-        assert_eq!(own.writes(1).collect::<Vec<_>>(), [(1 << 20, 16 << 10)]);
-        assert_eq!(own.writes(64).collect::<Vec<_>>(), [(1 << 20, 1 << 20)]);
-        assert_eq!(own.writes(100).collect::<Vec<_>>(), [(1 << 20, 1 << 20), (2 << 20, 36 * (16 << 10))]);
-        assert_eq!(own.writes(128).map(|(_, bytes)| bytes).sum::<u64>(), Doublewrite::BYTES);
-    }
-
-    #[test]
-    fn batches_have_it_one_after_another() {
-        let mut own = Doublewrite::new(0, true);
-        assert!(own.acquire(7));
-        assert!(!own.acquire(8) && !own.acquire(9));
-        assert_eq!(own.release(7), Some(8));
-        assert_eq!(own.release(8), Some(9));
-        assert_eq!(own.release(9), None);
-        assert!(own.acquire(7));
+        let writes = |pages| buffer_writes(1 << 20, pages).collect::<Vec<_>>();
+        assert_eq!(writes(1), [(1 << 20, 16 << 10)]);
+        assert_eq!(writes(64), [(1 << 20, 1 << 20)]);
+        assert_eq!(writes(100), [(1 << 20, 1 << 20), (2 << 20, 36 * (16 << 10))]);
+        assert_eq!(writes(128).iter().map(|(_, bytes)| bytes).sum::<u64>(), SHARED_PAGES as u64 * PAGE_BYTES);
     }
 }

@@ -8,8 +8,8 @@ use crate::storage::Operation;
 pub(super) enum Waiter {
     /// A thread that commits.
     Thread(u32),
-    /// A batch: no page goes to its file before its changes are in the log.
-    Batch(u32),
+    /// A writer: no page goes to its file before its changes are in the log.
+    Writer(u32),
     /// Nobody: once a second it is done anyway.
     Nobody,
 }
@@ -85,7 +85,7 @@ impl Innodb {
         for waiter in served {
             match waiter {
                 Waiter::Thread(thread) => self.ready.push_back(thread),
-                Waiter::Batch(batch) => self.write_chunk(batch),
+                Waiter::Writer(writer) => self.write_chunk(writer),
                 Waiter::Nobody => {}
             }
         }

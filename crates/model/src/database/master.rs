@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::batches::Kind;
+use super::batches::{Kind, Owner};
 use super::flushing::Order;
 use super::log::Waiter;
 use super::{Event, Innodb, SECOND_NS};
@@ -12,8 +12,6 @@ use super::{Event, Innodb, SECOND_NS};
 pub(super) struct Master {
     /// What is to be written still, before the next round.
     orders: VecDeque<Order>,
-    /// The batch of its own that is under way.
-    batch: Option<u32>,
     /// When the round began, the last second and the last ten.
     round_ns: u64,
     second_ns: u64,
@@ -58,16 +56,11 @@ impl Innodb {
     /// Starts the next batch that was asked for, or sleeps until the next round.
     fn run_orders(&mut self) {
         while let Some(order) = self.master.orders.pop_front() {
-            // Another batch of the list is under way: this one is left out (buf_flush_start).
-            if order.pages > 0 && self.list_batch.is_none() {
-                // It may end before this returns, when there is nothing to write.
-                self.master.batch = Some(u32::MAX);
-                self.start_batch(Kind::List { limit_lsn: order.limit_lsn, sync: false }, order.pages, None);
-                if let Some(number) = self.list_batch {
-                    self.master.batch = Some(number);
-                    return;
-                }
-                self.master.batch = None;
+            if order.pages > 0 {
+                // Instances from which somebody writes already are left out (buf_flush_start).
+                let each = order.pages.div_ceil(self.flushing.len() as u64);
+                self.start_pass(Kind::List { limit_lsn: order.limit_lsn, sync: false }, each, 1, Owner::Master);
+                return;
             }
         }
         let next_ns = self.master.round_ns + self.rounds.period_ns();
@@ -76,11 +69,8 @@ impl Innodb {
         self.events.push(next_ns.max(self.now_ns + 1), Event::Master);
     }
 
-    /// A batch ended: perhaps the master waited for it.
-    pub(super) fn master_batch_ended(&mut self, number: u32) {
-        if self.master.batch == Some(number) {
-            self.master.batch = None;
-            self.run_orders();
-        }
+    /// What was asked for is written.
+    pub(super) fn go_on_as_master(&mut self) {
+        self.run_orders();
     }
 }

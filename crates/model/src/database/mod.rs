@@ -30,9 +30,9 @@ mod threads;
 mod told;
 mod touches;
 
-use batches::Batch;
+use batches::{Batch, Flushing, Owner, Pass};
 use cleaner::Cleaner;
-use doublewrite::Doublewrite;
+use doublewrite::{Doublewrite, Writers};
 use log::Log;
 use master::Master;
 use pool::{PAGE_BYTES, Pool};
@@ -55,6 +55,12 @@ pub struct Cpu {
     pub read_ns: u64,
     /// A page that is written.
     pub write_ns: u64,
+    /// What a page that a statement uses holds of mutexes that the whole server shares: one thread after another.
+    #[serde(default)]
+    pub mutex_ns: u64,
+    /// The kernel's part of a file's sync, besides the device's.
+    #[serde(default)]
+    pub fsync_ns: u64,
 }
 
 /// What to run, resolved and checked by the experiment file's loader.
@@ -102,6 +108,8 @@ enum Event {
     Cleaner(u32),
     /// A second of a server with a page cleaner.
     Tick,
+    /// The kernel's part of a writer's sync is over.
+    Sync(u32),
 }
 
 /// What a device's answer is for.
@@ -110,13 +118,14 @@ enum Tag {
     Read {
         frame: u32,
     },
+    /// A page of a writer's chunk.
     Page {
-        batch: u32,
-        frame: u32,
+        writer: u32,
+        at: u32,
     },
-    /// A step of a batch that is not a page's own write.
-    Batch {
-        batch: u32,
+    /// A step of a writer that is not a page's own write.
+    Writer {
+        writer: u32,
     },
     Log,
     Checkpoint,
@@ -126,8 +135,8 @@ impl Tag {
     const fn pack(self) -> u64 {
         match self {
             Self::Read { frame } => frame as u64,
-            Self::Page { batch, frame } => 1 << 60 | (batch as u64) << 32 | frame as u64,
-            Self::Batch { batch } => 2 << 60 | batch as u64,
+            Self::Page { writer, at } => 1 << 60 | (writer as u64) << 32 | at as u64,
+            Self::Writer { writer } => 2 << 60 | writer as u64,
             Self::Log => 3 << 60,
             Self::Checkpoint => 4 << 60,
         }
@@ -137,8 +146,8 @@ impl Tag {
         let low = tag as u32;
         match tag >> 60 {
             0 => Self::Read { frame: low },
-            1 => Self::Page { batch: (tag >> 32) as u32 & 0x0fff_ffff, frame: low },
-            2 => Self::Batch { batch: low },
+            1 => Self::Page { writer: (tag >> 32) as u32 & 0x0fff_ffff, at: low },
+            2 => Self::Writer { writer: low },
             3 => Self::Log,
             _ => Self::Checkpoint,
         }
@@ -153,13 +162,20 @@ pub struct Innodb {
     ages: Ages,
     redo: Redo,
     log: Log,
-    doublewrite: Doublewrite,
+    writers: Writers,
     rounds: Rounds,
     master: Master,
     cleaner: Cleaner,
     batches: Slab<Batch>,
-    list_batch: Option<u32>,
-    lru_batch: Option<u32>,
+    passes: Slab<Pass>,
+    /// Of each instance of the pool.
+    flushing: Vec<Flushing>,
+    /// Batches and passes that have ended, whose owners are told: who, pages written, whether an instance was left out.
+    over: VecDeque<(Owner, u64, bool)>,
+    /// A change found the log near its limits (check_flush_or_checkpoint).
+    check_log: bool,
+    /// The files of the tables (`Touches::files`).
+    files: Vec<(u32, u8)>,
     /// Where pages begin on the device.
     data_start: u64,
     devices: Vec<Box<dyn Device>>,
@@ -168,9 +184,10 @@ pub struct Innodb {
     threads: Vec<Thread>,
     /// Threads that go on at this moment.
     ready: VecDeque<u32>,
-    /// Threads that wait for a free page, and for room in the log.
-    free_waiters: Vec<u32>,
+    /// Threads that wait for room in the log.
     sync_waiters: Vec<u32>,
+    /// When nobody holds the mutexes any more that the whole server shares.
+    mutex_free_ns: u64,
     /// When each core has done what it was given.
     cores: Vec<u64>,
     /// Threads that have not ended.
@@ -217,11 +234,14 @@ impl Innodb {
         if ages.modified_async < MIN_AGE_BYTES {
             return Err("database.settings.innodb_log_file_size: the log is too small for its threads".into());
         }
+        let pool = Pool::new(touches.pages(), frames, settings.innodb_buffer_pool_instances);
+        let kind = Doublewrite::of(spec.generation, settings);
+        let writers = Writers::new(kind, settings, pool.instances(), 0);
         // The doublewrite buffer, the log where it has no device of its own, then the pages.
         let log_bytes = settings.innodb_log_files_in_group * settings.innodb_log_file_size;
-        let log_start = if spec.log_device.is_some() { 0 } else { Doublewrite::BYTES };
+        let log_start = if spec.log_device.is_some() { 0 } else { writers.reserved_bytes() };
         let redo = Redo::new(log_start, settings.innodb_log_files_in_group, settings.innodb_log_file_size);
-        let data_start = Doublewrite::BYTES + if spec.log_device.is_some() { 0 } else { log_bytes };
+        let data_start = writers.reserved_bytes() + if spec.log_device.is_some() { 0 } else { log_bytes };
         let data_start = data_start.next_multiple_of(1 << 20);
         let used_bytes = data_start + u64::from(touches.pages()) * PAGE_BYTES;
         let mut devices = vec![open_device(&spec.device, spec.seed, used_bytes, "the data")?];
@@ -230,25 +250,28 @@ impl Innodb {
         }
         let kinds = touches.told().iter().map(|_| KindInterval::default()).collect();
         let mut run = Self {
-            pool: Pool::new(touches.pages(), frames),
+            flushing: (0..pool.instances()).map(|_| Flushing::default()).collect(),
+            pool,
             ages,
             redo,
             log: Log::default(),
-            doublewrite: Doublewrite::new(0, settings.innodb_doublewrite),
+            writers,
             rounds: Rounds::new(policy),
             master: Master::default(),
             cleaner: Cleaner::default(),
             batches: Slab::new(),
-            list_batch: None,
-            lru_batch: None,
+            passes: Slab::new(),
+            over: VecDeque::new(),
+            check_log: true,
+            files: if settings.innodb_file_per_table { touches.files() } else { Vec::new() },
             data_start,
             log_device: devices.len() - 1,
             devices,
             events: EventQueue::new(),
             threads: (0..spec.connections).map(|_| Thread::default()).collect(),
             ready: (0..spec.connections).collect(),
-            free_waiters: Vec::new(),
             sync_waiters: Vec::new(),
+            mutex_free_ns: 0,
             cores: vec![0; spec.cores.max(1) as usize],
             active: spec.connections,
             now_ns: 0,
@@ -333,13 +356,16 @@ impl Innodb {
                 Event::Master => self.run_master(),
                 Event::Cleaner(alarm) => self.ring_cleaner(alarm),
                 Event::Tick => self.tick(),
+                Event::Sync(writer) => self.sync_device(writer),
             }
         }
         self.run_ready();
     }
 
     fn run_ready(&mut self) {
-        while let Some(thread) = self.ready.pop_front() {
+        loop {
+            self.tell_owners();
+            let Some(thread) = self.ready.pop_front() else { return };
             self.run_thread(thread);
         }
     }
@@ -356,8 +382,8 @@ impl Innodb {
                 self.pool.end_read(frame);
                 self.wake_waiters_of(frame);
             }
-            Tag::Page { batch, frame } => self.end_page(batch, frame),
-            Tag::Batch { batch } => self.end_batch_step(batch),
+            Tag::Page { writer, at } => self.end_page(writer, at),
+            Tag::Writer { writer } => self.end_writer_step(writer),
             Tag::Log => self.end_log_step(),
             Tag::Checkpoint => {}
         }
@@ -389,6 +415,12 @@ impl Innodb {
         self.cores[core] = self.cores[core].max(self.now_ns) + work_ns;
         self.counts.cpu_ns += work_ns;
         self.cores[core]
+    }
+
+    /// The file of a page.
+    fn file_of(&self, page: u32) -> u8 {
+        let behind = self.files.partition_point(|(first, _)| *first <= page);
+        behind.checked_sub(1).map_or(0, |at| self.files[at].1)
     }
 
     /// Distance between the newest change and the oldest that is in no file.

@@ -61,9 +61,10 @@ impl Innodb {
         let frame = match self.pool.find(touch.page) {
             Some(frame) => frame,
             None => {
-                while self.pool.free() == 0 {
-                    if !self.pool.evict_one(SEARCHED)
-                        && let Some(frame) = self.pool.dirty_at_end(SEARCHED)
+                let instance = self.pool.instance_of(touch.page);
+                while self.pool.free_of(instance) == 0 {
+                    if !self.pool.evict_one(instance, SEARCHED)
+                        && let Some(frame) = self.pool.dirty_at_end(instance, SEARCHED)
                     {
                         self.past_write(frame, wanted);
                     }
@@ -83,7 +84,7 @@ impl Innodb {
             self.pool.change(frame, from, to);
             let most = self.spec.settings.innodb_max_dirty_pages_pct / 100.0 * DIRTY_SHARE * self.pool.size() as f64;
             while self.pool.dirty() > most as u64 || self.age() > self.ages.modified_async / AGE_SHARE {
-                let Some(frame) = self.pool.oldest_dirty() else { break };
+                let Some(frame) = self.pool.oldest_dirty(self.pool.oldest_instance()) else { break };
                 self.past_write(frame, wanted);
             }
         }
@@ -92,8 +93,8 @@ impl Innodb {
     /// Writes a page, first in the doublewrite buffer.
     fn past_write(&mut self, frame: u32, wanted: bool) {
         if wanted {
-            if self.doublewrite.is_on() {
-                let place = self.counts.totals.flushed % super::doublewrite::BUFFER_PAGES as u64;
+            if self.writers.doubles() {
+                let place = self.counts.totals.flushed % super::doublewrite::SHARED_PAGES as u64;
                 self.counts.totals.flushed += 1;
                 self.tell(0, Operation::Write, place * PAGE_BYTES, PAGE_BYTES);
             }

@@ -1,5 +1,8 @@
 //! The buffer pool: which pages are in memory in the order of their use, and which of them are dirty in the order of
 //! their oldest change. It knows no time and does no IO.
+//!
+//! It has one instance or several (innodb_buffer_pool_instances). A page belongs to one of them, with all pages of its
+//! area; each has its own free list, LRU list and flush list.
 
 use super::lists::{Links, List};
 
@@ -13,12 +16,19 @@ const OLD_EIGHTHS: u64 = 3;
 /// How far the border between young and old may be off before it is moved (BUF_LRU_OLD_TOLERANCE).
 const OLD_TOLERANCE: u64 = 20;
 
+/// Most instances that servers take (MAX_BUFFER_POOLS).
+pub const MAX_INSTANCES: u32 = 64;
+/// Neighbours that are in one instance (BUF_READ_AHEAD_AREA; 1 MiB).
+pub const AREA_PAGES: u32 = 64;
+
 const OLD: u8 = 1;
 const DIRTY: u8 = 2;
 const READING: u8 = 4;
 const WRITING: u8 = 8;
+/// Of a page that cannot be evicted at once.
+const BUSY: u8 = DIRTY | READING | WRITING;
 
-/// A page's place in memory: 60 bytes for one of 16 KiB.
+/// A page's place in memory: 64 bytes for one of 16 KiB.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Frame {
@@ -32,6 +42,22 @@ struct Frame {
     /// First thread that waits for its read or write.
     waiter: u32,
     flags: u8,
+    instance: u8,
+}
+
+/// One of the pool's instances.
+#[derive(Debug)]
+struct Instance {
+    free: Vec<u32>,
+    lru: List,
+    /// Where the old sublist begins.
+    old_head: u32,
+    old: u64,
+    flush: List,
+    /// Pages that it has evicted.
+    evicted: u32,
+    /// A page that was moved to the front since so many evictions is young enough to stay where it is.
+    young_quarter: u32,
 }
 
 /// The pool.
@@ -40,20 +66,20 @@ pub struct Pool {
     /// Page -> frame.
     table: Vec<u32>,
     frames: Vec<Frame>,
-    free: Vec<u32>,
-    lru: List,
-    /// Where the old sublist begins.
-    old_head: u32,
-    old: u64,
-    flush: List,
-    evicted: u32,
+    instances: Vec<Instance>,
+    /// The oldest change in each instance; `u64::MAX` where nothing is dirty.
+    oldest_lsns: Vec<u64>,
+    free: u64,
+    dirty: u64,
     /// Sum of the oldest LSNs of all dirty pages: what XtraDB's `estimate` adds up.
     oldest_sum: u128,
 }
 
 impl Pool {
-    /// An empty pool of so many frames for pages 0..pages.
-    pub fn new(pages: u32, frames: u32) -> Self {
+    /// An empty pool of so many frames in `instances` of equal size, for pages 0..pages.
+    pub fn new(pages: u32, frames: u32, instances: u32) -> Self {
+        let instances = instances.clamp(1, MAX_INSTANCES.min(frames));
+        let each = frames / instances;
         let empty = Frame {
             page: NONE,
             moved: 0,
@@ -63,18 +89,37 @@ impl Pool {
             flush: Links::NONE,
             waiter: NONE,
             flags: 0,
+            instance: 0,
         };
-        Self {
-            table: vec![NONE; pages as usize],
-            frames: vec![empty; frames as usize],
-            free: (0..frames).rev().collect(),
+        let own = |number: u32| Instance {
+            free: (number * each..(number + 1) * each).rev().collect(),
             lru: List::EMPTY,
             old_head: NONE,
             old: 0,
             flush: List::EMPTY,
             evicted: 0,
+            young_quarter: (u64::from(each) * (8 - OLD_EIGHTHS) / 32) as u32,
+        };
+        Self {
+            table: vec![NONE; pages as usize],
+            frames: (0..each * instances).map(|frame| Frame { instance: (frame / each) as u8, ..empty }).collect(),
+            instances: (0..instances).map(own).collect(),
+            oldest_lsns: vec![u64::MAX; instances as usize],
+            free: u64::from(each * instances),
+            dirty: 0,
             oldest_sum: 0,
         }
+    }
+
+    /// How many instances it has.
+    pub fn instances(&self) -> usize {
+        self.instances.len()
+    }
+
+    /// The instance of a page.
+    #[inline]
+    pub fn instance_of(&self, page: u32) -> usize {
+        if self.instances.len() == 1 { 0 } else { (page / AREA_PAGES) as usize % self.instances.len() }
     }
 
     /// Frames in all.
@@ -84,22 +129,32 @@ impl Pool {
 
     /// Frames that hold nothing.
     pub fn free(&self) -> u64 {
-        self.free.len() as u64
+        self.free
+    }
+
+    /// Frames of an instance that hold nothing.
+    pub fn free_of(&self, instance: usize) -> u64 {
+        self.instances[instance].free.len() as u64
     }
 
     /// Frames that hold a page, or wait for it.
     pub fn data(&self) -> u64 {
-        self.lru.len
+        self.size() - self.free
+    }
+
+    /// Frames of an instance that hold a page, or wait for it.
+    pub fn data_of(&self, instance: usize) -> u64 {
+        self.instances[instance].lru.len
     }
 
     /// Dirty pages.
     pub fn dirty(&self) -> u64 {
-        self.flush.len
+        self.dirty
     }
 
     /// The lab's dirty %: 100 x dirty / (1 + data + free).
     pub fn dirty_pct(&self) -> f64 {
-        100.0 * self.dirty() as f64 / (1 + self.data() + self.free()) as f64
+        100.0 * self.dirty() as f64 / (1 + self.size()) as f64
     }
 
     /// The frame of a page; None when it is not in memory.
@@ -163,8 +218,9 @@ impl Pool {
     }
 
     /// LSN of the oldest change that is in no file; None when nothing is dirty.
+    #[inline]
     pub fn oldest_lsn(&self) -> Option<u64> {
-        (self.flush.tail != NONE).then(|| self.frames[self.flush.tail as usize].oldest_lsn)
+        self.oldest_lsns.iter().copied().min().filter(|lsn| *lsn != u64::MAX)
     }
 
     /// Sum of `now_lsn - oldest` over all dirty pages.
@@ -179,19 +235,21 @@ impl Pool {
     }
 
     /// Takes a free frame for a page that is read (`reading`) or made anew. It goes to the middle of the list, and to
-    /// its front with its first use. None when no frame is free.
+    /// its front with its first use. None when no frame of its instance is free.
     pub fn admit(&mut self, page: u32, reading: bool) -> Option<u32> {
-        let frame = self.free.pop()?;
-        let own = &mut self.frames[frame as usize];
-        own.page = page;
-        own.flags = OLD | if reading { READING } else { 0 };
-        own.moved = self.evicted.wrapping_sub(u32::MAX / 2);
+        let instance = self.instance_of(page);
+        let own = &mut self.instances[instance];
+        let frame = own.free.pop()?;
+        self.free -= 1;
+        let new = &mut self.frames[frame as usize];
+        new.page = page;
+        new.flags = OLD | if reading { READING } else { 0 };
+        new.moved = own.evicted.wrapping_sub(u32::MAX / 2);
         self.table[page as usize] = frame;
-        let before = self.old_head;
-        self.lru.insert_before(before, frame, &mut Lru(&mut self.frames));
-        self.old_head = frame;
-        self.old += 1;
-        self.move_border();
+        own.lru.insert_before(own.old_head, frame, &mut Lru(&mut self.frames));
+        own.old_head = frame;
+        own.old += 1;
+        own.move_border(&mut self.frames);
         Some(frame)
     }
 
@@ -204,155 +262,117 @@ impl Pool {
     /// (buf_page_peek_if_too_old, with innodb_old_blocks_time = 0).
     #[inline]
     pub fn touch(&mut self, frame: u32) {
-        let since = self.evicted.wrapping_sub(self.frames[frame as usize].moved);
-        let young_quarter = self.size() * (8 - OLD_EIGHTHS) / 32;
-        if u64::from(since) > young_quarter {
-            self.make_young(frame);
+        let moved = self.frames[frame as usize].moved;
+        let own = &mut self.instances[self.frames[frame as usize].instance as usize];
+        if own.evicted.wrapping_sub(moved) > own.young_quarter {
+            own.make_young(frame, &mut self.frames);
         }
-    }
-
-    fn make_young(&mut self, frame: u32) {
-        self.unlink(frame);
-        self.lru.push_front(frame, &mut Lru(&mut self.frames));
-        let own = &mut self.frames[frame as usize];
-        own.flags &= !OLD;
-        own.moved = self.evicted;
-        self.move_border();
     }
 
     /// A page that was written for its frame's sake goes to the end of the list, to be evicted next.
     pub fn make_oldest(&mut self, frame: u32) {
-        self.unlink(frame);
-        self.lru.push_back(frame, &mut Lru(&mut self.frames));
+        let own = &mut self.instances[self.frames[frame as usize].instance as usize];
+        own.unlink(frame, &mut self.frames);
+        own.lru.push_back(frame, &mut Lru(&mut self.frames));
         self.frames[frame as usize].flags |= OLD;
-        if self.old_head == NONE {
-            self.old_head = frame;
+        if own.old_head == NONE {
+            own.old_head = frame;
         }
-        self.old += 1;
-        self.move_border();
-    }
-
-    fn unlink(&mut self, frame: u32) {
-        let own = self.frames[frame as usize];
-        if self.old_head == frame {
-            self.old_head = own.lru.older;
-        }
-        self.old -= u64::from(own.flags & OLD != 0);
-        self.lru.remove(frame, &mut Lru(&mut self.frames));
-    }
-
-    /// Keeps the old sublist near three eighths of the list (buf_LRU_old_adjust_len).
-    fn move_border(&mut self) {
-        let target = self.lru.len * OLD_EIGHTHS / 8;
-        while self.old > target + OLD_TOLERANCE {
-            let first = &mut self.frames[self.old_head as usize];
-            first.flags &= !OLD;
-            self.old_head = first.lru.older;
-            self.old -= 1;
-        }
-        while self.old + OLD_TOLERANCE < target {
-            self.old_head =
-                if self.old_head == NONE { self.lru.tail } else { self.frames[self.old_head as usize].lru.newer };
-            self.frames[self.old_head as usize].flags |= OLD;
-            self.old += 1;
-        }
+        own.old += 1;
+        own.move_border(&mut self.frames);
     }
 
     /// Frees a clean page's frame.
     fn evict(&mut self, frame: u32) {
-        self.unlink(frame);
+        let own = &mut self.instances[self.frames[frame as usize].instance as usize];
+        own.unlink(frame, &mut self.frames);
         let page = std::mem::replace(&mut self.frames[frame as usize].page, NONE);
         self.table[page as usize] = NONE;
-        self.free.push(frame);
-        self.evicted = self.evicted.wrapping_add(1);
+        own.free.push(frame);
+        own.evicted = own.evicted.wrapping_add(1);
+        self.free += 1;
     }
 
-    /// Evicts the clean page that is least recently used among the last `scan` of the list. False when there is none.
-    pub fn evict_one(&mut self, scan: u32) -> bool {
-        let mut frame = self.lru.tail;
-        for _ in 0..scan {
-            if frame == NONE {
-                return false;
-            }
-            let own = self.frames[frame as usize];
-            if own.flags & (DIRTY | READING | WRITING) == 0 {
-                self.evict(frame);
-                return true;
-            }
-            frame = own.lru.newer;
+    /// The last `scan` frames of an instance's LRU list, the least recently used first.
+    fn from_end(&self, instance: usize, scan: u32) -> impl Iterator<Item = (u32, &Frame)> {
+        let mut next = self.instances[instance].lru.tail;
+        (0..scan).map_while(move |_| {
+            let frame = next;
+            let own = self.frames.get(frame as usize)?;
+            next = own.lru.newer;
+            Some((frame, own))
+        })
+    }
+
+    /// Evicts the clean page that is least recently used among the last `scan` of an instance's list. False when there is
+    /// none.
+    pub fn evict_one(&mut self, instance: usize, scan: u32) -> bool {
+        let found = self.from_end(instance, scan).find(|(_, own)| own.flags & BUSY == 0).map(|(frame, _)| frame);
+        if let Some(frame) = found {
+            self.evict(frame);
         }
-        false
+        found.is_some()
     }
 
-    /// Evicts clean pages among the last `scan` of the list until `wanted` are free; how many dirty ones it came by.
-    pub fn evict_to(&mut self, wanted: u64, scan: u32) -> u64 {
-        let (mut frame, mut dirty) = (self.lru.tail, 0);
+    /// Evicts clean pages among the last `scan` of an instance's list until `wanted` are free; how many dirty ones it came
+    /// by.
+    pub fn evict_to(&mut self, instance: usize, wanted: u64, scan: u32) -> u64 {
+        let (mut frame, mut dirty) = (self.instances[instance].lru.tail, 0);
         for _ in 0..scan {
-            if frame == NONE || self.free() >= wanted {
+            if frame == NONE || self.free_of(instance) >= wanted {
                 break;
             }
             let own = self.frames[frame as usize];
-            if own.flags & (DIRTY | READING | WRITING) == 0 {
+            if own.flags & BUSY == 0 {
                 self.evict(frame);
             }
-            dirty += u64::from(own.flags & (DIRTY | READING | WRITING) == DIRTY);
+            dirty += u64::from(own.flags & BUSY == DIRTY);
             frame = own.lru.newer;
         }
         dirty
     }
 
-    /// How many of the last `scan` pages of the list could be evicted at once.
-    pub fn replaceable(&self, scan: u32) -> u32 {
-        let (mut frame, mut found) = (self.lru.tail, 0);
-        for _ in 0..scan {
-            if frame == NONE {
-                break;
-            }
-            let own = &self.frames[frame as usize];
-            found += u32::from(own.flags & (DIRTY | READING | WRITING) == 0);
-            frame = own.lru.newer;
-        }
-        found
+    /// How many of the last `scan` pages of an instance's list could be evicted at once.
+    pub fn replaceable(&self, instance: usize, scan: u32) -> u32 {
+        self.from_end(instance, scan).map(|(_, own)| u32::from(own.flags & BUSY == 0)).sum()
     }
 
-    /// The least recently used page among the last `scan` that is dirty and not being written.
-    pub fn dirty_at_end(&self, scan: u32) -> Option<u32> {
-        let mut frame = self.lru.tail;
-        for _ in 0..scan {
-            if frame == NONE {
-                break;
-            }
-            if self.can_flush(frame) {
-                return Some(frame);
-            }
-            frame = self.frames[frame as usize].lru.newer;
-        }
-        None
+    /// The least recently used page among the last `scan` of an instance that is dirty and not being written.
+    pub fn dirty_at_end(&self, instance: usize, scan: u32) -> Option<u32> {
+        self.from_end(instance, scan).find(|(_, own)| own.flags & BUSY == DIRTY).map(|(frame, _)| frame)
     }
 
-    /// The dirty page with the oldest change that is not being written.
-    pub fn oldest_dirty(&self) -> Option<u32> {
-        let mut frame = self.flush.tail;
+    /// The dirty page of an instance with the oldest change that is not being written.
+    pub fn oldest_dirty(&self, instance: usize) -> Option<u32> {
+        let mut frame = self.instances[instance].flush.tail;
         while frame != NONE && !self.can_flush(frame) {
             frame = self.frames[frame as usize].flush.newer;
         }
         (frame != NONE).then_some(frame)
     }
 
-    /// Dirty pages whose oldest change is at or before an LSN, counted up to `most`.
+    /// The instance that has the oldest change.
+    pub fn oldest_instance(&self) -> usize {
+        (0..self.oldest_lsns.len()).min_by_key(|instance| self.oldest_lsns[*instance]).unwrap_or(0)
+    }
+
+    /// Dirty pages whose oldest change is at or before an LSN, counted up to `most` in each instance.
     pub fn dirty_until(&self, lsn: u64, most: u64) -> u64 {
-        let (mut frame, mut count) = (self.flush.tail, 0);
-        while frame != NONE && count < most && self.frames[frame as usize].oldest_lsn <= lsn {
-            count += 1;
-            frame = self.frames[frame as usize].flush.newer;
-        }
-        count
+        let count = |own: &Instance| {
+            let (mut frame, mut count) = (own.flush.tail, 0);
+            while frame != NONE && count < most && self.frames[frame as usize].oldest_lsn <= lsn {
+                count += 1;
+                frame = self.frames[frame as usize].flush.newer;
+            }
+            count
+        };
+        self.instances.iter().map(count).sum()
     }
 
     /// Whether a page is dirty and nobody writes it yet.
     #[inline]
     pub fn can_flush(&self, frame: u32) -> bool {
-        self.frames[frame as usize].flags & (DIRTY | READING | WRITING) == DIRTY
+        self.frames[frame as usize].flags & BUSY == DIRTY
     }
 
     /// A page was changed, from one LSN to another.
@@ -363,8 +383,12 @@ impl Pool {
         if own.flags & DIRTY == 0 {
             own.flags |= DIRTY;
             own.oldest_lsn = from_lsn;
+            let instance = own.instance as usize;
             self.oldest_sum += u128::from(from_lsn);
-            self.flush.push_front(frame, &mut Flush(&mut self.frames));
+            self.dirty += 1;
+            self.instances[instance].flush.push_front(frame, &mut Flush(&mut self.frames));
+            let oldest_lsn = &mut self.oldest_lsns[instance];
+            *oldest_lsn = (*oldest_lsn).min(from_lsn);
         }
     }
 
@@ -377,8 +401,13 @@ impl Pool {
     pub fn end_write(&mut self, frame: u32) {
         let own = &mut self.frames[frame as usize];
         own.flags &= !(WRITING | DIRTY);
+        let instance = own.instance as usize;
         self.oldest_sum -= u128::from(own.oldest_lsn);
-        self.flush.remove(frame, &mut Flush(&mut self.frames));
+        self.dirty -= 1;
+        let list = &mut self.instances[instance].flush;
+        list.remove(frame, &mut Flush(&mut self.frames));
+        let tail = list.tail;
+        self.oldest_lsns[instance] = if tail == NONE { u64::MAX } else { self.frames[tail as usize].oldest_lsn };
     }
 
     fn has(&self, frame: u32, flag: u8) -> bool {
@@ -393,6 +422,42 @@ fn near<T>(what: &T) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: the address is that of a reference, and a prefetch reads nothing into the program.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(what).cast()) };
+    }
+}
+
+impl Instance {
+    fn make_young(&mut self, frame: u32, frames: &mut [Frame]) {
+        self.unlink(frame, frames);
+        self.lru.push_front(frame, &mut Lru(frames));
+        let own = &mut frames[frame as usize];
+        own.flags &= !OLD;
+        own.moved = self.evicted;
+        self.move_border(frames);
+    }
+
+    fn unlink(&mut self, frame: u32, frames: &mut [Frame]) {
+        let own = frames[frame as usize];
+        if self.old_head == frame {
+            self.old_head = own.lru.older;
+        }
+        self.old -= u64::from(own.flags & OLD != 0);
+        self.lru.remove(frame, &mut Lru(frames));
+    }
+
+    /// Keeps the old sublist near three eighths of the list (buf_LRU_old_adjust_len).
+    fn move_border(&mut self, frames: &mut [Frame]) {
+        let target = self.lru.len * OLD_EIGHTHS / 8;
+        while self.old > target + OLD_TOLERANCE {
+            let first = &mut frames[self.old_head as usize];
+            first.flags &= !OLD;
+            self.old_head = first.lru.older;
+            self.old -= 1;
+        }
+        while self.old + OLD_TOLERANCE < target {
+            self.old_head = if self.old_head == NONE { self.lru.tail } else { frames[self.old_head as usize].lru.newer };
+            frames[self.old_head as usize].flags |= OLD;
+            self.old += 1;
+        }
     }
 }
 

@@ -23,6 +23,7 @@ pub enum AdaptiveMethod {
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     pub innodb_buffer_pool_size: u64,
+    pub innodb_buffer_pool_instances: u32,
     pub innodb_log_file_size: u64,
     pub innodb_log_files_in_group: u64,
     pub innodb_log_block_size: u64,
@@ -39,8 +40,14 @@ pub struct Settings {
     pub innodb_flushing_avg_loops: u64,
     pub innodb_flush_sync: bool,
     pub innodb_lru_scan_depth: u64,
+    /// Instances that cleaner threads write from at a time.
+    pub innodb_page_cleaners: u32,
     pub innodb_adaptive_flushing_method: AdaptiveMethod,
     pub innodb_doublewrite: bool,
+    /// MySQL 8.0.20 and later: pages of a batch; 0 for as many as there are write threads.
+    pub innodb_doublewrite_pages: u32,
+    /// Whether each table has a file of its own, which is synced by itself.
+    pub innodb_file_per_table: bool,
     /// With a page, of the aligned 64: 0 nothing, 1 the dirty pages on both sides without a gap, 2 all dirty ones.
     pub innodb_flush_neighbors: u8,
     /// Percona Server: 0 for none.

@@ -3,7 +3,7 @@
 //! What a thread does without waiting happens at the beginning of its burst of CPU time, which then passes at once.
 //! Row locks are not modelled: nobody waits for another one's rows.
 
-use super::batches::Kind;
+use super::batches::{Kind, Owner};
 use super::pool::NONE;
 use super::touches::{Touch, What};
 use super::{Event, Innodb, PAGE_BYTES, Tag};
@@ -31,8 +31,9 @@ pub(super) struct Thread {
     kind: usize,
     started_ns: u64,
     running: bool,
-    /// CPU time of what it did since it last used a core.
+    /// CPU time of what it did since it last used a core; and how many pages it used.
     cpu_ns: u64,
+    uses: u32,
     /// End of its own changes in the log.
     lsn: u64,
     /// The next one that waits for the same page.
@@ -40,9 +41,12 @@ pub(super) struct Thread {
     reads: u32,
     /// How often it has looked for the frame that it wants.
     searches: u32,
-    /// It has seen to free pages, or to room in the log, already.
-    check_margin: bool,
+    /// The instance in which it has to see to free pages.
+    check_margin: Option<usize>,
+    /// It has seen to room in the log already.
     preflushed: bool,
+    /// It writes pages because the log is at its synchronous age.
+    in_sync: bool,
 }
 
 impl Innodb {
@@ -50,11 +54,10 @@ impl Innodb {
     pub(super) fn run_thread(&mut self, number: u32) {
         let index = number as usize;
         loop {
-            if self.threads[index].check_margin {
-                self.threads[index].check_margin = false;
-                if self.reach_for_margin(number) {
-                    return;
-                }
+            if let Some(instance) = self.threads[index].check_margin.take()
+                && self.reach_for_margin(number, instance)
+            {
+                return;
             }
             let thread = &mut self.threads[index];
             let Some(touch) = thread.touches.get(thread.at).copied() else {
@@ -75,11 +78,16 @@ impl Innodb {
 
     /// Spends the CPU time that a thread owes before it waits. False when there is none.
     fn burn(&mut self, number: u32) -> bool {
-        let work_ns = std::mem::take(&mut self.threads[number as usize].cpu_ns);
+        let thread = &mut self.threads[number as usize];
+        let (work_ns, uses) = (std::mem::take(&mut thread.cpu_ns), std::mem::take(&mut thread.uses));
         if work_ns == 0 {
             return false;
         }
-        let end_ns = self.book(work_ns);
+        let core_ns = self.book(work_ns);
+        // The mutexes that all threads share, one thread after another.
+        let held_ns = u64::from(uses) * self.spec.cpu.mutex_ns;
+        self.mutex_free_ns = self.mutex_free_ns.max(self.now_ns) + held_ns;
+        let end_ns = core_ns.max(self.mutex_free_ns);
         self.events.push(end_ns, Event::Ready(number));
         true
     }
@@ -121,8 +129,12 @@ impl Innodb {
             let thread = &mut self.threads[number as usize];
             thread.lsn = to;
             thread.preflushed = false;
+            self.check_log |= self.age() > self.ages.modified_async
+                || self.redo.checkpoint_age() > self.ages.checkpoint_async;
         }
-        self.threads[number as usize].cpu_ns += self.spec.cpu.touch_ns;
+        let thread = &mut self.threads[number as usize];
+        thread.cpu_ns += self.spec.cpu.touch_ns;
+        thread.uses += 1;
         true
     }
 
@@ -136,27 +148,29 @@ impl Innodb {
         let thread = &mut self.threads[number as usize];
         thread.cpu_ns += self.spec.cpu.read_ns;
         thread.reads += 1;
-        thread.check_margin = thread.reads.is_multiple_of(MARGIN_EVERY);
+        thread.check_margin = thread.reads.is_multiple_of(MARGIN_EVERY).then(|| self.pool.instance_of(page));
         self.submit(0, Tag::Read { frame }, Operation::Read, self.page_offset(page), PAGE_BYTES);
     }
 
     /// A frame for a page: a free one, else that of a clean page near the end of the LRU list. None: pages must be
     /// written first, by this thread if nobody does it yet.
     fn take_frame(&mut self, number: u32, page: u32, reading: bool) -> Option<u32> {
+        let instance = self.pool.instance_of(page);
         if self.spec.generation.has_cleaner() {
-            if self.pool.free() == 0 && !self.reach_for_frame(number) {
+            if self.pool.free_of(instance) == 0 && !self.reach_for_frame(number, instance) {
                 return None;
             }
             return self.pool.admit(page, reading);
         }
         let searches = &mut self.threads[number as usize].searches;
-        let pages = SEARCH_FIRST + *searches * (self.pool.size() as u32 / SEARCH_MORE);
-        if self.pool.free() == 0 && !self.pool.evict_one(pages) {
+        let size = self.pool.size() / self.flushing.len() as u64;
+        let pages = SEARCH_FIRST + *searches * (size as u32 / SEARCH_MORE);
+        if self.pool.free_of(instance) == 0 && !self.pool.evict_one(instance, pages) {
             *searches = (*searches + 1).min(SEARCH_MORE);
             self.counts.free_waits += 1;
-            self.free_waiters.push(number);
-            if self.lru_batch.is_none() {
-                self.start_batch(Kind::Lru, u64::from(MARGIN + MARGIN_EXTRA), None);
+            self.flushing[instance].free_waiters.push(number);
+            if self.flushing[instance].lru.is_none() {
+                self.start_batch(instance, Kind::Lru, u64::from(MARGIN + MARGIN_EXTRA), Owner::Nobody);
             }
             return None;
         }
@@ -164,56 +178,79 @@ impl Innodb {
         self.pool.admit(page, reading)
     }
 
-    /// After a read: sees to it that the next ones find a page to evict (buf_flush_free_margin). True: the thread waits.
-    fn reach_for_margin(&mut self, number: u32) -> bool {
-        if self.spec.generation.has_cleaner() || self.lru_batch.is_some() || self.pool.free() >= u64::from(MARGIN) {
+    /// After a read: sees to it that the next ones in its instance find a page to evict (buf_flush_free_margin). True: the
+    /// thread waits.
+    fn reach_for_margin(&mut self, number: u32, instance: usize) -> bool {
+        if self.spec.generation.has_cleaner() || self.pool.free_of(instance) >= u64::from(MARGIN) {
             return false;
         }
-        let found = self.pool.replaceable(SEARCHED) + self.pool.free() as u32;
+        let found = self.pool.replaceable(instance, SEARCHED) + self.pool.free_of(instance) as u32;
         if found >= MARGIN {
             return false;
         }
         let waits = self.spec.generation.readers_wait_for_margin();
-        self.start_batch(Kind::Lru, u64::from(MARGIN + MARGIN_EXTRA - found), waits.then_some(number));
+        if self.flushing[instance].lru.is_some() {
+            if waits {
+                self.flushing[instance].free_waiters.push(number);
+            }
+            return waits;
+        }
+        let owner = if waits { Owner::Thread(number) } else { Owner::Nobody };
+        self.start_batch(instance, Kind::Lru, u64::from(MARGIN + MARGIN_EXTRA - found), owner);
         waits
     }
 
-    /// Whether the log has room for a change (log_free_check). False: the thread waits, or writes pages itself.
+    /// Whether the log has room for a change (log_free_check, log_checkpoint_margin). False: the thread waits, or writes
+    /// pages itself.
     fn may_change(&mut self, number: u32) -> bool {
+        if !self.check_log {
+            return true;
+        }
         if self.redo.checkpoint_age() > self.ages.checkpoint_async {
             self.make_checkpoint();
         }
         let age = self.age();
-        let has_cleaner = self.spec.generation.has_cleaner();
-        if age <= if has_cleaner { self.ages.modified_sync } else { self.ages.modified_async } {
+        let limit = if self.spec.generation.has_cleaner() { self.ages.modified_sync } else { self.ages.modified_async };
+        if age <= limit {
+            self.check_log = false;
             return true;
         }
-        let oldest = self.redo.lsn - age;
-        if age > self.ages.modified_sync {
-            if self.burn(number) {
-                return false;
-            }
-            if self.spec.generation.cleaner_serves_log() {
-                return self.may_change_with_cleaner(number, age);
-            }
-            self.note_sync();
-            self.sync_waiters.push(number);
-            if self.list_batch.is_none() {
-                let limit_lsn = oldest + 2 * (age - self.ages.modified_sync);
-                self.start_batch(Kind::List { limit_lsn, sync: true }, u64::MAX, None);
-            }
-            return false;
-        }
-        if self.list_batch.is_some() || self.threads[number as usize].preflushed {
+        if self.threads[number as usize].preflushed {
             return true;
         }
         if self.burn(number) {
             return false;
         }
-        self.threads[number as usize].preflushed = true;
-        let limit_lsn = oldest + (age - self.ages.modified_async);
-        self.start_batch(Kind::List { limit_lsn, sync: true }, u64::MAX, Some(number));
+        let oldest = self.redo.lsn - age;
+        let sync = age > self.ages.modified_sync;
+        if sync && self.spec.generation.cleaner_serves_log() {
+            return self.may_change_with_cleaner(number, age);
+        }
+        let limit_lsn = if sync {
+            self.note_sync();
+            oldest + 2 * (age - self.ages.modified_sync)
+        } else {
+            // The next change that finds the log near its limits sends another thread.
+            self.check_log = false;
+            oldest + (age - self.ages.modified_async)
+        };
+        self.threads[number as usize].in_sync = sync;
+        self.start_pass(Kind::List { limit_lsn, sync: true }, u64::MAX, 1, Owner::Thread(number));
         false
+    }
+
+    /// What a thread wrote itself, or let others write, is written: its pass over the flush lists, or its batch for free
+    /// pages. A thread in need of room in the log waits for everybody's batches, and looks again if it could not write in
+    /// all instances.
+    pub(super) fn after_flushing(&mut self, number: u32, written: u64, skipped: bool) {
+        let thread = &mut self.threads[number as usize];
+        if !std::mem::take(&mut thread.in_sync) {
+            thread.preflushed = true;
+            self.ready.push_back(number);
+            return;
+        }
+        thread.preflushed = !skipped && written > 0;
+        self.wait_for_lists(number, 0);
     }
 
     /// Commits, records and begins the next transaction. False: the thread waits, or has ended.

@@ -60,6 +60,10 @@ class Cpu(Table):
     read_us: float | None = Field(default=None, ge=0, le=1e6)
     #: A page that is written.
     write_us: float | None = Field(default=None, ge=0, le=1e6)
+    #: What a page that a statement uses holds of the mutexes that all threads of the server share.
+    mutex_us: float = Field(default=0.0, ge=0, le=1e6)
+    #: The kernel's part of the sync of a data file.
+    fsync_us: float = Field(default=0.0, ge=0, le=1e6)
     #: Measured costs are multiplied by this: an older machine's core is slower than the measured one's.
     times: float = Field(default=1.0, gt=0, le=1e3)
 
@@ -72,6 +76,7 @@ class Cpu(Table):
             ("write", self.write_us, measured.page_written.value),
         )
         own = {name: value * self.times if asked is None else asked for name, asked, value in costs}
+        own |= {"mutex": self.mutex_us * self.times, "fsync": self.fsync_us}
         return {f"{name}_ns": round(cost_us * 1000) for name, cost_us in own.items()}
 
 

@@ -22,10 +22,12 @@ _MYSQL_51: dict[str, Any] = {
     "innodb_max_dirty_pages_pct": 90.0,
     "innodb_adaptive_flushing": False,
     "innodb_doublewrite": True,
+    "innodb_file_per_table": False,
 }
 #: MySQL 5.5 (manual 5.5): the plugin's new settings.
 _MYSQL_55: dict[str, Any] = _MYSQL_51 | {
     "innodb_buffer_pool_size": 128 << 20,
+    "innodb_buffer_pool_instances": 1,
     "innodb_thread_concurrency": 0,
     "innodb_io_capacity": 200,
     "innodb_max_dirty_pages_pct": 75.0,
@@ -42,6 +44,9 @@ _PERCONA_55: dict[str, Any] = _MYSQL_55 | {
 #: MySQL 5.6 (manual 5.6, "InnoDB Startup Options and System Variables"): the page cleaner's settings.
 _MYSQL_56: dict[str, Any] = _MYSQL_55 | {
     "innodb_log_file_size": 48 << 20,
+    # 8, and 1 for a pool below 1 GiB, unless it is written.
+    "innodb_buffer_pool_instances": None,
+    "innodb_file_per_table": True,
     # Twice innodb_io_capacity, and 2000 at least, unless it is written.
     "innodb_io_capacity_max": None,
     "innodb_max_dirty_pages_pct_lwm": 0.0,
@@ -51,19 +56,27 @@ _MYSQL_56: dict[str, Any] = _MYSQL_55 | {
     "innodb_flush_neighbors": 1,
 }
 #: MySQL 5.7 (manual 5.7).
-_MYSQL_57: dict[str, Any] = _MYSQL_56 | {"innodb_flush_sync": True}
+_MYSQL_57: dict[str, Any] = _MYSQL_56 | {"innodb_flush_sync": True, "innodb_page_cleaners": 4}
 #: MySQL 8.0.30 and later (manual 8.0); files of a size are the older way to say the log's capacity.
 _MYSQL_80: dict[str, Any] = _MYSQL_57 | {
     "innodb_max_dirty_pages_pct": 90.0,
     "innodb_max_dirty_pages_pct_lwm": 10.0,
     "innodb_flush_neighbors": 0,
     "innodb_redo_log_capacity": 100 << 20,
+    # As many as innodb_write_io_threads, of which there are 4, unless it is written.
+    "innodb_doublewrite_pages": 4,
 }
 #: MariaDB 10.11 (its documentation, "InnoDB System Variables"): one log file.
 _MARIADB_1011: dict[str, Any] = {
     name: value
     for name, value in _MYSQL_57.items()
-    if name not in ("innodb_log_files_in_group", "innodb_thread_concurrency")
+    if name
+    not in (
+        "innodb_log_files_in_group",
+        "innodb_thread_concurrency",
+        "innodb_buffer_pool_instances",
+        "innodb_page_cleaners",
+    )
 } | {
     "innodb_log_file_size": 96 << 20,
     "innodb_max_dirty_pages_pct": 90.0,
@@ -85,12 +98,9 @@ REDO_FILES = 32
 
 #: Settings that published runs name and that change nothing in the model.
 WITHOUT_EFFECT = (
-    "innodb_buffer_pool_instances",
-    "innodb_file_per_table",
     "innodb_flush_method",
     "innodb_log_buffer_size",
     "innodb_log_write_ahead_size",
-    "innodb_page_cleaners",
     "innodb_purge_threads",
     "innodb_read_io_threads",
     "innodb_write_io_threads",
@@ -99,7 +109,6 @@ WITHOUT_EFFECT = (
 #: Of these, the ones that not all generations have.
 _ONLY = {
     "innodb_log_write_ahead_size": ("mysql-5.7", "mysql-8.0"),
-    "innodb_page_cleaners": ("mysql-5.7", "mysql-8.0"),
 }
 
 #: What the engine wants to know of every generation, where its servers have no setting for it.
@@ -116,7 +125,12 @@ _FIXED: dict[str, Any] = {
     "innodb_flushing_avg_loops": 30,
     "innodb_flush_sync": True,
     "innodb_lru_scan_depth": 1024,
+    "innodb_buffer_pool_instances": 1,
+    "innodb_page_cleaners": 1,
+    "innodb_doublewrite_pages": 0,
 }
+#: The smallest pool that is divided by itself (BUF_POOL_SIZE_THRESHOLD of MySQL 5.6 and later), and in how many.
+_DIVIDED_BYTES, _DIVIDED_IN = 1 << 30, 8
 _SIZES = (
     "innodb_buffer_pool_size",
     "innodb_log_file_size",
@@ -133,6 +147,9 @@ _NUMBERS = {
     "innodb_io_capacity_max": (100, 10**7),
     "innodb_flushing_avg_loops": (1, 1000),
     "innodb_lru_scan_depth": (100, 2**31),
+    "innodb_buffer_pool_instances": (1, 64),
+    "innodb_page_cleaners": (1, 64),
+    "innodb_doublewrite_pages": (0, 512),
 }
 #: Shares, and the most of each.
 _PERCENTAGES = {
@@ -223,6 +240,8 @@ def resolve(generation: str, written: Mapping[str, Setting]) -> dict[str, Any]:
     read.setdefault("innodb_flush_neighbors", neighbours)
     if read["innodb_io_capacity_max"] is None:
         read["innodb_io_capacity_max"] = max(2 * read["innodb_io_capacity"], 2000)
+    if read["innodb_buffer_pool_instances"] is None:
+        read["innodb_buffer_pool_instances"] = _DIVIDED_IN if read["innodb_buffer_pool_size"] >= _DIVIDED_BYTES else 1
     if generation == "mysql-8.0":
         files = {"innodb_log_file_size", "innodb_log_files_in_group"}
         if files & set(written) and "innodb_redo_log_capacity" not in written:

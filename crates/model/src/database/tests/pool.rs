@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn full(frames: u32) -> Pool {
-    let mut pool = Pool::new(frames * 4, frames);
+    let mut pool = Pool::new(frames * 4, frames, 1);
     for page in 0..frames {
         let frame = pool.admit(page, true).unwrap();
         pool.end_read(frame);
@@ -13,10 +13,10 @@ fn full(frames: u32) -> Pool {
     pool
 }
 
-/// Pages from the most recently used one on.
-fn order(pool: &Pool) -> Vec<u32> {
+/// Pages of an instance from the most recently used one on.
+fn order_of(pool: &Pool, instance: usize) -> Vec<u32> {
     let mut found = Vec::new();
-    let mut frame = pool.lru.head;
+    let mut frame = pool.instances[instance].lru.head;
     while frame != NONE {
         found.push(pool.page(frame));
         frame = pool.frames[frame as usize].lru.older;
@@ -24,12 +24,16 @@ fn order(pool: &Pool) -> Vec<u32> {
     found
 }
 
+fn order(pool: &Pool) -> Vec<u32> {
+    order_of(pool, 0)
+}
+
 #[test]
 fn a_page_that_is_read_enters_at_three_eighths_from_the_end() {
     let mut pool = full(800);
     assert_eq!(pool.free(), 0);
     assert!(pool.admit(900, true).is_none());
-    assert!(pool.evict_one(1));
+    assert!(pool.evict_one(0, 1));
     let frame = pool.admit(900, true).unwrap();
     let place = order(&pool).iter().position(|page| *page == 900).unwrap();
     assert!((479..=521).contains(&place), "at {place} of 800");
@@ -59,16 +63,16 @@ fn only_clean_and_idle_pages_leave() {
     pool.change(ends[0], 10, 20);
     pool.change(ends[1], 20, 30);
     pool.begin_write(ends[1]);
-    assert_eq!(pool.replaceable(4), 2);
-    assert_eq!(pool.dirty_at_end(100), Some(ends[0]));
-    assert!(!pool.evict_one(2));
+    assert_eq!(pool.replaceable(0, 4), 2);
+    assert_eq!(pool.dirty_at_end(0, 100), Some(ends[0]));
+    assert!(!pool.evict_one(0, 2));
     let third = pool.page(ends[2]);
-    assert!(pool.evict_one(3));
+    assert!(pool.evict_one(0, 3));
     assert_eq!((pool.find(third), pool.free(), pool.data()), (None, 1, 99));
     pool.end_write(ends[1]);
     pool.make_oldest(ends[1]);
     let page = pool.page(ends[1]);
-    assert!(pool.evict_one(1) && pool.find(page).is_none());
+    assert!(pool.evict_one(0, 1) && pool.find(page).is_none());
 }
 
 #[test]
@@ -79,40 +83,69 @@ fn the_flush_list_is_in_the_order_of_first_changes() {
     pool.change(5, 120, 130);
     assert_eq!((pool.oldest_lsn(), pool.dirty(), pool.newest_lsn(5)), (Some(100), 2, 130));
     assert_eq!(pool.ages_sum(200), 100 + 90);
-    assert_eq!(pool.oldest_dirty(), Some(5));
+    assert_eq!(pool.oldest_dirty(0), Some(5));
     pool.begin_write(5);
-    assert_eq!(pool.oldest_dirty(), Some(6));
+    assert_eq!(pool.oldest_dirty(0), Some(6));
     pool.end_write(5);
     assert_eq!((pool.oldest_lsn(), pool.dirty(), pool.ages_sum(200)), (Some(110), 1, 90));
     assert!((pool.dirty_pct() - 100.0 / 101.0).abs() < 1e-12);
 }
 
+#[test]
+fn an_area_is_in_one_instance() {
+    let mut pool = Pool::new(64 * 12, 90, 3);
+    assert_eq!((pool.instances(), pool.size()), (3, 90));
+    assert_eq!((0..12).map(|area| pool.instance_of(area * 64 + 63)).take(4).collect::<Vec<_>>(), [0, 1, 2, 0]);
+    // An instance that has no free page has none, whatever the others have.
+    for page in 0..30 {
+        assert!(pool.admit(page, false).is_some());
+    }
+    assert_eq!((pool.free(), pool.free_of(0), pool.free_of(1)), (60, 0, 30));
+    assert!(pool.admit(30, false).is_none());
+    let other = pool.admit(64, false).unwrap();
+    // The oldest change of all is that of the instance in which it is.
+    pool.change(other, 7, 9);
+    pool.change(pool.find(3).unwrap(), 12, 15);
+    assert_eq!((pool.oldest_lsn(), pool.oldest_instance(), pool.dirty_until(12, 9)), (Some(7), 1, 2));
+    pool.begin_write(other);
+    pool.end_write(other);
+    assert_eq!((pool.oldest_lsn(), pool.oldest_instance()), (Some(12), 0));
+}
+
 proptest! {
-    /// Whatever happens, the list holds each page once, its old part is three eighths of it, and counts agree.
+    /// Whatever happens, each instance's list holds each page once, its old part is three eighths of it, and counts agree.
     #[test]
-    fn counts_agree(steps in prop::collection::vec((0u8..6, 0u32..400), 0..2000)) {
-        let mut pool = Pool::new(400, 160);
+    fn counts_agree(steps in prop::collection::vec((0u8..6, 0u32..400), 0..2000), instances in 1u32..4) {
+        let mut pool = Pool::new(400, 161, instances);
         let mut lsn = 1;
         for (what, page) in steps {
+            let instance = pool.instance_of(page);
             match (what, pool.find(page)) {
                 (0 | 1, None) => {
-                    if pool.free() == 0 { pool.evict_one(50); }
+                    if pool.free_of(instance) == 0 { pool.evict_one(instance, 50); }
                     if let Some(frame) = pool.admit(page, false) { pool.touch(frame); }
                 }
                 (0 | 1, Some(frame)) => pool.touch(frame),
                 (2 | 3, Some(frame)) if !pool.is_writing(frame) => { pool.change(frame, lsn, lsn + 5); lsn += 5; }
-                (4, _) => if let Some(frame) = pool.oldest_dirty() { pool.begin_write(frame); },
+                (4, _) => if let Some(frame) = pool.oldest_dirty(instance) { pool.begin_write(frame); },
                 (5, Some(frame)) if pool.is_writing(frame) => { pool.end_write(frame); pool.make_oldest(frame); }
                 _ => {}
             }
-            let pages = order(&pool);
-            prop_assert_eq!(pages.len() as u64, pool.data());
-            prop_assert_eq!(pool.data() + pool.free(), 160);
-            let old = pages.iter().filter(|page| pool.frames[pool.find(**page).unwrap() as usize].flags & OLD != 0);
-            let old = old.count() as u64;
-            prop_assert_eq!(old, pool.old);
-            prop_assert!(old.abs_diff(pool.data() * OLD_EIGHTHS / 8) <= OLD_TOLERANCE);
-            let dirty: Vec<u32> = pages.iter().filter_map(|p| pool.find(*p)).filter(|f| pool.is_dirty(*f)).collect();
+            let mut all = Vec::new();
+            for instance in 0..pool.instances() {
+                let pages = order_of(&pool, instance);
+                prop_assert_eq!(pages.len() as u64, pool.data_of(instance));
+                prop_assert!(pages.iter().all(|page| pool.instance_of(*page) == instance));
+                let old = pages.iter().filter(|page| pool.is_old(pool.find(**page).unwrap())).count() as u64;
+                prop_assert_eq!(old, pool.instances[instance].old);
+                prop_assert!(old.abs_diff(pool.data_of(instance) * OLD_EIGHTHS / 8) <= OLD_TOLERANCE);
+                all.extend(pages);
+            }
+            prop_assert_eq!(all.len() as u64, pool.data());
+            let free: u64 = (0..pool.instances()).map(|instance| pool.free_of(instance)).sum();
+            prop_assert_eq!(free, pool.free());
+            prop_assert_eq!(pool.data() + pool.free(), u64::from(161 / instances * instances));
+            let dirty: Vec<u32> = all.iter().filter_map(|p| pool.find(*p)).filter(|f| pool.is_dirty(*f)).collect();
             prop_assert_eq!(dirty.len() as u64, pool.dirty());
             prop_assert_eq!(dirty.iter().map(|f| u128::from(pool.oldest_lsn_of(*f))).sum::<u128>(), pool.oldest_sum);
             prop_assert_eq!(dirty.iter().map(|f| pool.oldest_lsn_of(*f)).min(), pool.oldest_lsn());

@@ -21,6 +21,8 @@ fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
             "innodb_checkpoint_age_target": 0, "innodb_redo_log_capacity": 0, "innodb_io_capacity_max": 2000,
             "innodb_max_dirty_pages_pct_lwm": 0.0, "innodb_adaptive_flushing_lwm": 10.0,
             "innodb_flushing_avg_loops": 30, "innodb_flush_sync": true, "innodb_lru_scan_depth": 1024,
+            "innodb_buffer_pool_instances": 1, "innodb_page_cleaners": 4, "innodb_doublewrite_pages": 4,
+            "innodb_file_per_table": false,
         },
         "cores": 8,
         "cpu": {"statement_ns": 50_000, "touch_ns": 4_000, "read_ns": 30_000, "write_ns": 20_000},
@@ -154,11 +156,11 @@ fn a_batch_for_free_pages_takes_old_neighbours_only() {
     let mut taken = 0;
     for _ in 0..20 {
         run.next_interval().unwrap();
-        while run.lru_batch.is_some() {
+        while run.flushing[0].lru.is_some() {
             run.step(run.now_ns + 1_000_000);
         }
         let before = being_written(&run);
-        run.start_batch(batches::Kind::Lru, 186, None);
+        run.start_batch(0, batches::Kind::Lru, 186, Owner::Nobody);
         let after = being_written(&run);
         assert_eq!(after.1, before.1, "a young page goes along");
         taken += after.0 - before.0;

@@ -77,6 +77,11 @@ impl Room {
         Self { region, made: 0 }
     }
 
+    /// Its first page.
+    pub const fn first(&self) -> u32 {
+        self.region.first
+    }
+
     /// A new page.
     pub const fn take(&mut self) -> u32 {
         let page = self.region.first + self.made % self.region.pages;
@@ -106,6 +111,11 @@ impl Splitting {
         let region = layout.rows(entries, rows);
         let upper = layout.pages(u64::from(region.pages));
         Self { region, upper, rows, split: vec![false; region.pages as usize] }
+    }
+
+    /// Its first page.
+    pub const fn first(&self) -> u32 {
+        self.region.first
     }
 
     /// The page of the `row`th of the entries that were loaded.

@@ -142,6 +142,10 @@ impl Touches for Oltp {
         self.pages
     }
 
+    fn files(&self) -> Vec<(u32, u8)> {
+        self.tables.iter().zip(1..=64).map(|((rows, _), file)| (rows.first, file)).collect()
+    }
+
     fn told(&self) -> &'static [Kind] {
         &TOLD
     }

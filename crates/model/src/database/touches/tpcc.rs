@@ -505,6 +505,23 @@ impl Touches for Tpcc {
         self.pages
     }
 
+    fn files(&self) -> Vec<(u32, u8)> {
+        let own = &self.tables;
+        let tables = [own.warehouse, own.district, own.customer, own.history, own.new_orders, own.orders];
+        let tables = tables.into_iter().chain([own.order_line, own.item, own.stock]);
+        let mut files: Vec<_> = tables.zip(1..).map(|(region, file)| (region.first, file)).collect();
+        files.extend([
+            (own.idx_customer.first(), 3),
+            (own.idx_orders.first(), 6),
+            (own.idx_line.first(), 7),
+            (own.idx_stock.first(), 9),
+            (own.idx_history.0.first(), 4),
+            // Tables grow into the room: order_line far more than others.
+            (self.room.first(), 7),
+        ]);
+        files
+    }
+
     fn told(&self) -> &'static [Kind] {
         &TOLD
     }
