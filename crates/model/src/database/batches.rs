@@ -51,6 +51,8 @@ pub(super) struct Batch {
     pub(super) chosen: bool,
     /// Files that it has written straight and that are not synced, a bit each.
     pub(super) unsynced: u64,
+    /// When its thread has done with the pages that it has chosen.
+    pub(super) posted_ns: u64,
     owner: Owner,
 }
 
@@ -129,6 +131,7 @@ impl Innodb {
             written: 0,
             chosen: false,
             unsynced: 0,
+            posted_ns: 0,
             owner,
         };
         let number = self.batches.insert(batch);

@@ -56,6 +56,8 @@ impl Doublewrite {
 enum Stage {
     #[default]
     Idle,
+    /// The threads of its batches put their pages into it.
+    Posting,
     /// It waits for the log to be durable up to its pages.
     Wal,
     /// Its pages go to the doublewrite buffer, which is then synced.
@@ -76,9 +78,11 @@ struct Writer {
     stage: Stage,
     /// The pages, each with its batch.
     chunk: Vec<(u32, u32)>,
-    /// Batches written straight that are synced, and end, with it.
-    ending: Vec<u32>,
+    /// A batch written straight whose files are being synced: it ends then.
+    ending: Option<u32>,
     outstanding: u32,
+    /// The last change of any of its pages.
+    newest_lsn: u64,
     /// Files that are to be synced, a bit each.
     files: u64,
     /// For one page of one batch.
@@ -99,7 +103,8 @@ impl Writers {
     /// Those of a server, whose doublewrite buffers lie at `start` of the device.
     pub(super) fn new(kind: Doublewrite, settings: &Settings, instances: usize, start: u64) -> Self {
         let queues = if matches!(kind, Doublewrite::Shared | Doublewrite::TwoSlots) { 1 } else { 2 * instances };
-        let each = if kind == Doublewrite::TwoSlots { 2 } else { 1 };
+        // Without doublewrite the next chunk is put together while the last one is written.
+        let each = if matches!(kind, Doublewrite::TwoSlots | Doublewrite::Off) { 2 } else { 1 };
         let room = match kind {
             Doublewrite::Off => DIRECT_PAGES,
             Doublewrite::Shared | Doublewrite::TwoSlots => SHARED_PAGES,
@@ -142,8 +147,9 @@ impl Writer {
             room,
             stage: Stage::Idle,
             chunk: Vec::new(),
-            ending: Vec::new(),
+            ending: None,
             outstanding: 0,
+            newest_lsn: 0,
             files: 0,
             once: false,
         }
@@ -194,59 +200,70 @@ impl Innodb {
         let writer = self.writers.writers.get(number);
         let (room, direct, once) = (writer.room, writer.place.is_none(), writer.once);
         let mut chunk = std::mem::take(&mut writer.chunk);
-        let mut ending = std::mem::take(&mut writer.ending);
-        let (mut newest_lsn, mut files) = (0, 0);
-        chunk.clear();
-        let mut forced = false;
+        let (mut newest_lsn, mut files, mut forced, mut ending) = (0, 0, false, None);
         while chunk.len() < room && !forced {
             let Some(batch) = batches.pop_front() else { break };
-            match self.next_page(batch) {
-                Some(frame) => {
-                    self.pool.begin_write(frame);
-                    newest_lsn = newest_lsn.max(self.pool.newest_lsn(frame));
-                    files |= 1 << (self.file_of(self.pool.page(frame)) % 64);
-                    chunk.push((batch, frame));
-                    let own = self.batches.get(batch);
-                    own.under_way += 1;
-                    own.left -= 1;
+            if let Some(frame) = self.next_page(batch) {
+                self.pool.begin_write(frame);
+                newest_lsn = newest_lsn.max(self.pool.newest_lsn(frame));
+                let file = 1 << (self.file_of(self.pool.page(frame)) % 64);
+                chunk.push((batch, frame));
+                let own = self.batches.get(batch);
+                own.under_way += 1;
+                own.left -= 1;
+                // Written straight, files are synced when all pages of a batch are in them.
+                *if direct { &mut own.unsynced } else { &mut files } |= file;
+                if !once {
                     batches.push_back(batch);
-                }
-                None => {
-                    let own = self.batches.get(batch);
-                    own.chosen = true;
-                    if own.under_way == 0 && own.unsynced == 0 {
-                        self.end_batch(batch);
-                    } else if direct {
-                        // Written straight, pages are synced when all of a batch are.
-                        files |= own.unsynced;
-                        ending.push(batch);
-                        forced = true;
-                    } else {
-                        forced = chunk.iter().any(|(other, _)| *other == batch);
-                    }
+                    continue;
                 }
             }
-        }
-        if once && let Some((batch, _)) = chunk.first() {
-            self.batches.get(*batch).chosen = true;
-            ending.push(*batch);
-        }
-        if direct && ending.is_empty() {
-            for (batch, _) in &chunk {
-                self.batches.get(*batch).unsynced |= files;
+            let own = self.batches.get(batch);
+            own.chosen = true;
+            forced = chunk.iter().any(|(other, _)| *other == batch);
+            if own.under_way == 0 && own.unsynced == 0 {
+                self.end_batch(batch);
+            } else if own.under_way == 0 {
+                ending = Some((batch, std::mem::take(&mut own.unsynced)));
+                break;
             }
         }
-        let writer = self.writers.writers.get(number);
         let is_empty = chunk.is_empty();
-        let over = is_empty && ending.is_empty();
-        (writer.chunk, writer.ending, writer.files) = (chunk, ending, files);
-        if over {
-            if once {
-                self.writers.writers.remove(number);
-            }
-        } else if is_empty {
-            self.sync_next(number);
-        } else if newest_lsn > self.redo.durable {
+        let writer = self.writers.writers.get(number);
+        (writer.chunk, writer.files, writer.newest_lsn) = (chunk, files, newest_lsn);
+        if let Some((batch, files)) = ending {
+            debug_assert!(is_empty, "one batch at a time is written straight");
+            self.sync_batch(number, batch, files);
+        } else if !is_empty {
+            writer.stage = Stage::Posting;
+            let posted_ns = self.post(number);
+            self.events.push(posted_ns, Event::Posted(number));
+        } else if once {
+            self.writers.writers.remove(number);
+        }
+    }
+
+    /// When the pages of a chunk are in it, with their checksums: each batch has a thread, which takes one after another.
+    fn post(&mut self, number: u32) -> u64 {
+        let mut chunk = std::mem::take(&mut self.writers.writers.get(number).chunk);
+        chunk.sort_by_key(|(batch, _)| *batch);
+        let mut posted_ns = self.now_ns;
+        for pages in chunk.chunk_by(|one, next| one.0 == next.0) {
+            let work_ns = self.spec.cpu.write_ns * pages.len() as u64;
+            let end_ns = self.book(work_ns);
+            let own = self.batches.get(pages[0].0);
+            own.posted_ns = end_ns.max(own.posted_ns + work_ns);
+            posted_ns = posted_ns.max(own.posted_ns);
+        }
+        self.writers.writers.get(number).chunk = chunk;
+        posted_ns
+    }
+
+    /// The pages of a chunk are in it: they may go out when the log is durable up to them.
+    pub(super) fn end_posting(&mut self, number: u32) {
+        let writer = self.writers.writers.get(number);
+        let newest_lsn = writer.newest_lsn;
+        if newest_lsn > self.redo.durable {
             writer.stage = Stage::Wal;
             self.want_log(newest_lsn, Waiter::Writer(number));
         } else {
@@ -259,11 +276,9 @@ impl Innodb {
         let writer = self.writers.writers.get(number);
         let pages = writer.chunk.len();
         let Some(place) = writer.place else {
-            self.book(self.spec.cpu.write_ns * pages as u64);
             self.write_pages(number);
             return;
         };
-        self.book(self.spec.cpu.write_ns * pages as u64);
         let mut writes = 0;
         for (offset, bytes) in buffer_writes(place, pages) {
             self.submit(0, Tag::Writer { writer: number }, Operation::Write, offset, bytes);
@@ -291,8 +306,7 @@ impl Innodb {
         let writer = self.writers.writers.get(number);
         let (batch, frame) = writer.chunk[at as usize];
         writer.outstanding -= 1;
-        let over = writer.outstanding == 0;
-        let syncs = writer.place.is_some() || !writer.ending.is_empty();
+        let (over, syncs) = (writer.outstanding == 0, writer.place.is_some());
         self.pool.end_write(frame);
         let own = self.batches.get(batch);
         own.written += 1;
@@ -312,16 +326,26 @@ impl Innodb {
         }
     }
 
-    /// Syncs the next file of a chunk; ends the chunk when all are.
+    /// A batch that was written straight is in its places: its files are synced.
+    fn sync_batch(&mut self, number: u32, batch: u32, files: u64) {
+        let writer = self.writers.writers.get(number);
+        (writer.ending, writer.files) = (Some(batch), files);
+        self.sync_next(number);
+    }
+
+    /// Syncs the next file; the chunk, or the batch, ends when all are.
     fn sync_next(&mut self, number: u32) {
         let writer = self.writers.writers.get(number);
-        if writer.files == 0 {
+        if writer.files != 0 {
+            writer.files &= writer.files - 1;
+            writer.stage = Stage::Sync;
+            self.sync(number);
+        } else if let Some(batch) = writer.ending.take() {
+            self.end_batch(batch);
+            self.free_writer(number);
+        } else {
             self.end_chunk(number);
-            return;
         }
-        writer.files &= writer.files - 1;
-        writer.stage = Stage::Sync;
-        self.sync(number);
     }
 
     fn sync(&mut self, number: u32) {
@@ -346,43 +370,44 @@ impl Innodb {
             }
             Stage::DoublewriteSync => self.write_pages(number),
             Stage::Sync => self.sync_next(number),
-            Stage::Idle | Stage::Wal | Stage::Pages => unreachable!("nothing of the writer is under way"),
+            Stage::Idle | Stage::Posting | Stage::Wal | Stage::Pages => unreachable!("nothing of the writer is under way"),
         }
     }
 
-    /// A chunk is in its places: its batches go on, and the next chunk begins.
+    /// A chunk is in its places: its batches go on.
     fn end_chunk(&mut self, number: u32) {
-        let writer = self.writers.writers.get(number);
-        writer.stage = Stage::Idle;
-        let (queue, once) = (writer.queue as usize, writer.once);
-        let mut chunk = std::mem::take(&mut writer.chunk);
-        let mut ending = std::mem::take(&mut writer.ending);
-        for batch in ending.drain(..) {
-            let own = self.batches.get(batch);
-            own.unsynced = 0;
-            if own.under_way == 0 {
-                self.end_batch(batch);
-            }
-        }
+        let mut chunk = std::mem::take(&mut self.writers.writers.get(number).chunk);
+        let mut to_sync = None;
         for (batch, _) in chunk.drain(..) {
             let own = self.batches.get(batch);
             own.under_way -= 1;
-            let (kind, instance) = (own.kind, own.instance);
-            let over = own.chosen && own.under_way == 0;
+            let (kind, instance, over) = (own.kind, own.instance, own.chosen && own.under_way == 0);
+            if over && own.unsynced != 0 {
+                to_sync = Some((batch, std::mem::take(&mut own.unsynced)));
+            } else if over {
+                self.end_batch(batch);
+            }
             if kind == Kind::Lru {
                 self.wake_free_waiters(instance);
             }
-            if over {
-                self.end_batch(batch);
-            }
         }
-        if once {
-            self.writers.writers.remove(number);
-            return;
+        self.writers.writers.get(number).chunk = chunk;
+        match to_sync {
+            Some((batch, files)) => self.sync_batch(number, batch, files),
+            None => self.free_writer(number),
         }
+    }
+
+    /// The next chunk begins.
+    fn free_writer(&mut self, number: u32) {
         let writer = self.writers.writers.get(number);
-        (writer.chunk, writer.ending) = (chunk, ending);
-        self.fill_queue(queue);
+        writer.stage = Stage::Idle;
+        let queue = writer.queue as usize;
+        if writer.once {
+            self.writers.writers.remove(number);
+        } else {
+            self.fill_queue(queue);
+        }
     }
 }
 

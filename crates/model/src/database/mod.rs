@@ -108,6 +108,8 @@ enum Event {
     Cleaner(u32),
     /// A second of a server with a page cleaner.
     Tick,
+    /// The pages of a writer's chunk are in it.
+    Posted(u32),
     /// The kernel's part of a writer's sync is over.
     Sync(u32),
 }
@@ -356,6 +358,7 @@ impl Innodb {
                 Event::Master => self.run_master(),
                 Event::Cleaner(alarm) => self.ring_cleaner(alarm),
                 Event::Tick => self.tick(),
+                Event::Posted(writer) => self.end_posting(writer),
                 Event::Sync(writer) => self.sync_device(writer),
             }
         }
