@@ -370,7 +370,9 @@ impl Innodb {
             }
             Stage::DoublewriteSync => self.write_pages(number),
             Stage::Sync => self.sync_next(number),
-            Stage::Idle | Stage::Posting | Stage::Wal | Stage::Pages => unreachable!("nothing of the writer is under way"),
+            Stage::Idle | Stage::Posting | Stage::Wal | Stage::Pages => {
+                unreachable!("nothing of the writer is under way")
+            }
         }
     }
 

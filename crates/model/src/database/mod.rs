@@ -55,9 +55,13 @@ pub struct Cpu {
     pub read_ns: u64,
     /// A page that is written.
     pub write_ns: u64,
-    /// What a page that a statement uses holds of mutexes that the whole server shares: one thread after another.
+    /// What a statement holds of mutexes that the whole server shares: one thread after another.
     #[serde(default)]
     pub mutex_ns: u64,
+    /// Between a statement's answer and the next statement: the network's and the client's part of a round trip. The
+    /// server's cores do nothing for it.
+    #[serde(default)]
+    pub round_trip_ns: u64,
     /// The kernel's part of a file's sync, besides the device's.
     #[serde(default)]
     pub fsync_ns: u64,

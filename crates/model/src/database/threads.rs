@@ -31,9 +31,9 @@ pub(super) struct Thread {
     kind: usize,
     started_ns: u64,
     running: bool,
-    /// CPU time of what it did since it last used a core; and how many pages it used.
+    /// CPU time of what it did since it last used a core, and statements that it had from its client.
     cpu_ns: u64,
-    uses: u32,
+    statements: u32,
     /// End of its own changes in the log.
     lsn: u64,
     /// The next one that waits for the same page.
@@ -68,6 +68,7 @@ impl Innodb {
             };
             if touch.what == What::Statement {
                 thread.cpu_ns += self.spec.cpu.statement_ns;
+                thread.statements += 1;
                 self.counts.queries += 1;
             } else if !self.use_page(number, touch) {
                 return;
@@ -79,15 +80,16 @@ impl Innodb {
     /// Spends the CPU time that a thread owes before it waits. False when there is none.
     fn burn(&mut self, number: u32) -> bool {
         let thread = &mut self.threads[number as usize];
-        let (work_ns, uses) = (std::mem::take(&mut thread.cpu_ns), std::mem::take(&mut thread.uses));
+        let work_ns = std::mem::take(&mut thread.cpu_ns);
+        let statements = u64::from(std::mem::take(&mut thread.statements));
         if work_ns == 0 {
             return false;
         }
         let core_ns = self.book(work_ns);
         // The mutexes that all threads share, one thread after another.
-        let held_ns = u64::from(uses) * self.spec.cpu.mutex_ns;
+        let held_ns = statements * self.spec.cpu.mutex_ns;
         self.mutex_free_ns = self.mutex_free_ns.max(self.now_ns) + held_ns;
-        let end_ns = core_ns.max(self.mutex_free_ns);
+        let end_ns = core_ns.max(self.mutex_free_ns) + statements * self.spec.cpu.round_trip_ns;
         self.events.push(end_ns, Event::Ready(number));
         true
     }
@@ -129,12 +131,10 @@ impl Innodb {
             let thread = &mut self.threads[number as usize];
             thread.lsn = to;
             thread.preflushed = false;
-            self.check_log |= self.age() > self.ages.modified_async
-                || self.redo.checkpoint_age() > self.ages.checkpoint_async;
+            self.check_log |=
+                self.age() > self.ages.modified_async || self.redo.checkpoint_age() > self.ages.checkpoint_async;
         }
-        let thread = &mut self.threads[number as usize];
-        thread.cpu_ns += self.spec.cpu.touch_ns;
-        thread.uses += 1;
+        self.threads[number as usize].cpu_ns += self.spec.cpu.touch_ns;
         true
     }
 

@@ -60,8 +60,10 @@ class Cpu(Table):
     read_us: float | None = Field(default=None, ge=0, le=1e6)
     #: A page that is written.
     write_us: float | None = Field(default=None, ge=0, le=1e6)
-    #: What a page that a statement uses holds of the mutexes that all threads of the server share.
+    #: What a statement holds of the mutexes that all threads of the server share, one after another.
     mutex_us: float = Field(default=0.0, ge=0, le=1e6)
+    #: Between a statement's answer and the next statement: the network's and the client's part of a round trip.
+    round_trip_us: float = Field(default=0.0, ge=0, le=1e6)
     #: The kernel's part of the sync of a data file.
     fsync_us: float = Field(default=0.0, ge=0, le=1e6)
     #: Measured costs are multiplied by this: an older machine's core is slower than the measured one's.
@@ -76,7 +78,7 @@ class Cpu(Table):
             ("write", self.write_us, measured.page_written.value),
         )
         own = {name: value * self.times if asked is None else asked for name, asked, value in costs}
-        own |= {"mutex": self.mutex_us * self.times, "fsync": self.fsync_us}
+        own |= {"mutex": self.mutex_us * self.times, "round_trip": self.round_trip_us, "fsync": self.fsync_us}
         return {f"{name}_ns": round(cost_us * 1000) for name, cost_us in own.items()}
 
 
