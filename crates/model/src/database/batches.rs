@@ -254,4 +254,3 @@ impl Innodb {
         self.ready.extend(self.flushing[instance].free_waiters.drain(..));
     }
 }
-

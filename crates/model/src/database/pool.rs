@@ -454,7 +454,8 @@ impl Instance {
             self.old -= 1;
         }
         while self.old + OLD_TOLERANCE < target {
-            self.old_head = if self.old_head == NONE { self.lru.tail } else { frames[self.old_head as usize].lru.newer };
+            self.old_head =
+                if self.old_head == NONE { self.lru.tail } else { frames[self.old_head as usize].lru.newer };
             frames[self.old_head as usize].flags |= OLD;
             self.old += 1;
         }

@@ -77,7 +77,7 @@ impl Innodb {
     }
 
     /// Spends the CPU time that a thread owes before it waits. False when there is none.
-    fn burn(&mut self, number: u32) -> bool {
+    pub(super) fn burn(&mut self, number: u32) -> bool {
         let thread = &mut self.threads[number as usize];
         let (work_ns, uses) = (std::mem::take(&mut thread.cpu_ns), std::mem::take(&mut thread.uses));
         if work_ns == 0 {
@@ -95,7 +95,7 @@ impl Innodb {
     /// A page that a statement uses. False: the thread waits, and tries again.
     fn use_page(&mut self, number: u32, touch: Touch) -> bool {
         let changes = matches!(touch.what, What::Change | What::Create);
-        if changes && !self.may_change(number) {
+        if changes && !(self.may_append(number) && self.may_change(number)) {
             return false;
         }
         let frame = match self.pool.find(touch.page) {
@@ -129,8 +129,8 @@ impl Innodb {
             let thread = &mut self.threads[number as usize];
             thread.lsn = to;
             thread.preflushed = false;
-            self.check_log |= self.age() > self.ages.modified_async
-                || self.redo.checkpoint_age() > self.ages.checkpoint_async;
+            self.check_log |=
+                self.age() > self.ages.modified_async || self.redo.checkpoint_age() > self.ages.checkpoint_async;
         }
         let thread = &mut self.threads[number as usize];
         thread.cpu_ns += self.spec.cpu.touch_ns;
@@ -149,7 +149,8 @@ impl Innodb {
         thread.cpu_ns += self.spec.cpu.read_ns;
         thread.reads += 1;
         thread.check_margin = thread.reads.is_multiple_of(MARGIN_EVERY).then(|| self.pool.instance_of(page));
-        self.submit(0, Tag::Read { frame }, Operation::Read, self.page_offset(page), PAGE_BYTES);
+        let (device, offset) = self.placement.of_page(page);
+        self.submit(device, Tag::Read { frame }, Operation::Read, offset, PAGE_BYTES);
     }
 
     /// A frame for a page: a free one, else that of a clean page near the end of the LRU list. None: pages must be
@@ -260,11 +261,11 @@ impl Innodb {
         }
         let thread = &self.threads[number as usize];
         if thread.running {
-            let lsn = thread.lsn;
-            if self.spec.settings.innodb_flush_log_at_trx_commit == 1 && lsn > self.redo.durable {
-                self.want_log(lsn, super::log::Waiter::Thread(number));
+            let (lsn, bytes) = (thread.lsn, thread.touches.iter().map(|touch| u64::from(touch.redo)).sum());
+            if !self.commit(number, lsn, bytes) {
                 return false;
             }
+            let thread = &self.threads[number as usize];
             let own = &mut self.kinds[thread.kind];
             own.operations += 1;
             own.latency.record_ns(self.now_ns - thread.started_ns);
