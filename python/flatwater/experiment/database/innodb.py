@@ -102,7 +102,7 @@ class InnodbModel(Layer):
     workload: Annotated[str, AfterValidator(_is_workload)] | None = None
     #: Begin as after a long run: the pool is full, and a cache with `warm` has seen what it has.
     warm: bool = True
-    #: Memory of the server's machine: what the pool leaves is the kernel's, for pages of the log. If absent, it has room
+    #: Memory of the machine: what the pool leaves is the kernel's, for pages of the log. If absent, it has room
     #: for all of them.
     memory: Size | None = None
     #: Devices of their own, of `devices/`: what is absent, or "none", is on the storage. Parts may share one.
