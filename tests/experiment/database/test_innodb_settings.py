@@ -22,6 +22,7 @@ def test_defaults_are_the_generations() -> None:
     assert [told[name]["innodb_log_buffer_size"] >> 20 for name in told] == [1, 8, 8, 8, 16, 16, 16]
     assert [told[name]["innodb_log_write_ahead_size"] for name in told] == [0, 0, 0, 0, 8192, 8192, 512]
     assert [told[name]["log_bin"] for name in told] == [*[False] * 5, True, False]
+    assert [told[name]["innodb_old_blocks_time"] for name in told] == [0, 0, 0, *[1000] * 4]
     assert [told[name]["sync_binlog"] for name in told] == [0, 0, 0, 0, 1, 1, 0]
     assert len({frozenset(one) for one in told.values()}) == 1, "the engine gets the same settings of all"
 

@@ -249,7 +249,8 @@ impl Innodb {
         if ages.modified_async < MIN_AGE_BYTES {
             return Err("database.settings.innodb_log_file_size: the log is too small for its threads".into());
         }
-        let pool = Pool::new(touches.pages(), frames, settings.innodb_buffer_pool_instances);
+        let mut pool = Pool::new(touches.pages(), frames, settings.innodb_buffer_pool_instances);
+        pool.set_old_blocks_ms(settings.innodb_old_blocks_time);
         let kind = Doublewrite::of(spec.generation, settings);
         let doublewrite_bytes = Writers::new(kind, settings, pool.instances(), 0).reserved_bytes();
         let placement = Placement::new(&spec, touches.as_ref(), doublewrite_bytes)?;

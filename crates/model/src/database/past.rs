@@ -76,7 +76,8 @@ impl Innodb {
             }
         };
         if touch.what != What::Glance {
-            self.pool.touch(frame);
+            // Nobody knows how much time passes: a second use counts as a late one.
+            self.pool.touch(frame, if self.pool.is_used(frame) { u32::MAX } else { 1 });
         }
         if matches!(touch.what, What::Change | What::Create) {
             let (from, to) = self.redo.append(u64::from(touch.redo));

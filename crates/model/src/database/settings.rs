@@ -60,6 +60,8 @@ pub struct Settings {
     pub innodb_flushing_avg_loops: u64,
     pub innodb_flush_sync: bool,
     pub innodb_lru_scan_depth: u64,
+    /// Milliseconds.
+    pub innodb_old_blocks_time: u32,
     /// Instances that cleaner threads write from at a time.
     pub innodb_page_cleaners: u32,
     pub innodb_adaptive_flushing_method: AdaptiveMethod,

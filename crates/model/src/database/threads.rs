@@ -121,7 +121,7 @@ impl Innodb {
         };
         self.counts.requests += 1;
         if touch.what != What::Glance {
-            self.pool.touch(frame);
+            self.pool.touch(frame, (self.now_ns / 1_000_000) as u32);
         }
         if changes {
             let (from, to) = self.redo.append(u64::from(touch.redo));

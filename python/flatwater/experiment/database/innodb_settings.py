@@ -33,6 +33,7 @@ _MYSQL_51: dict[str, Any] = {
 _MYSQL_55: dict[str, Any] = _MYSQL_51 | {
     "innodb_buffer_pool_size": 128 << 20,
     "innodb_buffer_pool_instances": 1,
+    "innodb_old_blocks_time": 0,
     "innodb_thread_concurrency": 0,
     "innodb_io_capacity": 200,
     "innodb_max_dirty_pages_pct": 75.0,
@@ -52,6 +53,7 @@ _MYSQL_56: dict[str, Any] = _MYSQL_55 | {
     "innodb_log_file_size": 48 << 20,
     # 8, and 1 for a pool below 1 GiB, unless it is written.
     "innodb_buffer_pool_instances": None,
+    "innodb_old_blocks_time": 1000,
     "innodb_file_per_table": True,
     # Twice innodb_io_capacity, and 2000 at least, unless it is written.
     "innodb_io_capacity_max": None,
@@ -143,6 +145,7 @@ _FIXED: dict[str, Any] = {
     "innodb_lru_scan_depth": 1024,
     "innodb_buffer_pool_instances": 1,
     "innodb_page_cleaners": 1,
+    "innodb_old_blocks_time": 0,
     "innodb_doublewrite_pages": 0,
 }
 #: The smallest pool that is divided by itself (BUF_POOL_SIZE_THRESHOLD of MySQL 5.6 and later), and in how many.
@@ -172,6 +175,7 @@ _NUMBERS = {
     "innodb_page_cleaners": (1, 64),
     "innodb_doublewrite_pages": (0, 512),
     "sync_binlog": (0, 2**32 - 1),
+    "innodb_old_blocks_time": (0, 2**32 - 1),
 }
 #: Shares, and the most of each.
 _PERCENTAGES = {

@@ -28,7 +28,7 @@ fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
             "innodb_checkpoint_age_target": 0, "innodb_redo_log_capacity": 0, "innodb_io_capacity_max": 2000,
             "innodb_max_dirty_pages_pct_lwm": 0.0, "innodb_adaptive_flushing_lwm": 10.0,
             "innodb_flushing_avg_loops": 30, "innodb_flush_sync": true, "innodb_lru_scan_depth": 1024,
-            "innodb_buffer_pool_instances": 1, "innodb_page_cleaners": 4, "innodb_doublewrite_pages": 4,
+            "innodb_buffer_pool_instances": 1, "innodb_old_blocks_time": 0, "innodb_page_cleaners": 4, "innodb_doublewrite_pages": 4,
             "innodb_file_per_table": false,
         },
         "cores": 8,
