@@ -124,8 +124,7 @@ WITHOUT_EFFECT = (
 )
 
 #: Of these, the ones that not all generations have.
-_ONLY = {
-}
+_ONLY = {}
 
 #: What the engine wants to know of every generation, where its servers have no setting for it.
 _FIXED: dict[str, Any] = {
