@@ -123,9 +123,6 @@ WITHOUT_EFFECT = (
     "innodb_write_io_threads",
 )
 
-#: Of these, the ones that not all generations have.
-_ONLY = {}
-
 #: What the engine wants to know of every generation, where its servers have no setting for it.
 _FIXED: dict[str, Any] = {
     "innodb_adaptive_flushing_method": "native",
@@ -271,7 +268,7 @@ def _read_size(name: str, value: Setting) -> int:
 def has(generation: str, name: str) -> bool:
     """Whether a generation's servers have a setting that the model knows, with effect or without."""
     if name in WITHOUT_EFFECT:
-        return generation in _ONLY.get(name, (generation,))
+        return True
     return name in DEFAULTS[generation]
 
 
