@@ -287,6 +287,12 @@ CASES = {
     "[[expected]]\nsource = 's'\noptimum = { 'workload.files' = 2 }\n"
     "[[expected]]\nsource = 's'\noptimum = { 'workload.threds' = 2 }\n"
     "[[expected]]\nsource = 's'\nverdict = 'flat'\nset = { 'workload.threads' = 3 }\n",
+    "innodb-model-devices": "[workload]\nkind = 'tpcc'\n[storage]\nkind = 'raid'\ndevice = 'raid10-8'\n"
+    "[database]\nkind = 'innodb-model'\nmemory = '0G'\nbinlog_device = 'raid10-9'\ntables.stock = 'nothing'\n"
+    "[database.settings]\ninnodb_log_block_size = 600\nmax_binlog_size = '2G'\ninnodb_flush_method = 'direct'\n",
+    "innodb-model-direct": "[workload]\nkind = 'tpcc'\n[storage]\nkind = 'raid'\ndevice = 'raid10-8'\n"
+    "[database]\nkind = 'innodb-model'\ngeneration = 'mysql-5.5'\n"
+    "[database.settings]\ninnodb_flush_method = 'ALL_O_DIRECT'\n",
     "broken-sweep-hides-nothing-else": "[workload]\nqueue_depth = 32\n[storage]\nsize = '4KiB'\n"
     "[sweep]\nworkload.mode = ['rndrd']\nworkload.engine = ['io_uring']\nworkload.threads = []\n",
 }

@@ -110,7 +110,7 @@ def why_no_field(field: str) -> tuple[str, str | None] | None:
 
 
 #: Tables whose names are not flatwater's.
-OPEN = (settings.TABLE, *parameters.TABLES)
+OPEN = (settings.TABLE, "database.tables", *parameters.TABLES)
 
 
 def split_open(field: str) -> tuple[str, str]:

@@ -50,6 +50,7 @@ SCALED: dict[str, Callable[[Any, float], Any]] = {
     "cache.size": _bytes,
     "cache.storage.capacity_scale": _share,
     "cache.flush_period_s": _time,
+    "database.memory": _bytes,
     "database.settings.innodb_buffer_pool_size": _bytes,
     "database.settings.innodb_log_file_size": _bytes,
     "database.settings.innodb_redo_log_capacity": _bytes,

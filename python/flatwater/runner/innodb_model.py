@@ -11,6 +11,7 @@ from flatwater._engine import EngineError, Run
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, print_size
 from flatwater.experiment.database import InnodbModel
+from flatwater.experiment.database.placement import call
 from flatwater.experiment.device import Use
 from flatwater.experiment.device.load import load_device
 from flatwater.runner.cached_model import cache_memory_bytes, cached_notes
@@ -18,8 +19,9 @@ from flatwater.runner.dataset import estimate_bytes, workload_of
 from flatwater.runner.model import ModelStack, device_spec
 from flatwater.runner.policy import Guard
 
-#: Redo goes through the kernel's page cache, data pages are larger.
+#: What goes through the kernel's page cache comes in its pages, and data pages are larger. A log past it has sectors.
 ALIGN_BYTES = 4096
+DIRECT_ALIGN_BYTES = 512
 PAGE_BYTES = 16384
 #: Bytes of the model for a page in the pool and for a page of the data (crates/model/src/database/pool.rs).
 FRAME_BYTES, ENTRY_BYTES = 68, 4
@@ -67,16 +69,34 @@ def _model(cell: Experiment) -> InnodbModel:
 
 
 def _use(cell: Experiment) -> Use:
-    return cell.modelled.use(asynchronous=True, align_bytes=ALIGN_BYTES)
+    return cell.modelled.use(asynchronous=True, align_bytes=_align_bytes(cell))
+
+
+def _use_of(cell: Experiment, holds: list[Any]) -> Use:
+    """How a device beside the storage is used. Logs go over it in order; tables have been on it for long."""
+    has_tables = any(isinstance(part, dict) for part in holds)
+    return Use(
+        asynchronous=True,
+        align_bytes=_align_bytes(cell, "log" in holds),
+        initial="preconditioned" if has_tables else "fresh",
+        scale=cell.modelled.capacity_scale,
+    )
+
+
+def _align_bytes(cell: Experiment, has_log: bool | None = None) -> int:
+    database = _model(cell)
+    if has_log is None:
+        has_log = database.log_device is None
+    return DIRECT_ALIGN_BYTES if has_log and database.log_is_direct else ALIGN_BYTES
 
 
 def model_spec(cell: Experiment, seed: int, *, fresh: bool = False) -> dict[str, Any]:
     """What `Run.modelled_database` takes (`fresh`: on devices that were never written, with an empty pool)."""
     database = _model(cell)
-    log_device = None
-    if database.log_device is not None:
-        device = load_device(database.log_device, {})
-        log_device = device.spec(Use(asynchronous=True, align_bytes=ALIGN_BYTES, initial="fresh"))
+    others = [
+        {"name": call(holds), "device": load_device(name, {}).spec(_use_of(cell, holds)), "holds": holds}
+        for name, holds in database.other_devices.items()
+    ]
     return {
         "workload": workload_of(cell),
         "connections": cell.transactions.connections,
@@ -88,8 +108,9 @@ def model_spec(cell: Experiment, seed: int, *, fresh: bool = False) -> dict[str,
         "cpu": database.cpu.spec(database.measured(cell.workload.kind).cpu_us),
         "measured": database.measured_spec(cell.workload.kind),
         "warm": database.warm and not fresh,
-        "device": device_spec(cell, asynchronous=True, align_bytes=ALIGN_BYTES, fresh=fresh),
-        "log_device": log_device,
+        "page_cache_bytes": database.page_cache_bytes,
+        "device": device_spec(cell, asynchronous=True, align_bytes=_align_bytes(cell), fresh=fresh),
+        "others": others,
         "interval_ms": round(cell.record.interval_s * 1000),
         "seed": seed,
         "continue_on_error": False,
@@ -109,4 +130,6 @@ def memory_bytes(cell: Experiment) -> int:
     frames = int(_model(cell).resolved["innodb_buffer_pool_size"]) // PAGE_BYTES
     pages = estimate_bytes(cell) // PAGE_BYTES
     needed = frames * FRAME_BYTES + pages * ENTRY_BYTES + cell.modelled.modelled_device.memory_bytes(_use(cell))
+    for name, holds in _model(cell).other_devices.items():
+        needed += load_device(name, {}).memory_bytes(_use_of(cell, holds))
     return needed + (cache_memory_bytes(cell.flash_cache) if cell.flash_cache is not None else 0)

@@ -75,9 +75,56 @@ def test_a_setting_belongs_to_its_generation() -> None:
 
 
 def test_settings_without_effect_are_told() -> None:
-    model = InnodbModel.model_validate(MODEL | {"settings": {"innodb_flush_method": "O_DIRECT"}})
-    assert model.ignored == ["innodb_flush_method"]
-    assert "innodb_flush_method" not in model.resolved
+    settings = {"innodb_purge_threads": 1, "innodb_flush_method": "O_DIRECT"}
+    model = InnodbModel.model_validate(MODEL | {"settings": settings})
+    assert model.ignored == ["innodb_purge_threads"]
+    assert "innodb_purge_threads" not in model.resolved
+    model = InnodbModel.model_validate(MODEL | {"settings": {"innodb_flush_method": "fsync"}})
+    assert model.ignored == ["innodb_flush_method"], "data files never go through the kernel's cache in the model"
+
+
+def test_the_log_may_go_past_the_kernels_cache() -> None:
+    def direct(**written: Any) -> bool:
+        return InnodbModel.model_validate(MODEL | written).log_is_direct
+
+    assert not direct()
+    assert direct(settings={"innodb_flush_method": "ALL_O_DIRECT"})
+    assert direct(generation="mariadb-10.11")
+    assert not direct(generation="mariadb-10.11", settings={"innodb_flush_log_at_trx_commit": 2})
+    with pytest.raises(ValidationError, match="not known to mysql-5"):
+        direct(generation="mysql-5.5", settings={"innodb_flush_method": "ALL_O_DIRECT"})
+
+
+def test_what_the_pool_leaves_of_memory_is_the_kernels() -> None:
+    def kept(**written: Any) -> int | None:
+        settings = {"settings": {"innodb_buffer_pool_size": "1G"}}
+        return InnodbModel.model_validate(MODEL | settings | written).page_cache_bytes
+
+    assert (kept(), kept(memory="3G"), kept(memory="512M")) == (None, 2 << 30, 0)
+
+
+def test_parts_that_name_the_same_device_share_it() -> None:
+    model = InnodbModel.model_validate(
+        MODEL
+        | {
+            "log_device": "raid10-8",
+            "doublewrite_device": "none",
+            "binlog_device": "raid10-8",
+            "tables": {"stock": "intel-520", "item": "none", "customer": "raid10-8"},
+        }
+    )
+    assert model.other_devices == {
+        "raid10-8": ["log", "binlog", {"table": "customer"}],
+        "intel-520": [{"table": "stock"}],
+    }
+
+
+def test_devices_of_parts_are_those_that_there_are() -> None:
+    with pytest.raises(ValidationError) as caught:
+        InnodbModel.model_validate(MODEL | {"binlog_device": "raid10-9", "tables": {"stock": "nothing"}})
+    told = {".".join(str(part) for part in error["loc"]): error["msg"] for error in caught.value.errors()}
+    assert set(told) == {"binlog_device", "tables.stock"}
+    assert "there is no device" in told["tables.stock"]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,11 @@ def test_defaults_are_the_generations() -> None:
     assert [told[name]["innodb_adaptive_flushing"] for name in told] == [False, *[True] * 6]
     assert [told[name]["innodb_adaptive_flushing_method"] for name in told][:3] == ["native", "native", "estimate"]
     assert [told[name]["innodb_flush_neighbors"] for name in told] == [2, 2, 2, 1, 1, 0, 1]
+    assert [told[name]["innodb_log_buffer_size"] >> 20 for name in told] == [1, 8, 8, 8, 16, 16, 16]
+    assert [told[name]["innodb_log_write_ahead_size"] for name in told] == [0, 0, 0, 0, 8192, 8192, 512]
+    assert [told[name]["log_bin"] for name in told] == [*[False] * 5, True, False]
+    assert [told[name]["innodb_old_blocks_time"] for name in told] == [0, 0, 0, *[1000] * 4]
+    assert [told[name]["sync_binlog"] for name in told] == [0, 0, 0, 0, 1, 1, 0]
     assert len({frozenset(one) for one in told.values()}) == 1, "the engine gets the same settings of all"
 
 
@@ -36,6 +41,11 @@ def test_defaults_are_the_generations() -> None:
         ("innodb_flush_neighbors", "OFF", 0),
         ("innodb_flush_neighbors", 2, 2),
         ("innodb_flush_neighbors", True, 1),
+        ("log_bin", "mysql-bin", True),
+        ("log_bin", 0, False),
+        ("innodb_log_block_size", 4096, 4096),
+        ("innodb_flush_method", "O_DIRECT", "O_DIRECT"),
+        ("innodb_flush_method", "ALL_O_DIRECT", "ALL_O_DIRECT"),
     ],
 )
 def test_values_are_read_as_servers_read_them(name: str, written: Any, read: Any) -> None:

@@ -85,6 +85,8 @@ struct Writer {
     newest_lsn: u64,
     /// Files that are to be synced, a bit each.
     files: u64,
+    /// The one that is being synced.
+    file: u32,
     /// For one page of one batch.
     once: bool,
 }
@@ -151,6 +153,7 @@ impl Writer {
             outstanding: 0,
             newest_lsn: 0,
             files: 0,
+            file: 0,
             once: false,
         }
     }
@@ -281,7 +284,8 @@ impl Innodb {
         };
         let mut writes = 0;
         for (offset, bytes) in buffer_writes(place, pages) {
-            self.submit(0, Tag::Writer { writer: number }, Operation::Write, offset, bytes);
+            let device = self.placement.doublewrite.0;
+            self.submit(device, Tag::Writer { writer: number }, Operation::Write, offset, bytes);
             writes += 1;
         }
         self.counts.doublewrite_pages += pages as u64;
@@ -293,8 +297,8 @@ impl Innodb {
     fn write_pages(&mut self, number: u32) {
         let chunk = std::mem::take(&mut self.writers.writers.get(number).chunk);
         for (at, (_, frame)) in chunk.iter().enumerate() {
-            let offset = self.page_offset(self.pool.page(*frame));
-            self.submit(0, Tag::Page { writer: number, at: at as u32 }, Operation::Write, offset, PAGE_BYTES);
+            let (device, offset) = self.placement.of_page(self.pool.page(*frame));
+            self.submit(device, Tag::Page { writer: number, at: at as u32 }, Operation::Write, offset, PAGE_BYTES);
         }
         let writer = self.writers.writers.get(number);
         (writer.stage, writer.outstanding) = (Stage::Pages, chunk.len() as u32);
@@ -337,6 +341,7 @@ impl Innodb {
     fn sync_next(&mut self, number: u32) {
         let writer = self.writers.writers.get(number);
         if writer.files != 0 {
+            writer.file = writer.files.trailing_zeros();
             writer.files &= writer.files - 1;
             writer.stage = Stage::Sync;
             self.sync(number);
@@ -354,19 +359,26 @@ impl Innodb {
 
     /// The host has done its part of a sync: now the device's.
     pub(super) fn sync_device(&mut self, number: u32) {
-        self.submit(0, Tag::Writer { writer: number }, Operation::Flush, 0, 0);
+        let writer = self.writers.writers.get(number);
+        let devices = match writer.stage {
+            Stage::Sync => self.placement.devices_of_file(writer.file),
+            _ => 1 << self.placement.doublewrite.0,
+        };
+        writer.outstanding = devices.count_ones();
+        for device in (0..self.devices.len()).filter(|device| devices >> device & 1 == 1) {
+            self.submit(device, Tag::Writer { writer: number }, Operation::Flush, 0, 0);
+        }
     }
 
     /// A write to the doublewrite buffer, or a sync, ended.
     pub(super) fn end_writer_step(&mut self, number: u32) {
         let writer = self.writers.writers.get(number);
+        writer.outstanding -= 1;
         match writer.stage {
+            _ if writer.outstanding > 0 => {}
             Stage::Doublewrite => {
-                writer.outstanding -= 1;
-                if writer.outstanding == 0 {
-                    writer.stage = Stage::DoublewriteSync;
-                    self.sync(number);
-                }
+                writer.stage = Stage::DoublewriteSync;
+                self.sync(number);
             }
             Stage::DoublewriteSync => self.write_pages(number),
             Stage::Sync => self.sync_next(number),

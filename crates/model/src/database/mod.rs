@@ -15,13 +15,17 @@ use crate::slab::Slab;
 use crate::storage::{self, Command, Device, Ended, Opening, Operation};
 
 mod batches;
+mod binlog;
 mod cleaner;
+mod commit;
 mod doublewrite;
 pub mod flushing;
 mod lists;
 mod log;
 mod master;
+mod page_cache;
 mod past;
+mod placement;
 mod pool;
 mod redo;
 mod rounds;
@@ -31,12 +35,15 @@ mod told;
 mod touches;
 
 use batches::{Batch, Flushing, Owner, Pass};
+use binlog::Binlog;
 use cleaner::Cleaner;
+use commit::Commits;
 use doublewrite::{Doublewrite, Writers};
 use log::Log;
 use master::Master;
+use placement::Placement;
 use pool::{PAGE_BYTES, Pool};
-use redo::{Ages, Redo};
+use redo::{Ages, Format, Redo};
 use rounds::Rounds;
 use settings::{Generation, Settings};
 use threads::Thread;
@@ -91,10 +98,14 @@ pub struct Spec {
     pub cpu: Cpu,
     /// Begin as after a long run: the pool is full, and a cache below has seen what it has.
     pub warm: bool,
-    /// Where the data are, and the log if it has no device of its own.
+    /// Where everything is that has no device of its own.
     pub device: storage::Spec,
-    /// Where the log is.
-    pub log_device: Option<storage::Spec>,
+    /// Devices of their own.
+    #[serde(default)]
+    pub others: Vec<placement::Other>,
+    /// Memory that the kernel has for pages of the log; None: for all of them.
+    #[serde(default)]
+    pub page_cache_bytes: Option<u64>,
     /// Length of an interval, ms.
     pub interval_ms: u64,
     /// Everything random follows from it.
@@ -133,7 +144,9 @@ enum Tag {
     Writer {
         writer: u32,
     },
-    Log,
+    Log {
+        step: log::Step,
+    },
     Checkpoint,
 }
 
@@ -143,7 +156,7 @@ impl Tag {
             Self::Read { frame } => frame as u64,
             Self::Page { writer, at } => 1 << 60 | (writer as u64) << 32 | at as u64,
             Self::Writer { writer } => 2 << 60 | writer as u64,
-            Self::Log => 3 << 60,
+            Self::Log { step } => 3 << 60 | step as u64,
             Self::Checkpoint => 4 << 60,
         }
     }
@@ -154,7 +167,7 @@ impl Tag {
             0 => Self::Read { frame: low },
             1 => Self::Page { writer: (tag >> 32) as u32 & 0x0fff_ffff, at: low },
             2 => Self::Writer { writer: low },
-            3 => Self::Log,
+            3 => Self::Log { step: log::Step::of(low) },
             _ => Self::Checkpoint,
         }
     }
@@ -169,6 +182,8 @@ pub struct Innodb {
     redo: Redo,
     log: Log,
     writers: Writers,
+    commits: Commits,
+    binlog: Option<Binlog>,
     rounds: Rounds,
     master: Master,
     cleaner: Cleaner,
@@ -180,12 +195,10 @@ pub struct Innodb {
     over: VecDeque<(Owner, u64, bool)>,
     /// A change found the log near its limits (check_flush_or_checkpoint).
     check_log: bool,
-    /// The files of the tables (`Touches::files`).
+    /// The files of the tables (`Placement::files`).
     files: Vec<(u32, u8)>,
-    /// Where pages begin on the device.
-    data_start: u64,
+    placement: Placement,
     devices: Vec<Box<dyn Device>>,
-    log_device: usize,
     events: EventQueue<Event>,
     threads: Vec<Thread>,
     /// Threads that go on at this moment.
@@ -240,28 +253,26 @@ impl Innodb {
         if ages.modified_async < MIN_AGE_BYTES {
             return Err("database.settings.innodb_log_file_size: the log is too small for its threads".into());
         }
-        let pool = Pool::new(touches.pages(), frames, settings.innodb_buffer_pool_instances);
+        let mut pool = Pool::new(touches.pages(), frames, settings.innodb_buffer_pool_instances);
+        pool.set_old_blocks_ms(settings.innodb_old_blocks_time);
         let kind = Doublewrite::of(spec.generation, settings);
-        let writers = Writers::new(kind, settings, pool.instances(), 0);
-        // The doublewrite buffer, the log where it has no device of its own, then the pages.
-        let log_bytes = settings.innodb_log_files_in_group * settings.innodb_log_file_size;
-        let log_start = if spec.log_device.is_some() { 0 } else { writers.reserved_bytes() };
-        let redo = Redo::new(log_start, settings.innodb_log_files_in_group, settings.innodb_log_file_size);
-        let data_start = writers.reserved_bytes() + if spec.log_device.is_some() { 0 } else { log_bytes };
-        let data_start = data_start.next_multiple_of(1 << 20);
-        let used_bytes = data_start + u64::from(touches.pages()) * PAGE_BYTES;
-        let mut devices = vec![open_device(&spec.device, spec.seed, used_bytes, "the data")?];
-        if let Some(device) = &spec.log_device {
-            devices.push(open_device(device, spec.seed, log_bytes, "the log")?);
-        }
+        let doublewrite_bytes = Writers::new(kind, settings, pool.instances(), 0).reserved_bytes();
+        let placement = Placement::new(&spec, touches.as_ref(), doublewrite_bytes)?;
+        let writers = Writers::new(kind, settings, pool.instances(), placement.doublewrite.1);
+        let devices = placement.open(&spec)?;
+        let format = Format::of_server(spec.generation, settings);
+        let (files, file_bytes) = (settings.innodb_log_files_in_group, settings.innodb_log_file_size);
+        let redo = Redo::new(placement.log.1, files, file_bytes, format);
         let kinds = touches.told().iter().map(|_| KindInterval::default()).collect();
         let mut run = Self {
             flushing: (0..pool.instances()).map(|_| Flushing::default()).collect(),
             pool,
             ages,
+            log: Log::new(&spec, &redo),
             redo,
-            log: Log::default(),
             writers,
+            commits: Commits::new(spec.connections),
+            binlog: Binlog::new(settings, placement.binlog),
             rounds: Rounds::new(policy),
             master: Master::default(),
             cleaner: Cleaner::default(),
@@ -269,9 +280,8 @@ impl Innodb {
             passes: Slab::new(),
             over: VecDeque::new(),
             check_log: true,
-            files: if settings.innodb_file_per_table { touches.files() } else { Vec::new() },
-            data_start,
-            log_device: devices.len() - 1,
+            files: placement.files(settings.innodb_file_per_table),
+            placement,
             devices,
             events: EventQueue::new(),
             threads: (0..spec.connections).map(|_| Thread::default()).collect(),
@@ -391,7 +401,7 @@ impl Innodb {
             }
             Tag::Page { writer, at } => self.end_page(writer, at),
             Tag::Writer { writer } => self.end_writer_step(writer),
-            Tag::Log => self.end_log_step(),
+            Tag::Log { step } => self.end_log_step(step),
             Tag::Checkpoint => {}
         }
     }
@@ -410,10 +420,6 @@ impl Innodb {
     fn submit(&mut self, device: usize, tag: Tag, operation: Operation, offset: u64, bytes: u64) {
         self.counts.count_io(operation, bytes);
         self.devices[device].submit(self.now_ns, tag.pack(), Command { operation, offset, bytes });
-    }
-
-    fn page_offset(&self, page: u32) -> u64 {
-        self.data_start + u64::from(page) * PAGE_BYTES
     }
 
     /// Gives a core work of so many ns; when it will be done. First come, first served, without preemption.
@@ -441,7 +447,7 @@ impl Innodb {
         if lsn > self.redo.checkpoint {
             self.redo.checkpoint = lsn;
             let (offset, bytes) = self.redo.checkpoint_place();
-            self.submit(self.log_device, Tag::Checkpoint, Operation::Write, offset, bytes);
+            self.submit(self.placement.log.0, Tag::Checkpoint, Operation::Write, offset, bytes);
         }
     }
 }

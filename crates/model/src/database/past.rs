@@ -43,15 +43,13 @@ impl Innodb {
             if wanted && self.redo.lsn - logged_lsn > 64 << 10 {
                 logged_lsn = self.redo.lsn;
                 let mut requests = Vec::new();
-                self.redo.take_unwritten(512, &mut requests);
+                self.redo.take_unsent(&mut requests);
                 for (offset, bytes) in requests {
-                    self.tell(self.log_device, Operation::Write, offset, bytes);
+                    self.tell(self.placement.log.0, Operation::Write, offset, bytes);
                 }
             }
         }
-        self.redo.written = self.redo.lsn;
-        self.redo.durable = self.redo.lsn;
-        self.redo.checkpoint = self.pool.oldest_lsn().unwrap_or(self.redo.lsn);
+        self.redo.settle(self.pool.oldest_lsn());
     }
 
     fn past_touch(&mut self, touch: Touch, wanted: bool) {
@@ -70,14 +68,16 @@ impl Innodb {
                     }
                 }
                 if wanted && touch.what != What::Create {
-                    self.tell(0, Operation::Read, self.page_offset(touch.page), PAGE_BYTES);
+                    let (device, offset) = self.placement.of_page(touch.page);
+                    self.tell(device, Operation::Read, offset, PAGE_BYTES);
                 }
                 let Some(frame) = self.pool.admit(touch.page, false) else { return };
                 frame
             }
         };
         if touch.what != What::Glance {
-            self.pool.touch(frame);
+            // Nobody knows how much time passes: a second use counts as a late one.
+            self.pool.touch(frame, if self.pool.is_used(frame) { u32::MAX } else { 1 });
         }
         if matches!(touch.what, What::Change | What::Create) {
             let (from, to) = self.redo.append(u64::from(touch.redo));
@@ -96,9 +96,11 @@ impl Innodb {
             if self.writers.doubles() {
                 let place = self.counts.totals.flushed % super::doublewrite::SHARED_PAGES as u64;
                 self.counts.totals.flushed += 1;
-                self.tell(0, Operation::Write, place * PAGE_BYTES, PAGE_BYTES);
+                let (device, start) = self.placement.doublewrite;
+                self.tell(device, Operation::Write, start + place * PAGE_BYTES, PAGE_BYTES);
             }
-            self.tell(0, Operation::Write, self.page_offset(self.pool.page(frame)), PAGE_BYTES);
+            let (device, offset) = self.placement.of_page(self.pool.page(frame));
+            self.tell(device, Operation::Write, offset, PAGE_BYTES);
         }
         self.pool.begin_write(frame);
         self.pool.end_write(frame);

@@ -43,6 +43,8 @@ struct Frame {
     waiter: u32,
     flags: u8,
     instance: u8,
+    /// When it was first used since it came in, ms; 0: not yet.
+    first_ms: u32,
 }
 
 /// One of the pool's instances.
@@ -73,6 +75,8 @@ pub struct Pool {
     dirty: u64,
     /// Sum of the oldest LSNs of all dirty pages: what XtraDB's `estimate` adds up.
     oldest_sum: u128,
+    /// innodb_old_blocks_time.
+    old_blocks_ms: u32,
 }
 
 impl Pool {
@@ -90,6 +94,7 @@ impl Pool {
             waiter: NONE,
             flags: 0,
             instance: 0,
+            first_ms: 0,
         };
         let own = |number: u32| Instance {
             free: (number * each..(number + 1) * each).rev().collect(),
@@ -101,6 +106,7 @@ impl Pool {
             young_quarter: (u64::from(each) * (8 - OLD_EIGHTHS) / 32) as u32,
         };
         Self {
+            old_blocks_ms: 0,
             table: vec![NONE; pages as usize],
             frames: (0..each * instances).map(|frame| Frame { instance: (frame / each) as u8, ..empty }).collect(),
             instances: (0..instances).map(own).collect(),
@@ -245,6 +251,7 @@ impl Pool {
         new.page = page;
         new.flags = OLD | if reading { READING } else { 0 };
         new.moved = own.evicted.wrapping_sub(u32::MAX / 2);
+        new.first_ms = 0;
         self.table[page as usize] = frame;
         own.lru.insert_before(own.old_head, frame, &mut Lru(&mut self.frames));
         own.old_head = frame;
@@ -259,14 +266,34 @@ impl Pool {
     }
 
     /// A page was used: it goes to the front, unless it is in the youngest quarter of the young pages already
-    /// (buf_page_peek_if_too_old, with innodb_old_blocks_time = 0).
+    /// (buf_page_peek_if_too_old). With innodb_old_blocks_time an old page goes there only with a use that comes so long
+    /// after its first one.
     #[inline]
-    pub fn touch(&mut self, frame: u32) {
-        let moved = self.frames[frame as usize].moved;
-        let own = &mut self.instances[self.frames[frame as usize].instance as usize];
-        if own.evicted.wrapping_sub(moved) > own.young_quarter {
+    pub fn touch(&mut self, frame: u32, now_ms: u32) {
+        let page = &mut self.frames[frame as usize];
+        let own = &mut self.instances[page.instance as usize];
+        if own.evicted.wrapping_sub(page.moved) > own.young_quarter {
+            if self.old_blocks_ms > 0 && page.flags & OLD != 0 {
+                if page.first_ms == 0 {
+                    page.first_ms = now_ms.max(1);
+                    return;
+                }
+                if now_ms.saturating_sub(page.first_ms) < self.old_blocks_ms {
+                    return;
+                }
+            }
             own.make_young(frame, &mut self.frames);
         }
+    }
+
+    /// Whether a page was used since it came in.
+    pub fn is_used(&self, frame: u32) -> bool {
+        self.frames[frame as usize].first_ms > 0
+    }
+
+    /// innodb_old_blocks_time.
+    pub const fn set_old_blocks_ms(&mut self, old_blocks_ms: u32) {
+        self.old_blocks_ms = old_blocks_ms;
     }
 
     /// A page that was written for its frame's sake goes to the end of the list, to be evicted next.

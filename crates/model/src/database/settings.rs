@@ -18,6 +18,17 @@ pub enum AdaptiveMethod {
     KeepAverage,
 }
 
+/// innodb_flush_method, as far as it concerns the log: data files are always read and written past the kernel's cache.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+pub enum FlushMethod {
+    /// The log goes through the kernel's cache, and is synced.
+    #[serde(rename = "O_DIRECT")]
+    Direct,
+    /// Percona Server: the log goes past it too, and is not synced.
+    #[serde(rename = "ALL_O_DIRECT")]
+    AllDirect,
+}
+
 /// Settings that the model knows; the servers' manuals say what each is. Sizes are bytes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,8 +38,17 @@ pub struct Settings {
     pub innodb_log_file_size: u64,
     pub innodb_log_files_in_group: u64,
     pub innodb_log_block_size: u64,
+    /// MySQL 5.7 and later, and MariaDB, where it is the block of the log; 0 for none.
+    pub innodb_log_write_ahead_size: u64,
+    pub innodb_log_buffer_size: u64,
+    pub innodb_flush_method: FlushMethod,
+    /// MariaDB.
+    pub innodb_log_file_buffering: bool,
     pub innodb_flush_log_at_trx_commit: u8,
     pub innodb_thread_concurrency: u64,
+    pub log_bin: bool,
+    pub sync_binlog: u64,
+    pub max_binlog_size: u64,
     /// MySQL 8.0.30 and later: 0 where the files say it.
     pub innodb_redo_log_capacity: u64,
     pub innodb_io_capacity: u64,
@@ -40,6 +60,8 @@ pub struct Settings {
     pub innodb_flushing_avg_loops: u64,
     pub innodb_flush_sync: bool,
     pub innodb_lru_scan_depth: u64,
+    /// Milliseconds.
+    pub innodb_old_blocks_time: u32,
     /// Instances that cleaner threads write from at a time.
     pub innodb_page_cleaners: u32,
     pub innodb_adaptive_flushing_method: AdaptiveMethod,
@@ -95,6 +117,17 @@ impl Generation {
     /// Whether threads that find the log at its limit wait for the cleaner; before, they write pages themselves.
     pub const fn cleaner_serves_log(self) -> bool {
         matches!(self, Self::Mysql57 | Self::Mysql80 | Self::Mariadb1011)
+    }
+
+    /// Whether changes are appended to the log's buffer while another part of it is written, and written while others are
+    /// synced; before, a writer holds the log.
+    pub const fn appends_while_it_writes(self) -> bool {
+        matches!(self, Self::Mysql57 | Self::Mysql80 | Self::Mariadb1011)
+    }
+
+    /// Whether commits share the syncs of a binary log, and wait for no third sync then.
+    pub const fn groups_binlog(self) -> bool {
+        self.has_cleaner()
     }
 
     /// Over this age of the oldest change, threads that change something wait.

@@ -78,7 +78,7 @@ impl Innodb {
     }
 
     /// Spends the CPU time that a thread owes before it waits. False when there is none.
-    fn burn(&mut self, number: u32) -> bool {
+    pub(super) fn burn(&mut self, number: u32) -> bool {
         let thread = &mut self.threads[number as usize];
         let work_ns = std::mem::take(&mut thread.cpu_ns);
         let statements = u64::from(std::mem::take(&mut thread.statements));
@@ -97,7 +97,7 @@ impl Innodb {
     /// A page that a statement uses. False: the thread waits, and tries again.
     fn use_page(&mut self, number: u32, touch: Touch) -> bool {
         let changes = matches!(touch.what, What::Change | What::Create);
-        if changes && !self.may_change(number) {
+        if changes && !(self.may_append(number) && self.may_change(number)) {
             return false;
         }
         let frame = match self.pool.find(touch.page) {
@@ -123,7 +123,7 @@ impl Innodb {
         };
         self.counts.requests += 1;
         if touch.what != What::Glance {
-            self.pool.touch(frame);
+            self.pool.touch(frame, (self.now_ns / 1_000_000) as u32);
         }
         if changes {
             let (from, to) = self.redo.append(u64::from(touch.redo));
@@ -149,7 +149,8 @@ impl Innodb {
         thread.cpu_ns += self.spec.cpu.read_ns;
         thread.reads += 1;
         thread.check_margin = thread.reads.is_multiple_of(MARGIN_EVERY).then(|| self.pool.instance_of(page));
-        self.submit(0, Tag::Read { frame }, Operation::Read, self.page_offset(page), PAGE_BYTES);
+        let (device, offset) = self.placement.of_page(page);
+        self.submit(device, Tag::Read { frame }, Operation::Read, offset, PAGE_BYTES);
     }
 
     /// A frame for a page: a free one, else that of a clean page near the end of the LRU list. None: pages must be
@@ -260,11 +261,11 @@ impl Innodb {
         }
         let thread = &self.threads[number as usize];
         if thread.running {
-            let lsn = thread.lsn;
-            if self.spec.settings.innodb_flush_log_at_trx_commit == 1 && lsn > self.redo.durable {
-                self.want_log(lsn, super::log::Waiter::Thread(number));
+            let (lsn, bytes) = (thread.lsn, thread.touches.iter().map(|touch| u64::from(touch.redo)).sum());
+            if !self.commit(number, lsn, bytes) {
                 return false;
             }
+            let thread = &self.threads[number as usize];
             let own = &mut self.kinds[thread.kind];
             own.operations += 1;
             own.latency.record_ns(self.now_ns - thread.started_ns);

@@ -27,6 +27,16 @@ pub(super) struct Counts {
     pub(super) reads: u64,
     pub(super) free_waits: u64,
     pub(super) log_writes: u64,
+    pub(super) log_syncs: u64,
+    /// Pages of the kernel's cache that were read for the log's writes.
+    pub(super) log_page_reads: u64,
+    /// Changes that waited for a writer that held the log, and for room in its buffer.
+    pub(super) log_holds: u64,
+    pub(super) log_waits: u64,
+    /// Bytes that were written to the log's files.
+    pub(super) log_written_bytes: u64,
+    pub(super) binlog_bytes: u64,
+    pub(super) binlog_syncs: u64,
     pub(super) log_device_bytes: u64,
     pub(super) doublewrite_pages: u64,
     pub(super) doublewrite_writes: u64,
@@ -94,7 +104,7 @@ impl Innodb {
             told.incidents.extend(device.incidents());
             if number > 0 {
                 for (name, _) in &mut told.series[from..] {
-                    *name = format!("log_{}", name.replace('.', "_"));
+                    *name = format!("{}_{}", self.spec.others[number - 1].name, name.replace('.', "_"));
                 }
             }
         }
@@ -128,7 +138,12 @@ impl Innodb {
             ("read_requests_per_s", rate(counts.requests)),
             ("log_bytes_per_s", rate(log_bytes)),
             ("log_device_bytes_per_s", rate(counts.log_device_bytes)),
+            ("os_log_written_per_s", rate(counts.log_written_bytes)),
             ("log_writes_per_s", rate(counts.log_writes)),
+            ("log_fsyncs_per_s", rate(counts.log_syncs)),
+            ("log_page_reads_per_s", rate(counts.log_page_reads)),
+            ("log_holds_per_s", rate(counts.log_holds)),
+            ("log_waits_per_s", rate(counts.log_waits)),
             ("doublewrite_pages_per_s", rate(counts.doublewrite_pages)),
             ("doublewrite_writes_per_s", rate(counts.doublewrite_writes)),
             ("data_read_bytes_per_s", rate(counts.read_bytes)),
@@ -136,6 +151,10 @@ impl Innodb {
             ("data_fsyncs_per_s", rate(counts.syncs)),
             ("server_cpu_user_pct", 100.0 * counts.cpu_ns as f64 / 1e9 / seconds),
         ];
+        if self.binlog.is_some() {
+            told.push(("binlog_bytes_per_s", rate(counts.binlog_bytes)));
+            told.push(("binlog_fsyncs_per_s", rate(counts.binlog_syncs)));
+        }
         if counts.requests > 0 {
             told.push(("hit_ratio", 1.0 - (counts.reads as f64 / counts.requests as f64).min(1.0)));
         }

@@ -18,9 +18,11 @@ from flatwater.experiment.database.innodb_settings import (
     resolve,
 )
 from flatwater.experiment.database.measured import CpuFigures, MeasuredWorkload, default_workload, load_workload
+from flatwater.experiment.database.placement import PARTS, DeviceName, device_problems, held
 from flatwater.experiment.database.settings import Setting
 from flatwater.experiment.layer import Layer
 from flatwater.experiment.problem import Problem, Table, nearest, quote, refuse
+from flatwater.experiment.units import Size
 
 if TYPE_CHECKING:
     from flatwater.experiment.workload.transactions import Transactions
@@ -102,13 +104,43 @@ class InnodbModel(Layer):
     workload: Annotated[str, AfterValidator(_is_workload)] | None = None
     #: Begin as after a long run: the pool is full, and a cache with `warm` has seen what it has.
     warm: bool = True
-    #: A device of its own for the log, of `devices/`; it is on the storage with the data if absent.
-    log_device: Annotated[str, Field(min_length=1)] | None = None
+    #: Memory of the machine: what the pool leaves is the kernel's, for pages of the log. If absent, it has room
+    #: for all of them.
+    memory: Size | None = None
+    #: Devices of their own, of `devices/`: what is absent, or "none", is on the storage. Parts may share one.
+    log_device: DeviceName = None
+    doublewrite_device: DeviceName = None
+    binlog_device: DeviceName = None
+    #: Tables, each with its indexes, that have another device than the storage.
+    tables: dict[str, DeviceName] = Field(default_factory=dict)
 
     @property
     def resolved(self) -> dict[str, Any]:
         """Every setting of the model, the generation's defaults filled in; sizes are bytes."""
         return resolve(self.generation, self.settings)
+
+    @property
+    def log_is_direct(self) -> bool:
+        """Whether the log is written past the kernel's page cache, in blocks that may be smaller than its pages."""
+        if self.generation == "mariadb-10.11":
+            return not self.resolved["innodb_log_file_buffering"]
+        return bool(self.resolved["innodb_flush_method"] == "ALL_O_DIRECT")
+
+    @property
+    def page_cache_bytes(self) -> int | None:
+        """Memory that the kernel has for pages of the log; None: for all of them."""
+        if self.memory is None:
+            return None
+        return max(self.memory - int(self.resolved["innodb_buffer_pool_size"]), 0)
+
+    @property
+    def other_devices(self) -> dict[str, list[Any]]:
+        """Device -> what is on it, in the engine's words; those that are on the storage are left out."""
+        return held(self._parts, self.tables)
+
+    @property
+    def _parts(self) -> dict[str, str | None]:
+        return dict(zip(PARTS, (self.log_device, self.doublewrite_device, self.binlog_device), strict=True))
 
     def measured(self, kind: str) -> MeasuredWorkload:
         """What transactions of this kind of workload cost."""
@@ -131,7 +163,9 @@ class InnodbModel(Layer):
     @property
     def ignored(self) -> list[str]:
         """Settings that are written, that servers have, and that change nothing in the model."""
-        return [name for name in self.settings if name in WITHOUT_EFFECT]
+        ignored = [name for name in self.settings if name in WITHOUT_EFFECT]
+        method = str(self.settings.get("innodb_flush_method", "O_DIRECT")).upper()
+        return ignored if method in ("O_DIRECT", "ALL_O_DIRECT") else [*ignored, "innodb_flush_method"]
 
     def conflicts(self) -> Iterator[Problem]:
         """Settings that the generation's servers do not have."""
@@ -143,6 +177,11 @@ class InnodbModel(Layer):
                 about = (f"database.settings.{name}", "database.generation")
                 yield Problem(f"settings.{name}", what, hint, about)
         yield from contradictions(self.resolved, self.settings)
+        if self.resolved["innodb_flush_method"] == "ALL_O_DIRECT" and self.generation != "percona-5.5":
+            about = ("database.settings.innodb_flush_method", "database.generation")
+            what = f"ALL_O_DIRECT is not known to {self.generation}"
+            yield Problem("settings.innodb_flush_method", what, 'generation = "percona-5.5"', about)
+        yield from device_problems(self._parts, self.tables)
         if self.flushing is not None and self.flushing_name is None:
             path, colon, name = self.flushing.rpartition(":")
             if not colon or not path.endswith(".py") or not name.isidentifier():

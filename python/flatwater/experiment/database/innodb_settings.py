@@ -23,15 +23,22 @@ _MYSQL_51: dict[str, Any] = {
     "innodb_adaptive_flushing": False,
     "innodb_doublewrite": True,
     "innodb_file_per_table": False,
+    "innodb_log_buffer_size": 1 << 20,
+    "innodb_flush_method": "O_DIRECT",
+    "log_bin": False,
+    "sync_binlog": 0,
+    "max_binlog_size": 1 << 30,
 }
 #: MySQL 5.5 (manual 5.5): the plugin's new settings.
 _MYSQL_55: dict[str, Any] = _MYSQL_51 | {
     "innodb_buffer_pool_size": 128 << 20,
     "innodb_buffer_pool_instances": 1,
+    "innodb_old_blocks_time": 0,
     "innodb_thread_concurrency": 0,
     "innodb_io_capacity": 200,
     "innodb_max_dirty_pages_pct": 75.0,
     "innodb_adaptive_flushing": True,
+    "innodb_log_buffer_size": 8 << 20,
 }
 #: Percona Server 5.5 (its manual, "Improved InnoDB I/O Scalability").
 _PERCONA_55: dict[str, Any] = _MYSQL_55 | {
@@ -46,6 +53,7 @@ _MYSQL_56: dict[str, Any] = _MYSQL_55 | {
     "innodb_log_file_size": 48 << 20,
     # 8, and 1 for a pool below 1 GiB, unless it is written.
     "innodb_buffer_pool_instances": None,
+    "innodb_old_blocks_time": 1000,
     "innodb_file_per_table": True,
     # Twice innodb_io_capacity, and 2000 at least, unless it is written.
     "innodb_io_capacity_max": None,
@@ -56,7 +64,13 @@ _MYSQL_56: dict[str, Any] = _MYSQL_55 | {
     "innodb_flush_neighbors": 1,
 }
 #: MySQL 5.7 (manual 5.7).
-_MYSQL_57: dict[str, Any] = _MYSQL_56 | {"innodb_flush_sync": True, "innodb_page_cleaners": 4}
+_MYSQL_57: dict[str, Any] = _MYSQL_56 | {
+    "innodb_flush_sync": True,
+    "innodb_page_cleaners": 4,
+    "innodb_log_buffer_size": 16 << 20,
+    "innodb_log_write_ahead_size": 8192,
+    "sync_binlog": 1,
+}
 #: MySQL 8.0.30 and later (manual 8.0); files of a size are the older way to say the log's capacity.
 _MYSQL_80: dict[str, Any] = _MYSQL_57 | {
     "innodb_max_dirty_pages_pct": 90.0,
@@ -65,6 +79,7 @@ _MYSQL_80: dict[str, Any] = _MYSQL_57 | {
     "innodb_redo_log_capacity": 100 << 20,
     # As many as innodb_write_io_threads, of which there are 4, unless it is written.
     "innodb_doublewrite_pages": 4,
+    "log_bin": True,
 }
 #: MariaDB 10.11 (its documentation, "InnoDB System Variables"): one log file.
 _MARIADB_1011: dict[str, Any] = {
@@ -81,6 +96,11 @@ _MARIADB_1011: dict[str, Any] = {
     "innodb_log_file_size": 96 << 20,
     "innodb_max_dirty_pages_pct": 90.0,
     "innodb_lru_scan_depth": 1536,
+    # Of 10.11.9 and later.
+    "innodb_log_write_ahead_size": 512,
+    # Off, but on for a server that is started with innodb_flush_log_at_trx_commit = 2 (MDEV-28766).
+    "innodb_log_file_buffering": None,
+    "sync_binlog": 0,
 }
 
 #: What each generation has, with its defaults.
@@ -98,24 +118,18 @@ REDO_FILES = 32
 
 #: Settings that published runs name and that change nothing in the model.
 WITHOUT_EFFECT = (
-    "innodb_flush_method",
-    "innodb_log_buffer_size",
-    "innodb_log_write_ahead_size",
     "innodb_purge_threads",
     "innodb_read_io_threads",
     "innodb_write_io_threads",
 )
-
-#: Of these, the ones that not all generations have.
-_ONLY = {
-    "innodb_log_write_ahead_size": ("mysql-5.7", "mysql-8.0"),
-}
 
 #: What the engine wants to know of every generation, where its servers have no setting for it.
 _FIXED: dict[str, Any] = {
     "innodb_adaptive_flushing_method": "native",
     "innodb_checkpoint_age_target": 0,
     "innodb_log_block_size": 512,
+    "innodb_log_write_ahead_size": 0,
+    "innodb_log_file_buffering": None,
     "innodb_log_files_in_group": 1,
     "innodb_thread_concurrency": 0,
     "innodb_redo_log_capacity": 0,
@@ -127,6 +141,7 @@ _FIXED: dict[str, Any] = {
     "innodb_lru_scan_depth": 1024,
     "innodb_buffer_pool_instances": 1,
     "innodb_page_cleaners": 1,
+    "innodb_old_blocks_time": 0,
     "innodb_doublewrite_pages": 0,
 }
 #: The smallest pool that is divided by itself (BUF_POOL_SIZE_THRESHOLD of MySQL 5.6 and later), and in how many.
@@ -137,7 +152,12 @@ _SIZES = (
     "innodb_log_block_size",
     "innodb_checkpoint_age_target",
     "innodb_redo_log_capacity",
+    "innodb_log_buffer_size",
+    "innodb_log_write_ahead_size",
+    "max_binlog_size",
 )
+#: Of these, the ones that are powers of two, and their ranges.
+_POWERS = {"innodb_log_block_size": (512, 4096), "innodb_log_write_ahead_size": (512, 16384)}
 #: Whole numbers and their ranges.
 _NUMBERS = {
     "innodb_log_files_in_group": (2, 100),
@@ -150,6 +170,8 @@ _NUMBERS = {
     "innodb_buffer_pool_instances": (1, 64),
     "innodb_page_cleaners": (1, 64),
     "innodb_doublewrite_pages": (0, 512),
+    "sync_binlog": (0, 2**32 - 1),
+    "innodb_old_blocks_time": (0, 2**32 - 1),
 }
 #: Shares, and the most of each.
 _PERCENTAGES = {
@@ -167,6 +189,11 @@ _METHODS = {
 }
 #: As the engine counts them: none, contiguous ones, the whole area; XtraDB's numbers were none, area and contiguous.
 _NEIGHBOURS = {"none": 0, "0": 0, "area": 2, "1": 2, "cont": 1, "2": 1}
+#: What the log goes through: data pages never go through the kernel's cache in the model. Percona Server has the last.
+_FLUSH_METHODS = {
+    **dict.fromkeys(("fsync", "fdatasync", "o_dsync", "o_direct", "o_direct_no_fsync"), "O_DIRECT"),
+    "all_o_direct": "ALL_O_DIRECT",
+}
 _FLUSH_NEIGHBORS = {"0": 0, "1": 1, "2": 2, "off": 0, "on": 1, "false": 0, "true": 1}
 
 
@@ -201,7 +228,7 @@ def _faults(table: Mapping[str, Any]) -> Iterator[Problem]:
 def _read(name: str, value: Setting) -> Any:
     """A setting's value as the engine takes it. Raises ValueError with a sentence that continues its name."""
     if name in _SIZES:
-        return 0 if value == 0 else parse_size(value)
+        return _read_size(name, value)
     if name in _NUMBERS:
         least, most = _NUMBERS[name]
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -212,6 +239,10 @@ def _read(name: str, value: Setting) -> Any:
             raise ValueError(f"must be from 0 to {_PERCENTAGES[name]}, not {quote(value)}")
         return float(value)
     words: dict[str, Any] = _SWITCHES
+    if name == "log_bin" and isinstance(value, str) and value.lower() not in _SWITCHES:
+        return True  # The files' name.
+    if name == "innodb_flush_method":
+        words = _FLUSH_METHODS
     if name == "innodb_adaptive_flushing_method":
         words = _METHODS
     elif name == "innodb_flush_neighbor_pages":
@@ -224,10 +255,20 @@ def _read(name: str, value: Setting) -> Any:
     return words[key]
 
 
+def _read_size(name: str, value: Setting) -> int:
+    bytes_ = 0 if value == 0 else parse_size(value)
+    least, most = _POWERS.get(name, (0, bytes_))
+    if not least <= bytes_ <= most or (name in _POWERS and bytes_ & (bytes_ - 1)):
+        raise ValueError(f"must be a power of two from {least} to {most}, not {quote(value)}")
+    if name == "max_binlog_size" and not 4096 <= bytes_ <= 1 << 30:
+        raise ValueError(f"must be from 4096 to 1G, not {quote(value)}")
+    return bytes_
+
+
 def has(generation: str, name: str) -> bool:
     """Whether a generation's servers have a setting that the model knows, with effect or without."""
     if name in WITHOUT_EFFECT:
-        return generation in _ONLY.get(name, (generation,))
+        return True
     return name in DEFAULTS[generation]
 
 
@@ -242,6 +283,8 @@ def resolve(generation: str, written: Mapping[str, Setting]) -> dict[str, Any]:
         read["innodb_io_capacity_max"] = max(2 * read["innodb_io_capacity"], 2000)
     if read["innodb_buffer_pool_instances"] is None:
         read["innodb_buffer_pool_instances"] = _DIVIDED_IN if read["innodb_buffer_pool_size"] >= _DIVIDED_BYTES else 1
+    if read["innodb_log_file_buffering"] is None:
+        read["innodb_log_file_buffering"] = read["innodb_flush_log_at_trx_commit"] == 2
     if generation == "mysql-8.0":
         files = {"innodb_log_file_size", "innodb_log_files_in_group"}
         if files & set(written) and "innodb_redo_log_capacity" not in written:

@@ -38,7 +38,7 @@ fn a_page_that_is_read_enters_at_three_eighths_from_the_end() {
     let place = order(&pool).iter().position(|page| *page == 900).unwrap();
     assert!((479..=521).contains(&place), "at {place} of 800");
     pool.end_read(frame);
-    pool.touch(frame);
+    pool.touch(frame, 0);
     assert_eq!(order(&pool)[0], 900, "its first use takes it to the front");
 }
 
@@ -46,13 +46,13 @@ fn a_page_that_is_read_enters_at_three_eighths_from_the_end() {
 fn a_young_page_stays_where_it_is() {
     let mut pool = full(800);
     let first = pool.find(order(&pool)[700]).unwrap();
-    pool.touch(first);
+    pool.touch(first, 0);
     let before = order(&pool);
-    pool.touch(first);
+    pool.touch(first, 0);
     assert_eq!(order(&pool), before);
     let other = pool.find(before[300]).unwrap();
-    pool.touch(other);
-    pool.touch(first);
+    pool.touch(other, 0);
+    pool.touch(first, 0);
     assert_eq!(order(&pool)[0], before[300], "the first one is still in the youngest quarter");
 }
 
@@ -123,9 +123,9 @@ proptest! {
             match (what, pool.find(page)) {
                 (0 | 1, None) => {
                     if pool.free_of(instance) == 0 { pool.evict_one(instance, 50); }
-                    if let Some(frame) = pool.admit(page, false) { pool.touch(frame); }
+                    if let Some(frame) = pool.admit(page, false) { pool.touch(frame, 0); }
                 }
-                (0 | 1, Some(frame)) => pool.touch(frame),
+                (0 | 1, Some(frame)) => pool.touch(frame, 0),
                 (2 | 3, Some(frame)) if !pool.is_writing(frame) => { pool.change(frame, lsn, lsn + 5); lsn += 5; }
                 (4, _) => if let Some(frame) = pool.oldest_dirty(instance) { pool.begin_write(frame); },
                 (5, Some(frame)) if pool.is_writing(frame) => { pool.end_write(frame); pool.make_oldest(frame); }
@@ -150,5 +150,56 @@ proptest! {
             prop_assert_eq!(dirty.iter().map(|f| u128::from(pool.oldest_lsn_of(*f))).sum::<u128>(), pool.oldest_sum);
             prop_assert_eq!(dirty.iter().map(|f| pool.oldest_lsn_of(*f)).min(), pool.oldest_lsn());
         }
+    }
+}
+
+/// Hot pages that are still there after a scan of far more pages than there are frames, each of which is used twice at once.
+fn left_after_a_scan(old_blocks_ms: u32) -> usize {
+    let mut pool = Pool::new(20_000, 1000, 1);
+    pool.set_old_blocks_ms(old_blocks_ms);
+    let mut used = |page: u32, now_ms: u32| {
+        let frame = pool.find(page).unwrap_or_else(|| {
+            while pool.free() == 0 {
+                assert!(pool.evict_one(0, 1000));
+            }
+            pool.admit(page, false).unwrap()
+        });
+        pool.touch(frame, now_ms);
+    };
+    // Other pages come and go, so that the hot ones are used, grow old and are used again.
+    for round in 0..20 {
+        for hot in 0..500 {
+            used(hot, 1 + 2000 * round);
+        }
+        for other in 0..100 {
+            used(1000 + 100 * round + other, 1 + 2000 * round);
+        }
+    }
+    for page in 5000..20_000 {
+        used(page, 50_000);
+        used(page, 50_000);
+    }
+    (0..500).filter(|page| pool.find(*page).is_some()).count()
+}
+
+#[test]
+fn a_scan_does_not_drive_out_what_is_used_again_and_again() {
+    assert_eq!(left_after_a_scan(0), 0);
+    assert!(left_after_a_scan(1000) > 450, "{}", left_after_a_scan(1000));
+}
+
+#[test]
+fn an_old_page_grows_young_with_a_use_that_is_late_enough() {
+    let mut pool = Pool::new(2000, 1000, 1);
+    pool.set_old_blocks_ms(1000);
+    for page in 0..1000 {
+        let frame = pool.admit(page, false).unwrap();
+        pool.touch(frame, 1);
+    }
+    let frame = pool.find(999).unwrap();
+    let uses = [(500, true), (1000, true), (1001, false)];
+    for (now_ms, old) in uses {
+        pool.touch(frame, now_ms);
+        assert_eq!(pool.is_old(frame), old, "at {now_ms} ms");
     }
 }

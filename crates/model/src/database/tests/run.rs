@@ -2,6 +2,11 @@
 
 use super::*;
 
+#[path = "logs.rs"]
+mod logs;
+#[path = "placement.rs"]
+mod placed;
+
 fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
     let mut spec = serde_json::json!({
         "workload": {
@@ -15,13 +20,15 @@ fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
         "generation": "percona-5.5",
         "settings": {
             "innodb_buffer_pool_size": 64 << 20, "innodb_log_file_size": 8 << 20, "innodb_log_files_in_group": 2,
-            "innodb_log_block_size": 512, "innodb_flush_log_at_trx_commit": 1, "innodb_thread_concurrency": 0,
+            "innodb_log_block_size": 512, "innodb_log_write_ahead_size": 512, "innodb_log_buffer_size": 8 << 20,
+            "innodb_flush_method": "O_DIRECT", "innodb_log_file_buffering": false, "log_bin": false, "sync_binlog": 0,
+            "max_binlog_size": 1 << 30, "innodb_flush_log_at_trx_commit": 1, "innodb_thread_concurrency": 0,
             "innodb_io_capacity": 200, "innodb_max_dirty_pages_pct": 75.0, "innodb_adaptive_flushing": true,
             "innodb_adaptive_flushing_method": "estimate", "innodb_doublewrite": true, "innodb_flush_neighbors": 2,
             "innodb_checkpoint_age_target": 0, "innodb_redo_log_capacity": 0, "innodb_io_capacity_max": 2000,
             "innodb_max_dirty_pages_pct_lwm": 0.0, "innodb_adaptive_flushing_lwm": 10.0,
             "innodb_flushing_avg_loops": 30, "innodb_flush_sync": true, "innodb_lru_scan_depth": 1024,
-            "innodb_buffer_pool_instances": 1, "innodb_page_cleaners": 4, "innodb_doublewrite_pages": 4,
+            "innodb_buffer_pool_instances": 1, "innodb_old_blocks_time": 0, "innodb_page_cleaners": 4, "innodb_doublewrite_pages": 4,
             "innodb_file_per_table": false,
         },
         "cores": 8,
@@ -31,7 +38,7 @@ fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
             "kind": "memory", "capacity_bytes": 4_u64 << 30, "latency_ns": 200_000, "read_bytes_per_s": 4e8,
             "write_bytes_per_s": 2e8,
         },
-        "log_device": null,
+        "others": [], "page_cache_bytes": null,
         "interval_ms": 1000,
         "seed": 5,
     });
@@ -74,7 +81,12 @@ fn the_same_spec_gives_the_same_run() {
 fn a_small_pool_reads_and_a_large_one_does_not() {
     let names = ["pages_read_per_s", "hit_ratio"];
     let (slow, small) = run(spec(&[]), 5, 10, &names);
-    let (fast, large) = run(spec(&[("/settings/innodb_buffer_pool_size", (1_u64 << 30).into())]), 5, 10, &names);
+    let large = [
+        ("/settings/innodb_buffer_pool_size", (1_u64 << 30).into()),
+        // So large that nobody waits for room in the log.
+        ("/settings/innodb_log_file_size", (256_u64 << 20).into()),
+    ];
+    let (fast, large) = run(spec(&large), 5, 10, &names);
     assert!(fast > 2.0 * slow, "{slow} and {fast} tps");
     assert!(small[0] / slow > 10.0 && small[1] < 0.7, "{small:?} at {slow} tps");
     assert!(large[0] < small[0] / 100.0, "{large:?}");
@@ -93,17 +105,6 @@ fn the_log_keeps_within_its_limits_and_a_larger_one_saves_writes() {
 }
 
 #[test]
-fn commits_are_durable_in_groups() {
-    let big = ("/settings/innodb_buffer_pool_size", (1_u64 << 30).into());
-    let names = ["log_writes_per_s"];
-    let (each, writes) = run(spec(std::slice::from_ref(&big)), 3, 5, &names);
-    assert!(writes[0] < each, "{writes:?} log writes for {each} commits");
-    let (none, writes) = run(spec(&[big, ("/settings/innodb_flush_log_at_trx_commit", 2.into())]), 3, 5, &names);
-    assert!(none > each, "{none} and {each} tps");
-    assert!(writes[0] < 200.0, "{writes:?}: once a second, and before pages are written");
-}
-
-#[test]
 fn doublewrite_writes_every_page_twice() {
     let names =
         ["pages_written_per_s", "doublewrite_pages_per_s", "data_written_bytes_per_s", "log_device_bytes_per_s"];
@@ -112,15 +113,6 @@ fn doublewrite_writes_every_page_twice() {
     assert!(((on[2] - on[3]) / on[0] / (2.0 * PAGE_BYTES as f64) - 1.0).abs() < 0.1, "{on:?}");
     let (_, off) = run(spec(&[("/settings/innodb_doublewrite", false.into())]), 5, 10, &names);
     assert!(off[1] == 0.0, "{off:?}");
-}
-
-#[test]
-fn the_log_may_have_a_device_of_its_own() {
-    let mut own = spec(&[]);
-    own.log_device = Some(own.device.clone());
-    let mut run = Innodb::start(own).unwrap();
-    let told = (0..3).map(|_| run.next_interval().unwrap().1).last().unwrap();
-    assert!(told.series.iter().any(|(name, value)| name == "log_link_busy_pct" && *value > 0.0), "{told:?}");
 }
 
 #[test]

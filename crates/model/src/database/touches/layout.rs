@@ -37,9 +37,23 @@ impl Region {
 #[derive(Debug, Default)]
 pub struct Layout {
     used: u64,
+    names: Vec<(String, u32)>,
 }
 
 impl Layout {
+    /// What is given out from now on belongs to a table, with its indexes.
+    pub fn of(&mut self, table: &str) -> &mut Self {
+        if self.names.last().is_none_or(|(last, _)| last != table) {
+            self.names.push((table.to_owned(), self.used.min(u64::from(u32::MAX)) as u32));
+        }
+        self
+    }
+
+    /// Name and first page of each table.
+    pub fn tables(self) -> Vec<(String, u32)> {
+        self.names
+    }
+
     /// A region of so many rows, `rows_a_page` to a page.
     pub fn rows(&mut self, rows: u64, rows_a_page: u32) -> Region {
         self.pages(rows.div_ceil(u64::from(rows_a_page)).max(1))
@@ -77,11 +91,6 @@ impl Room {
         Self { region, made: 0 }
     }
 
-    /// Its first page.
-    pub const fn first(&self) -> u32 {
-        self.region.first
-    }
-
     /// A new page.
     pub const fn take(&mut self) -> u32 {
         let page = self.region.first + self.made % self.region.pages;
@@ -111,11 +120,6 @@ impl Splitting {
         let region = layout.rows(entries, rows);
         let upper = layout.pages(u64::from(region.pages));
         Self { region, upper, rows, split: vec![false; region.pages as usize] }
-    }
-
-    /// Its first page.
-    pub const fn first(&self) -> u32 {
-        self.region.first
     }
 
     /// The page of the `row`th of the entries that were loaded.

@@ -112,9 +112,9 @@ pub trait Touches: Send {
     /// Pages of all tables, undo logs and the room into which they grow.
     fn pages(&self) -> u32;
 
-    /// The file of each run of pages, in their order: the first page, and the file's number. A table has a file of its own,
-    /// with its indexes; 0 is the system tablespace.
-    fn files(&self) -> Vec<(u32, u8)>;
+    /// Name and first page of each table with its indexes, by pages, from page 0 on; `undo` and what tables grow into
+    /// (`growth`) count as tables.
+    fn tables(&self) -> &[(String, u32)];
 
     /// Kinds of transactions that are told apart.
     fn told(&self) -> &'static [Kind];

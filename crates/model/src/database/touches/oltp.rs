@@ -89,6 +89,7 @@ pub struct Oltp {
     undo: Undo,
     redo: Redo,
     pages: u32,
+    names: Vec<(String, u32)>,
     generators: Vec<Generator>,
     rows: u64,
     rows_a_page: u32,
@@ -107,18 +108,23 @@ impl Oltp {
             return Err("workload.mode = \"insert\" and workload.secondary are not modelled yet".into());
         }
         let mut layout = Layout::default();
-        let undo = Undo::new(&mut layout, threads);
+        let undo = Undo::new(layout.of("undo"), threads);
         // All tables are alike.
         let rows_a_page = measured.rows("sbtest1.PRIMARY", LOADED_BYTES / ROW_BYTES);
         let entries_a_page = measured.rows("sbtest1.k_1", SPLIT_BYTES / ENTRY_BYTES);
         let tables = (0..spec.tables)
-            .map(|_| (layout.rows(spec.rows, rows_a_page), layout.rows(spec.rows, entries_a_page)))
+            .map(|number| {
+                let own = layout.of(&format!("sbtest{}", number + 1));
+                (own.rows(spec.rows, rows_a_page), own.rows(spec.rows, entries_a_page))
+            })
             .collect();
+        let pages = layout.total()?;
         Ok(Self {
             tables,
             undo,
             redo: Redo::of(measured),
-            pages: layout.total()?,
+            pages,
+            names: layout.tables(),
             generators: (0..threads).map(|thread| Generator::new(spec, u64::from(thread), seed)).collect(),
             rows: spec.rows,
             rows_a_page,
@@ -142,8 +148,8 @@ impl Touches for Oltp {
         self.pages
     }
 
-    fn files(&self) -> Vec<(u32, u8)> {
-        self.tables.iter().zip(1..=64).map(|((rows, _), file)| (rows.first, file)).collect()
+    fn tables(&self) -> &[(String, u32)] {
+        &self.names
     }
 
     fn told(&self) -> &'static [Kind] {

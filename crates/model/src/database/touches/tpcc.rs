@@ -138,6 +138,7 @@ pub struct Tpcc {
     room: Room,
     undo: Undo,
     pages: u32,
+    names: Vec<(String, u32)>,
     terminals: Vec<Terminal>,
     districts: Vec<District>,
     history_rows: u64,
@@ -169,28 +170,30 @@ impl Tpcc {
         let (districts, customers) = (w * u64::from(DISTRICTS), w * u64::from(DISTRICTS * CUSTOMERS));
         let (orders, stock) = (w * u64::from(DISTRICTS * ORDERS), w * u64::from(ITEMS));
         let mut layout = Layout::default();
-        let undo = Undo::new(&mut layout, threads);
+        let undo = Undo::new(layout.of("undo"), threads);
         let tables = Tables {
-            warehouse: layout.rows(w, rows.warehouse),
-            district: layout.rows(districts, rows.district),
-            customer: layout.rows(customers, rows.customer),
-            history: layout.rows(customers, rows.history),
-            new_orders: layout.pages(districts * u64::from(QUEUE_PAGES)),
-            orders: layout.rows(orders, rows.order),
-            order_line: layout.rows(orders * u64::from(LINES), rows.order_line),
-            item: layout.rows(u64::from(ITEMS), rows.item),
-            stock: layout.rows(stock, rows.stock),
-            idx_customer: Splitting::new(&mut layout, customers, rows.idx_customer),
-            idx_orders: Splitting::new(&mut layout, orders, rows.idx_orders),
-            idx_line: Splitting::new(&mut layout, orders * u64::from(LINES), rows.idx_line),
-            idx_stock: Splitting::new(&mut layout, stock, rows.idx_stock),
+            warehouse: layout.of("warehouse").rows(w, rows.warehouse),
+            district: layout.of("district").rows(districts, rows.district),
+            customer: layout.of("customer").rows(customers, rows.customer),
+            history: layout.of("history").rows(customers, rows.history),
+            new_orders: layout.of("new_orders").pages(districts * u64::from(QUEUE_PAGES)),
+            orders: layout.of("orders").rows(orders, rows.order),
+            order_line: layout.of("order_line").rows(orders * u64::from(LINES), rows.order_line),
+            item: layout.of("item").rows(u64::from(ITEMS), rows.item),
+            stock: layout.of("stock").rows(stock, rows.stock),
+            idx_customer: Splitting::new(layout.of("customer"), customers, rows.idx_customer),
+            idx_orders: Splitting::new(layout.of("orders"), orders, rows.idx_orders),
+            idx_line: Splitting::new(layout.of("order_line"), orders * u64::from(LINES), rows.idx_line),
+            idx_stock: Splitting::new(layout.of("stock"), stock, rows.idx_stock),
             idx_history: (
-                Splitting::new(&mut layout, customers, rows.idx_history[0]),
+                Splitting::new(layout.of("history"), customers, rows.idx_history[0]),
                 layout.rows(customers, rows.idx_history[1]),
             ),
         };
         // Room for a tenth more: 1.1 KB a New-Order (see docs) make that of 1000 warehouses last for 9 million.
-        let room = Room::new(layout.pages((u64::from(layout.total()?) / 10).max(4096)));
+        let grows = (u64::from(layout.total()?) / 10).max(4096);
+        let room = Room::new(layout.of("growth").pages(grows));
+        let pages = layout.total()?;
         let seed_of_items = splitmix(seed ^ 0x7470_6363);
         let loaded = |district: u64| {
             let item = |n: u64| (splitmix(seed_of_items ^ (district << 16) ^ n) % u64::from(ITEMS)) as u32 + 1;
@@ -218,7 +221,8 @@ impl Tpcc {
             redo_scale: 1.0,
             room,
             undo,
-            pages: layout.total()?,
+            pages,
+            names: layout.tables(),
             terminals: (0..threads).map(|n| Terminal::new(spec.warehouses, false, seed, u64::from(n))).collect(),
             districts: (0..districts).map(fresh).collect(),
             history_rows: 0,
@@ -296,10 +300,6 @@ impl Tpcc {
     fn insert(&mut self, thread: u32, touch: fn(u32, u16) -> Touch, page: u32, bytes: u16, out: &mut Vec<Touch>) {
         self.undo.touch(thread, UNDO_INSERT, UNDO_INSERT as u16 + REDO_UNDO, out);
         out.push(touch(page, bytes + REDO_ROW));
-    }
-
-    fn entry(page: u32, bytes: u16) -> Touch {
-        Touch::change(page, bytes + REDO_ROW)
     }
 
     fn new_order(&mut self, thread: u32, input: &NewOrder, out: &mut Vec<Touch>) {
@@ -430,7 +430,7 @@ impl Tpcc {
         // fkey_history_1 is ordered by customer, fkey_history_2 by the paying district: its entries go behind the last.
         self.tables.idx_history.0.insert(row, 21, 21 + REDO_ROW, out);
         let last = (own + 1) as u64 * u64::from(CUSTOMERS) - 1;
-        out.push(Self::entry(self.tables.idx_history.1.page(last, self.rows.idx_history[1]), 17));
+        out.push(Touch::change(self.tables.idx_history.1.page(last, self.rows.idx_history[1]), 17 + REDO_ROW));
         self.undo.commit(thread, REDO_COMMIT, out);
     }
 
@@ -505,21 +505,8 @@ impl Touches for Tpcc {
         self.pages
     }
 
-    fn files(&self) -> Vec<(u32, u8)> {
-        let own = &self.tables;
-        let tables = [own.warehouse, own.district, own.customer, own.history, own.new_orders, own.orders];
-        let tables = tables.into_iter().chain([own.order_line, own.item, own.stock]);
-        let mut files: Vec<_> = tables.zip(1..).map(|(region, file)| (region.first, file)).collect();
-        files.extend([
-            (own.idx_customer.first(), 3),
-            (own.idx_orders.first(), 6),
-            (own.idx_line.first(), 7),
-            (own.idx_stock.first(), 9),
-            (own.idx_history.0.first(), 4),
-            // Tables grow into the room: order_line far more than others.
-            (self.room.first(), 7),
-        ]);
-        files
+    fn tables(&self) -> &[(String, u32)] {
+        &self.names
     }
 
     fn told(&self) -> &'static [Kind] {
