@@ -32,7 +32,7 @@ def run_all(
     """Runs the experiments that `given` names. Errors: UserError, FlatwaterError when one failed, Interrupted."""
     from flatwater.errors import FlatwaterError, Interrupted, UserError
     from flatwater.experiment.collection import collect
-    from flatwater.report.published import published_data, published_lines, read_results
+    from flatwater.report.published import needless_reasons, published_data, published_lines, read_results
     from flatwater.report.tables import agreement_text
     from flatwater.results.folder import now_utc
     from flatwater.runner.executors import LOCAL
@@ -67,6 +67,8 @@ def run_all(
     finally:
         reporter.close()
     named, left_out = read_results(folder)
+    for line in needless_reasons(named):
+        print(f"warning: {line}", file=sys.stderr)
     if as_json:
         print(json.dumps(published_data(named, left_out)), flush=True)
     else:
