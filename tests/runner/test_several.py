@@ -68,7 +68,11 @@ def test_one_folder_one_table(lab: Lab) -> None:
 
 def test_why_not_and_what_was_fitted(lab: Lab) -> None:
     near = FIGURE | {"fitted": True, "missed": "no reason at all"}
-    far = FIGURE | {"set": {"workload.rate_per_s": 1000}, "value": 5000, "missed": "the appliance is not asked for more"}
+    far = FIGURE | {
+        "set": {"workload.rate_per_s": 1000},
+        "value": 5000,
+        "missed": "the appliance is not asked for more",
+    }
     shape = {"verdict": "dips", "missed": "a closed loop has no bursts", "source": "made up"}
     folder, out = lab.folder / "mine", lab.folder / "out"
     folder.mkdir()
