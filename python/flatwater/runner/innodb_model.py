@@ -11,6 +11,7 @@ from flatwater._engine import EngineError, Run
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, print_size
 from flatwater.experiment.database import InnodbModel
+from flatwater.experiment.database.innodb import WITH_DATA
 from flatwater.experiment.device import Use
 from flatwater.experiment.device.load import load_device
 from flatwater.runner.cached_model import cache_memory_bytes, cached_notes
@@ -74,7 +75,7 @@ def model_spec(cell: Experiment, seed: int, *, fresh: bool = False) -> dict[str,
     """What `Run.modelled_database` takes (`fresh`: on devices that were never written, with an empty pool)."""
     database = _model(cell)
     log_device = None
-    if database.log_device is not None:
+    if database.log_device is not None and database.log_device != WITH_DATA:
         device = load_device(database.log_device, {})
         log_device = device.spec(Use(asynchronous=True, align_bytes=ALIGN_BYTES, initial="fresh"))
     return {

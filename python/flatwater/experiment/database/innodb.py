@@ -38,6 +38,8 @@ POLICIES = {
     "mysql-8.0": "mysql-8.0",
     "mariadb-10.11": "mariadb-10.11",
 }
+#: `log_device` of a log that is with the data, as where none is written: for sweeps, in which a field has a value.
+WITH_DATA = "data"
 #: Cores of a server whose machine is not told.
 CORES = 16
 
@@ -113,7 +115,7 @@ class InnodbModel(Layer):
     workload: Annotated[str, AfterValidator(_is_workload)] | None = None
     #: Begin as after a long run: the pool is full, and a cache with `warm` has seen what it has.
     warm: bool = True
-    #: A device of its own for the log, of `devices/`; it is on the storage with the data if absent.
+    #: A device of its own for the log, of `devices/`; it is on the storage with the data if absent, or "data".
     log_device: Annotated[str, Field(min_length=1)] | None = None
 
     @property
