@@ -33,7 +33,7 @@ def _is_timing(name: str) -> bool:
 
 
 def _present(table: dict[str, Any]) -> dict[str, Any]:
-    """Without what TOML cannot say (None) and what says nothing (empty text, tables and lists). A dotted name is a field
+    """Without what TOML cannot say (None) and what says nothing (empty text, tables, lists). A dotted name is a field
     with the value that names cells by it: there an empty one says something.
     """
     kept = {name: _within(value) for name, value in table.items()}
