@@ -11,6 +11,5 @@ page.py       the generated page; tables.py: what pages are made of
 options.py    the command line
 database/     the same for databases: `python -m benchmarks.database`
 model/        how fast the models are, beside MQSim: `python -m benchmarks.model`
-published.py  modelled caches beside what was published: `python -m benchmarks.published`
 sweep.py      what sweeps of modelled cells cost: a part of that, or `python -m benchmarks.sweep`
 """

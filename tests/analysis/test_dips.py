@@ -1,4 +1,4 @@
-"""The lab's own dips (published.md, section 4): 24,900 to 17,700 NOTPM three times an hour."""
+"""The lab's own dips (2010): 24,900 to 17,700 NOTPM three times an hour."""
 
 from __future__ import annotations
 

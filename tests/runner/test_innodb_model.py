@@ -12,6 +12,8 @@ import pytest
 import tomli_w
 from lab import Lab, Ran
 
+from flatwater.experiment.database.machine import load_machine
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiment" / "storage"))
 from devices import appliance
 
@@ -61,6 +63,25 @@ def test_tpcc_is_counted_in_notpm(lab: Lab) -> None:
     cell = run(lab, workload={"kind": "tpcc", "warehouses": 2}).cell
     assert (cell["status"], cell["unit"]) == ("complete", "NOTPM")
     assert cell["mean"] > 0
+
+
+def test_a_log_with_the_data_is_one_without_a_device_of_its_own(lab: Lab) -> None:
+    told = run(lab, log_device="none").cell
+    assert told["latency_us"] == run(lab).cell["latency_us"]
+    # A disk that writes through is slower than memory.
+    assert run(lab, log_device="disk-15k").cell["mean"] < told["mean"]
+
+
+def test_a_machine_of_slow_cores_does_less(lab: Lab) -> None:
+    in_memory = SETTINGS | {"innodb_buffer_pool_size": "256M", "innodb_flush_log_at_trx_commit": 2}
+    fast, slow, own = (
+        run(lab, "--set", "workload.mode=read_only", settings=in_memory, **more).cell["mean"]
+        for more in ({"machine": "dell-r900"}, {"machine": "sun-t2000"}, {"machine": "sun-t2000", "cores": 16})
+    )
+    # Half as many cores, each so many times slower.
+    ratio = load_machine("sun-t2000").cpu_scale / load_machine("dell-r900").cpu_scale
+    assert fast / own == pytest.approx(ratio, rel=0.1)
+    assert slow <= own
 
 
 def test_data_that_do_not_fit_are_told(lab: Lab) -> None:

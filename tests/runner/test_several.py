@@ -58,12 +58,33 @@ def test_one_folder_one_table(lab: Lab) -> None:
     page = lab.folder / "published.md"
     lab.flatwater("report", out, "--published", page).check()
     text = page.read_text()
-    assert "| [one](#one) | 2 | 1 | 1 | 1 | 1 | 1 |  |  |" in text
-    assert "| **all** | 5 | 2 | 2 | 2 | 2 | 2 |  |  |" in text
+    assert "| [one](#one) | 2 | 1 |  | 1 | 1 | 1 | 1 |  |  |" in text
+    assert "| **all** | 5 | 2 |  | 2 | 2 | 2 | 2 |  |  |" in text
     assert "- `real`: uses real storage, and needs storage.path." in text
     assert "| rate per s 1000 | mean | … |" in text
     asked = lab.flatwater("report", out, "--json")
     assert json.loads(asked.stdout) == table
+
+
+def test_why_not_and_what_was_fitted(lab: Lab) -> None:
+    near = FIGURE | {"fitted": True, "missed": "no reason at all"}
+    far = FIGURE | {
+        "set": {"workload.rate_per_s": 1000},
+        "value": 5000,
+        "missed": "the appliance is not asked for more",
+    }
+    shape = {"verdict": "dips", "missed": "a closed loop has no bursts", "source": "made up"}
+    folder, out = lab.folder / "mine", lab.folder / "out"
+    folder.mkdir()
+    shutil.move(write_modelled(lab, [500, 1000], duration_s=30, published=[near, far], expected=[shape]), folder)
+    ran = lab.run(folder, "--all", out=out)
+    assert ran.code == 0, ran.stderr
+    assert "rate per s 500, mean: ours agrees, and the file says why not: take `missed` out" in ran.stderr
+    lab.flatwater("report", out, "--published", lab.folder / "published.md").check()
+    text = (lab.folder / "published.md").read_text()
+    assert "490 IOPS *(fitted)* |" in text and "no reason at all" not in text
+    assert "| no | the appliance is not asked for more | made up |" in text
+    assert text.count("| no | a closed loop has no bursts | made up |") == 2
 
 
 def test_the_same_figures_as_alone(lab: Lab) -> None:

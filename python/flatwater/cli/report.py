@@ -50,7 +50,7 @@ def verb(
     killed is drawn as far as it came. PNG and SVG files are drawn by Chromium, the page is not.
     """
     from flatwater.report import export_images, write_page
-    from flatwater.report.published import published_data, read_results, write_published
+    from flatwater.report.published import needless_reasons, published_data, read_results, write_published
     from flatwater.results import open_result
     from flatwater.results.folder import INDEX
 
@@ -60,6 +60,8 @@ def verb(
             raise UserError("draws a page, and --published and --json draw none", where=given, hint="one at a time")
         if published is not None:
             page = write_published(result, published)
+            for line in needless_reasons(read_results(result)[0]):
+                typer.echo(f"warning: {line}", err=True)
             if not as_json:
                 typer.echo(page)
         if as_json:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from flatwater.results import CellSummary, Result
     from flatwater.results.schema import CellStatus
+    from flatwater.runner.executors.executor import Took
 
 
 def run_all(
@@ -32,8 +33,9 @@ def run_all(
     """Runs the experiments that `given` names. Errors: UserError, FlatwaterError when one failed, Interrupted."""
     from flatwater.errors import FlatwaterError, Interrupted, UserError
     from flatwater.experiment.collection import collect
-    from flatwater.report.published import published_data, published_lines, read_results
+    from flatwater.report.published import needless_reasons, published_data, published_lines, read_results
     from flatwater.report.tables import agreement_text
+    from flatwater.report.units import number
     from flatwater.results.folder import now_utc
     from flatwater.runner.executors import LOCAL
     from flatwater.runner.progress import start_reporter
@@ -57,16 +59,19 @@ def run_all(
         elif few or summary.status == "failed":
             reporter.note(f"{name} {cell_line(summary, done, total)}")
 
-    def tell_experiment(name: str, result: Result, status: CellStatus, error: str | None) -> None:
+    def tell_experiment(name: str, result: Result, status: CellStatus, error: str | None, took: Took) -> None:
         if not as_json:
             told = agreement_text(result.agreement) if result.agreement is not None else ""
-            reporter.note(f"{name}: {error or status}" + (f"; {told}" if told else ""))
+            spent = f", {number(took.cpu_s, 3)} CPU s" if took.cpu_s else ""
+            reporter.note(f"{name}: {error or status}{spent}" + (f"; {told}" if told else ""))
 
     try:
         ended = run_several(collection, folder, reporter, tell, tell_experiment, resume=resume, jobs=jobs)
     finally:
         reporter.close()
     named, left_out = read_results(folder)
+    for line in needless_reasons(named):
+        print(f"warning: {line}", file=sys.stderr)
     if as_json:
         print(json.dumps(published_data(named, left_out)), flush=True)
     else:

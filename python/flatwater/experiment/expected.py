@@ -87,6 +87,8 @@ class Expectation(Table):
     least: bool = False
     #: Of `optimum`: a cell that is this share worse than the best is as good.
     within: float = Field(default=0.0, ge=0, lt=1)
+    #: Why ours does not agree: the reason that was found.
+    missed: Annotated[str, Field(min_length=1)] | None = None
     #: Who saw it, on what, when.
     source: Annotated[str, Field(min_length=1)]
 

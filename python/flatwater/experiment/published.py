@@ -122,6 +122,10 @@ class PublishedFigure(Table):
     unit: Annotated[str, Field(min_length=1)]
     #: Ours agrees when its error is at most this share.
     within: float = Field(default=WITHIN, gt=0, le=10)
+    #: Something of the model was set so that this figure is met: it says less than the others.
+    fitted: bool = False
+    #: Why ours does not agree: the reason that was found.
+    missed: Annotated[str, Field(min_length=1)] | None = None
     #: Who measured it, on what, when.
     source: Annotated[str, Field(min_length=1)]
 

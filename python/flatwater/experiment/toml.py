@@ -33,9 +33,13 @@ def _is_timing(name: str) -> bool:
 
 
 def _present(table: dict[str, Any]) -> dict[str, Any]:
-    """Without what TOML cannot say (None) and what says nothing (empty text, tables and lists)."""
+    """Without what TOML cannot say (None) and what says nothing (empty text, tables, lists). A dotted name is a field
+    with the value that names cells by it: there an empty one says something.
+    """
     kept = {name: _within(value) for name, value in table.items()}
-    return {name: value for name, value in kept.items() if value is not None and value not in ("", {}, [])}
+    return {
+        name: value for name, value in kept.items() if value is not None and ("." in name or value not in ("", {}, []))
+    }
 
 
 def _within(value: Any) -> Any:

@@ -83,6 +83,8 @@ class Figure:
     height: int = 300
     #: Follows the zoom of the other charts over time.
     linked: bool = False
+    #: Of a sweep's charts: takes the whole width, as those over time do.
+    wide: bool = False
 
     def as_json(self) -> Json:
         return {
@@ -93,6 +95,7 @@ class Figure:
             "layout": self.layout,
             "height": self.height,
             "linked": self.linked,
+            "wide": self.wide,
         }
 
 

@@ -44,27 +44,36 @@ def published_table(result: Result) -> Table:
     if len(found) < 2 or all(cell.summary is not None and not cell.summary.published_others for cell, _ in found):
         return Table("", [], [])
     many = len(result.cells) > 1
+    shown = found[:ROWS_MAX]
+    reasons = any(why_not(one) for _, one in shown)
     rows = [
         [
             *([label(cell)] if many else []),
             metric_words(one.metric),
-            published_text(one),
+            published_text(one) + (" (fitted)" if one.fitted else ""),
             figure_text(one, one.ours),
             percent(one.error, signed=True),
             agrees_text(one.agrees),
+            *([why_not(one)] if reasons else []),
             one.source,
         ]
-        for cell, one in found[:ROWS_MAX]
+        for cell, one in shown
     ]
-    head = [*(["cell"] if many else []), "figure", "published", "ours", "error", "agrees", "source"]
+    why = ["why not"] if reasons else []
+    head = [*(["cell"] if many else []), "figure", "published", "ours", "error", "agrees", *why, "source"]
     return Table("Beside what was published", head, rows)
 
 
 def shape_table(result: Result) -> Table:
     """What was published of the shape beside ours; nothing where nothing was."""
     findings = result.agreement.findings[:ROWS_MAX] if result.agreement is not None else []
-    rows = [[*finding_words(finding), agrees_text(finding.agrees), finding.source] for finding in findings]
-    return Table("The shape", ["what", "published", "ours", "agrees", "source"], rows)
+    reasons = any(why_not(finding) for finding in findings)
+    rows = [
+        [*finding_words(one), agrees_text(one.agrees), *([why_not(one)] if reasons else []), one.source]
+        for one in findings
+    ]
+    why = ["why not"] if reasons else []
+    return Table("The shape", ["what", "published", "ours", "agrees", *why, "source"], rows)
 
 
 def finding_words(finding: Finding) -> list[str]:
@@ -77,6 +86,11 @@ def finding_words(finding: Finding) -> list[str]:
 def agrees_text(agrees: bool | None) -> str:
     """A word for a table; empty where it is not known."""
     return "" if agrees is None else "yes" if agrees else "no"
+
+
+def why_not(one: Published | Finding) -> str:
+    """The file's reason why ours does not agree; empty where it does."""
+    return one.missed or "" if one.agrees is False else ""
 
 
 def agreement_text(agreement: Agreement) -> str:

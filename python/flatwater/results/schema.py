@@ -111,6 +111,10 @@ class Published(_Stored):
     within: float | None = None
     #: None until ours is there.
     agrees: bool | None = None
+    #: Something of the model was set so that this figure is met.
+    fitted: bool = False
+    #: The file's reason why ours does not agree.
+    missed: str | None = None
     source: str = ""
 
 
@@ -130,6 +134,8 @@ class Finding(_Stored):
     agrees: bool | None = None
     #: Of `order`: Kendall's tau of ours against the published one.
     tau: float | None = None
+    #: The file's reason why ours does not agree.
+    missed: str | None = None
     source: str = ""
 
 
@@ -140,6 +146,8 @@ class Agreement(_Stored):
     figures: int = 0
     #: How many of them are as near as their file asks.
     agreeing: int = 0
+    #: How many of them something of the model was fitted to.
+    fitted: int = 0
     within_10_pct: int = 0
     within_15_pct: int = 0
     within_25_pct: int = 0

@@ -30,6 +30,7 @@ def judge_agreement(experiment: Experiment, result: Result) -> Agreement | None:
                 continue
             found.figures += 1
             found.agreeing += one.agrees is True
+            found.fitted += one.fitted
             for name, share in _NEAR.items():
                 near = one.error is not None and abs(one.error) <= share
                 setattr(found, name, getattr(found, name) + near)
@@ -98,6 +99,7 @@ def _verdict(cells: _Cells, wanted: Expectation, place: int) -> Finding:
         published=" or ".join(words),
         ours=", ".join(verdict or "not judged" for verdict in verdicts),
         agrees=all(agrees_with(words, word) for word in judged) if judged else None,
+        missed=wanted.missed,
         source=wanted.source,
     )
 
@@ -132,6 +134,7 @@ def _order(cells: _Cells, wanted: Expectation) -> Finding:
         ours="" if tau is None else f"tau {tau:.2f}" if many else told(have),
         agrees=None if tau is None else tau >= wanted.tau - 1e-9,
         tau=tau,
+        missed=wanted.missed,
         source=wanted.source,
     )
 
@@ -147,6 +150,7 @@ def _optimum(cells: _Cells, wanted: Expectation, places: list[int]) -> Finding:
         about=_words(wanted.set),
         published=_words({axis: " or ".join(str(value) for value in (wanted.optimum or {})[axis])}),
         ours="",
+        missed=wanted.missed,
         source=wanted.source,
     )
     if len(have) < len(places):

@@ -21,6 +21,7 @@ from flatwater.results import CellSummary, Result, results_in
 from flatwater.results.folder import INDEX, write_atomic
 from flatwater.results.schema import SCHEMA_VERSION, CellStatus
 from flatwater.runner.executors import Course
+from flatwater.runner.executors.executor import Took
 from flatwater.runner.executors.local import run_in_processes
 from flatwater.runner.interrupt import watch_signals
 from flatwater.runner.progress import Reporter
@@ -28,8 +29,8 @@ from flatwater.runner.sweep import end_course, start_course
 
 #: Told the experiment's name, the finished cell's summary, how many cells of all are done, and how many there are.
 OnCell = Callable[[str, CellSummary, int, int], None]
-#: Told an experiment whose cells are over, with how it ended.
-OnExperiment = Callable[[str, Result, CellStatus, str | None], None]
+#: Told an experiment whose cells are over, with how it ended, and what its cells took in this run.
+OnExperiment = Callable[[str, Result, CellStatus, str | None, Took], None]
 
 
 @dataclass
@@ -71,7 +72,7 @@ def run_several(
         outcome = end_course(courses[name])
         if outcome.status == "failed":
             ended.failures[name] = outcome.error or ""
-        on_experiment(name, outcome.result, outcome.status, outcome.error)
+        on_experiment(name, outcome.result, outcome.status, outcome.error, courses[name].took)
 
     try:
         with watch_signals() as interrupt:
@@ -83,7 +84,7 @@ def run_several(
                 courses[name] = start_course(experiment, out / name, machine, reporter, interrupt, told, resume=resume)
             for name, course in courses.items():
                 if not course.cells and course.result.manifest.status == "complete":
-                    on_experiment(name, course.result, "complete", None)
+                    on_experiment(name, course.result, "complete", None, course.took)
                 elif not course.cells:
                     end(name)
             under_way = [course for course in courses.values() if course.cells]

@@ -198,6 +198,8 @@ def _compare_published(plan: PlannedCell, summary: CellSummary) -> list[Publishe
                 error=figure.error(ours) if ours is not None else None,
                 within=figure.within,
                 agrees=_agrees(figure, summary, ours),
+                fitted=figure.fitted,
+                missed=figure.missed,
                 source=figure.source,
             )
         )

@@ -17,6 +17,7 @@ from flatwater.experiment.database.innodb_settings import (
     read_model_settings,
     resolve,
 )
+from flatwater.experiment.database.machine import MAX_CORES, Machine, load_machine
 from flatwater.experiment.database.measured import CpuFigures, MeasuredWorkload, default_workload, load_workload
 from flatwater.experiment.database.placement import PARTS, DeviceName, device_problems, held
 from flatwater.experiment.database.settings import Setting
@@ -39,13 +40,23 @@ POLICIES = {
     "mysql-8.0": "mysql-8.0",
     "mariadb-10.11": "mariadb-10.11",
 }
-#: More than any machine that a published run was on.
-MAX_CORES = 1024
+#: `log_device` of a log that is with the data, as where none is written: for sweeps, in which a field has a value.
+WITH_DATA = "data"
+#: Cores of a server whose machine is not told.
+CORES = 16
 
 
 def _is_workload(written: str) -> str:
     try:
         load_workload(written)
+    except UserError as error:
+        raise refuse(error.what, error.hint) from None
+    return written
+
+
+def _is_machine(written: str) -> str:
+    try:
+        load_machine(written)
     except UserError as error:
         raise refuse(error.what, error.hint) from None
     return written
@@ -68,19 +79,21 @@ class Cpu(Table):
     round_trip_us: float = Field(default=0.0, ge=0, le=1e6)
     #: The kernel's part of the sync of a data file.
     fsync_us: float = Field(default=0.0, ge=0, le=1e6)
-    #: Measured costs are multiplied by this: an older machine's core is slower than the measured one's.
-    times: float = Field(default=1.0, gt=0, le=1e3)
+    #: Measured costs are multiplied by this: an older machine's core is slower than the measured one's. The machine's
+    #: `cpu_scale` if absent, and 1 without a machine.
+    times: float | None = Field(default=None, gt=0, le=1e3)
 
-    def spec(self, measured: CpuFigures) -> dict[str, int]:
-        """The costs in the engine's words, ns."""
+    def spec(self, measured: CpuFigures, cpu_scale: float = 1.0) -> dict[str, int]:
+        """The costs in the engine's words, ns, on a machine of this scale."""
+        times = cpu_scale if self.times is None else self.times
         costs = (
             ("statement", self.statement_us, measured.statement.value),
             ("touch", self.page_us, 0.0),
             ("read", self.read_us, measured.page_read.value),
             ("write", self.write_us, measured.page_written.value),
         )
-        own = {name: value * self.times if asked is None else asked for name, asked, value in costs}
-        own |= {"mutex": self.mutex_us * self.times, "round_trip": self.round_trip_us, "fsync": self.fsync_us}
+        own = {name: value * times if asked is None else asked for name, asked, value in costs}
+        own |= {"mutex": self.mutex_us * times, "round_trip": self.round_trip_us, "fsync": self.fsync_us}
         return {f"{name}_ns": round(cost_us * 1000) for name, cost_us in own.items()}
 
 
@@ -97,8 +110,10 @@ class InnodbModel(Layer):
     settings: Annotated[dict[str, Setting], BeforeValidator(read_model_settings)] = Field(default_factory=dict)
     #: A flushing policy in place of the generation's own: another server's by name, or `path/policy.py:ClassName`.
     flushing: Annotated[str, Field(min_length=1)] | None = None
-    #: Cores of the server's machine.
-    cores: int = Field(default=16, ge=1, le=MAX_CORES)
+    #: The server's machine: a name of `machines/`, or a file's path.
+    machine: Annotated[str, AfterValidator(_is_machine)] | None = None
+    #: Cores of the server's machine; the machine's own if absent, and 16 without one.
+    cores: int | None = Field(default=None, ge=1, le=MAX_CORES)
     cpu: Cpu = Cpu()
     #: What transactions cost: a name of `workloads/`, or a file of `flatwater fit workload`; the kind's own if absent.
     workload: Annotated[str, AfterValidator(_is_workload)] | None = None
@@ -118,6 +133,14 @@ class InnodbModel(Layer):
     def resolved(self) -> dict[str, Any]:
         """Every setting of the model, the generation's defaults filled in; sizes are bytes."""
         return resolve(self.generation, self.settings)
+
+    @property
+    def hardware(self) -> Machine:
+        """The machine, with what the experiment says of its own in place of the machine's figures."""
+        machine = load_machine(self.machine) if self.machine is not None else Machine(title="", cores=CORES)
+        own = {"cores": self.cores, "threads": None} if self.cores is not None else {}
+        scale = {} if self.cpu.times is None else {"cpu_scale": self.cpu.times}
+        return machine.model_copy(update=own | scale)
 
     @property
     def log_is_direct(self) -> bool:

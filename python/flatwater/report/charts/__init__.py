@@ -27,6 +27,7 @@ from flatwater.report.charts.sweep_latency import SweepLatency
 from flatwater.report.charts.sweep_throughput import SweepThroughput
 from flatwater.report.charts.throughput import Throughput
 from flatwater.report.charts.transactions import NAMES, Transactions
+from flatwater.report.charts.twins import Twins
 from flatwater.report.charts.wear import Wear
 from flatwater.report.recorded import Wanted
 
@@ -40,7 +41,9 @@ CELL_CHARTS: tuple[CellChart, ...] = tuple(
         key=lambda chart: chart.order,
     )
 )
-SWEEP_CHARTS: tuple[SweepChart, ...] = tuple(sorted((SweepThroughput(), SweepLatency()), key=lambda chart: chart.order))
+SWEEP_CHARTS: tuple[SweepChart, ...] = tuple(
+    sorted((Twins(), SweepThroughput(), SweepLatency()), key=lambda chart: chart.order)
+)
 
 #: Recorded, and in no chart: other charts say the same better.
 UNDRAWN = frozenset(

@@ -36,7 +36,7 @@
 
   function frame(parent, figure) {
     const section = document.createElement("section");
-    section.className = "chart";
+    section.className = figure.wide ? "chart wide" : "chart";
     const title = document.createElement("h3");
     title.textContent = figure.title;
     const about = document.createElement("p");

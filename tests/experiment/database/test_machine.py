@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flatwater.errors import UserError
+from flatwater.experiment import Experiment, InvalidExperimentError, load
+from flatwater.experiment.database import InnodbModel
+from flatwater.experiment.database.machine import load_machine, machine_files
+from flatwater.experiment.database.measured import default_workload
+
+FILE = """\
+workload = {{ kind = "tpcc", warehouses = 1 }}
+storage = {{ kind = "memory", device = "violin-memory-appliance" }}
+[database]
+kind = "innodb-model"
+{database}
+"""
+
+
+def loaded(folder: Path, database: str, *overrides: str) -> InnodbModel:
+    path = folder / "one.toml"
+    path.write_text(FILE.format(database=database))
+    experiment: Experiment = load(path, list(overrides))
+    assert isinstance(experiment.database, InnodbModel)
+    return experiment.database
+
+
+@pytest.mark.parametrize("name", sorted(machine_files()))
+def test_every_machine_is_sourced(name: str) -> None:
+    machine = load_machine(name)
+    assert machine.title
+    assert machine.sources.keys() >= {"cores", "cpu_scale"}
+    assert machine.threads is not None and machine.threads >= machine.cores
+
+
+def test_cores_and_costs_are_the_machines(tmp_path: Path) -> None:
+    machine = load_machine("dell-r900")
+    database = loaded(tmp_path, 'machine = "dell-r900"')
+    assert database.hardware == machine
+    measured = default_workload("tpcc").cpu_us
+    plain, scaled = database.cpu.spec(measured), database.cpu.spec(measured, machine.cpu_scale)
+    assert scaled["statement_ns"] == pytest.approx(plain["statement_ns"] * machine.cpu_scale, abs=2)
+
+
+def test_what_the_experiment_says_wins(tmp_path: Path) -> None:
+    hardware = loaded(tmp_path, 'machine = "sun-t2000"\ncores = 4\ncpu = { times = 3 }').hardware
+    assert (hardware.cores, hardware.cpu_scale) == (4, 3)
+    assert loaded(tmp_path, "").hardware.cores == 16
+    # A sweep, or an override, changes machine and cores together.
+    assert loaded(tmp_path, 'machine = "sun-t2000"', "database.machine=amd-48-cores").hardware.cores == 48
+
+
+def test_unknown_machines_name_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(InvalidExperimentError) as caught:
+        loaded(tmp_path, 'machine = "del-r900"')
+    [problem] = caught.value.problems
+    assert "database.machine: there is no machine" in str(problem)
+    assert problem.hint is not None and problem.hint.startswith("did you mean dell-r900?")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('title = "x"\ncores = 0', "cores"),
+        ('title = "x"\ncores = 4\nthreads = 2', "threads must be at least as many as cores"),
+        ('title = "x"\ncores = 4\ncpu = 3', "cpu"),
+        ("title = ", ""),
+    ],
+)
+def test_a_file_that_is_no_machine_is_one_line(tmp_path: Path, text: str, why: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(UserError, match="is no machine") as caught:
+        load_machine(str(path))
+    assert why in str(caught.value) and "\n" not in str(caught.value)
+    path.unlink()
+    with pytest.raises(UserError, match="is no machine"):
+        load_machine(f"{path}")
