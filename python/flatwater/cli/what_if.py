@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from flatwater.what_if import Base, Fitted, Prediction
 
+#: A terminal of so many columns shows what each explanation says.
+WIDE = 100
 NAME = "what-if"
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -22,7 +24,7 @@ EXAMPLES = """
 
   flatwater what-if results/mine --set storage.device=samsung-pm9a3-7680-tlc --set database.cores=16     two rows
 
-  flatwater what-if results/mine --set database.settings.innodb_log_file_size=4G,database.settings.innodb_io_capacity=4000     one row, both
+  flatwater what-if results/mine --set storage.device=intel-910-200,database.cores=16     both at once, one row
 
   flatwater what-if results/mine --set cache.storage.device=intel-910-200,cache.size=80GiB     a cache in front
 
@@ -111,7 +113,9 @@ def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction]
         say("note: the other explanation does not reach what was measured, and is left out")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("what if", overflow="fold")
-    for heading in (base.unit, "95 % interval", "ratio", *(f"by {one.name}" for one in fitted.explanations)):
+    # Where there is room for them.
+    each = [one.name for one in fitted.explanations] if console.width >= WIDE else []
+    for heading in (base.unit, "95 % interval", "ratio", *(f"by {name}" for name in each)):
         table.add_column(heading, justify="right", no_wrap=True)
     for prediction in found:
         table.add_row(
@@ -119,7 +123,7 @@ def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction]
             f"{prediction.throughput:,.0f}",
             f"{prediction.throughput_low:,.0f} to {prediction.throughput_high:,.0f}",
             f"{prediction.ratio:.3g}" if prediction.shown else f"({prediction.ratio:.3g})",
-            *(f"{prediction.ratios[one.name]:.3g}" for one in fitted.explanations),
+            *(f"{prediction.ratios[name]:.3g}" for name in each),
         )
     console.print(table)
     if not all(one.shown for one in found):

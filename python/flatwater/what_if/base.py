@@ -13,7 +13,7 @@ import numpy as np
 
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, Tpcc
-from flatwater.experiment.database.innodb_settings import DEFAULTS, WITHOUT_EFFECT
+from flatwater.experiment.database.innodb_settings import DEFAULTS, WITHOUT_EFFECT, has
 from flatwater.fit.workload import count_run
 from flatwater.fit.workload.counters import CountedCell
 from flatwater.results import Cell, CellSummary, Result
@@ -155,6 +155,9 @@ def read_base(run: str, cell: int | None = None) -> Base:
         notes=notes,
     )
     _note_others(base, notes)
+    unknown = [name for name in first.experiment.server.settings if not has(generation, name)]
+    if unknown:
+        notes.append(f"not modelled, so that the twin is without: {', '.join(unknown)}")
     return base
 
 
@@ -288,7 +291,7 @@ def _storage(cells: Sequence[Cell], pages_per_s: float, notes: list[str], where:
 
 
 def _others(cells: Sequence[Cell], server_cores: float, cores: int) -> float:
-    """Cores that neither the client nor the server used: other programs', and what the machine's host gave to others."""
+    """Cores that neither client nor server used: other programs', and what the machine's host gave to others."""
 
     def mean(metric: str) -> float:
         known = [one for one in (_mean(cell, "machine", metric) for cell in cells) if one is not None]

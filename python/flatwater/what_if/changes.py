@@ -55,7 +55,7 @@ class Change:
 def parse_changes(twin: Twin, asked: Sequence[str], *, together: bool = False) -> list[Change]:
     """The changes of `--set`: one each, or all of them one change.
 
-    Errors: UserError for a field that there is not, a value that it cannot have, or one that the model knows nothing of.
+    Errors: UserError for a field that there is not, a value that it cannot have, or what is not modelled.
     """
     each = [tuple(part.strip() for part in _NEXT.split(written)) for written in asked]
     if together:
@@ -105,9 +105,7 @@ def usual_questions(twin: Twin) -> list[Change]:
     if settings["innodb_doublewrite"]:
         asked.append(((f"{_SETTINGS}innodb_doublewrite=false",), "settings: no doublewrite buffer"))
     if settings["innodb_flush_log_at_trx_commit"] == 1:
-        asked.append(
-            ((f"{_SETTINGS}innodb_flush_log_at_trx_commit=2",), "settings: the log is synced once a second")
-        )
+        asked.append(((f"{_SETTINGS}innodb_flush_log_at_trx_commit=2",), "settings: the log is synced once a second"))
     asked.append(((f"storage.device={USUAL_CARD}",), f"a faster card: {USUAL_CARD}"))
     size = max(estimate_bytes(twin.base.experiment) // _CACHE_SHARE >> 20, 64) << 20
     cache = (f"cache.storage.device={USUAL_CARD}", f"cache.size={size}")

@@ -1,10 +1,11 @@
 """Fitting a twin to its run: what no counter tells is either CPU time or waiting for the storage.
 
-Counters tell what a transaction costs the server's CPU and the client's, how much of the cores others took, how many pages
-are read and written, and how quickly the device answers. Then the twin should be as fast as the run. That it is not has two
-plain explanations: a transaction holds cores, or waits for other threads, longer than is counted, or the storage's
-answers take longer to reach a thread than the device says (the kernel, queues, locks that are held meanwhile). A run
-cannot say which. So both are fitted, each alone, to the one figure of throughput, and every prediction is made with both.
+Counters tell what a transaction costs the server's CPU and the client's, how much of the cores others took, how many
+pages are read and written, and how quickly the device answers. Then the twin should be as fast as the run. That it is
+not has two plain explanations: a transaction holds cores, or waits for other threads, longer than is counted; or the
+storage's answers take longer to reach a thread than the device says (the kernel, queues, locks that are held then).
+A run cannot say which. So both are fitted, each alone, to the one figure of throughput, and every prediction is made
+with both.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _STEPS_MAX = 12
 _NUDGE = 1.25
 #: Pages of which a transaction has fewer are not compared: they decide nothing.
 LEAST_PAGES = 0.05
+#: Figures by which the twin is judged.
+_PAGES = ("pages read", "pages written")
 #: One more seed than two, so that their spread says something.
 SEEDS = (1, 2, 3)
 
@@ -75,7 +78,7 @@ class Fitted:
     #: As recorded, with nothing fitted.
     unfitted: list[Outcome]
     compared: list[Compared]
-    #: Root mean square of the logarithms of model / measured over the page figures.
+    #: Root mean square of the logarithms of model / measured: pages read, pages written.
     residual: float
     #: By what share throughput falls for each share by which storage answers later.
     storage_share: float
@@ -173,15 +176,16 @@ def _compare(base: Base, unfitted: list[Outcome], explanations: list[Explanation
             given=False,
         ),
         Compared("throughput, fitted", base.unit, base.throughput, fitted("transactions_per_s") * unit, given=True),
-        Compared("pages read", "a transaction", base.pages_read, fitted("pages_read"), given=False),
-        Compared("pages written", "a transaction", base.pages_written, fitted("pages_written"), given=False),
+        Compared(_PAGES[0], "a transaction", base.pages_read, fitted("pages_read"), given=False),
+        Compared(_PAGES[1], "a transaction", base.pages_written, fitted("pages_written"), given=False),
         Compared("redo", "bytes a transaction", base.redo_bytes, fitted("redo_bytes"), given=True),
         Compared("pool's hit ratio", "", base.hit_ratio, fitted("hit_ratio"), given=False),
     ]
 
 
 def _residual(compared: list[Compared]) -> float:
-    pages = [one for one in compared if one.name in ("pages read", "pages written")]
+    # Throughput before the fit is not in it: the two explanations lie as far apart as that makes them.
+    pages = [one for one in compared if one.name in _PAGES]
     # What nearly nothing is measured of decides nothing, unless the model has much of it.
     logs = [
         math.log(max(one.model, LEAST_PAGES) / max(one.measured, LEAST_PAGES))

@@ -1,13 +1,12 @@
 """What the twin says of a changed stack, and how far that can be believed.
 
-The twin is not believed in its level but in its ratios: changed / unchanged, with the same explanation and the same seed,
-times what was measured. The interval is where 19 in 20 runs of the changed stack, as long as the measured one, are
-expected (docs/what-if.md):
+The twin is not believed in its level but in its ratios: changed / unchanged, with the same explanation and the same
+seed, times what was measured. The interval is where 19 in 20 runs of the changed stack, as long as the measured one,
+are expected (docs/what-if.md):
 
 - its ends lie as far apart as the explanations do: nothing tells which of them is right;
-- it is wider by 1.96 standard deviations, of the logarithm, of all that is random or wrong otherwise: the seeds; the noise
-  of the measured run and of the one to come; and the fit's residual error in pages read and written, once as a share
-  of the predicted effect and once as a share of what hangs on the storage at all.
+- it is wider by 1.96 standard deviations, of the logarithm, of all that is random or wrong otherwise: the seeds; the
+  noise of the measured run and of the one to come; and the fit's residual error in pages read and written, once as a share of the predicted effect and once as a share of what hangs on the storage at all.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ def half_width(
     """Half of the interval beyond the explanations, as a logarithm.
 
     `logs`: of each explanation, each seed's logarithm of changed / unchanged. `noise`: standard deviation of one run's
-    mean, a share, of which `runs` were measured and one is to come. `residual`: of the fit, `centre`: the predicted effect.
+    mean, a share, of which `runs` were measured and one is to come. `residual`: of the fit, `centre`: the effect.
     """
     seeds = _mean([float(np.var(each, ddof=1)) if len(each) > 1 else 0.0 for each in logs])
     noisy = noise * noise * (1 + 1 / runs)
