@@ -6,7 +6,8 @@ are expected (docs/what-if.md):
 
 - its ends lie as far apart as the explanations do: nothing tells which of them is right;
 - it is wider by 1.96 standard deviations, of the logarithm, of all that is random or wrong otherwise: the seeds; the
-  noise of the measured run and of the one to come; and the fit's residual error in pages read and written, once as a share of the predicted effect and once as a share of what hangs on the storage at all.
+  noise of the measured run and of the one to come; and the fit's residual error in pages read and written, once as a
+  share of the predicted effect and once as a share of what hangs on the storage at all.
 """
 
 from __future__ import annotations

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import tomli_w
 
 from flatwater._engine import EngineError, Run
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.experiment import Experiment
+from flatwater.experiment import Experiment, print_size
 from flatwater.experiment.database.measured import Figure, IndexSize, MeasuredWorkload, default_workload
 from flatwater.experiment.device.load import load_device
 from flatwater.experiment.faults import validate
@@ -123,6 +124,10 @@ class Twin:
         if not experiment.in_virtual_time or experiment.database.kind != "innodb-model":
             hint = "storage.device=NAME of `flatwater list --devices`"
             raise UserError("makes the twin a real server", where=where, hint=hint)
+        needed, free = memory_bytes(experiment) * _at_once(), psutil.virtual_memory().available
+        if needed > free:
+            what = f"the model takes {print_size(needed)} of memory, {print_size(free)} are free"
+            raise UserError(what, where=where, hint="a smaller pool, or storage.capacity_scale")
         return experiment
 
     def run(self, experiment: Experiment, scales: Scales, seed: int) -> Outcome:
@@ -139,12 +144,8 @@ class Twin:
 
     def runs(self, asked: Sequence[tuple[Experiment, Scales, int]]) -> list[Outcome]:
         """Many runs, as many at a time as there are cores; the engine works outside of Python."""
-        with ThreadPoolExecutor(max_workers=max(1, len(os.sched_getaffinity(0)))) as pool:
+        with ThreadPoolExecutor(max_workers=_at_once()) as pool:
             return list(pool.map(lambda one: self.run(*one), asked))
-
-    def memory_bytes(self, experiment: Experiment) -> int:
-        """Memory that a run of it takes."""
-        return memory_bytes(experiment)
 
     def _spec(self, experiment: Experiment, scales: Scales, seed: int) -> dict[str, Any]:
         spec = model_spec(experiment, seed)
@@ -167,6 +168,10 @@ class Twin:
                 for name in ("read_ns", "write_ns", "flush_ns"):
                     one[name] = round(one[name] * scales.storage)
         return {name: value for name, value in spec.items() if name not in ("continue_on_error", "policy")}
+
+
+def _at_once() -> int:
+    return max(1, len(os.sched_getaffinity(0)))
 
 
 def _counted(run: Run, warmup_s: float, measure_s: float, *, tpcc: bool) -> Outcome:
