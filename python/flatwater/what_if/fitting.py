@@ -129,7 +129,6 @@ def _solve(
         progress(f"fitting {name}: x {math.exp(log):.3g}")
         return math.log(twin.run(experiment, scales(log), SEEDS[0]).transactions_per_s / target)
 
-    low, high = 0.0, 0.0
     found = math.log(at_one / target)
     if abs(found) <= CLOSE:
         return Scales()
