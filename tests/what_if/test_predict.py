@@ -76,6 +76,13 @@ def test_the_usual_questions(known: tuple[Hidden, Twin], fitted: Fitted) -> None
     assert all(one.low <= one.ratio <= one.high for one in found)
 
 
+def test_a_cache_has_a_card_that_it_fits_on(known: tuple[Hidden, Twin]) -> None:
+    (change,) = parse_changes(known[1], ["cache.storage.device=intel-910-200,cache.size=8GiB"])
+    cache = change.experiment.flash_cache
+    assert cache is not None and cache.size == 8 << 30 and cache.warm
+    assert any("4 times the cache" in note for note in change.notes)
+
+
 class TestHalfWidth:
     """Four sources, each alone, computed by hand; and together as squares."""
 

@@ -22,11 +22,11 @@ EXAMPLES = """
 
   flatwater what-if results/mine --set database.settings.innodb_buffer_pool_size=48G
 
-  flatwater what-if results/mine --set storage.device=samsung-pm9a3-7680-tlc --set database.cores=16     two rows
+  flatwater what-if results/mine --set storage.device=samsung-pm9a3-7680-tlc --set database.cores=16     2 rows
 
-  flatwater what-if results/mine --set storage.device=intel-910-200,database.cores=16     both at once, one row
+  flatwater what-if results/mine --set storage.device=intel-910-200,database.cores=16     both at once
 
-  flatwater what-if results/mine --set cache.storage.device=intel-910-200,cache.size=80GiB     a cache in front
+  flatwater what-if results/mine --set cache.storage.device=intel-910-200,cache.size=80GiB     a cache
 
   flatwater what-if results/mine --json | jq '.changes[0].ratio'
 """
@@ -52,8 +52,9 @@ def verb(
 ) -> None:
     """Predict what a measured server would do on a changed stack.
 
-    The run's modelled twin is fitted to it, and it is said how well; then each change is made on the twin. Without
-    --set the usual questions are asked. The interval is where 19 in 20 runs like the measured one are expected.
+    The run's modelled twin is fitted to it, and it is said how well; then each change is made on the twin.
+
+    Without --set the usual questions are asked. The interval is where 19 in 20 runs like the measured one are expected.
     """
     from rich.console import Console
 

@@ -15,6 +15,7 @@ from flatwater.experiment.database.innodb_settings import WITHOUT_EFFECT
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.device.load import load_device
 from flatwater.experiment.overrides import override
+from flatwater.experiment.units import parse_size
 from flatwater.runner.dataset import estimate_bytes
 from flatwater.what_if.twin import Twin
 
@@ -74,7 +75,9 @@ def make_change(twin: Twin, written: tuple[str, ...], name: str = "", notes: tup
             own += _place(data, "storage", _value(one), twin, fields)
         elif field == "cache.storage.device":
             data["cache"] = {"kind": "flash", "warm": True, **data.get("cache", {})}
-            own += _place(data["cache"], "storage", _value(one), twin, [f.removeprefix("cache.") for f in fields])
+            sizes = [_bytes(_value(other)) for other, its in zip(written, fields, strict=True) if its == "cache.size"]
+            own_fields = [name.removeprefix("cache.") for name in fields]
+            own += _place(data["cache"], "storage", _value(one), twin, own_fields, max(sizes, default=0))
         elif field.startswith("cache.") and field != "cache.kind":
             data.setdefault("cache", {"kind": "flash", "warm": True})
     for one in written:
@@ -128,21 +131,31 @@ def _value(written: str) -> str:
     return written.partition("=")[2].strip().strip("\"'")
 
 
+def _bytes(written: str) -> int:
+    try:
+        return parse_size(int(written) if written.isdecimal() else written)
+    except ValueError:
+        return 0  # told where the whole is checked
+
+
 def _short(written: str) -> str:
     return written.removeprefix(_SETTINGS)
 
 
-def _place(data: dict[str, Any], table: str, name: str, twin: Twin, fields: Sequence[str]) -> list[str]:
-    """Puts a modelled device in the place of a storage: its kind, and as much of it as the data need."""
+def _place(
+    data: dict[str, Any], table: str, name: str, twin: Twin, fields: Sequence[str], cache_bytes: int = 0
+) -> list[str]:
+    """Puts a modelled device in the place of a storage: its kind, and as much of it as data or cache need."""
     device = load_device(name)
     data[table] = {"kind": device.KIND}
     if f"{table}.capacity_scale" in fields or device.KIND != "ssd":
         return []
-    share = ROOM * estimate_bytes(twin.base.experiment) / device.capacity
+    share = ROOM * max(estimate_bytes(twin.base.experiment), cache_bytes) / device.capacity
     if share >= 1:
         return []
     data[table]["capacity_scale"] = share
-    return [f"{name} with {100 * share:.2g} % of its capacity, {ROOM} times the data"]
+    what = "the data" if cache_bytes <= estimate_bytes(twin.base.experiment) else "the cache"
+    return [f"{name} with {100 * share:.2g} % of its capacity, {ROOM} times {what}"]
 
 
 def _risks(twin: Twin, experiment: Experiment) -> list[str]:
