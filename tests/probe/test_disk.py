@@ -39,6 +39,7 @@ def test_the_device_under_a_file(
     assert 0 < told["storage.utilisation_pct"] <= 100
     assert told["storage.queue_depth"] > 0
     assert told["storage.flush_ops_per_s"] > 0, "fsync empties the device's cache"
+    assert told["storage.flush_await_us"] > 0
 
 
 def test_an_idle_device_has_no_await(device: Callable[..., Path]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 _READS, _READ_SECTORS, _READ_MS = 0, 2, 3
 _WRITES, _WRITE_SECTORS, _WRITE_MS = 4, 6, 7
 _BUSY_MS, _QUEUE_MS = 9, 10
-_DISCARDS, _FLUSHES = 11, 15
+_DISCARDS, _FLUSHES, _FLUSH_MS = 11, 15, 16
 #: The kernel counts sectors of 512 B whatever the device has.
 _SECTOR_BYTES = 512
 
@@ -114,4 +114,6 @@ class DiskProbe:
             found["storage.discard_ops_per_s"] = delta[_DISCARDS] / seconds
         if len(delta) > _FLUSHES:
             found["storage.flush_ops_per_s"] = delta[_FLUSHES] / seconds
+        if len(delta) > _FLUSH_MS and delta[_FLUSHES]:
+            found["storage.flush_await_us"] = 1000 * delta[_FLUSH_MS] / delta[_FLUSHES]
         return found

@@ -17,6 +17,9 @@ pub struct Spec {
     pub read_ns: u64,
     /// Median time of a write that no limit delays.
     pub write_ns: u64,
+    /// Time of a flush: 0 where what was written is durable, as the volume keeps copies before it answers.
+    #[serde(default)]
+    pub flush_ns: u64,
     /// Spread of these times: the standard deviation of their logarithm.
     pub spread: f64,
     /// Requests a second.
@@ -135,8 +138,11 @@ impl Device for Volume {
         let median_ns = match command.operation {
             Operation::Read => self.spec.read_ns,
             Operation::Write => self.spec.write_ns,
-            // What was written is durable: the volume keeps copies before it answers.
-            Operation::Flush | Operation::Trim => {
+            Operation::Flush => {
+                self.answers.push(now_ns + self.spec.flush_ns, (tag, Ok(())));
+                return;
+            }
+            Operation::Trim => {
                 self.answers.push(now_ns, (tag, Ok(())));
                 return;
             }
@@ -186,6 +192,7 @@ mod tests {
             capacity_bytes: 100 << 30,
             read_ns: 600_000,
             write_ns: 900_000,
+            flush_ns: 0,
             spread: 0.2,
             requests: Limit { baseline_per_s: 300.0, burst_per_s: 3000.0, credits_max: 27_000.0, credits: 27_000.0 },
             request_bytes: 256 << 10,
@@ -237,6 +244,13 @@ mod tests {
         let (_, mean_ns) = run(spec(), 1, 16384, 5);
         // The mean of a log-normal time is its median times exp(spread^2 / 2).
         assert!((mean_ns / (600_000.0 * 1.0202) - 1.0).abs() < 0.02, "{mean_ns}");
+    }
+
+    #[test]
+    fn a_flush_takes_the_time_that_is_said_of_it() {
+        let mut volume = Volume::new(Spec { flush_ns: 70_000, ..spec() }, Opening { seed: 1, used_bytes: 0 }).unwrap();
+        volume.submit(5, 1, Command { operation: Operation::Flush, offset: 0, bytes: 0 });
+        assert_eq!(volume.next_ns(), Some(70_005));
     }
 
     #[test]

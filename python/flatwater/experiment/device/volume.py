@@ -42,6 +42,8 @@ class VolumeDevice(Device):
     #: Median times of requests that no limit delays.
     read_us: float = Field(gt=0)
     write_us: float = Field(gt=0)
+    #: Time of a flush; not said: none, as the volume keeps copies before it answers a write.
+    flush_us: float = Field(ge=0, default=0)
     #: Standard deviation of these times' logarithm, %.
     spread_pct: float = Field(ge=0, le=200)
     #: A request counts as one for each of so many bytes; not said: always as one.
@@ -71,6 +73,7 @@ class VolumeDevice(Device):
             "capacity_bytes": self.usable_bytes(use),
             "read_ns": round(self.read_us * 1000),
             "write_ns": round(self.write_us * 1000),
+            "flush_ns": round(self.flush_us * 1000),
             "spread": self.spread_pct / 100,
             "requests": _limit(iops.baseline, iops.burst, iops.credits_max, iops.credits, 1),
             "request_bytes": self.request_size or 0,

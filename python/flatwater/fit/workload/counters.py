@@ -11,6 +11,7 @@ import numpy as np
 
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, InvalidExperimentError, Tpcc, iter_cells, load
+from flatwater.experiment.twin import FIELD as TWIN
 from flatwater.experiment.units import parse_size
 from flatwater.results import Cell, Result, open_result
 
@@ -58,6 +59,8 @@ class CountedCell:
     #: Transactions before the measured phase.
     before: float
     windows: list[Window]
+    #: Its number in the run.
+    index: int = 0
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,8 @@ def count_run(run: str) -> Counted:
         if summary is None or summary.status != "complete" or cell.index not in planned:
             continue
         plan = planned[cell.index]
+        if plan.set.get(TWIN):
+            continue  # what it counted is the model's
         check_real(plan.experiment, str(path))
         if summary.servers and len(summary.servers) > 1:
             hint = "database.instances = 1"
@@ -158,7 +163,7 @@ def _count_cell(cell: Cell, experiment: Experiment, swept: dict[str, Any]) -> Co
     before = float((everything.value * np.diff(everything.time_s, prepend=0.0))[early].sum())
     folder = cell.result.path / "servers" / f"{cell.index:04}"
     pool = _pool_bytes(folder, experiment, where)
-    return CountedCell(experiment, swept, pool, _indexes(folder), before, windows)
+    return CountedCell(experiment, swept, pool, _indexes(folder), before, windows, cell.index)
 
 
 def _pool_bytes(folder: Path, experiment: Experiment, where: str) -> int:

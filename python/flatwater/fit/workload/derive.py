@@ -43,8 +43,8 @@ _TPCC_ROWS = {
 }
 _TPCC_ITEMS = 100_000
 #: sysbench's changes, by the kind that is told: how many of each a transaction of a script has.
-_OLTP_WRITES = ("index_update", "non_index_update", "delete_insert", "transaction")
-_READS = ("read_only", "point_select")
+OLTP_WRITES = ("index_update", "non_index_update", "delete_insert", "transaction")
+READ_ONLY = ("read_only", "point_select")
 
 
 @dataclass(frozen=True)
@@ -149,13 +149,13 @@ def _redo(cells: Sequence[CountedCell]) -> Solved:
         found = _mean(cells, "redo_bytes")
         note = "the deck has a fixed mix: redo is told of a New-Order with its companions, not of each kind"
         return Solved({"transaction": found}, [note])
-    writing = [cell for cell in cells if _oltp(cell.experiment).mode not in _READS]
-    rows = [(_writes(cell.experiment), window) for cell in writing for window in cell.windows]
+    writing = [cell for cell in cells if _oltp(cell.experiment).mode not in READ_ONLY]
+    rows = [(writes_of(cell.experiment), window) for cell in writing for window in cell.windows]
     if not rows:
         return Solved({}, ["no cell writes: redo was not measured"])
     work = np.array([[one * window.transactions for one in each] for each, window in rows])
     redo = np.array([window.redo_bytes for _, window in rows])
-    return _least_squares(work, redo, _OLTP_WRITES, "redo")
+    return _least_squares(work, redo, OLTP_WRITES, "redo")
 
 
 def _oltp(experiment: Experiment) -> Oltp:
@@ -163,7 +163,7 @@ def _oltp(experiment: Experiment) -> Oltp:
     return experiment.workload
 
 
-def _writes(experiment: Experiment) -> tuple[int, int, int, int]:
+def writes_of(experiment: Experiment) -> tuple[int, int, int, int]:
     """Index updates, other updates, deletes with an insert, and commits of a transaction of sysbench's script."""
     workload = _oltp(experiment)
     if workload.mode == "update_index":
@@ -230,9 +230,14 @@ def _indexes(counted: Counted) -> dict[str, IndexSize]:
         return {}
     pick = min if isinstance(counted.experiment.workload, Tpcc) else max
     cell = pick(recorded, key=lambda cell: sum(one["pages"] for one in (cell.indexes or {}).values()))
+    return index_sizes(cell.indexes or {}, cell.experiment)
+
+
+def index_sizes(recorded: Mapping[str, Mapping[str, int]], experiment: Experiment) -> dict[str, IndexSize]:
+    """Sizes of indexes as a server told them (`leaf_pages`, `pages` of each), with the rows that were loaded."""
     found = {}
-    for name, size in (cell.indexes or {}).items():
-        rows = _loaded_rows(name.partition(".")[0], cell.experiment)
+    for name, size in recorded.items():
+        rows = _loaded_rows(name.partition(".")[0], experiment)
         if rows and size["leaf_pages"]:
             found[name] = IndexSize(leaf_pages=size["leaf_pages"], pages=size["pages"], rows=rows)
     return found

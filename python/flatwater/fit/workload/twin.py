@@ -127,7 +127,7 @@ def _spec(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> dict[str
         "write_ns": round(costs.page_written.value * 1000),
     }
     told = {**spec, "device": _DEVICE, "interval_ms": _INTERVAL_MS}
-    return {name: value for name, value in told.items() if name != "continue_on_error"}
+    return {name: value for name, value in told.items() if name not in ("continue_on_error", "policy")}
 
 
 def _used_bytes(measured: MeasuredWorkload, cell: MeasuredCell) -> int:

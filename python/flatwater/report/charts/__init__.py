@@ -56,6 +56,7 @@ UNDRAWN = frozenset(
         "database.threads_connected",
         "machine.cpu_idle_pct",
         "storage.discard_ops_per_s",
+        "storage.flush_await_us",
         "storage.flush_ops_per_s",
         "storage.read_bytes_per_s",
         "storage.read_ops_per_s",

@@ -1,0 +1,184 @@
+"""`flatwater what-if`: what a measured server would do with more memory, another card, a cache, or other settings."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flatwater.what_if import Base, Fitted, Prediction
+
+#: A terminal of so many columns shows what each explanation says.
+WIDE = 100
+NAME = "what-if"
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  flatwater what-if results/mine     more memory, a faster card, a cache, or settings?
+
+  flatwater what-if results/mine --set database.settings.innodb_buffer_pool_size=48G
+
+  flatwater what-if results/mine --set storage.device=samsung-pm9a3-7680-tlc --set database.cores=16     2 rows
+
+  flatwater what-if results/mine --set storage.device=intel-910-200,database.cores=16     both at once
+
+  flatwater what-if results/mine --set cache.storage.device=intel-910-200,cache.size=80GiB     a cache
+
+  flatwater what-if results/mine --json | jq '.changes[0].ratio'
+"""
+
+
+def verb(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run of tpcc or oltp on a real server: its folder.")],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="FIELD=VALUE,...",
+            help="A change: a row of the table. Fields with commas between them are one change. Repeatable.",
+        ),
+    ] = None,
+    together: Annotated[bool, typer.Option("--together", help="All --set are one change.")] = False,
+    cell: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Which cell of a sweep; its repeats are taken with it.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")
+    ] = False,
+) -> None:
+    """Predict what a measured server would do on a changed stack.
+
+    The run's modelled twin is fitted to it, and it is said how well; then each change is made on the twin.
+
+    Without --set the usual questions are asked. The interval is where 19 in 20 runs like the measured one are expected.
+    """
+    from rich.console import Console
+
+    from flatwater.errors import UserError
+    from flatwater.what_if import fit_twin, parse_changes, predict, read_base, usual_questions
+    from flatwater.what_if.twin import Twin
+
+    if together and not overrides:
+        raise UserError("joins several --set, and there is none", where="--together", hint="--set FIELD=VALUE")
+    errors = Console(stderr=True, highlight=False)
+    base = read_base(run, cell)
+    with Twin(base) as twin, errors.status("reading...") as status:
+
+        def progress(text: str) -> None:
+            status.update(text)
+
+        # What is wrong with a change is told before anything is fitted.
+        changes = parse_changes(twin, overrides, together=together) if overrides else usual_questions(twin)
+        fitted = fit_twin(twin, progress)
+        found = predict(twin, fitted, changes, progress)
+    found.sort(key=lambda one: -one.ratio)
+    if as_json:
+        typer.echo(json.dumps(as_data(base, fitted, found), indent=1))
+        return
+    _print(Console(highlight=False), base, fitted, found)
+
+
+def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction]) -> None:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, soft_wrap=not console.is_terminal)
+
+    runs = f"{base.runs} runs" if base.runs > 1 else "a run"
+    say(
+        f"{base.result.path}: {base.throughput:,.0f} {base.unit} on {base.server}, {runs} of {base.measure_s:.0f} s; "
+        f"one run's mean is known to {196 * base.noise:.1f} %"
+    )
+    for note in base.notes:
+        say(f"note: {note}")
+    rows = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    rows.add_column("the twin", overflow="fold")
+    for heading in ("measured", "model", "error %"):
+        rows.add_column(heading, justify="right", no_wrap=True)
+    rows.add_column("")
+    for one in fitted.compared:
+        error = f"{100 * one.error:+.1f}" if one.error is not None else "-"
+        name = f"{one.name}, {one.unit}" if one.unit else one.name
+        rows.add_row(name, f"{one.measured:,.4g}", f"{one.model:,.4g}", error, "given" if one.given else "")
+    console.print(rows)
+    for explanation in fitted.explanations:
+        factor = explanation.scales.cpu if explanation.name == "CPU" else explanation.scales.storage
+        say(f"explained by {explanation.name}: what it takes is x {factor:.3g} of what was counted")
+    if len(fitted.explanations) < 2:
+        say("note: the other explanation does not reach what was measured, and is left out")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("what if", overflow="fold")
+    # Where there is room for them.
+    each = [one.name for one in fitted.explanations] if console.width >= WIDE else []
+    for heading in (base.unit, "95 % interval", "ratio", *(f"by {name}" for name in each)):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for prediction in found:
+        table.add_row(
+            escape(prediction.change.name),
+            f"{prediction.throughput:,.0f}",
+            f"{prediction.throughput_low:,.0f} to {prediction.throughput_high:,.0f}",
+            f"{prediction.ratio:.3g}" if prediction.shown else f"({prediction.ratio:.3g})",
+            *(f"{prediction.ratios[name]:.3g}" for name in each),
+        )
+    console.print(table)
+    if not all(one.shown for one in found):
+        say("a ratio in brackets: no difference is shown, its interval contains 1")
+    for prediction in found:
+        for note in prediction.notes:
+            say(f"{prediction.change.name}: {note}")
+
+
+def as_data(base: Base, fitted: Fitted, found: list[Prediction]) -> dict[str, Any]:
+    """Everything that is told, as JSON has it."""
+    return {
+        "run": str(base.result.path),
+        "cells": base.cells,
+        "server": base.server,
+        "generation": base.generation,
+        "throughput": base.throughput,
+        "unit": base.unit,
+        "noise": base.noise,
+        "notes": base.notes,
+        "fit": {
+            "compared": [
+                {
+                    "name": one.name,
+                    "unit": one.unit,
+                    "measured": one.measured,
+                    "model": one.model,
+                    "error": one.error,
+                    "given": one.given,
+                }
+                for one in fitted.compared
+            ],
+            "explanations": [
+                {"name": one.name, "cpu": one.scales.cpu, "storage": one.scales.storage} for one in fitted.explanations
+            ],
+            "residual": fitted.residual,
+            "storage_share": fitted.storage_share,
+        },
+        "changes": [
+            {
+                "name": one.change.name,
+                "set": list(one.change.written),
+                "ratio": one.ratio,
+                "low": one.low,
+                "high": one.high,
+                "throughput": one.throughput,
+                "throughput_low": one.throughput_low,
+                "throughput_high": one.throughput_high,
+                "ratios": one.ratios,
+                "pages_read": one.pages_read,
+                "pages_written": one.pages_written,
+                "hit_ratio": one.hit_ratio,
+                "notes": one.notes,
+            }
+            for one in found
+        ],
+    }

@@ -1,0 +1,253 @@
+"""The modelled twin of a measured run, in the same protocol: as long a warm-up, as long a measurement."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import tomli_w
+
+from flatwater._engine import EngineError, Run
+from flatwater.errors import FlatwaterError, UserError
+from flatwater.experiment import Experiment, print_size
+from flatwater.experiment.database.measured import Figure, IndexSize, MeasuredWorkload, default_workload
+from flatwater.experiment.device.load import load_device
+from flatwater.experiment.faults import validate
+from flatwater.fit.workload import to_workload_toml
+from flatwater.fit.workload.derive import OLTP_WRITES, READ_ONLY, index_sizes, writes_of
+from flatwater.runner.dataset import estimate_bytes
+from flatwater.runner.innodb_model import memory_bytes, model_spec
+from flatwater.what_if.base import Base
+
+#: A run of more than this is not lived through from its start: the twin begins with a full pool.
+WHOLE_S = 240.0
+#: What it is then given.
+SHORT_WARMUP_S, SHORT_MEASURE_S = 30.0, 120.0
+#: No interval of the model takes this long.
+_PATIENCE_S = 600.0
+#: The twin's storage has no limits of its own: a run only tells that it did what it did.
+_NO_LIMIT_OPS, _NO_LIMIT_MIB = 1e9, 1e5
+_DEVICE_BYTES = 1 << 40
+#: Fields of a real run's workload that a twin's has too.
+_NOT_OF_A_TWIN = ("check_consistency", "pipeline", "steady_state", "round_s", "rounds_max", "on_error")
+
+
+@dataclass(frozen=True)
+class Scales:
+    """What is fitted: by how much CPU time and the storage's answers are longer than they were counted."""
+
+    cpu: float = 1.0
+    storage: float = 1.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a twin counted; per transaction where nothing else is said."""
+
+    transactions_per_s: float
+    pages_read: float
+    pages_written: float
+    redo_bytes: float
+    hit_ratio: float
+    dirty_pct: float
+    #: What the database reads and writes, a second.
+    device_bytes_per_s: float
+
+
+class Twin:
+    """The twin of a measured run. Its files are temporary: use it in a `with`."""
+
+    def __init__(self, base: Base) -> None:
+        self.base = base
+        self._folder = tempfile.TemporaryDirectory(prefix="flatwater-what-if-")
+        self._measured = _workload(base)
+        folder = Path(self._folder.name)
+        self._workload = folder / "workload.toml"
+        self._workload.write_text(to_workload_toml(self._measured), encoding="utf-8")
+        self.device = folder / "as-recorded.toml"
+        self.device.write_text(tomli_w.dumps(_device(base)), encoding="utf-8")
+        self.whole = base.warmup_s + base.measure_s <= WHOLE_S
+        self.warmup_s = base.warmup_s if self.whole else SHORT_WARMUP_S
+        self.measure_s = base.measure_s if self.whole else SHORT_MEASURE_S
+
+    def __enter__(self) -> Twin:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.cleanup()
+
+    def _cpu_scale(self) -> float:
+        """The server's CPU time for a transaction, as a multiple of what the measured workload of the package has."""
+        measured, base = default_workload(self.base.experiment.workload.kind), self.base
+        costs = measured.cpu_us
+        usual = (
+            base.statements * costs.statement.value
+            + base.pages_read * costs.page_read.value
+            + base.pages_written * costs.page_written.value
+        )
+        return base.server_cpu_us / usual if usual > 0 else 1.0
+
+    def data(self) -> dict[str, Any]:
+        """The twin as an experiment's data, with CPU and storage as they were recorded."""
+        base = self.base
+        real = base.experiment.model_dump(exclude_unset=True)
+        workload = {**real["workload"], "kind": base.experiment.workload.kind}
+        workload |= {"connections": base.experiment.transactions.connections}
+        workload |= {"warmup_s": self.warmup_s, "duration_s": self.measure_s}
+        return {
+            "name": "twin",
+            "workload": {name: value for name, value in workload.items() if name not in _NOT_OF_A_TWIN},
+            "database": {
+                "kind": "innodb-model",
+                "generation": base.generation,
+                "settings": dict(base.settings),
+                "cores": base.cores,
+                "workload": str(self._workload),
+                "warm": not self.whole,
+            },
+            "storage": {"kind": "volume", "device": str(self.device)},
+        }
+
+    def experiment(self, data: dict[str, Any], where: str) -> Experiment:
+        """A checked twin. Errors: UserError, with `where` as the place."""
+        experiment, problems = validate(data, overridden=True)
+        if experiment is None:
+            first = problems[0]
+            raise UserError(f"{first.field}: {first.what}", where=where, hint=first.hint)
+        if not experiment.in_virtual_time or experiment.database.kind != "innodb-model":
+            hint = "storage.device=NAME of `flatwater list --devices`"
+            raise UserError("makes the twin a real server", where=where, hint=hint)
+        needed, free = memory_bytes(experiment) * _at_once(), psutil.virtual_memory().available
+        if needed > free:
+            what = f"the model takes {print_size(needed)} of memory, {print_size(free)} are free"
+            raise UserError(what, where=where, hint="a smaller pool, or storage.capacity_scale")
+        return experiment
+
+    def run(self, experiment: Experiment, scales: Scales, seed: int) -> Outcome:
+        """One run of a twin. Errors: UserError for what the model cannot do; FlatwaterError in the engine's words."""
+        spec = self._spec(experiment, scales, seed)
+        try:
+            run = Run.modelled_database(json.dumps(spec))
+        except EngineError as error:
+            raise UserError(str(error), where="the twin") from None
+        try:
+            return _counted(run, self.warmup_s, self.measure_s, tpcc=experiment.workload.kind == "tpcc")
+        finally:
+            run.stop()
+
+    def runs(self, asked: Sequence[tuple[Experiment, Scales, int]]) -> list[Outcome]:
+        """Many runs, as many at a time as there are cores; the engine works outside of Python."""
+        with ThreadPoolExecutor(max_workers=_at_once()) as pool:
+            return list(pool.map(lambda one: self.run(*one), asked))
+
+    def _spec(self, experiment: Experiment, scales: Scales, seed: int) -> dict[str, Any]:
+        spec = model_spec(experiment, seed)
+        base, costs = self.base, self._measured.cpu_us
+        longer = base.stretch * scales.cpu
+        times = self._cpu_scale() * longer
+        # A client on the server's machine takes its share of the cores between two statements.
+        client_us = base.client_cpu_us / base.statements if base.statements else 0.0
+        spec["cpu"] = {
+            "statement_ns": round(1000 * (costs.statement.value * times + client_us * longer)),
+            "touch_ns": 0,
+            "read_ns": round(1000 * costs.page_read.value * times),
+            "write_ns": round(1000 * costs.page_written.value * times),
+        }
+        slow = [spec["device"]]
+        if "slow" in spec["device"]:
+            slow = [spec["device"]["slow"]]
+        for one in slow:
+            if experiment.modelled.device == str(self.device):
+                for name in ("read_ns", "write_ns", "flush_ns"):
+                    one[name] = round(one[name] * scales.storage)
+        return {name: value for name, value in spec.items() if name not in ("continue_on_error", "policy")}
+
+
+def _at_once() -> int:
+    return max(1, len(os.sched_getaffinity(0)))
+
+
+def _counted(run: Run, warmup_s: float, measure_s: float, *, tpcc: bool) -> Outcome:
+    counted = "new_order" if tpcc else "transaction"
+    names = ("pages_read_per_s", "pages_flushed_per_s", "log_bytes_per_s", "read_requests_per_s", "dirty_pct")
+    totals = dict.fromkeys((*names, "bytes"), 0.0)
+    transactions, seconds, at_s = 0, 0.0, 0.0
+    while at_s < warmup_s + measure_s - 1e-3:
+        interval = run.next_interval(_PATIENCE_S)
+        if interval is None:
+            raise FlatwaterError(f"the modelled twin ended early: {run.failure() or 'for no reason told'}")
+        length_s, at_s = interval["end_s"] - interval["start_s"], interval["end_s"]
+        if interval["start_s"] < warmup_s - 1e-3:
+            continue
+        transactions += interval["totals"].get(counted, (0, 0, 0))[0]
+        seconds += length_s
+        for name in names:
+            totals[name] += interval["storage"].get(f"database.{name}", 0.0) * length_s
+        for name in ("data_read_bytes_per_s", "data_written_bytes_per_s"):
+            totals["bytes"] += interval["storage"].get(f"database.{name}", 0.0) * length_s
+    if not transactions:
+        raise FlatwaterError("the modelled twin did no transaction", hint="a change that it can do")
+    requests = totals["read_requests_per_s"]
+    return Outcome(
+        transactions_per_s=transactions / seconds,
+        pages_read=totals["pages_read_per_s"] / transactions,
+        pages_written=totals["pages_flushed_per_s"] / transactions,
+        redo_bytes=totals["log_bytes_per_s"] / transactions,
+        hit_ratio=1.0 - totals["pages_read_per_s"] / requests if requests else 0.0,
+        dirty_pct=totals["dirty_pct"] / seconds,
+        device_bytes_per_s=totals["bytes"] / seconds,
+    )
+
+
+def _workload(base: Base) -> MeasuredWorkload:
+    """The package's measured workload with the redo, and where recorded the indexes, of this run."""
+    usual = default_workload(base.experiment.workload.kind)
+    scale = _redo_scale(base, usual)
+    redo = {name: Figure(value=figure.value * scale) for name, figure in usual.redo_bytes.items()}
+    sizes = index_sizes(base.indexes or {}, base.experiment)
+    indexes: dict[str, IndexSize] = {**usual.indexes, **sizes}
+    return usual.model_copy(
+        update={"generation": base.generation, "redo_bytes": redo, "indexes": indexes, "cells": [], "notes": []}
+    )
+
+
+def _redo_scale(base: Base, usual: MeasuredWorkload) -> float:
+    """What the run logged for a transaction, as a multiple of what the usual figures say of it."""
+    if base.redo_bytes <= 0:
+        return 1.0
+    if "transaction" in usual.redo_bytes and len(usual.redo_bytes) == 1:
+        return base.redo_bytes / usual.redo_bytes["transaction"].value
+    if getattr(base.experiment.workload, "mode", "") in READ_ONLY:
+        return 1.0
+    counts = dict(zip(OLTP_WRITES, writes_of(base.experiment), strict=True))
+    told = sum(counts.get(name, 0) * figure.value for name, figure in usual.redo_bytes.items())
+    return base.redo_bytes / told if told > 0 else 1.0
+
+
+def _device(base: Base) -> dict[str, Any]:
+    storage = base.storage
+    return {
+        "kind": "volume",
+        "title": "The storage of the measured run, as it answered",
+        "about": "Mean latencies of the measured phase; it has no limits, because a run tells of none",
+        "capacity": f"{max(_DEVICE_BYTES, 4 * estimate_bytes(base.experiment)) >> 30}GiB",
+        "read_us": storage.read_us,
+        "write_us": storage.write_us,
+        "flush_us": storage.flush_us,
+        "spread_pct": 0,
+        "iops": {"baseline": _NO_LIMIT_OPS},
+        "throughput": {"baseline_mib_per_s": _NO_LIMIT_MIB},
+        "sources": {"capacity": "large enough", "read_us": "recorded", "write_us": "recorded", "flush_us": "recorded"},
+    }
+
+
+def device_kind(name: str) -> str:
+    """The kind of a modelled device. Errors: UserError when there is none of that name."""
+    return load_device(name, {}).KIND
