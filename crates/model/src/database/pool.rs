@@ -321,7 +321,7 @@ impl Pool {
     }
 
     /// The last `scan` frames of an instance's LRU list, the least recently used first.
-    fn from_end(&self, instance: usize, scan: u32) -> impl Iterator<Item = (u32, &Frame)> {
+    fn at_end(&self, instance: usize, scan: u32) -> impl Iterator<Item = (u32, &Frame)> {
         let mut next = self.instances[instance].lru.tail;
         (0..scan).map_while(move |_| {
             let frame = next;
@@ -334,7 +334,7 @@ impl Pool {
     /// Evicts the clean page that is least recently used among the last `scan` of an instance's list. False when there is
     /// none.
     pub fn evict_one(&mut self, instance: usize, scan: u32) -> bool {
-        let found = self.from_end(instance, scan).find(|(_, own)| own.flags & BUSY == 0).map(|(frame, _)| frame);
+        let found = self.at_end(instance, scan).find(|(_, own)| own.flags & BUSY == 0).map(|(frame, _)| frame);
         if let Some(frame) = found {
             self.evict(frame);
         }
@@ -361,12 +361,12 @@ impl Pool {
 
     /// How many of the last `scan` pages of an instance's list could be evicted at once.
     pub fn replaceable(&self, instance: usize, scan: u32) -> u32 {
-        self.from_end(instance, scan).map(|(_, own)| u32::from(own.flags & BUSY == 0)).sum()
+        self.at_end(instance, scan).map(|(_, own)| u32::from(own.flags & BUSY == 0)).sum()
     }
 
     /// The least recently used page among the last `scan` of an instance that is dirty and not being written.
     pub fn dirty_at_end(&self, instance: usize, scan: u32) -> Option<u32> {
-        self.from_end(instance, scan).find(|(_, own)| own.flags & BUSY == DIRTY).map(|(frame, _)| frame)
+        self.at_end(instance, scan).find(|(_, own)| own.flags & BUSY == DIRTY).map(|(frame, _)| frame)
     }
 
     /// The dirty page of an instance with the oldest change that is not being written.

@@ -40,8 +40,6 @@ POLICIES = {
     "mysql-8.0": "mysql-8.0",
     "mariadb-10.11": "mariadb-10.11",
 }
-#: `log_device` of a log that is with the data, as where none is written: for sweeps, in which a field has a value.
-WITH_DATA = "data"
 #: Cores of a server whose machine is not told.
 CORES = 16
 
