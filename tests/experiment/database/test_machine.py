@@ -52,6 +52,13 @@ def test_what_the_experiment_says_wins(tmp_path: Path) -> None:
     assert loaded(tmp_path, 'machine = "sun-t2000"', "database.machine=amd-48-cores").hardware.cores == 48
 
 
+def test_threads_are_worth_what_the_machine_says(tmp_path: Path) -> None:
+    sun = load_machine("sun-256-threads")
+    assert sun.cores < sun.at_once < (sun.threads or 0)
+    assert load_machine("cisco-ucs-c250").at_once == load_machine("cisco-ucs-c250").cores
+    assert loaded(tmp_path, 'machine = "sun-256-threads"\ncores = 4').hardware.at_once == 4
+
+
 def test_unknown_machines_name_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(InvalidExperimentError) as caught:
         loaded(tmp_path, 'machine = "del-r900"')
@@ -66,6 +73,7 @@ def test_unknown_machines_name_the_nearest(tmp_path: Path) -> None:
         ('title = "x"\ncores = 0', "cores"),
         ('title = "x"\ncores = 4\nthreads = 2', "threads must be at least as many as cores"),
         ('title = "x"\ncores = 4\ncpu = 3', "cpu"),
+        ('title = "x"\ncores = 4\nthreads = 8\nthreads_worth = 9', "threads_worth must be from cores to threads (4 to 8)"),
         ("title = ", ""),
     ],
 )

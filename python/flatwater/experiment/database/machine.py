@@ -20,8 +20,11 @@ class Machine(Table):
 
     title: str
     cores: int = Field(ge=1, le=MAX_CORES)
-    #: Hardware threads of all cores together; as many as cores if absent. Told, and not modelled yet.
+    #: Hardware threads of all cores together; as many as cores if absent.
     threads: int | None = Field(default=None, ge=1, le=16 * MAX_CORES)
+    #: How many times what a thread does alone all threads do at once, where the threads of a core do more together
+    #: than one; as many as cores if absent.
+    threads_worth: int | None = Field(default=None, ge=1, le=16 * MAX_CORES)
     #: How many times longer a core takes than the one on which the workloads were measured.
     cpu_scale: float = Field(default=1.0, gt=0, le=1e3)
     #: Figure -> where it comes from.
@@ -31,7 +34,16 @@ class Machine(Table):
     def _threads_are_of_cores(self) -> Machine:
         if self.threads is not None and self.threads < self.cores:
             raise ValueError(f"threads must be at least as many as cores ({self.cores}), not {self.threads}")
+        if self.threads_worth is not None and not self.cores <= self.threads_worth <= (self.threads or self.cores):
+            most = self.threads or self.cores
+            what = f"threads_worth must be from cores to threads ({self.cores} to {most}), not {self.threads_worth}"
+            raise ValueError(what)
         return self
+
+    @property
+    def at_once(self) -> int:
+        """Threads that run at once at the speed that one of them has alone."""
+        return self.threads_worth or self.cores
 
 
 def machines_dir() -> Path:
