@@ -197,8 +197,8 @@ impl Run {
         let own = |policy| Ok(Box::new(policy::PythonPolicy::new(policy)?) as Box<dyn Policy>);
         let policies = policies.iter().map(own).collect::<PyResult<Vec<_>>>()?;
         py.detach(|| if policies.is_empty() { Fleet::start(spec) } else { Fleet::start_with(spec, policies) })
-        .map(|run| Self(Work::Modelled(Box::new(Mutex::new(Some(Model::Database(run)))))))
-        .map_err(engine_error)
+            .map(|run| Self(Work::Modelled(Box::new(Mutex::new(Some(Model::Database(run)))))))
+            .map_err(engine_error)
     }
 
     /// The next interval as a dict, or None when `timeout_s` passed; StopIteration when the run is over. A modelled run

@@ -73,7 +73,10 @@ def test_unknown_machines_name_the_nearest(tmp_path: Path) -> None:
         ('title = "x"\ncores = 0', "cores"),
         ('title = "x"\ncores = 4\nthreads = 2', "threads must be at least as many as cores"),
         ('title = "x"\ncores = 4\ncpu = 3', "cpu"),
-        ('title = "x"\ncores = 4\nthreads = 8\nthreads_worth = 9', "threads_worth must be from cores to threads (4 to 8)"),
+        (
+            'title = "x"\ncores = 4\nthreads = 8\nthreads_worth = 9',
+            "threads_worth must be from cores to threads (4 to 8)",
+        ),
         ("title = ", ""),
     ],
 )

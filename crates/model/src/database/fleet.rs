@@ -85,6 +85,7 @@ impl Fleet {
     }
 
     /// Hands the machine over.
+    #[inline]
     fn give_turn(&mut self, number: usize) -> &mut Innodb {
         if number != self.turn {
             let machine = std::mem::take(&mut self.servers[self.turn].machine);

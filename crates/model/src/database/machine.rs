@@ -27,6 +27,7 @@ impl Machine {
     }
 
     /// Gives a core work of so many ns; when it will be done. First come, first served, without preemption.
+    #[inline]
     pub(super) fn book(&mut self, now_ns: u64, work_ns: u64) -> u64 {
         let core = (0..self.cores.len()).min_by_key(|core| self.cores[*core]).unwrap_or(0);
         self.cores[core] = self.cores[core].max(now_ns) + work_ns;
@@ -34,6 +35,7 @@ impl Machine {
     }
 
     /// Lets its devices work to the next thing that one of them has to tell, or to `until_ns`; the moment.
+    #[inline]
     pub(super) fn advance(&mut self, until_ns: u64, ended: &mut Vec<Ended>) -> u64 {
         match &mut self.devices[..] {
             [one] => {

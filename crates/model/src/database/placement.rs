@@ -3,9 +3,9 @@
 //! A device holds, in this order and as far as they are its own: the doublewrite buffer, the log, the binary log, and from
 //! the next MiB on its tables one after another.
 
+use super::Spec;
 use super::pool::PAGE_BYTES;
 use super::touches::Touches;
-use super::Spec;
 use crate::storage;
 use serde::Deserialize;
 
@@ -65,7 +65,12 @@ impl Placement {
     ///
     /// # Errors
     /// A table that is not there, in words.
-    pub(super) fn new(spec: &Spec, touches: &dyn Touches, doublewrite_bytes: u64, before: &[u64]) -> Result<Self, String> {
+    pub(super) fn new(
+        spec: &Spec,
+        touches: &dyn Touches,
+        doublewrite_bytes: u64,
+        before: &[u64],
+    ) -> Result<Self, String> {
         let settings = &spec.settings;
         let of = |part: &Part| spec.others.iter().position(|other| other.holds.contains(part)).map_or(0, |at| at + 1);
         let mut used_bytes: Vec<u64> = before.iter().map(|bytes| bytes.next_multiple_of(1 << 20)).collect();

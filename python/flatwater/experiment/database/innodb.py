@@ -242,8 +242,8 @@ class InnodbModel(Layer):
         for name in ("connections", data):
             if (all_of_it := getattr(workload, name)) % self.servers:
                 what = f"{all_of_it} cannot be shared out evenly among {self.servers} servers"
-                about = (f"workload.{name}", "database.servers", "workload.kind", "database.kind")
-                yield Problem(f"workload.{name}", what, f"a multiple of {self.servers}", about)
+                rests_on = (f"workload.{name}", "database.servers", "workload.kind", "database.kind")
+                yield Problem(f"workload.{name}", what, f"a multiple of {self.servers}", rests_on)
         pool = int(self.resolved["innodb_buffer_pool_size"])
         if pool // self.servers < _POOL_MIB_MIN << 20:
             what = f"{print_size(pool)} for {self.servers} servers leave each less than {_POOL_MIB_MIN} MiB"
