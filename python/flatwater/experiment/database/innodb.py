@@ -75,18 +75,20 @@ class Cpu(Table):
     #: A page that is written.
     write_us: float | None = Field(default=None, ge=0, le=1e6)
     #: What a statement holds of the mutexes that all threads of the server share, one after another.
-    mutex_us: float = Field(default=0.0, ge=0, le=1e6)
+    mutex_us: float | None = Field(default=None, ge=0, le=1e6)
     #: Between a statement's answer and the next statement: the network's and the client's part of a round trip.
     round_trip_us: float = Field(default=0.0, ge=0, le=1e6)
     #: The kernel's part of the sync of a data file.
-    fsync_us: float = Field(default=0.0, ge=0, le=1e6)
+    fsync_us: float | None = Field(default=None, ge=0, le=1e6)
     #: Measured costs are multiplied by this: an older machine's core is slower than the measured one's. The machine's
     #: `cpu_scale` if absent, and 1 without a machine.
     times: float | None = Field(default=None, gt=0, le=1e3)
 
-    def spec(self, measured: CpuFigures, cpu_scale: float = 1.0) -> dict[str, int]:
-        """The costs in the engine's words, ns, on a machine of this scale."""
-        times = cpu_scale if self.times is None else self.times
+    def spec(self, measured: CpuFigures, machine: Machine) -> dict[str, int]:
+        """The costs in the engine's words, ns, on a machine."""
+        times = machine.cpu_scale if self.times is None else self.times
+        mutex_us = machine.mutex_us if self.mutex_us is None else self.mutex_us
+        fsync_us = machine.fsync_us if self.fsync_us is None else self.fsync_us
         costs = (
             ("statement", self.statement_us, measured.statement.value),
             ("touch", self.page_us, 0.0),
@@ -94,7 +96,7 @@ class Cpu(Table):
             ("write", self.write_us, measured.page_written.value),
         )
         own = {name: value * times if asked is None else asked for name, asked, value in costs}
-        own |= {"mutex": self.mutex_us * times, "round_trip": self.round_trip_us, "fsync": self.fsync_us}
+        own |= {"mutex": mutex_us * times, "round_trip": self.round_trip_us, "fsync": fsync_us}
         return {f"{name}_ns": round(cost_us * 1000) for name, cost_us in own.items()}
 
 

@@ -27,6 +27,11 @@ class Machine(Table):
     threads_worth: int | None = Field(default=None, ge=1, le=16 * MAX_CORES)
     #: How many times longer a core takes than the one on which the workloads were measured.
     cpu_scale: float = Field(default=1.0, gt=0, le=1e3)
+    #: What a statement holds of the mutexes that all threads of a server share, on the core on which the workloads were
+    #: measured: it takes `cpu_scale` times as long here.
+    mutex_us: float = Field(default=0.0, ge=0, le=1e6)
+    #: The kernel's part of the sync of a file.
+    fsync_us: float = Field(default=0.0, ge=0, le=1e6)
     #: Figure -> where it comes from.
     sources: dict[str, str] = Field(default_factory=dict)
 
