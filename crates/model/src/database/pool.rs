@@ -218,9 +218,10 @@ impl Pool {
     /// Whether a page is used for the first time since it was read; the next time it is not.
     #[inline]
     pub fn take_first_use(&mut self, frame: u32) -> bool {
-        let own = &mut self.frames[frame as usize];
-        let first = own.flags & UNUSED != 0;
-        own.flags &= !UNUSED;
+        let first = self.has(frame, UNUSED);
+        if first {
+            self.frames[frame as usize].flags &= !UNUSED;
+        }
         first
     }
 

@@ -2,12 +2,14 @@
 
 use super::*;
 
+#[path = "buffering.rs"]
+mod buffering;
 #[path = "logs.rs"]
 mod logs;
 #[path = "placement.rs"]
 mod placed;
 
-fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
+pub(super) fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
     let mut spec = serde_json::json!({
         "workload": {
             "kind": "oltp", "mode": "read_write", "tables": 4, "rows": 500_000, "range_size": 100,
