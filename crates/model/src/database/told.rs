@@ -98,19 +98,9 @@ impl Innodb {
             oldest_ns: self.started_ns().min().map_or(0, |first_ns| self.now_ns - first_ns),
             cpu: None,
         };
-        let mut told = DeviceInterval { series: self.series(), incidents: std::mem::take(&mut self.incidents) };
+        let told = DeviceInterval { series: self.series(), incidents: std::mem::take(&mut self.incidents) };
         let threads_waiting = self.sync_waiters.is_empty();
         self.in_sync &= !threads_waiting;
-        for (number, device) in self.devices.iter_mut().enumerate() {
-            let from = told.series.len();
-            device.observe(self.now_ns, &mut told.series);
-            told.incidents.extend(device.incidents());
-            if number > 0 {
-                for (name, _) in &mut told.series[from..] {
-                    *name = format!("{}_{}", self.spec.others[number - 1].name, name.replace('.', "_"));
-                }
-            }
-        }
         if let Some(own) = &mut self.change_buffer {
             (own.buffered, own.merged) = (0, 0);
         }

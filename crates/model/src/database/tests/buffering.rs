@@ -84,7 +84,7 @@ fn page_cleaners_generations_merge_in_the_background_and_mariadb_does_not() {
 #[test]
 fn the_same_spec_gives_the_same_run_with_a_change_buffer() {
     let take = || {
-        let mut run = Innodb::start(buffered(true, 64, "all", "mysql-5.7")).unwrap();
+        let mut run = Fleet::start(buffered(true, 64, "all", "mysql-5.7")).unwrap();
         (0..5).map(|_| run.next_interval().unwrap().1.series).collect::<Vec<_>>()
     };
     assert_eq!(take(), take());

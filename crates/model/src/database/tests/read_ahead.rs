@@ -1,16 +1,17 @@
 //! Tests of read-ahead.
 
+use super::super::Fleet;
 use super::super::tests::spec;
 use super::*;
 
-fn server(threshold: u32, random: bool) -> Innodb {
+fn server(threshold: u32, random: bool) -> Fleet {
     let changes = [
         ("/warm", false.into()),
         ("/connections", 1.into()),
         ("/settings/innodb_read_ahead_threshold", threshold.into()),
         ("/settings/innodb_random_read_ahead", random.into()),
     ];
-    let mut own = Innodb::start(spec(&changes)).unwrap();
+    let mut own = Fleet::start(spec(&changes)).unwrap();
     // Its client ends after what it does now.
     own.stop();
     while own.next_interval().is_some() {}
@@ -18,22 +19,23 @@ fn server(threshold: u32, random: bool) -> Innodb {
 }
 
 /// Reads pages one after another as a thread would; pages read ahead meanwhile.
-fn scan(own: &mut Innodb, pages: impl Iterator<Item = u32>) -> u64 {
-    let before = own.counts.read_ahead;
+fn scan(own: &mut Fleet, pages: impl Iterator<Item = u32>) -> u64 {
+    let before = own.servers[0].counts.read_ahead;
     for page in pages {
-        own.read_unwaited(page);
+        own.servers[0].read_unwaited(page);
         // What was under way comes in.
-        while own.read_ahead.pending > 0 {
+        while own.servers[0].read_ahead.pending > 0 {
             own.step(own.now_ns + 1_000_000_000);
         }
-        let frame = own.pool.find(page).unwrap();
-        if own.pool.take_first_use(frame) {
-            own.read_ahead_linear(page);
+        let server = &mut own.servers[0];
+        let frame = server.pool.find(page).unwrap();
+        if server.pool.take_first_use(frame) {
+            server.read_ahead_linear(page);
         }
-        own.pool.touch(frame, 1);
-        own.read_ahead_random(page);
+        server.pool.touch(frame, 1);
+        server.read_ahead_random(page);
     }
-    own.counts.read_ahead - before
+    own.servers[0].counts.read_ahead - before
 }
 
 /// The first page of an extent that nothing was done to.
