@@ -43,8 +43,8 @@ fn what_is_in_memory_is_not_buffered() {
     for tpcc in [true, false] {
         let none = run(buffered(tpcc, 2048, "none", "percona-5.5"), 5, 5, &["log_bytes_per_s"]);
         let all = run(buffered(tpcc, 2048, "all", "percona-5.5"), 5, 5, &["log_bytes_per_s", "ibuf_buffered_per_s"]);
-        // TPC-C comes to a page that nobody used before once in a while.
-        assert!(all.1[1] < 0.001 * all.0, "tpcc {tpcc}: {none:?}, {all:?}");
+        // The pool holds all pages, but TPC-C comes to one that nobody has read yet once in a while.
+        assert!(all.1[1] < 0.01 * all.0, "tpcc {tpcc}: {none:?}, {all:?}");
         // What was in the past, while the pool filled, differs a little.
         assert!((all.0 / none.0 - 1.0).abs() < 0.02, "tpcc {tpcc}: {none:?}, {all:?}");
         assert!((all.1[0] / all.0 / (none.1[0] / none.0) - 1.0).abs() < 0.01, "tpcc {tpcc}: {none:?}, {all:?}");
