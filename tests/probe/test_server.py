@@ -25,8 +25,9 @@ MIB = 2**20
 #: What MariaDB 10.5 and later tell without anything being switched on.
 TOLD = {
     "checkpoint_age_bytes", "checkpoint_age_max_bytes", "dirty_pct", "dirty_pages", "pages_flushed_per_s",
-    "pages_flushed_lru_per_s", "pages_read_per_s", "read_requests_per_s", "hit_ratio", "free_page_waits_per_s",
-    "log_waits_per_s", "log_bytes_per_s", "log_writes_per_s", "doublewrite_pages_per_s", "doublewrite_writes_per_s",
+    "pages_flushed_lru_per_s", "pages_read_per_s", "pages_read_ahead_per_s", "read_requests_per_s", "hit_ratio",
+    "free_page_waits_per_s", "log_waits_per_s", "log_bytes_per_s", "log_writes_per_s",
+    "doublewrite_pages_per_s", "doublewrite_writes_per_s",
     "history_length", "row_lock_waits_per_s", "row_lock_time_pct", "threads_running", "threads_connected",
     "data_reads_per_s", "data_writes_per_s", "data_read_bytes_per_s", "data_written_bytes_per_s", "data_fsyncs_per_s",
     "queries_per_s", "server_cpu_user_pct", "server_cpu_system_pct", "server_rss_bytes",

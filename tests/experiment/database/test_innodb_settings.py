@@ -24,6 +24,10 @@ def test_defaults_are_the_generations() -> None:
     assert [told[name]["log_bin"] for name in told] == [*[False] * 5, True, False]
     assert [told[name]["innodb_old_blocks_time"] for name in told] == [0, 0, 0, *[1000] * 4]
     assert [told[name]["sync_binlog"] for name in told] == [0, 0, 0, 0, 1, 1, 0]
+    assert [told[name]["innodb_change_buffering"] for name in told] == ["inserts", *["all"] * 5, "none"]
+    assert [told[name]["innodb_change_buffer_max_size"] for name in told] == [50, 50, 50, *[25] * 4]
+    assert [told[name]["innodb_read_ahead_threshold"] for name in told] == [24, *[56] * 6]
+    assert [told[name]["innodb_random_read_ahead"] for name in told] == [True, *[False] * 6]
     assert len({frozenset(one) for one in told.values()}) == 1, "the engine gets the same settings of all"
 
 
@@ -44,6 +48,8 @@ def test_defaults_are_the_generations() -> None:
         ("log_bin", "mysql-bin", True),
         ("log_bin", 0, False),
         ("innodb_log_block_size", 4096, 4096),
+        ("innodb_change_buffering", "CHANGES", "changes"),
+        ("innodb_read_ahead_threshold", 0, 0),
         ("innodb_flush_method", "O_DIRECT", "O_DIRECT"),
         ("innodb_flush_method", "ALL_O_DIRECT", "ALL_O_DIRECT"),
     ],

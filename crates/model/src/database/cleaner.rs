@@ -54,6 +54,7 @@ impl Innodb {
         if self.redo.lsn > self.redo.durable {
             self.want_log(self.redo.lsn, Waiter::Nobody);
         }
+        self.merge_in_background(false);
         self.cleaner.seconds += 1;
         let every = match self.spec.generation {
             Generation::Mysql56 | Generation::Mysql57 => CHECKPOINT_SECONDS,

@@ -232,7 +232,9 @@ fn series_of_all(each: &[&DeviceInterval]) -> Vec<(String, f64)> {
     }
     let requests = sum("read_requests_per_s");
     if requests > 0.0 {
-        told.push(("database.hit_ratio".into(), 1.0 - (sum("pages_read_per_s") / requests).min(1.0)));
+        // Not of pages read: nobody waited for some of them.
+        let missed = |told: &&DeviceInterval| Some((1.0 - of(told, "hit_ratio")?) * of(told, "read_requests_per_s")?);
+        told.push(("database.hit_ratio".into(), 1.0 - each.iter().filter_map(missed).sum::<f64>() / requests));
     }
     for (number, own) in each.iter().enumerate() {
         let named = |name: &&str| of(own, name).map(|value| (format!("database.instance{number}_{name}"), value));

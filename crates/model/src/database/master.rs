@@ -38,7 +38,8 @@ impl Innodb {
         if second {
             master.second_ns = now_ns;
         }
-        if now_ns - master.ten_ns >= 10 * SECOND_NS {
+        let ten = now_ns - master.ten_ns >= 10 * SECOND_NS;
+        if ten {
             master.ten_ns = now_ns;
             if totals.ios - master.ios_at_ten < 2 * capacity {
                 master.orders.push_back(Order::pages(capacity));
@@ -49,6 +50,9 @@ impl Innodb {
         }
         if second && self.redo.lsn > self.redo.durable {
             self.want_log(self.redo.lsn, Waiter::Nobody);
+        }
+        if second {
+            self.merge_in_background(ten);
         }
         self.run_orders();
     }

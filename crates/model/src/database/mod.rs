@@ -15,6 +15,7 @@ use crate::storage::{self, Command, Ended, Operation};
 
 mod batches;
 mod binlog;
+mod change_buffer;
 mod cleaner;
 mod commit;
 mod doublewrite;
@@ -28,6 +29,7 @@ mod page_cache;
 mod past;
 mod placement;
 mod pool;
+mod read_ahead;
 mod redo;
 mod rounds;
 mod settings;
@@ -37,6 +39,7 @@ mod touches;
 
 use batches::{Batch, Flushing, Owner, Pass};
 use binlog::Binlog;
+use change_buffer::ChangeBuffer;
 use cleaner::Cleaner;
 use commit::Commits;
 use doublewrite::{Doublewrite, Writers};
@@ -46,6 +49,7 @@ use machine::Machine;
 use master::Master;
 use placement::Placement;
 use pool::{PAGE_BYTES, Pool};
+use read_ahead::ReadAhead;
 use redo::{Ages, Format, Redo};
 use rounds::Rounds;
 use settings::{Generation, Settings};
@@ -200,6 +204,8 @@ struct Innodb {
     writers: Writers,
     commits: Commits,
     binlog: Option<Binlog>,
+    change_buffer: Option<ChangeBuffer>,
+    read_ahead: ReadAhead,
     rounds: Rounds,
     master: Master,
     cleaner: Cleaner,
@@ -249,6 +255,8 @@ impl Innodb {
         let frames = settings.innodb_buffer_pool_size / PAGE_BYTES;
         let frames = u32::try_from(frames).ok().filter(|frames| (MIN_FRAMES..1 << 30).contains(frames));
         let frames = frames.ok_or("database.settings.innodb_buffer_pool_size must be between 5 MiB and 16 TiB")?;
+        let change_buffer = ChangeBuffer::of_server(&spec, touches.pages(), frames);
+        let touches = change_buffer.iter().fold(touches, |touches, own| own.behind(touches));
         let ages = Ages::of_server(spec.generation, settings);
         if !settings.innodb_log_file_size.is_multiple_of(4096) {
             return Err("database.settings.innodb_log_file_size must be a multiple of 4 KiB".into());
@@ -276,6 +284,7 @@ impl Innodb {
             writers,
             commits: Commits::new(spec.connections),
             binlog: Binlog::new(settings, placement.binlog),
+            read_ahead: ReadAhead::new(settings, touches.pages()),
             rounds: Rounds::new(policy),
             master: Master::default(),
             cleaner: Cleaner::default(),
@@ -287,7 +296,8 @@ impl Innodb {
             placement,
             machine: Machine::default(),
             events: EventQueue::new(),
-            threads: (0..spec.connections).map(|_| Thread::default()).collect(),
+            threads: (0..spec.connections + u32::from(change_buffer.is_some())).map(|_| Thread::default()).collect(),
+            change_buffer,
             ready: (0..spec.connections).collect(),
             sync_waiters: Vec::new(),
             mutex_free_ns: 0,
@@ -350,7 +360,10 @@ impl Innodb {
         match tag {
             Tag::Read { frame } => {
                 self.pool.end_read(frame);
+                self.read_ahead.pending -= 1;
+                let first = self.ready.len();
                 self.wake_waiters_of(frame);
+                self.merge_read(frame, self.ready.get(first).copied());
             }
             Tag::Page { writer, at } => self.end_page(writer, at),
             Tag::Writer { writer } => self.end_writer_step(writer),

@@ -77,10 +77,12 @@ impl Innodb {
         !past.over
     }
 
-    fn past_touch(&mut self, touch: Touch, wanted: bool) {
+    fn past_touch(&mut self, asked: Touch, wanted: bool) {
+        let touch = self.through_change_buffer(asked);
         if touch.what == What::Statement {
             return;
         }
+        let mut merged = None;
         let frame = match self.pool.find(touch.page) {
             Some(frame) => frame,
             None => {
@@ -97,6 +99,7 @@ impl Innodb {
                     self.tell(device, Operation::Read, offset, PAGE_BYTES);
                 }
                 let Some(frame) = self.pool.admit(touch.page, false) else { return };
+                merged = self.merge(touch.page);
                 frame
             }
         };
@@ -112,6 +115,10 @@ impl Innodb {
                 let Some(frame) = self.pool.oldest_dirty(self.pool.oldest_instance()) else { break };
                 self.past_write(frame, wanted);
             }
+        }
+        let next = if touch.page == asked.page { Vec::new() } else { self.end_buffering(asked) };
+        for touch in merged.into_iter().flatten().chain(next) {
+            self.past_touch(touch, wanted);
         }
     }
 

@@ -112,7 +112,11 @@ impl Placement {
     fn number_files(&mut self, spec: &Spec, tables: &[(String, u32)]) {
         let mut names = vec!["undo"];
         for (name, first) in tables {
-            let name = if name == "growth" { "order_line" } else { name };
+            let name = match &**name {
+                "growth" => "order_line",
+                super::change_buffer::TABLE => "undo",
+                name => name,
+            };
             let number = names.iter().position(|own| *own == name).unwrap_or(names.len());
             if number == names.len() {
                 names.push(name);

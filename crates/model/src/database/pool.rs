@@ -25,6 +25,8 @@ const OLD: u8 = 1;
 const DIRTY: u8 = 2;
 const READING: u8 = 4;
 const WRITING: u8 = 8;
+/// Of a page that was read and not used yet.
+const UNUSED: u8 = 16;
 /// Of a page that cannot be evicted at once.
 const BUSY: u8 = DIRTY | READING | WRITING;
 
@@ -213,6 +215,23 @@ impl Pool {
         self.has(frame, DIRTY)
     }
 
+    /// Whether a page is used for the first time since it was read; the next time it is not.
+    #[inline]
+    pub fn take_first_use(&mut self, frame: u32) -> bool {
+        let first = self.has(frame, UNUSED);
+        if first {
+            self.frames[frame as usize].flags &= !UNUSED;
+        }
+        first
+    }
+
+    /// Whether a page was used and is in the youngest quarter of the young ones.
+    pub fn is_used_and_young(&self, frame: u32) -> bool {
+        let page = &self.frames[frame as usize];
+        let own = &self.instances[page.instance as usize];
+        page.flags & UNUSED == 0 && own.evicted.wrapping_sub(page.moved) <= own.young_quarter
+    }
+
     /// LSN of a page's last change.
     pub fn newest_lsn(&self, frame: u32) -> u64 {
         self.frames[frame as usize].newest_lsn
@@ -249,7 +268,7 @@ impl Pool {
         self.free -= 1;
         let new = &mut self.frames[frame as usize];
         new.page = page;
-        new.flags = OLD | if reading { READING } else { 0 };
+        new.flags = OLD | if reading { READING | UNUSED } else { 0 };
         new.moved = own.evicted.wrapping_sub(u32::MAX / 2);
         new.first_ms = 0;
         self.table[page as usize] = frame;

@@ -29,6 +29,24 @@ pub enum FlushMethod {
     AllDirect,
 }
 
+/// innodb_change_buffering: changes that may go to the change buffer.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum ChangeBuffering {
+    /// None.
+    None,
+    /// Inserted entries.
+    Inserts,
+    /// Entries that are marked as deleted.
+    Deletes,
+    /// Both.
+    Changes,
+    /// What purge takes away, which is not modelled.
+    Purges,
+    /// All of them.
+    All,
+}
+
 /// Settings that the model knows; the servers' manuals say what each is. Sizes are bytes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -74,6 +92,12 @@ pub struct Settings {
     pub innodb_flush_neighbors: u8,
     /// Percona Server: 0 for none.
     pub innodb_checkpoint_age_target: u64,
+    pub innodb_change_buffering: ChangeBuffering,
+    /// Share of the pool that the change buffer may take.
+    pub innodb_change_buffer_max_size: u64,
+    /// Pages of an extent that are used one after another before the next one is read; 0: none is.
+    pub innodb_read_ahead_threshold: u32,
+    pub innodb_random_read_ahead: bool,
 }
 
 /// What a generation of servers does its own way beyond its settings.

@@ -49,6 +49,19 @@ pub(super) struct Thread {
     in_sync: bool,
 }
 
+impl Thread {
+    /// Does these before what it waits for.
+    pub(super) fn insert_before(&mut self, touches: &[Touch]) {
+        self.touches.splice(self.at..self.at, touches.iter().copied());
+    }
+
+    /// Does these after all that it has to do.
+    pub(super) fn append(&mut self, touches: &[Touch]) {
+        self.touches.drain(..std::mem::take(&mut self.at));
+        self.touches.extend(touches);
+    }
+}
+
 impl Innodb {
     /// Lets a thread go on until it waits.
     pub(super) fn run_thread(&mut self, number: u32) {
@@ -95,7 +108,8 @@ impl Innodb {
     }
 
     /// A page that a statement uses. False: the thread waits, and tries again.
-    fn use_page(&mut self, number: u32, touch: Touch) -> bool {
+    fn use_page(&mut self, number: u32, asked: Touch) -> bool {
+        let touch = self.through_change_buffer(asked);
         let changes = matches!(touch.what, What::Change | What::Create);
         if changes && !(self.may_append(number) && self.may_change(number)) {
             return false;
@@ -122,6 +136,9 @@ impl Innodb {
             }
         };
         self.counts.requests += 1;
+        if self.pool.take_first_use(frame) {
+            self.read_ahead_linear(touch.page);
+        }
         if touch.what != What::Glance {
             self.pool.touch(frame, (self.now_ns / 1_000_000) as u32);
         }
@@ -134,6 +151,11 @@ impl Innodb {
             self.check_log |=
                 self.age() > self.ages.modified_async || self.redo.checkpoint_age() > self.ages.checkpoint_async;
         }
+        if touch.page != asked.page {
+            let next = self.end_buffering(asked);
+            let thread = &mut self.threads[number as usize];
+            thread.touches.splice(thread.at + 1..thread.at + 1, next);
+        }
         self.threads[number as usize].cpu_ns += self.spec.cpu.touch_ns;
         true
     }
@@ -144,6 +166,7 @@ impl Innodb {
 
     fn read(&mut self, number: u32, frame: u32, page: u32) {
         self.counts.reads += 1;
+        self.read_ahead.pending += 1;
         self.wait_for(number, frame);
         let thread = &mut self.threads[number as usize];
         thread.cpu_ns += self.spec.cpu.read_ns;
@@ -151,6 +174,7 @@ impl Innodb {
         thread.check_margin = thread.reads.is_multiple_of(MARGIN_EVERY).then(|| self.pool.instance_of(page));
         let (device, offset) = self.placement.of_page(page);
         self.submit(device, Tag::Read { frame }, Operation::Read, offset, PAGE_BYTES);
+        self.read_ahead_random(page);
     }
 
     /// A frame for a page: a free one, else that of a clean page near the end of the LRU list. None: pages must be
@@ -256,7 +280,7 @@ impl Innodb {
 
     /// Commits, records and begins the next transaction. False: the thread waits, or has ended.
     fn end_transaction(&mut self, number: u32) -> bool {
-        if self.burn(number) {
+        if self.burn(number) || self.rest_merger(number) {
             return false;
         }
         let thread = &self.threads[number as usize];

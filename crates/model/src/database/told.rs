@@ -25,6 +25,9 @@ pub(super) struct Counts {
     /// Uses of pages, and pages that had to be read for them.
     pub(super) requests: u64,
     pub(super) reads: u64,
+    /// Pages that were read although nobody waited for them; of these, by read-ahead.
+    pub(super) unwaited_reads: u64,
+    pub(super) read_ahead: u64,
     pub(super) free_waits: u64,
     pub(super) log_writes: u64,
     pub(super) log_syncs: u64,
@@ -98,6 +101,9 @@ impl Innodb {
         let told = DeviceInterval { series: self.series(), incidents: std::mem::take(&mut self.incidents) };
         let threads_waiting = self.sync_waiters.is_empty();
         self.in_sync &= !threads_waiting;
+        if let Some(own) = &mut self.change_buffer {
+            (own.buffered, own.merged) = (0, 0);
+        }
         let totals = self.counts.totals;
         self.counts = Counts { totals, last_lsn: self.redo.lsn, ..Counts::default() };
         self.collected_ns = self.now_ns;
@@ -118,7 +124,8 @@ impl Innodb {
             ("dirty_pages", self.pool.dirty() as f64),
             ("pages_data", self.pool.data() as f64),
             ("pages_free", self.pool.free() as f64),
-            ("pages_read_per_s", rate(counts.reads)),
+            ("pages_read_per_s", rate(counts.reads + counts.unwaited_reads)),
+            ("pages_read_ahead_per_s", rate(counts.read_ahead)),
             ("pages_written_per_s", rate(flushed)),
             ("pages_flushed_per_s", rate(flushed)),
             ("pages_flushed_adaptive_per_s", rate(counts.flushed[0])),
@@ -144,6 +151,11 @@ impl Innodb {
         if self.binlog.is_some() {
             told.push(("binlog_bytes_per_s", rate(counts.binlog_bytes)));
             told.push(("binlog_fsyncs_per_s", rate(counts.binlog_syncs)));
+        }
+        if let Some(own) = &self.change_buffer {
+            told.push(("ibuf_size_pages", own.size() as f64));
+            told.push(("ibuf_buffered_per_s", rate(own.buffered)));
+            told.push(("ibuf_merges_per_s", rate(own.merged)));
         }
         if counts.requests > 0 {
             told.push(("hit_ratio", 1.0 - (counts.reads as f64 / counts.requests as f64).min(1.0)));

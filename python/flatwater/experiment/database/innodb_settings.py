@@ -28,6 +28,10 @@ _MYSQL_51: dict[str, Any] = {
     "log_bin": False,
     "sync_binlog": 0,
     "max_binlog_size": 1 << 30,
+    # The built-in one knew insertions only, and had constants for read-ahead (3/8 of 64 pages; buf0rea.c).
+    "innodb_change_buffering": "inserts",
+    "innodb_read_ahead_threshold": 24,
+    "innodb_random_read_ahead": True,
 }
 #: MySQL 5.5 (manual 5.5): the plugin's new settings.
 _MYSQL_55: dict[str, Any] = _MYSQL_51 | {
@@ -39,6 +43,9 @@ _MYSQL_55: dict[str, Any] = _MYSQL_51 | {
     "innodb_max_dirty_pages_pct": 75.0,
     "innodb_adaptive_flushing": True,
     "innodb_log_buffer_size": 8 << 20,
+    "innodb_change_buffering": "all",
+    "innodb_read_ahead_threshold": 56,
+    "innodb_random_read_ahead": False,
 }
 #: Percona Server 5.5 (its manual, "Improved InnoDB I/O Scalability").
 _PERCONA_55: dict[str, Any] = _MYSQL_55 | {
@@ -62,6 +69,7 @@ _MYSQL_56: dict[str, Any] = _MYSQL_55 | {
     "innodb_flushing_avg_loops": 30,
     "innodb_lru_scan_depth": 1024,
     "innodb_flush_neighbors": 1,
+    "innodb_change_buffer_max_size": 25,
 }
 #: MySQL 5.7 (manual 5.7).
 _MYSQL_57: dict[str, Any] = _MYSQL_56 | {
@@ -101,6 +109,8 @@ _MARIADB_1011: dict[str, Any] = {
     # Off, but on for a server that is started with innodb_flush_log_at_trx_commit = 2 (MDEV-28766).
     "innodb_log_file_buffering": None,
     "sync_binlog": 0,
+    # Since 10.5.15 (MDEV-27734); MySQL since 8.4, which is not modelled.
+    "innodb_change_buffering": "none",
 }
 
 #: What each generation has, with its defaults.
@@ -143,6 +153,8 @@ _FIXED: dict[str, Any] = {
     "innodb_page_cleaners": 1,
     "innodb_old_blocks_time": 0,
     "innodb_doublewrite_pages": 0,
+    # Half of the pool (IBUF_POOL_SIZE_PER_MAX_SIZE of ibuf0ibuf.c).
+    "innodb_change_buffer_max_size": 50,
 }
 #: The smallest pool that is divided by itself (BUF_POOL_SIZE_THRESHOLD of MySQL 5.6 and later), and in how many.
 _DIVIDED_BYTES, _DIVIDED_IN = 1 << 30, 8
@@ -172,6 +184,8 @@ _NUMBERS = {
     "innodb_doublewrite_pages": (0, 512),
     "sync_binlog": (0, 2**32 - 1),
     "innodb_old_blocks_time": (0, 2**32 - 1),
+    "innodb_change_buffer_max_size": (0, 50),
+    "innodb_read_ahead_threshold": (0, 64),
 }
 #: Shares, and the most of each.
 _PERCENTAGES = {
@@ -179,6 +193,7 @@ _PERCENTAGES = {
     "innodb_max_dirty_pages_pct_lwm": 100,
     "innodb_adaptive_flushing_lwm": 70,
 }
+_CHANGE_BUFFERING = {name: name for name in ("none", "inserts", "deletes", "changes", "purges", "all")}
 _SWITCHES = {"0": False, "off": False, "false": False, "1": True, "on": True, "true": True}
 #: XtraDB's names and numbers (0 and 1 are native and estimate there, 2 keep_average).
 _METHODS = {
@@ -245,6 +260,8 @@ def _read(name: str, value: Setting) -> Any:
         words = _FLUSH_METHODS
     if name == "innodb_adaptive_flushing_method":
         words = _METHODS
+    elif name == "innodb_change_buffering":
+        words = _CHANGE_BUFFERING
     elif name == "innodb_flush_neighbor_pages":
         words = _NEIGHBOURS
     elif name == "innodb_flush_neighbors":

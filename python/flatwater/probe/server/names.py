@@ -32,6 +32,7 @@ PLACES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "flushed_background": ((), ("buffer_flush_background_total_pages",)),
     "read": (("innodb_pages_read",), ()),
     "read_requests": (("innodb_buffer_pool_read_requests",), ()),
+    "read_ahead": (("innodb_buffer_pool_read_ahead",), ()),
     "misses": (("innodb_buffer_pool_reads",), ()),
     "free_waits": (("innodb_buffer_pool_wait_free",), ()),
     "log_waits": (("innodb_log_waits",), ()),

@@ -19,6 +19,7 @@ RATES = {
     "flushed_lru": "pages_flushed_lru_per_s",
     "flushed_background": "pages_flushed_background_per_s",
     "read": "pages_read_per_s",
+    "read_ahead": "pages_read_ahead_per_s",
     "read_requests": "read_requests_per_s",
     "free_waits": "free_page_waits_per_s",
     "log_waits": "log_waits_per_s",

@@ -1,6 +1,6 @@
 //! Where tables lie: regions of pages one after another, undo logs, and the room into which tables grow.
 
-use super::Touch;
+use super::{Entry, Touch};
 use crate::database::pool::PAGE_BYTES;
 
 /// What rows of a freshly loaded page may take: InnoDB leaves a sixteenth free for updates (page_cur, the manual's
@@ -130,14 +130,15 @@ impl Splitting {
     }
 
     /// A new entry of so many bytes beside the `row`th: its page is changed, after a split if it is the first. Half of the
-    /// entries go to the new page, and that is logged.
-    pub fn insert(&mut self, row: u64, bytes: u16, redo: u16, out: &mut Vec<Touch>) {
+    /// entries go to the new page, and that is logged. A full page takes no change from the change buffer.
+    pub fn insert(&mut self, row: u64, bytes: u8, redo: u16, out: &mut Vec<Touch>) {
         let at = self.region.page(row, self.rows) - self.region.first;
-        if !std::mem::replace(&mut self.split[at as usize], true) {
-            let moved = (self.rows / 2).saturating_mul(u32::from(bytes)).min(u32::from(u16::MAX)) as u16;
-            out.push(Touch::create(self.upper.first + at, moved));
+        if std::mem::replace(&mut self.split[at as usize], true) {
+            out.push(Touch::change_entry(self.page(row), redo, Entry::inserted(bytes)));
+            return;
         }
-        out.push(Touch::change(self.page(row), redo));
+        let moved = (self.rows / 2).saturating_mul(u32::from(bytes)).min(u32::from(u16::MAX)) as u16;
+        out.extend([Touch::create(self.upper.first + at, moved), Touch::change(self.page(row), redo)]);
     }
 
     /// The optimizer guesses how many rows there are between two.
@@ -223,7 +224,7 @@ mod tests {
         assert_eq!(out, [Touch::create(3, 300), Touch::change(3, 40)]);
         out.clear();
         index.insert(14, 20, 40, &mut out);
-        assert_eq!(out, [Touch::change(0, 40)]);
+        assert_eq!(out, [Touch::change_entry(0, 40, Entry::inserted(20))]);
         assert_eq!([0, 14, 15, 29, 30, 89].map(|row| index.page(row)), [0, 0, 3, 3, 1, 2]);
         out.clear();
         index.dive(0, 59, &mut out);

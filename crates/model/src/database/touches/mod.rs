@@ -71,6 +71,50 @@ pub enum What {
     Create,
 }
 
+/// What a change does to an entry of a secondary index that is not unique: such a change may go to the change buffer. All
+/// in one byte: the entry's bytes, and what is done with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entry(u8);
+
+impl Entry {
+    /// No such change.
+    pub const NONE: Self = Self(0);
+    const INSERTED: u8 = 0x40;
+    const MARKED: u8 = 0x80;
+
+    /// An entry of so many bytes is inserted.
+    pub const fn inserted(bytes: u8) -> Self {
+        assert!(bytes < Self::INSERTED);
+        Self(Self::INSERTED | bytes)
+    }
+
+    /// It is marked as deleted.
+    pub const fn marked(bytes: u8) -> Self {
+        assert!(bytes < Self::INSERTED);
+        Self(Self::MARKED | bytes)
+    }
+
+    /// It is marked, and another one inserted on the same page.
+    pub const fn moved(bytes: u8) -> Self {
+        Self(Self::inserted(bytes).0 | Self::MARKED)
+    }
+
+    /// Whether an entry is inserted.
+    pub const fn inserts(self) -> bool {
+        self.0 & Self::INSERTED != 0
+    }
+
+    /// Whether one is marked as deleted.
+    pub const fn marks(self) -> bool {
+        self.0 & Self::MARKED != 0
+    }
+
+    /// Its bytes.
+    pub const fn bytes(self) -> u64 {
+        (self.0 & (Self::INSERTED - 1)) as u64
+    }
+}
+
 /// One step of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
@@ -80,30 +124,37 @@ pub struct Touch {
     pub redo: u16,
     /// What is done.
     pub what: What,
+    /// The index entry that a change is about.
+    pub entry: Entry,
 }
 
 impl Touch {
     /// A statement begins.
-    pub const STATEMENT: Self = Self { page: 0, redo: 0, what: What::Statement };
+    pub const STATEMENT: Self = Self { page: 0, redo: 0, what: What::Statement, entry: Entry::NONE };
 
     /// A page is read.
     pub const fn read(page: u32) -> Self {
-        Self { page, redo: 0, what: What::Read }
+        Self { page, redo: 0, what: What::Read, entry: Entry::NONE }
     }
 
     /// A page is looked at.
     pub const fn glance(page: u32) -> Self {
-        Self { page, redo: 0, what: What::Glance }
+        Self { page, redo: 0, what: What::Glance, entry: Entry::NONE }
     }
 
     /// A page is changed.
     pub const fn change(page: u32, redo: u16) -> Self {
-        Self { page, redo, what: What::Change }
+        Self { page, redo, what: What::Change, entry: Entry::NONE }
+    }
+
+    /// A page of a secondary index is changed: what is done with one of its entries needs nothing that is on it.
+    pub const fn change_entry(page: u32, redo: u16, entry: Entry) -> Self {
+        Self { page, redo, what: What::Change, entry }
     }
 
     /// A page is made anew.
     pub const fn create(page: u32, redo: u16) -> Self {
-        Self { page, redo, what: What::Create }
+        Self { page, redo, what: What::Create, entry: Entry::NONE }
     }
 }
 

@@ -9,12 +9,12 @@ use flatwater_core::seed::splitmix;
 use flatwater_core::workload::oltp::{Generator, Mode, OltpSpec, Statement};
 
 use super::layout::{LOADED_BYTES, Layout, Region, SPLIT_BYTES, Undo};
-use super::{Measured, Touch, Touches, What, scaled, transaction};
+use super::{Entry, Measured, Touch, Touches, What, scaled, transaction};
 
 /// Bytes of a row.
 const ROW_BYTES: u32 = 208;
 /// Bytes of an entry of the index on k.
-const ENTRY_BYTES: u32 = 13;
+const ENTRY_BYTES: u8 = 13;
 
 /// Redo of each change.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +111,7 @@ impl Oltp {
         let undo = Undo::new(layout.of("undo"), threads);
         // All tables are alike.
         let rows_a_page = measured.rows("sbtest1.PRIMARY", LOADED_BYTES / ROW_BYTES);
-        let entries_a_page = measured.rows("sbtest1.k_1", SPLIT_BYTES / ENTRY_BYTES);
+        let entries_a_page = measured.rows("sbtest1.k_1", SPLIT_BYTES / u32::from(ENTRY_BYTES));
         let tables = (0..spec.tables)
             .map(|number| {
                 let own = layout.of(&format!("sbtest{}", number + 1));
@@ -177,7 +177,7 @@ impl Touches for Oltp {
                     out.push(Touch::change(page, redo.update_k));
                     // The old entry is marked and k + 1 inserted right behind it: one page.
                     let entry = self.place_of_k(table, id, false);
-                    out.push(Touch::change(entry, redo.update_entry));
+                    out.push(Touch::change_entry(entry, redo.update_entry, Entry::moved(ENTRY_BYTES)));
                 }
                 Statement::NonIndexUpdate => {
                     self.undo.touch(thread, UNDO_BYTES[UNDO_UPDATE_C], redo.undo[UNDO_UPDATE_C], out);
@@ -187,13 +187,13 @@ impl Touches for Oltp {
                     self.undo.touch(thread, UNDO_BYTES[UNDO_DELETE], redo.undo[UNDO_DELETE], out);
                     out.push(Touch::change(page, redo.mark));
                     let entry = self.place_of_k(table, id, false);
-                    out.push(Touch::change(entry, redo.mark));
+                    out.push(Touch::change_entry(entry, redo.mark, Entry::marked(ENTRY_BYTES)));
                 }
                 Statement::Insert => {
                     self.undo.touch(thread, UNDO_BYTES[UNDO_INSERT], redo.undo[UNDO_INSERT], out);
                     out.push(Touch::change(page, redo.insert));
                     let entry = self.place_of_k(table, id, true);
-                    out.push(Touch::change(entry, redo.insert_entry));
+                    out.push(Touch::change_entry(entry, redo.insert_entry, Entry::inserted(ENTRY_BYTES)));
                 }
             }
         }

@@ -11,7 +11,7 @@ use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEM
 use serde::Deserialize;
 
 use super::layout::{LOADED_BYTES, Layout, Region, Room, Splitting, Undo};
-use super::{Measured, Touch, Touches, What, scaled, transaction};
+use super::{Entry, Measured, Touch, Touches, What, scaled, transaction};
 
 /// The workload, in the words of the real driver.
 #[derive(Clone, Debug, Deserialize)]
@@ -430,7 +430,8 @@ impl Tpcc {
         // fkey_history_1 is ordered by customer, fkey_history_2 by the paying district: its entries go behind the last.
         self.tables.idx_history.0.insert(row, 21, 21 + REDO_ROW, out);
         let last = (own + 1) as u64 * u64::from(CUSTOMERS) - 1;
-        out.push(Touch::change(self.tables.idx_history.1.page(last, self.rows.idx_history[1]), 17 + REDO_ROW));
+        let page = self.tables.idx_history.1.page(last, self.rows.idx_history[1]);
+        out.push(Touch::change_entry(page, 17 + REDO_ROW, Entry::inserted(17)));
         self.undo.commit(thread, REDO_COMMIT, out);
     }
 

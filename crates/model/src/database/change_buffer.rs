@@ -1,0 +1,397 @@
+//! The change buffer (insert buffer before 5.5): changes to leaf pages of secondary indexes that are not in memory wait in
+//! a B-tree of their own, by page, until the page is read for another reason, or in the background.
+//!
+//! Its leaves are pages as others are, in the room behind all tables (the system tablespace), few and much used. Pages
+//! above them and the bitmap pages are not touched. What purge would buffer is not modelled, as purge is not.
+
+use std::collections::BTreeMap;
+
+use flatwater_core::interval::Kind;
+use flatwater_core::seed::splitmix;
+
+use super::pool::PAGE_BYTES;
+use super::settings::{ChangeBuffering, Generation};
+use super::touches::{Entry, Touch, Touches};
+use super::{Innodb, Spec};
+
+/// What a leaf of it holds.
+const LEAF_BYTES: u32 = PAGE_BYTES as u32 - 200;
+/// A leaf with less goes to its neighbour, if both fit on one page (BTR_CUR_PAGE_COMPRESS_LIMIT).
+const LEAF_BYTES_MIN: u32 = LEAF_BYTES / 2;
+/// Around a record's entry: tablespace, marker, page (9), counter and types of four fields (4 + 4 x 6), its header (6) and
+/// the ends of its fields, less the entry's own header (ibuf_entry_build).
+const AROUND_BYTES: u64 = 50;
+/// Redo of a record's insertion and of its removal, around it: as of other rows.
+const REDO_ROW: u64 = 20;
+/// Most that waits for a page, of inserted entries: the bitmap tells no more room of a page than four thirty-seconds of it
+/// (IBUF_PAGE_SIZE_PER_FREE_SPACE), and one byte of its directory goes with each.
+const VOLUME_MAX: u64 = PAGE_BYTES / 32 * 4;
+const VOLUME_AROUND: u64 = 1;
+/// Pages that are merged together: of eight neighbours, those for which three quarters of the most wait (IBUF_MERGE_AREA,
+/// IBUF_MERGE_THRESHOLD).
+const MERGE_AREA: u32 = 8;
+const MERGE_VOLUME: u64 = VOLUME_MAX / 4 * 3;
+/// So many pages over its limit, a thread that adds a change merges others and waits; and so many over, nothing is added
+/// (IBUF_CONTRACT_ON_INSERT_SYNC, IBUF_CONTRACT_DO_NOT_INSERT).
+const OVER_SYNC: u64 = 5;
+const OVER_STOP: u64 = 10;
+/// Of all pages, the share that what may wait for pages of secondary indexes takes at most: 15 % of TPC-C's pages and 8 % of
+/// sysbench's are of these, and hold up to `VOLUME_MAX` of entries, which is not half a page of records.
+const SHARE_OF_PAGES: u32 = 16;
+/// io_capacity's share, in percent, that is merged in the background (PCT_IO(5) of srv0srv.c).
+const BACKGROUND_PCT: u64 = 5;
+
+/// What waits for a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Waiting {
+    records: u32,
+    /// Bytes in the change buffer.
+    bytes: u32,
+    /// Bytes that it will take of its page.
+    volume: u64,
+    /// Redo of the changes to its page.
+    redo: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Leaf {
+    number: u32,
+    bytes: u32,
+}
+
+/// What a page's merge does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Merge {
+    /// Redo of the page itself.
+    redo: u32,
+    /// The change buffer's page from which the records go, and the redo of that.
+    leaf: u32,
+    leaf_redo: u32,
+}
+
+/// The change buffer. It knows no time and does no IO.
+#[derive(Debug)]
+pub(super) struct ChangeBuffer {
+    inserts: bool,
+    marks: bool,
+    /// Its first page, and how many it may have.
+    first: u32,
+    most: u64,
+    waiting: BTreeMap<u32, Waiting>,
+    /// Leaves by the first page for which changes may be in them.
+    leaves: BTreeMap<u32, Leaf>,
+    /// That first page of each leaf by its number; None: the page is free.
+    firsts: Vec<Option<u32>>,
+    free: Vec<u32>,
+    seed: u64,
+    draws: u64,
+    /// The thread that merges what nobody waits for (InnoDB's IO threads), and whether it has nothing to do.
+    merger: u32,
+    idle: bool,
+    ios_at_second: u64,
+    /// In this interval.
+    pub(super) buffered: u64,
+    pub(super) merged: u64,
+}
+
+impl ChangeBuffer {
+    /// That of a server with a pool of so many frames; None when it has none.
+    pub(super) fn of_server(spec: &Spec, pages: u32, frames: u32) -> Option<Self> {
+        use ChangeBuffering::{All, Changes, Deletes, Inserts};
+        let settings = &spec.settings;
+        let mode = settings.innodb_change_buffering;
+        let most = u64::from(frames) * settings.innodb_change_buffer_max_size / 100;
+        let most = most.min(u64::from(pages / SHARE_OF_PAGES));
+        let (inserts, marks) = (matches!(mode, Inserts | Changes | All), matches!(mode, Deletes | Changes | All));
+        ((inserts || marks) && most > 0).then(|| Self::new(inserts, marks, pages, most, spec.seed, spec.connections))
+    }
+
+    fn new(inserts: bool, marks: bool, first: u32, most: u64, seed: u64, merger: u32) -> Self {
+        Self {
+            inserts,
+            marks,
+            first,
+            most,
+            waiting: BTreeMap::new(),
+            leaves: BTreeMap::from([(0, Leaf { number: 0, bytes: 0 })]),
+            firsts: vec![Some(0)],
+            free: Vec::new(),
+            seed: splitmix(seed ^ 0x6962_7566),
+            draws: 0,
+            merger,
+            idle: true,
+            ios_at_second: 0,
+            buffered: 0,
+            merged: 0,
+        }
+    }
+
+    /// The workload's touches, with room for it behind all tables.
+    pub(super) fn behind(&self, touches: Box<dyn Touches>) -> Box<dyn Touches> {
+        let mut tables = touches.tables().to_vec();
+        tables.push((TABLE.to_owned(), self.first));
+        let pages = self.first.saturating_add((self.most + OVER_STOP) as u32 + 1);
+        Box::new(WithRoom { touches, tables, pages })
+    }
+
+    /// Pages that it has.
+    pub(super) fn size(&self) -> u64 {
+        self.leaves.len() as u64
+    }
+
+    /// Whether a change to an entry on a page that is not in memory may wait here.
+    fn takes(&self, page: u32, entry: Entry) -> bool {
+        if entry.inserts() && !self.inserts || entry.marks() && !self.marks || self.size() >= self.most + OVER_STOP {
+            return false;
+        }
+        let own = self.waiting.get(&page).copied().unwrap_or_default();
+        let fits = own.bytes + record_bytes(entry) < LEAF_BYTES_MIN;
+        fits && own.volume + volume_of(entry) <= VOLUME_MAX
+    }
+
+    fn leaf_of(&self, page: u32) -> (u32, Leaf) {
+        self.leaves.range(..=page).next_back().map_or((0, Leaf { number: 0, bytes: 0 }), |(key, leaf)| (*key, *leaf))
+    }
+
+    /// Where changes to a page wait.
+    fn place_of(&self, page: u32) -> u32 {
+        self.first + self.leaf_of(page).1.number
+    }
+
+    /// A change to an entry, which would make so much redo on its page, waits from now on. The page that was made for it,
+    /// and the bytes that went there, when a leaf had to be split.
+    fn add(&mut self, page: u32, entry: Entry, redo: u16) -> Option<(u32, u32)> {
+        let bytes = record_bytes(entry);
+        let own = self.waiting.entry(page).or_default();
+        own.records += 1 + u32::from(entry.inserts() && entry.marks());
+        own.bytes += bytes;
+        own.volume += volume_of(entry);
+        own.redo += u32::from(redo);
+        self.buffered += 1;
+        let (key, leaf) = self.leaf_of(page);
+        let used = leaf.bytes + bytes;
+        self.leaves.insert(key, Leaf { bytes: used, ..leaf });
+        (used > LEAF_BYTES).then(|| self.split(key))
+    }
+
+    /// The upper half of a leaf goes to a new one.
+    fn split(&mut self, key: u32) -> (u32, u32) {
+        let Leaf { number, bytes } = self.leaves[&key];
+        let (mut below, mut middle) = (0, key);
+        for (page, own) in self.waiting.range(key..) {
+            middle = *page;
+            // What waits for one page is less than half a leaf: there is one before the middle.
+            if below + own.bytes > bytes / 2 && below > 0 {
+                break;
+            }
+            below += own.bytes;
+        }
+        let new = self.free.pop().unwrap_or(self.firsts.len() as u32);
+        if new as usize == self.firsts.len() {
+            self.firsts.push(None);
+        }
+        self.firsts[new as usize] = Some(middle);
+        self.leaves.insert(key, Leaf { number, bytes: below });
+        self.leaves.insert(middle, Leaf { number: new, bytes: bytes - below });
+        (self.first + new, bytes - below)
+    }
+
+    /// A page is in memory: what waits for it, which waits no longer.
+    fn take(&mut self, page: u32) -> Option<Merge> {
+        let own = self.waiting.remove(&page)?;
+        let (key, leaf) = self.leaf_of(page);
+        let left = leaf.bytes - own.bytes;
+        self.leaves.insert(key, Leaf { bytes: left, ..leaf });
+        self.merged += 1;
+        if left < LEAF_BYTES_MIN {
+            self.join(key);
+        }
+        Some(Merge { redo: own.redo, leaf: self.first + leaf.number, leaf_redo: own.records * REDO_ROW as u32 })
+    }
+
+    /// A leaf that is half empty takes the next one in, or goes to the one before it.
+    fn join(&mut self, key: u32) {
+        let next = self.leaves.range(key + 1..).next().map(|(next, _)| (key, *next));
+        let before = self.leaves.range(..key).next_back().map(|(before, _)| (*before, key));
+        for (lower, upper) in [next, before].into_iter().flatten() {
+            let (into, gone) = (self.leaves[&lower], self.leaves[&upper]);
+            if into.bytes + gone.bytes <= LEAF_BYTES / 8 * 7 {
+                self.leaves.remove(&upper);
+                self.leaves.insert(lower, Leaf { bytes: into.bytes + gone.bytes, ..into });
+                self.firsts[gone.number as usize] = None;
+                self.free.push(gone.number);
+                return;
+            }
+        }
+    }
+
+    /// Pages to be merged together, from a place by chance (btr_pcur_open_at_rnd_pos, ibuf_get_merge_page_nos).
+    fn pick(&mut self) -> Vec<u32> {
+        let mut draw = |below: u64| {
+            self.draws += 1;
+            splitmix(self.seed ^ self.draws) % below.max(1)
+        };
+        let mut at = draw(self.firsts.len() as u64) as usize;
+        while self.firsts[at].is_none() {
+            at = (at + 1) % self.firsts.len();
+        }
+        let key = self.firsts[at].unwrap_or(0);
+        let end = self.leaves.range(key + 1..).next().map_or(u32::MAX, |(next, _)| *next);
+        let ends = (self.waiting.range(key..end).next(), self.waiting.range(key..end).next_back());
+        let (Some((low, _)), Some((high, _))) = ends else { return Vec::new() };
+        let chosen = low + draw(u64::from(high - low) + 1) as u32;
+        let Some((chosen, _)) = self.waiting.range(chosen..).next() else { return Vec::new() };
+        let area = chosen / MERGE_AREA * MERGE_AREA;
+        let near = self.waiting.range(area..area.saturating_add(MERGE_AREA));
+        near.filter(|(page, own)| *page == chosen || own.volume > MERGE_VOLUME).map(|(page, _)| *page).collect()
+    }
+}
+
+/// Bytes of a change's records: an entry that is marked and another that is inserted are two.
+fn record_bytes(entry: Entry) -> u32 {
+    ((entry.bytes() + AROUND_BYTES) << u32::from(entry.inserts() && entry.marks())) as u32
+}
+
+/// What a change takes of its page.
+fn volume_of(entry: Entry) -> u64 {
+    if entry.inserts() { entry.bytes() + VOLUME_AROUND } else { 0 }
+}
+
+/// What a change's way into the change buffer logs.
+fn redo_of(entry: Entry) -> u16 {
+    record_bytes(entry) as u16 + REDO_ROW as u16
+}
+
+/// Its name among tables.
+pub(super) const TABLE: &str = "change_buffer";
+
+/// A workload's touches, with the change buffer's pages behind its own.
+struct WithRoom {
+    touches: Box<dyn Touches>,
+    tables: Vec<(String, u32)>,
+    pages: u32,
+}
+
+impl Touches for WithRoom {
+    fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    fn tables(&self) -> &[(String, u32)] {
+        &self.tables
+    }
+
+    fn told(&self) -> &'static [Kind] {
+        self.touches.told()
+    }
+
+    fn next(&mut self, thread: u32, out: &mut Vec<Touch>) -> usize {
+        self.touches.next(thread, out)
+    }
+}
+
+impl Innodb {
+    /// What is done in place of a change that goes to the change buffer; any other touch as it is.
+    #[inline]
+    pub(super) fn through_change_buffer(&self, touch: Touch) -> Touch {
+        match &self.change_buffer {
+            Some(own)
+                if touch.entry != Entry::NONE
+                    && self.pool.find(touch.page).is_none()
+                    && own.takes(touch.page, touch.entry) =>
+            {
+                Touch::change(own.place_of(touch.page), redo_of(touch.entry))
+            }
+            _ => touch,
+        }
+    }
+
+    /// A thread has put a change into the change buffer. What it does next: a leaf that was split, and pages that it merges
+    /// because there are too many.
+    pub(super) fn end_buffering(&mut self, touch: Touch) -> Vec<Touch> {
+        let Some(own) = &mut self.change_buffer else { return Vec::new() };
+        let split = own.add(touch.page, touch.entry, touch.redo);
+        let mut next: Vec<Touch> = split.map(|(page, moved)| Touch::create(page, moved as u16)).into_iter().collect();
+        if own.size() >= own.most {
+            let (waits, pages) = (own.size() >= own.most + OVER_SYNC, own.pick());
+            for page in pages {
+                if waits {
+                    next.push(Touch::read(page));
+                } else {
+                    self.read_unwaited(page);
+                }
+            }
+        }
+        next
+    }
+
+    /// What is done to a page that has come in, and to the change buffer, when changes have waited for it.
+    pub(super) fn merge(&mut self, page: u32) -> Option<[Touch; 2]> {
+        let merge = self.change_buffer.as_mut()?.take(page)?;
+        let redo = |bytes: u32| u16::try_from(bytes).unwrap_or(u16::MAX);
+        Some([Touch::change(page, redo(merge.redo)), Touch::change(merge.leaf, redo(merge.leaf_redo))])
+    }
+
+    /// A page was read: the first one that waits for it merges it, or a thread for all that nobody waits for.
+    pub(super) fn merge_read(&mut self, frame: u32, first: Option<u32>) {
+        let Some(touches) = self.merge(self.pool.page(frame)) else { return };
+        let Some(own) = &mut self.change_buffer else { return };
+        if let Some(thread) = first {
+            self.threads[thread as usize].insert_before(&touches);
+            return;
+        }
+        self.threads[own.merger as usize].append(&touches);
+        if std::mem::take(&mut own.idle) {
+            self.ready.push_back(own.merger);
+        }
+    }
+
+    /// Whether a thread is none of a client's, and has nothing to do now.
+    pub(super) fn rest_merger(&mut self, number: u32) -> bool {
+        match &mut self.change_buffer {
+            Some(own) if own.merger == number => {
+                own.idle = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// A second of the master thread: 5.1 and 5.5 merge when hardly anything is read or written, and every ten seconds; 5.6 to
+    /// 8.0 always, and more when it is half full (ibuf_merge_in_background). MariaDB 10.5 and later never (MDEV-19514).
+    pub(super) fn merge_in_background(&mut self, ten: bool) {
+        let (ios, capacity) = (self.counts.totals.ios, self.spec.settings.innodb_io_capacity);
+        let generation = self.spec.generation;
+        let Some(own) = &mut self.change_buffer else { return };
+        let done = ios - std::mem::replace(&mut own.ios_at_second, ios);
+        let percent = if generation == Generation::Mariadb1011 {
+            0
+        } else if generation.has_cleaner() {
+            let over = own.size().saturating_sub(own.most / 2);
+            BACKGROUND_PCT + over * 100 / (own.most + 1)
+        } else if done == 0 {
+            100
+        } else if ten || done < capacity * BACKGROUND_PCT / 100 {
+            BACKGROUND_PCT
+        } else {
+            0
+        };
+        let mut left = capacity * percent / 100;
+        while left > 0 {
+            let pages = self.change_buffer.as_mut().map_or_else(Vec::new, ChangeBuffer::pick);
+            if pages.is_empty() {
+                return;
+            }
+            for page in pages {
+                if !self.read_unwaited(page) {
+                    return;
+                }
+                left = left.saturating_sub(1);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/change_buffer.rs"]
+mod tests;
