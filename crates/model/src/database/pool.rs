@@ -5,6 +5,7 @@
 //! area; each has its own free list, LRU list and flush list.
 
 use super::lists::{Links, List};
+use crate::large::{self, near};
 
 /// No page, no frame, no thread.
 pub const NONE: u32 = u32::MAX;
@@ -105,10 +106,12 @@ impl Pool {
             evicted: 0,
             young_quarter: (u64::from(each) * (8 - OLD_EIGHTHS) / 32) as u32,
         };
+        let mut frames = large::with_capacity((each * instances) as usize);
+        frames.extend((0..each * instances).map(|frame| Frame { instance: (frame / each) as u8, ..empty }));
         Self {
             old_blocks_ms: 0,
-            table: vec![NONE; pages as usize],
-            frames: (0..each * instances).map(|frame| Frame { instance: (frame / each) as u8, ..empty }).collect(),
+            table: large::filled(NONE, pages as usize),
+            frames,
             instances: (0..instances).map(own).collect(),
             oldest_lsns: vec![u64::MAX; instances as usize],
             free: u64::from(each * instances),
@@ -439,16 +442,6 @@ impl Pool {
 
     fn has(&self, frame: u32, flag: u8) -> bool {
         self.frames[frame as usize].flags & flag != 0
-    }
-}
-
-#[inline]
-fn near<T>(what: &T) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the address is that of a reference, and a prefetch reads nothing into the program.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(what).cast()) };
     }
 }
 

@@ -39,6 +39,8 @@ use units::{State, Units};
 use victims::{Choose, Victims};
 use wear::Cycles;
 
+use crate::large::{self, near};
+
 /// No page.
 const NONE: u32 = u32::MAX;
 
@@ -135,7 +137,8 @@ impl Ftl {
         let pages = geometry.physical_pages() as usize;
         let mut ftl = Self {
             divisor: Divisor::new(geometry.pages_per_unit),
-            l2p: vec![NONE; geometry.logical_pages as usize],
+            l2p: large::filled(NONE, geometry.logical_pages as usize),
+            // Asked for unit by unit: small pages of memory are good enough.
             p2l: vec![0; pages],
             live: vec![0; pages.div_ceil(64)],
             units: Units::new(&geometry),
@@ -185,14 +188,9 @@ impl Ftl {
     /// Says that a logical page is about to be written or looked up, so that its place is at hand by then. Changes nothing.
     #[inline]
     pub fn prefetch(&self, lpn: u32) {
-        #[cfg(target_arch = "x86_64")]
         if let Some(entry) = self.l2p.get(lpn as usize) {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: the address is that of an entry, and a prefetch reads nothing into the program.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(entry).cast()) };
+            near(entry);
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = lpn;
     }
 
     /// Pages that the host can write before a collection must begin or go on.
