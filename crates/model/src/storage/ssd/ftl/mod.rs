@@ -193,6 +193,19 @@ impl Ftl {
         }
     }
 
+    /// Says the same a while after `prefetch`: where the page lies now, which a write makes out of date.
+    #[inline]
+    pub fn prefetch_place(&self, lpn: u32) {
+        if let Some(&ppn) = self.l2p.get(lpn as usize)
+            && ppn != NONE
+        {
+            near(&self.live[ppn as usize / 64]);
+            let unit = self.divisor.quotient(ppn);
+            self.units.prefetch(unit);
+            self.victims.prefetch(unit);
+        }
+    }
+
     /// Pages that the host can write before a collection must begin or go on.
     #[inline]
     pub fn room(&self) -> u32 {
