@@ -457,6 +457,12 @@ impl Pool {
         let tail = list.tail;
         let oldest_lsn = if tail == NONE { u64::MAX } else { self.frames[tail as usize].oldest_lsn };
         let before = std::mem::replace(&mut self.oldest_lsns[instance], oldest_lsn);
+        if before != oldest_lsn && tail != NONE {
+            // Pages are mostly written from this end: the one that comes next is anywhere in memory.
+            if let Some(next) = self.frames.get(self.frames[tail as usize].flush.newer as usize) {
+                near(next);
+            }
+        }
         if before == self.oldest_lsn && before != oldest_lsn {
             self.oldest_lsn = self.oldest_lsns.iter().copied().min().unwrap_or(u64::MAX);
         }

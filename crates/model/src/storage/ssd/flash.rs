@@ -18,8 +18,6 @@ const STEP_PAGES_MAX: u64 = 16;
 const STEP_NS: u64 = 200_000;
 /// A controller gives up reading a page after so many attempts (read-retry tables of data sheets have 7 to 15 rows).
 const RETRIES_MAX: u64 = 7;
-/// After so many pages more the mapping's entry of one that was asked for is in the processor's cache.
-const WARMED: usize = 8;
 
 /// The flash of a module.
 pub struct Flash {
@@ -42,9 +40,6 @@ pub struct Flash {
     collecting: bool,
     moved: Vec<(u32, u32)>,
     errors: Errors,
-    /// The last pages that `warm` was told of, in turn.
-    warmed: [u32; WARMED],
-    warm_turn: usize,
 }
 
 /// A page on its way into a die.
@@ -108,8 +103,6 @@ impl Flash {
             collecting: false,
             moved: Vec::new(),
             errors: Errors::new(spec, opening.seed),
-            warmed: [u32::MAX; WARMED],
-            warm_turn: 0,
             ftl,
             layout,
         };
@@ -123,14 +116,21 @@ impl Flash {
         self.ftl.lookup(lpn).map(|ppn| self.layout.way(ppn))
     }
 
-    /// A page will be written soon: its place in the mapping, which is large, comes into the processor's cache; and what is
-    /// kept of where an earlier one lies, whose place must be there by now.
+    /// Pages are asked for: their places in the mapping, which is large, come into the processor's cache.
     #[inline]
-    pub fn warm(&mut self, lpn: u32) {
-        self.ftl.prefetch(lpn);
-        let earlier = std::mem::replace(&mut self.warmed[self.warm_turn], lpn);
-        self.warm_turn = (self.warm_turn + 1) % WARMED;
-        self.ftl.prefetch_place(earlier);
+    pub fn warm(&self, (first, last): (u32, u32)) {
+        for lpn in (first..last).step_by(ftl::ENTRIES_NEAR) {
+            self.ftl.prefetch(lpn);
+        }
+        self.ftl.prefetch(last);
+    }
+
+    /// They will be written soon, a while after `warm`: so does what is kept of where they lie.
+    #[inline]
+    pub fn warm_places(&self, (first, last): (u32, u32)) {
+        for lpn in first..=last {
+            self.ftl.prefetch_place(lpn);
+        }
     }
 
     /// Forgets a logical page.

@@ -73,6 +73,9 @@ pub struct Counters {
     pub spare_left_share: f64,
 }
 
+/// Entries of the mapping that come into the processor's cache together: a line of 64 bytes.
+pub(super) const ENTRIES_NEAR: usize = 16;
+
 /// Where the next page of an open unit goes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frontier {
