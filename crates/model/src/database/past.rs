@@ -22,7 +22,7 @@ const DIRTY_SHARE: f64 = 0.5;
 impl Innodb {
     /// Lives through it.
     pub(super) fn live_through_past(&mut self) {
-        let mut touches = Vec::new();
+        let (mut touches, mut next, mut is_drawn) = (Vec::new(), Vec::new(), false);
         let mut logged_lsn = self.redo.lsn;
         let (mut free, mut idle) = (u64::MAX, 0);
         self.told = 0;
@@ -34,9 +34,15 @@ impl Innodb {
             if (free == 0 || idle > IDLE_MAX) && (!wanted || self.told > most_told) {
                 break;
             }
-            touches.clear();
-            self.touches.next((number % u64::from(self.spec.connections)) as u32, &mut touches);
-            self.pool.prefetch(touches.iter().filter(|touch| touch.what != What::Statement).map(|touch| touch.page));
+            std::mem::swap(&mut touches, &mut next);
+            if !is_drawn {
+                self.draw_past(number, &mut touches);
+            }
+            // Where it is sure that there will be a next one its pages come near while this one goes on.
+            is_drawn = free > touches.len() as u64 && idle < IDLE_MAX && number + 1 < TRANSACTIONS_MAX;
+            if is_drawn {
+                self.draw_past(number + 1, &mut next);
+            }
             for touch in &touches {
                 self.past_touch(*touch, wanted);
             }
@@ -50,6 +56,12 @@ impl Innodb {
             }
         }
         self.redo.settle(self.pool.oldest_lsn());
+    }
+
+    fn draw_past(&mut self, number: u64, touches: &mut Vec<Touch>) {
+        touches.clear();
+        self.touches.next((number % u64::from(self.spec.connections)) as u32, touches);
+        self.pool.prefetch(touches.iter().filter(|touch| touch.what != What::Statement).map(|touch| touch.page));
     }
 
     fn past_touch(&mut self, touch: Touch, wanted: bool) {

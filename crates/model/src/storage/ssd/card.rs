@@ -101,12 +101,6 @@ impl Card {
     /// Takes a command out of the queue into the controller.
     fn begin(&mut self, now_ns: u64, tag: u64, command: Command) {
         let request = self.requests.insert(Request::new(tag, command));
-        if matches!(command.operation, Operation::Read | Operation::Write)
-            && command.fits(self.capacity_bytes)
-            && let Some(pages) = pages(&command, self.flash.layout.page_shift)
-        {
-            self.flash.warm(pages);
-        }
         let decoded_ns = self.controller.serve(now_ns);
         if !command.fits(self.capacity_bytes) {
             self.requests.get(request).result = Err(Failure::Full);
@@ -389,6 +383,12 @@ impl Device for Card {
     }
 
     fn submit(&mut self, now_ns: u64, tag: u64, command: Command) {
+        if matches!(command.operation, Operation::Read | Operation::Write)
+            && command.fits(self.capacity_bytes)
+            && let Some(pages) = pages(&command, self.flash.layout.page_shift)
+        {
+            self.flash.warm(pages);
+        }
         if self.requests.len() < self.spec.queue_depth as usize {
             self.begin(now_ns, tag, command);
         } else {
