@@ -293,6 +293,13 @@ CASES = {
     "innodb-model-direct": "[workload]\nkind = 'tpcc'\n[storage]\nkind = 'raid'\ndevice = 'raid10-8'\n"
     "[database]\nkind = 'innodb-model'\ngeneration = 'mysql-5.5'\n"
     "[database.settings]\ninnodb_flush_method = 'ALL_O_DIRECT'\n",
+    "innodb-model-servers": "[workload]\nkind = 'oltp'\nmode = 'read_write'\ntables = 3\nconnections = 7\n"
+    "[storage]\nkind = 'raid'\ndevice = 'raid10-8'\n"
+    "[database]\nkind = 'innodb-model'\nservers = 2\n[database.settings]\ninnodb_buffer_pool_size = '8M'\n",
+    "innodb-model-too-many-servers": "[workload]\nkind = 'tpcc'\n[storage]\nkind = 'raid'\ndevice = 'raid10-8'\n"
+    "[database]\nkind = 'innodb-model'\nservers = 65\n",
+    "innodb-model-servers-swept": "[workload]\nkind = 'tpcc'\nwarehouses = 4\n[storage]\nkind = 'raid'\ndevice = 'raid10-8'\n"
+    "[database]\nkind = 'innodb-model'\n[sweep]\n'database.servers' = [1, 2, 3]\n",
     "broken-sweep-hides-nothing-else": "[workload]\nqueue_depth = 32\n[storage]\nsize = '4KiB'\n"
     "[sweep]\nworkload.mode = ['rndrd']\nworkload.engine = ['io_uring']\nworkload.threads = []\n",
 }

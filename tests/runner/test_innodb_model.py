@@ -84,6 +84,17 @@ def test_a_machine_of_slow_cores_does_less(lab: Lab) -> None:
     assert slow <= own
 
 
+def test_two_servers_do_more_where_a_mutex_is_the_limit(lab: Lab) -> None:
+    limited = {"mode": "read_only", "tables": 2, "rows": 20_000, "connections": 16}
+    ran = [run(lab, workload=limited, servers=servers, cpu={"mutex_us": 100}).cell for servers in (1, 2)]
+    one, two = (cell["metrics"] for cell in ran)
+    assert one["workload.queries_per_s"]["mean"] < 10_100
+    assert ran[1]["mean"] > 1.8 * ran[0]["mean"]
+    assert not any("instance" in name for name in one)
+    ages = [two[f"database.instance{number}_checkpoint_age_bytes"]["mean"] for number in (0, 1)]
+    assert sum(ages) == pytest.approx(two["database.checkpoint_age_bytes"]["mean"])
+
+
 def test_data_that_do_not_fit_are_told(lab: Lab) -> None:
     ran = run(lab, workload={"rows": 100_000_000, "tables": 100})
     assert ran.code == 2

@@ -43,10 +43,17 @@ def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path)
 
 
-def run(lab: Lab, policy: str, generation: str = "percona-5.5") -> Ran:
+def run(lab: Lab, policy: str, generation: str = "percona-5.5", servers: int = 1) -> Ran:
+    oltp = {"kind": "oltp", "mode": "read_write", "tables": servers, "rows": 300_000 // servers}
     content = {
-        "workload": {"kind": "oltp", "mode": "read_write", "rows": 300_000, "warmup_s": 10, "duration_s": 20},
-        "database": {"kind": "innodb-model", "generation": generation, "flushing": policy, "settings": SETTINGS},
+        "workload": oltp | {"warmup_s": 10, "duration_s": 20},
+        "database": {
+            "kind": "innodb-model",
+            "generation": generation,
+            "flushing": policy,
+            "settings": SETTINGS,
+            "servers": servers,
+        },
         "storage": {"kind": "memory", "device": appliance(lab.folder)},
     }
     path = lab.folder / "policy.toml"
@@ -76,6 +83,23 @@ def test_a_policy_holds_what_it_wants_to_hold(lab: Lab, generation: str) -> None
 def test_a_policy_gives_the_same_run_again(lab: Lab) -> None:
     first, second = (run(lab, f"{EXAMPLE}:Steady").cell for _ in range(2))
     assert first["latency_us"] == second["latency_us"]
+
+
+def test_each_of_two_servers_has_a_policy_with_a_memory_of_its_own(lab: Lab) -> None:
+    text = """\
+class Mine:
+    def __init__(self):
+        self.last_s = 0.0
+
+    def round(self, view):
+        assert view.settings["innodb_buffer_pool_size"] == 128 * 2**20
+        # A policy that two servers share sees two rounds in one second.
+        assert view.time_s - self.last_s > 0.9, view.time_s
+        self.last_s = view.time_s
+        return 100
+"""
+    cell = run(lab, written(lab.folder, text), servers=2).cell
+    assert cell["status"] == "complete"
 
 
 def test_a_policy_that_raises_ends_the_run_with_its_line(lab: Lab) -> None:

@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use flatwater_core::seed::splitmix;
-use flatwater_model::database::{Innodb, Spec};
+use flatwater_model::database::{Fleet, Spec};
 
 /// Series that are shown.
 const SHOWN: [&str; 8] = [
@@ -30,7 +30,7 @@ fn main() -> Result<(), String> {
     spec.as_object_mut().ok_or("not an object")?.remove("continue_on_error");
     let spec: Spec = serde_json::from_value(spec).map_err(|error| error.to_string())?;
     let began = Instant::now();
-    let mut run = Innodb::start(spec)?;
+    let mut run = Fleet::start(spec)?;
     println!("made in {:.2} s", began.elapsed().as_secs_f64());
     let began = Instant::now();
     let mut digest = 0;

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use flatwater_core::histogram::Histogram as CoreHistogram;
 use flatwater_core::interval::Interval;
-use flatwater_model::database::Innodb;
+use flatwater_model::database::flushing::Policy;
+use flatwater_model::database::{Fleet, Spec as FleetSpec};
 use flatwater_model::fileio::{DeviceInterval, Fileio as ModelledFileio};
 use flatwater_real::database::{self, connection, load};
 use flatwater_real::{crew, fileio, prepare};
@@ -111,7 +112,7 @@ enum Work {
 #[expect(clippy::large_enum_variant, reason = "there is one a run")]
 enum Model {
     Fileio(ModelledFileio),
-    Database(Innodb),
+    Database(Fleet),
 }
 
 impl Model {
@@ -187,17 +188,15 @@ impl Run {
         .map_err(engine_error)
     }
 
-    /// Makes a modelled database on a modelled device and starts running transactions in virtual time; `policy` says what
-    /// is flushed in the background, in place of the server's own.
+    /// Makes a modelled database on a modelled device and starts running transactions in virtual time; `policies`, one
+    /// a server, say what is flushed in the background, in place of the servers' own.
     #[staticmethod]
-    #[pyo3(signature = (spec, policy=None))]
-    fn modelled_database(py: Python<'_>, spec: &str, policy: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let spec = parse(spec)?;
-        let policy = policy.map(policy::PythonPolicy::new).transpose()?;
-        py.detach(|| match policy {
-            Some(policy) => Innodb::start_with(spec, Box::new(policy)),
-            None => Innodb::start(spec),
-        })
+    #[pyo3(signature = (spec, policies=Vec::new()))]
+    fn modelled_database(py: Python<'_>, spec: &str, policies: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
+        let spec: FleetSpec = parse(spec)?;
+        let own = |policy| Ok(Box::new(policy::PythonPolicy::new(policy)?) as Box<dyn Policy>);
+        let policies = policies.iter().map(own).collect::<PyResult<Vec<_>>>()?;
+        py.detach(|| if policies.is_empty() { Fleet::start(spec) } else { Fleet::start_with(spec, policies) })
         .map(|run| Self(Work::Modelled(Box::new(Mutex::new(Some(Model::Database(run)))))))
         .map_err(engine_error)
     }

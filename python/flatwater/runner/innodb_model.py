@@ -44,9 +44,9 @@ class InnodbModelStack(ModelStack):
         _check_memory(self._cell)
         # A modelled transaction fails with its device or not at all.
         told = {name: value for name, value in spec.items() if name not in ("continue_on_error", "policy")}
-        policy = Guard(spec["policy"], spec["settings"]) if spec["policy"] is not None else None
+        policies = _policies(spec) if spec["policy"] is not None else []
         try:
-            return Run.modelled_database(json.dumps(told), policy)
+            return Run.modelled_database(json.dumps(told), policies)
         except EngineError as error:
             where = "database" if str(error).startswith(("database.", "workload.")) else "storage.device"
             raise UserError(str(error), where=where) from None
@@ -60,6 +60,15 @@ class InnodbModelStack(ModelStack):
         if ignored:
             told.append(f"settings that change nothing in the model: {', '.join(ignored)}")
         return told
+
+
+def _policies(spec: dict[str, Any]) -> list[Guard]:
+    """The user's policy, of each server with a memory of its own."""
+    settings = dict(spec["settings"])
+    if spec["servers"] > 1:
+        # As the engine shares it out.
+        settings["innodb_buffer_pool_size"] = settings["innodb_buffer_pool_size"] // spec["servers"] // 2**20 * 2**20
+    return [Guard(spec["policy"], settings) for _ in range(spec["servers"])]
 
 
 def _model(cell: Experiment) -> InnodbModel:
@@ -99,13 +108,14 @@ def model_spec(cell: Experiment, seed: int, *, fresh: bool = False) -> dict[str,
     ]
     return {
         "workload": workload_of(cell),
+        "servers": database.servers,
         "connections": cell.transactions.connections,
         "generation": database.generation,
         "settings": database.resolved,
         "flushing": database.flushing_name,
         "policy": None if database.flushing_name is not None else database.flushing,
-        "cores": database.hardware.cores,
-        "cpu": database.cpu.spec(database.measured(cell.workload.kind).cpu_us, database.hardware.cpu_scale),
+        "cores": database.hardware.at_once,
+        "cpu": database.cpu.spec(database.measured(cell.workload.kind).cpu_us, database.hardware),
         "measured": database.measured_spec(cell.workload.kind),
         "warm": database.warm and not fresh,
         "page_cache_bytes": database.page_cache_bytes,

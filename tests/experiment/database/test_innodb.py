@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from flatwater.experiment import Experiment
 from flatwater.experiment.database import InnodbModel
+from flatwater.experiment.database.machine import Machine
 from flatwater.experiment.database.measured import default_workload
 
 STORAGE = {"kind": "raid", "device": "raid10-8"}
@@ -27,13 +28,16 @@ def test_a_modelled_server_stands_on_modelled_storage() -> None:
     assert cell.layers == {"workload": "modelled", "database": "modelled", "cache": "none", "storage": "modelled"}
 
 
+PLAIN = Machine(title="", cores=16)
+
+
 def test_costs_are_the_measured_ones_in_nanoseconds() -> None:
     measured = default_workload("tpcc").cpu_us
     statement_us, read_us = measured.statement.value, measured.page_read.value
     assert statement_us > 0
-    told = InnodbModel.model_validate(MODEL).cpu.spec(measured)
+    told = InnodbModel.model_validate(MODEL).cpu.spec(measured, PLAIN)
     assert (told["statement_ns"], told["read_ns"]) == (round(1000 * statement_us), round(1000 * read_us))
-    older = InnodbModel.model_validate(MODEL | {"cpu": {"read_us": 1.5, "times": 2.0}}).cpu.spec(measured)
+    older = InnodbModel.model_validate(MODEL | {"cpu": {"read_us": 1.5, "times": 2.0}}).cpu.spec(measured, PLAIN)
     assert (older["statement_ns"], older["read_ns"]) == (round(2000 * statement_us), 1500)
 
 

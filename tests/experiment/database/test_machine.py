@@ -7,7 +7,7 @@ import pytest
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, InvalidExperimentError, load
 from flatwater.experiment.database import InnodbModel
-from flatwater.experiment.database.machine import load_machine, machine_files
+from flatwater.experiment.database.machine import Machine, load_machine, machine_files
 from flatwater.experiment.database.measured import default_workload
 
 FILE = """\
@@ -40,8 +40,16 @@ def test_cores_and_costs_are_the_machines(tmp_path: Path) -> None:
     database = loaded(tmp_path, 'machine = "dell-r900"')
     assert database.hardware == machine
     measured = default_workload("tpcc").cpu_us
-    plain, scaled = database.cpu.spec(measured), database.cpu.spec(measured, machine.cpu_scale)
-    assert scaled["statement_ns"] == pytest.approx(plain["statement_ns"] * machine.cpu_scale, abs=2)
+    plain, own = database.cpu.spec(measured, Machine(title="", cores=1)), database.cpu.spec(measured, machine)
+    assert own["statement_ns"] == pytest.approx(plain["statement_ns"] * machine.cpu_scale, abs=2)
+    assert (plain["mutex_ns"], plain["fsync_ns"]) == (0, 0)
+    # Mutexes are held by a core of the machine; a sync is not a core's work.
+    assert own["mutex_ns"] == round(1000 * machine.mutex_us * machine.cpu_scale)
+    assert own["fsync_ns"] == 1000 * machine.fsync_us > 0
+    written = loaded(tmp_path, 'machine = "dell-r900"\ncpu = { mutex_us = 0, fsync_us = 7 }').cpu.spec(
+        measured, machine
+    )
+    assert (written["mutex_ns"], written["fsync_ns"]) == (0, 7000)
 
 
 def test_what_the_experiment_says_wins(tmp_path: Path) -> None:
@@ -50,6 +58,13 @@ def test_what_the_experiment_says_wins(tmp_path: Path) -> None:
     assert loaded(tmp_path, "").hardware.cores == 16
     # A sweep, or an override, changes machine and cores together.
     assert loaded(tmp_path, 'machine = "sun-t2000"', "database.machine=amd-48-cores").hardware.cores == 48
+
+
+def test_threads_are_worth_what_the_machine_says(tmp_path: Path) -> None:
+    sun = load_machine("sun-256-threads")
+    assert sun.cores < sun.at_once < (sun.threads or 0)
+    assert load_machine("cisco-ucs-c250").at_once == load_machine("cisco-ucs-c250").cores
+    assert loaded(tmp_path, 'machine = "sun-256-threads"\ncores = 4').hardware.at_once == 4
 
 
 def test_unknown_machines_name_the_nearest(tmp_path: Path) -> None:
@@ -66,6 +81,10 @@ def test_unknown_machines_name_the_nearest(tmp_path: Path) -> None:
         ('title = "x"\ncores = 0', "cores"),
         ('title = "x"\ncores = 4\nthreads = 2', "threads must be at least as many as cores"),
         ('title = "x"\ncores = 4\ncpu = 3', "cpu"),
+        (
+            'title = "x"\ncores = 4\nthreads = 8\nthreads_worth = 9',
+            "threads_worth must be from cores to threads (4 to 8)",
+        ),
         ("title = ", ""),
     ],
 )

@@ -365,7 +365,7 @@ impl Innodb {
             _ => 1 << self.placement.doublewrite.0,
         };
         writer.outstanding = devices.count_ones();
-        for device in (0..self.devices.len()).filter(|device| devices >> device & 1 == 1) {
+        for device in (0..self.machine.devices.len()).filter(|device| devices >> device & 1 == 1) {
             self.submit(device, Tag::Writer { writer: number }, Operation::Flush, 0, 0);
         }
     }

@@ -6,22 +6,23 @@
 
 use std::collections::VecDeque;
 
-use flatwater_core::interval::{Interval, KindInterval, Kinds};
+use flatwater_core::interval::{KindInterval, Kinds};
 use serde::Deserialize;
 
 use crate::event::EventQueue;
-use crate::fileio::DeviceInterval;
 use crate::slab::Slab;
-use crate::storage::{self, Command, Device, Ended, Opening, Operation};
+use crate::storage::{self, Command, Ended, Operation};
 
 mod batches;
 mod binlog;
 mod cleaner;
 mod commit;
 mod doublewrite;
+mod fleet;
 pub mod flushing;
 mod lists;
 mod log;
+mod machine;
 mod master;
 mod page_cache;
 mod past;
@@ -39,7 +40,9 @@ use binlog::Binlog;
 use cleaner::Cleaner;
 use commit::Commits;
 use doublewrite::{Doublewrite, Writers};
+pub use fleet::Fleet;
 use log::Log;
+use machine::Machine;
 use master::Master;
 use placement::Placement;
 use pool::{PAGE_BYTES, Pool};
@@ -83,6 +86,9 @@ pub struct Spec {
     /// What was counted of them on a real server.
     #[serde(default)]
     pub measured: touches::Measured,
+    /// Servers beside each other on one machine: connections, data and the pool are shared out among them.
+    #[serde(default = "one")]
+    pub servers: u32,
     /// Threads that run them, one after another without a pause.
     pub connections: u32,
     /// What the server does its own way.
@@ -112,6 +118,10 @@ pub struct Spec {
     pub seed: u64,
 }
 
+const fn one() -> u32 {
+    1
+}
+
 /// What happens at a moment that no device tells.
 #[derive(Clone, Copy, Debug)]
 enum Event {
@@ -128,6 +138,10 @@ enum Event {
     /// The kernel's part of a writer's sync is over.
     Sync(u32),
 }
+
+/// The bits of a device's answer that say whose it is.
+const SERVER_SHIFT: u32 = 52;
+const SERVER_MASK: u64 = 0xff;
 
 /// What a device's answer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +179,7 @@ impl Tag {
         let low = tag as u32;
         match tag >> 60 {
             0 => Self::Read { frame: low },
-            1 => Self::Page { writer: (tag >> 32) as u32 & 0x0fff_ffff, at: low },
+            1 => Self::Page { writer: (tag >> 32) as u32 & 0x000f_ffff, at: low },
             2 => Self::Writer { writer: low },
             3 => Self::Log { step: log::Step::of(low) },
             _ => Self::Checkpoint,
@@ -173,8 +187,10 @@ impl Tag {
     }
 }
 
-/// A server and its clients under way.
-pub struct Innodb {
+/// One server and its clients under way.
+struct Innodb {
+    /// Which one of its machine's.
+    number: u32,
     spec: Spec,
     touches: Box<dyn Touches>,
     pool: Pool,
@@ -198,7 +214,8 @@ pub struct Innodb {
     /// The files of the tables (`Placement::files`).
     files: Vec<(u32, u8)>,
     placement: Placement,
-    devices: Vec<Box<dyn Device>>,
+    /// What it has while it is its turn.
+    machine: Machine,
     events: EventQueue<Event>,
     threads: Vec<Thread>,
     /// Threads that go on at this moment.
@@ -207,8 +224,6 @@ pub struct Innodb {
     sync_waiters: Vec<u32>,
     /// When nobody holds the mutexes any more that the whole server shares.
     mutex_free_ns: u64,
-    /// When each core has done what it was given.
-    cores: Vec<u64>,
     /// Threads that have not ended.
     active: u32,
     now_ns: u64,
@@ -221,26 +236,14 @@ pub struct Innodb {
     told: u64,
     stopping: bool,
     failure: Option<String>,
-    /// Kept to reuse its memory.
-    ended: Vec<Ended>,
 }
 
 impl Innodb {
-    /// Makes devices and server, and starts all threads.
+    /// Makes a server whose part of each device begins behind the bytes that others have (`used_bytes`).
     ///
     /// # Errors
     /// What cannot be, in words.
-    pub fn start(spec: Spec) -> Result<Self, String> {
-        let name = spec.flushing.unwrap_or_else(|| flushing::Name::of(spec.generation, &spec.settings));
-        let policy = flushing::open(name, &spec.settings);
-        Self::start_with(spec, policy)
-    }
-
-    /// The same, with a policy that is not one of the model's own.
-    ///
-    /// # Errors
-    /// What cannot be, in words.
-    pub fn start_with(spec: Spec, policy: Box<dyn flushing::Policy>) -> Result<Self, String> {
+    fn new(number: u32, spec: Spec, policy: Box<dyn flushing::Policy>, used_bytes: &[u64]) -> Result<Self, String> {
         let touches = touches::open(&spec.workload, &spec.measured, spec.connections, spec.seed)?;
         let settings = &spec.settings;
         let frames = settings.innodb_buffer_pool_size / PAGE_BYTES;
@@ -257,14 +260,14 @@ impl Innodb {
         pool.set_old_blocks_ms(settings.innodb_old_blocks_time);
         let kind = Doublewrite::of(spec.generation, settings);
         let doublewrite_bytes = Writers::new(kind, settings, pool.instances(), 0).reserved_bytes();
-        let placement = Placement::new(&spec, touches.as_ref(), doublewrite_bytes)?;
+        let placement = Placement::new(&spec, touches.as_ref(), doublewrite_bytes, used_bytes)?;
         let writers = Writers::new(kind, settings, pool.instances(), placement.doublewrite.1);
-        let devices = placement.open(&spec)?;
         let format = Format::of_server(spec.generation, settings);
         let (files, file_bytes) = (settings.innodb_log_files_in_group, settings.innodb_log_file_size);
         let redo = Redo::new(placement.log.1, files, file_bytes, format);
         let kinds = touches.told().iter().map(|_| KindInterval::default()).collect();
-        let mut run = Self {
+        Ok(Self {
+            number,
             flushing: (0..pool.instances()).map(|_| Flushing::default()).collect(),
             pool,
             ages,
@@ -282,13 +285,12 @@ impl Innodb {
             check_log: true,
             files: placement.files(settings.innodb_file_per_table),
             placement,
-            devices,
+            machine: Machine::default(),
             events: EventQueue::new(),
             threads: (0..spec.connections).map(|_| Thread::default()).collect(),
             ready: (0..spec.connections).collect(),
             sync_waiters: Vec::new(),
             mutex_free_ns: 0,
-            cores: vec![0; spec.cores.max(1) as usize],
             active: spec.connections,
             now_ns: 0,
             collected_ns: 0,
@@ -299,73 +301,24 @@ impl Innodb {
             told: 0,
             stopping: false,
             failure: None,
-            ended: Vec::new(),
             touches,
             spec,
-        };
-        if run.spec.warm {
-            run.live_through_past();
-        }
-        if run.spec.generation.has_cleaner() {
-            run.wake_cleaner();
-            run.events.push(SECOND_NS, Event::Tick);
+        })
+    }
+
+    /// Starts all threads.
+    fn begin(&mut self) {
+        if self.spec.generation.has_cleaner() {
+            self.wake_cleaner();
+            self.events.push(SECOND_NS, Event::Tick);
         } else {
-            run.events.push(SECOND_NS, Event::Master);
+            self.events.push(SECOND_NS, Event::Master);
         }
-        run.run_ready();
-        Ok(run)
+        self.run_ready();
     }
 
-    /// Runs to the end of the next interval; None when the run is over.
-    pub fn next_interval(&mut self) -> Option<(Interval, DeviceInterval)> {
-        if self.is_over() {
-            return None;
-        }
-        let end_ns = self.collected_ns + self.spec.interval_ms.max(1) * 1_000_000;
-        while self.now_ns < end_ns && !self.is_over() {
-            self.step(end_ns);
-        }
-        Some(self.collect())
-    }
-
-    /// Asks all threads to finish their transactions and end.
-    pub fn stop(&mut self) {
-        self.stopping = true;
-    }
-
-    /// The first failure, in words.
-    pub fn failure(&self) -> Option<String> {
-        self.failure.clone()
-    }
-
-    fn is_over(&self) -> bool {
-        self.active == 0 || self.failure.is_some()
-    }
-
-    /// Lets time pass to the next thing that happens, or to `end_ns`.
-    fn step(&mut self, end_ns: u64) {
-        let until_ns = self.events.next_ns().map_or(end_ns, |at_ns| end_ns.min(at_ns));
-        let mut ended = std::mem::take(&mut self.ended);
-        self.now_ns = match &mut self.devices[..] {
-            [one] => {
-                one.advance(until_ns, &mut ended);
-                ended.first().map_or(until_ns, |first| first.at_ns)
-            }
-            several => {
-                // None may come past the moment at which another one has something to tell.
-                let next = |device: &dyn Device| device.next_ns().unwrap_or(u64::MAX);
-                let first_ns = several.iter().map(|device| next(device.as_ref())).min().unwrap_or(u64::MAX);
-                let until_ns = until_ns.min(first_ns);
-                for device in several {
-                    device.advance(until_ns, &mut ended);
-                }
-                until_ns
-            }
-        };
-        for one in ended.drain(..) {
-            self.finish(one);
-        }
-        self.ended = ended;
+    /// Does what is to happen at this moment.
+    fn happen(&mut self) {
         while let Some((_, event)) = self.events.pop_until(self.now_ns) {
             match event {
                 Event::Ready(thread) => self.ready.push_back(thread),
@@ -419,15 +372,14 @@ impl Innodb {
 
     fn submit(&mut self, device: usize, tag: Tag, operation: Operation, offset: u64, bytes: u64) {
         self.counts.count_io(operation, bytes);
-        self.devices[device].submit(self.now_ns, tag.pack(), Command { operation, offset, bytes });
+        let tag = u64::from(self.number) << SERVER_SHIFT | tag.pack();
+        self.machine.devices[device].submit(self.now_ns, tag, Command { operation, offset, bytes });
     }
 
-    /// Gives a core work of so many ns; when it will be done. First come, first served, without preemption.
+    /// Gives a core work of so many ns; when it will be done.
     fn book(&mut self, work_ns: u64) -> u64 {
-        let core = (0..self.cores.len()).min_by_key(|core| self.cores[*core]).unwrap_or(0);
-        self.cores[core] = self.cores[core].max(self.now_ns) + work_ns;
         self.counts.cpu_ns += work_ns;
-        self.cores[core]
+        self.machine.book(self.now_ns, work_ns)
     }
 
     /// The file of a page.
@@ -457,14 +409,6 @@ const SECOND_NS: u64 = 1_000_000_000;
 const MIN_FRAMES: u32 = 320;
 /// The smallest age that is let happen: what a few hundred transactions make.
 const MIN_AGE_BYTES: u64 = 1 << 20;
-
-fn open_device(spec: &storage::Spec, seed: u64, used_bytes: u64, what: &str) -> Result<Box<dyn Device>, String> {
-    let device = spec.open(Opening { seed, used_bytes })?;
-    if used_bytes > device.capacity_bytes() {
-        return Err(format!("{what} take {used_bytes} B, and the device has {} B", device.capacity_bytes()));
-    }
-    Ok(device)
-}
 
 #[cfg(test)]
 #[path = "tests/run.rs"]

@@ -19,35 +19,50 @@ const TOLD_PER_PAGE: u64 = 16;
 const AGE_SHARE: u64 = 2;
 const DIRTY_SHARE: f64 = 0.5;
 
+/// How far a server is in it.
+#[derive(Debug)]
+pub(super) struct Past {
+    number: u64,
+    logged_lsn: u64,
+    free: u64,
+    /// Transactions in a row that did not make the pool fuller.
+    idle: u64,
+    over: bool,
+}
+
+impl Past {
+    /// Its beginning.
+    pub(super) const fn new(server: &Innodb) -> Self {
+        Self { number: 0, logged_lsn: server.redo.lsn, free: u64::MAX, idle: 0, over: false }
+    }
+}
+
 impl Innodb {
-    /// Lives through it.
-    pub(super) fn live_through_past(&mut self) {
-        let (mut touches, mut next, mut is_drawn) = (Vec::new(), Vec::new(), false);
-        let mut logged_lsn = self.redo.lsn;
-        let (mut free, mut idle) = (u64::MAX, 0);
-        self.told = 0;
+    /// Lives through so many transactions of it at most. False: it is over.
+    pub(super) fn live_through(&mut self, past: &mut Past, transactions: u64) -> bool {
+        if past.over {
+            return false;
+        }
+        let mut touches = Vec::new();
         let most_told = u64::from(self.touches.pages()) * TOLD_PER_PAGE;
-        for number in 0..TRANSACTIONS_MAX {
-            let wanted = self.devices.iter().any(|device| device.wants_past());
-            idle = if self.pool.free() == free { idle + 1 } else { 0 };
-            free = self.pool.free();
-            if (free == 0 || idle > IDLE_MAX) && (!wanted || self.told > most_told) {
+        let end = TRANSACTIONS_MAX.min(past.number.saturating_add(transactions));
+        while past.number < end {
+            let wanted = self.machine.devices.iter().any(|device| device.wants_past());
+            past.idle = if self.pool.free() == past.free { past.idle + 1 } else { 0 };
+            past.free = self.pool.free();
+            if (past.free == 0 || past.idle > IDLE_MAX) && (!wanted || self.told > most_told) {
+                past.over = true;
                 break;
             }
-            std::mem::swap(&mut touches, &mut next);
-            if !is_drawn {
-                self.draw_past(number, &mut touches);
-            }
-            // Where it is sure that there will be a next one its pages come near while this one goes on.
-            is_drawn = free > touches.len() as u64 && idle < IDLE_MAX && number + 1 < TRANSACTIONS_MAX;
-            if is_drawn {
-                self.draw_past(number + 1, &mut next);
-            }
+            touches.clear();
+            self.touches.next((past.number % u64::from(self.spec.connections)) as u32, &mut touches);
+            past.number += 1;
+            self.pool.prefetch(touches.iter().filter(|touch| touch.what != What::Statement).map(|touch| touch.page));
             for touch in &touches {
                 self.past_touch(*touch, wanted);
             }
-            if wanted && self.redo.lsn - logged_lsn > 64 << 10 {
-                logged_lsn = self.redo.lsn;
+            if wanted && self.redo.lsn - past.logged_lsn > 64 << 10 {
+                past.logged_lsn = self.redo.lsn;
                 let mut requests = Vec::new();
                 self.redo.take_unsent(&mut requests);
                 for (offset, bytes) in requests {
@@ -55,13 +70,11 @@ impl Innodb {
                 }
             }
         }
-        self.redo.settle(self.pool.oldest_lsn());
-    }
-
-    fn draw_past(&mut self, number: u64, touches: &mut Vec<Touch>) {
-        touches.clear();
-        self.touches.next((number % u64::from(self.spec.connections)) as u32, touches);
-        self.pool.prefetch(touches.iter().filter(|touch| touch.what != What::Statement).map(|touch| touch.page));
+        past.over |= past.number == TRANSACTIONS_MAX;
+        if past.over {
+            self.redo.settle(self.pool.oldest_lsn());
+        }
+        !past.over
     }
 
     fn past_touch(&mut self, touch: Touch, wanted: bool) {
@@ -119,8 +132,8 @@ impl Innodb {
     }
 
     fn tell(&mut self, device: usize, operation: Operation, offset: u64, bytes: u64) {
-        if self.devices[device].wants_past() {
-            self.devices[device].happened(Command { operation, offset, bytes });
+        if self.machine.devices[device].wants_past() {
+            self.machine.devices[device].happened(Command { operation, offset, bytes });
             self.told += 1;
         }
     }

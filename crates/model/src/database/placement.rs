@@ -5,8 +5,8 @@
 
 use super::pool::PAGE_BYTES;
 use super::touches::Touches;
-use super::{Spec, open_device};
-use crate::storage::{self, Device};
+use super::Spec;
+use crate::storage;
 use serde::Deserialize;
 
 /// A device beside the one for everything that is not said.
@@ -56,18 +56,19 @@ pub(super) struct Placement {
     /// First page and number of each file, where every table has one; and the devices of each number, a bit each.
     files: Vec<(u32, u8)>,
     devices: [u64; FILES],
-    used_bytes: Vec<u64>,
+    /// Of each device, with what other servers have in front of this one's part.
+    pub(super) used_bytes: Vec<u64>,
 }
 
 impl Placement {
-    /// Lays everything out.
+    /// Lays everything out, behind what other servers have of each device.
     ///
     /// # Errors
     /// A table that is not there, in words.
-    pub(super) fn new(spec: &Spec, touches: &dyn Touches, doublewrite_bytes: u64) -> Result<Self, String> {
+    pub(super) fn new(spec: &Spec, touches: &dyn Touches, doublewrite_bytes: u64, before: &[u64]) -> Result<Self, String> {
         let settings = &spec.settings;
         let of = |part: &Part| spec.others.iter().position(|other| other.holds.contains(part)).map_or(0, |at| at + 1);
-        let mut used_bytes = vec![0; spec.others.len() + 1];
+        let mut used_bytes: Vec<u64> = before.iter().map(|bytes| bytes.next_multiple_of(1 << 20)).collect();
         let mut take = |device: usize, bytes: u64| {
             used_bytes[device] += bytes;
             (device, used_bytes[device] - bytes)
@@ -125,19 +126,6 @@ impl Placement {
     /// The devices on which a file is, a bit each.
     pub(super) const fn devices_of_file(&self, number: u32) -> u64 {
         self.devices[number as usize % FILES]
-    }
-
-    /// Makes the devices.
-    ///
-    /// # Errors
-    /// What cannot be, in words.
-    pub(super) fn open(&self, spec: &Spec) -> Result<Vec<Box<dyn Device>>, String> {
-        let mut devices = vec![open_device(&spec.device, spec.seed, self.used_bytes[0], "the data")?];
-        for (other, used_bytes) in spec.others.iter().zip(&self.used_bytes[1..]) {
-            let what = format!("what database.{} holds", other.name);
-            devices.push(open_device(&other.device, spec.seed, *used_bytes, &what)?);
-        }
-        Ok(devices)
     }
 
     /// A page's device and first byte.

@@ -95,19 +95,9 @@ impl Innodb {
             oldest_ns: self.started_ns().min().map_or(0, |first_ns| self.now_ns - first_ns),
             cpu: None,
         };
-        let mut told = DeviceInterval { series: self.series(), incidents: std::mem::take(&mut self.incidents) };
+        let told = DeviceInterval { series: self.series(), incidents: std::mem::take(&mut self.incidents) };
         let threads_waiting = self.sync_waiters.is_empty();
         self.in_sync &= !threads_waiting;
-        for (number, device) in self.devices.iter_mut().enumerate() {
-            let from = told.series.len();
-            device.observe(self.now_ns, &mut told.series);
-            told.incidents.extend(device.incidents());
-            if number > 0 {
-                for (name, _) in &mut told.series[from..] {
-                    *name = format!("{}_{}", self.spec.others[number - 1].name, name.replace('.', "_"));
-                }
-            }
-        }
         let totals = self.counts.totals;
         self.counts = Counts { totals, last_lsn: self.redo.lsn, ..Counts::default() };
         self.collected_ns = self.now_ns;

@@ -23,7 +23,7 @@ from flatwater.experiment.database.placement import PARTS, DeviceName, device_pr
 from flatwater.experiment.database.settings import Setting
 from flatwater.experiment.layer import Layer
 from flatwater.experiment.problem import Problem, Table, nearest, quote, refuse
-from flatwater.experiment.units import Size
+from flatwater.experiment.units import Size, print_size
 
 if TYPE_CHECKING:
     from flatwater.experiment.workload.transactions import Transactions
@@ -42,6 +42,9 @@ POLICIES = {
 }
 #: Cores of a server whose machine is not told.
 CORES = 16
+MAX_SERVERS = 64
+#: What a server's pool has at least (MySQL's manual); pools are shared out in whole MiB.
+_POOL_MIB_MIN = 5
 
 
 def _is_workload(written: str) -> str:
@@ -72,18 +75,20 @@ class Cpu(Table):
     #: A page that is written.
     write_us: float | None = Field(default=None, ge=0, le=1e6)
     #: What a statement holds of the mutexes that all threads of the server share, one after another.
-    mutex_us: float = Field(default=0.0, ge=0, le=1e6)
+    mutex_us: float | None = Field(default=None, ge=0, le=1e6)
     #: Between a statement's answer and the next statement: the network's and the client's part of a round trip.
     round_trip_us: float = Field(default=0.0, ge=0, le=1e6)
     #: The kernel's part of the sync of a data file.
-    fsync_us: float = Field(default=0.0, ge=0, le=1e6)
+    fsync_us: float | None = Field(default=None, ge=0, le=1e6)
     #: Measured costs are multiplied by this: an older machine's core is slower than the measured one's. The machine's
     #: `cpu_scale` if absent, and 1 without a machine.
     times: float | None = Field(default=None, gt=0, le=1e3)
 
-    def spec(self, measured: CpuFigures, cpu_scale: float = 1.0) -> dict[str, int]:
-        """The costs in the engine's words, ns, on a machine of this scale."""
-        times = cpu_scale if self.times is None else self.times
+    def spec(self, measured: CpuFigures, machine: Machine) -> dict[str, int]:
+        """The costs in the engine's words, ns, on a machine."""
+        times = machine.cpu_scale if self.times is None else self.times
+        mutex_us = machine.mutex_us if self.mutex_us is None else self.mutex_us
+        fsync_us = machine.fsync_us if self.fsync_us is None else self.fsync_us
         costs = (
             ("statement", self.statement_us, measured.statement.value),
             ("touch", self.page_us, 0.0),
@@ -91,7 +96,7 @@ class Cpu(Table):
             ("write", self.write_us, measured.page_written.value),
         )
         own = {name: value * times if asked is None else asked for name, asked, value in costs}
-        own |= {"mutex": self.mutex_us * times, "round_trip": self.round_trip_us, "fsync": self.fsync_us}
+        own |= {"mutex": mutex_us * times, "round_trip": self.round_trip_us, "fsync": fsync_us}
         return {f"{name}_ns": round(cost_us * 1000) for name, cost_us in own.items()}
 
 
@@ -104,6 +109,9 @@ class InnodbModel(Layer):
     kind: Literal["innodb-model"] = "innodb-model"
     #: Whose defaults and habits.
     generation: Generation = "percona-5.5"
+    #: Servers side by side on the machine. Connections, the workload's data and innodb_buffer_pool_size are shared out
+    #: among them; each has the other settings, its own logs and its own mutexes.
+    servers: int = Field(default=1, ge=1, le=MAX_SERVERS)
     #: The settings by the servers' own names; what is not there is the generation's default.
     settings: Annotated[dict[str, Setting], BeforeValidator(read_model_settings)] = Field(default_factory=dict)
     #: A flushing policy in place of the generation's own: another server's by name, or `path/policy.py:ClassName`.
@@ -136,7 +144,7 @@ class InnodbModel(Layer):
     def hardware(self) -> Machine:
         """The machine, with what the experiment says of its own in place of the machine's figures."""
         machine = load_machine(self.machine) if self.machine is not None else Machine(title="", cores=CORES)
-        own = {"cores": self.cores, "threads": None} if self.cores is not None else {}
+        own = {"cores": self.cores, "threads": None, "threads_worth": None} if self.cores is not None else {}
         scale = {} if self.cpu.times is None else {"cpu_scale": self.cpu.times}
         return machine.model_copy(update=own | scale)
 
@@ -216,6 +224,7 @@ class InnodbModel(Layer):
             what = f"is of {of}, and the workload is {workload.kind}"
             rests_on = ("workload.kind", "database.workload", "database.kind")
             yield Problem("database.workload", what, "take it out", rests_on)
+        yield from self._shares(workload)
         refused = (
             ("rate_per_s", bool(workload.rate_per_s), "clients are a closed loop", "rate_per_s = 0"),
             ("keying_and_think", getattr(workload, "keying_and_think", False), "clients never wait", "take it out"),
@@ -226,3 +235,19 @@ class InnodbModel(Layer):
             if is_set:
                 about = (f"workload.{name}", "database.kind")
                 yield Problem(f"workload.{name}", f"is not modelled: {why}", hint, about)
+
+    def _shares(self, workload: Transactions) -> Iterator[Problem]:
+        """What cannot be shared out among the servers."""
+        if self.servers == 1:
+            return
+        data = "warehouses" if workload.kind == "tpcc" else "tables"
+        for name in ("connections", data):
+            if (all_of_it := getattr(workload, name)) % self.servers:
+                what = f"{all_of_it} cannot be shared out evenly among {self.servers} servers"
+                about = (f"workload.{name}", "database.servers", "workload.kind", "database.kind")
+                yield Problem(f"workload.{name}", what, f"a multiple of {self.servers}", about)
+        pool = int(self.resolved["innodb_buffer_pool_size"])
+        if pool // self.servers < _POOL_MIB_MIN << 20:
+            what = f"{print_size(pool)} for {self.servers} servers leave each less than {_POOL_MIB_MIN} MiB"
+            about = ("database.settings.innodb_buffer_pool_size", "database.servers")
+            yield Problem("database.settings.innodb_buffer_pool_size", what, "a larger pool, or fewer servers", about)

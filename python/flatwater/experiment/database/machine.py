@@ -20,10 +20,18 @@ class Machine(Table):
 
     title: str
     cores: int = Field(ge=1, le=MAX_CORES)
-    #: Hardware threads of all cores together; as many as cores if absent. Told, and not modelled yet.
+    #: Hardware threads of all cores together; as many as cores if absent.
     threads: int | None = Field(default=None, ge=1, le=16 * MAX_CORES)
+    #: How many times what a thread does alone all threads do at once, where the threads of a core do more together
+    #: than one; as many as cores if absent.
+    threads_worth: int | None = Field(default=None, ge=1, le=16 * MAX_CORES)
     #: How many times longer a core takes than the one on which the workloads were measured.
     cpu_scale: float = Field(default=1.0, gt=0, le=1e3)
+    #: What a statement holds of the mutexes that all threads of a server share, on the core on which the workloads were
+    #: measured: it takes `cpu_scale` times as long here.
+    mutex_us: float = Field(default=0.0, ge=0, le=1e6)
+    #: The kernel's part of the sync of a file.
+    fsync_us: float = Field(default=0.0, ge=0, le=1e6)
     #: Figure -> where it comes from.
     sources: dict[str, str] = Field(default_factory=dict)
 
@@ -31,7 +39,16 @@ class Machine(Table):
     def _threads_are_of_cores(self) -> Machine:
         if self.threads is not None and self.threads < self.cores:
             raise ValueError(f"threads must be at least as many as cores ({self.cores}), not {self.threads}")
+        if self.threads_worth is not None and not self.cores <= self.threads_worth <= (self.threads or self.cores):
+            most = self.threads or self.cores
+            what = f"threads_worth must be from cores to threads ({self.cores} to {most}), not {self.threads_worth}"
+            raise ValueError(what)
         return self
+
+    @property
+    def at_once(self) -> int:
+        """Threads that run at once at the speed that one of them has alone."""
+        return self.threads_worth or self.cores
 
 
 def machines_dir() -> Path:

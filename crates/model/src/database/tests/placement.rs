@@ -9,7 +9,7 @@ fn on(name: &str, holds: Vec<Part>, own: &Spec) -> Other {
 
 /// Busy share of each device's link, by the prefix of its series, and transactions a second.
 fn busy(spec: Spec, names: &[&str]) -> (f64, Vec<f64>) {
-    let mut run = Innodb::start(spec).unwrap();
+    let mut run = Fleet::start(spec).unwrap();
     let (mut transactions, mut sums) = (0, vec![0.0; names.len()]);
     for second in 0..10 {
         let (interval, told) = run.next_interval().unwrap();
@@ -46,8 +46,8 @@ fn tables_may_be_on_another_device_and_nothing_else_changes() {
     let tables = ["sbtest2", "sbtest3"].map(|name| Part::Table(name.into()));
     apart.others = vec![on("sbtest2", tables.to_vec(), &own)];
     let touches = touches::open(&own.workload, &own.measured, own.connections, own.seed).unwrap();
-    let (one, two) =
-        (Placement::new(&own, touches.as_ref(), 0).unwrap(), Placement::new(&apart, touches.as_ref(), 0).unwrap());
+    let place = |spec: &Spec, before: &[u64]| Placement::new(spec, touches.as_ref(), 0, before).unwrap();
+    let (one, two) = (place(&own, &[0]), place(&apart, &[0, 0]));
     let mut seen = std::collections::BTreeSet::new();
     for page in 0..touches.pages() {
         let (device, offset) = two.of_page(page);
@@ -86,6 +86,6 @@ fn hot_tables_on_a_quick_device_help_more_than_cold_ones() {
 fn a_table_that_is_not_there_is_told() {
     let mut own = spec(&[]);
     own.others = vec![on("stok", vec![Part::Table("stok".into())], &own)];
-    let told = Innodb::start(own).err().unwrap();
+    let told = Fleet::start(own).err().unwrap();
     assert!(told.starts_with("database.tables.stok: there is no such table") && told.contains("sbtest4"), "{told}");
 }

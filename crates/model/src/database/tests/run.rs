@@ -7,7 +7,7 @@ mod logs;
 #[path = "placement.rs"]
 mod placed;
 
-fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
+pub(super) fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
     let mut spec = serde_json::json!({
         "workload": {
             "kind": "oltp", "mode": "read_write", "tables": 4, "rows": 500_000, "range_size": 100,
@@ -50,7 +50,7 @@ fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
 
 /// Transactions a second and the mean of some series, over the seconds after the first `skip`.
 fn run(spec: Spec, skip: usize, seconds: usize, names: &[&str]) -> (f64, Vec<f64>) {
-    let mut run = Innodb::start(spec).unwrap();
+    let mut run = Fleet::start(spec).unwrap();
     let (mut transactions, mut sums) = (0, vec![0.0; names.len()]);
     for second in 0..skip + seconds {
         let (interval, told) = run.next_interval().unwrap();
@@ -70,7 +70,7 @@ fn run(spec: Spec, skip: usize, seconds: usize, names: &[&str]) -> (f64, Vec<f64
 #[test]
 fn the_same_spec_gives_the_same_run() {
     let take = |seed: u64| {
-        let mut run = Innodb::start(spec(&[("/seed", seed.into())])).unwrap();
+        let mut run = Fleet::start(spec(&[("/seed", seed.into())])).unwrap();
         (0..5).map(|_| run.next_interval().unwrap().1.series).collect::<Vec<_>>()
     };
     assert_eq!(take(1), take(1));
@@ -117,7 +117,7 @@ fn doublewrite_writes_every_page_twice() {
 
 #[test]
 fn a_run_ends_when_it_is_asked_to() {
-    let mut own = Innodb::start(spec(&[])).unwrap();
+    let mut own = Fleet::start(spec(&[])).unwrap();
     own.next_interval().unwrap();
     own.stop();
     let mut left = 0;
@@ -125,12 +125,12 @@ fn a_run_ends_when_it_is_asked_to() {
         left += 1;
         assert!(left < 10);
     }
-    assert_eq!(own.active, 0);
+    assert_eq!(own.servers[0].active, 0);
 }
 
 #[test]
 fn what_cannot_be_is_told() {
-    let text = |path, value: serde_json::Value| Innodb::start(spec(&[(path, value)])).err().unwrap();
+    let text = |path, value: serde_json::Value| Fleet::start(spec(&[(path, value)])).err().unwrap();
     assert!(text("/settings/innodb_buffer_pool_size", (1 << 20).into()).contains("innodb_buffer_pool_size"));
     assert!(text("/settings/innodb_log_file_size", (1 << 20).into()).contains("innodb_log_file_size"));
     assert!(text("/workload/rows", 100_000_000.into()).contains("device"));
@@ -138,7 +138,7 @@ fn what_cannot_be_is_told() {
 
 #[test]
 fn a_batch_for_free_pages_takes_old_neighbours_only() {
-    let mut run = Innodb::start(spec(&[("/settings/innodb_doublewrite", false.into())])).unwrap();
+    let mut run = Fleet::start(spec(&[("/settings/innodb_doublewrite", false.into())])).unwrap();
     let being_written = |run: &Innodb| {
         let frames = (0..run.touches.pages()).filter_map(|page| run.pool.find(page));
         let (old, young): (Vec<_>, Vec<_>) =
@@ -148,12 +148,13 @@ fn a_batch_for_free_pages_takes_old_neighbours_only() {
     let mut taken = 0;
     for _ in 0..20 {
         run.next_interval().unwrap();
-        while run.flushing[0].lru.is_some() {
+        while run.servers[0].flushing[0].lru.is_some() {
             run.step(run.now_ns + 1_000_000);
         }
-        let before = being_written(&run);
-        run.start_batch(0, batches::Kind::Lru, 186, Owner::Nobody);
-        let after = being_written(&run);
+        let server = &mut run.servers[0];
+        let before = being_written(server);
+        server.start_batch(0, batches::Kind::Lru, 186, Owner::Nobody);
+        let after = being_written(server);
         assert_eq!(after.1, before.1, "a young page goes along");
         taken += after.0 - before.0;
     }
@@ -234,7 +235,7 @@ fn a_policy_that_fails_ends_the_run() {
             Some("policy.py:3: no".into())
         }
     }
-    let mut run = Innodb::start_with(spec(&[]), Box::new(Broken)).unwrap();
+    let mut run = Fleet::start_with(spec(&[]), vec![Box::new(Broken)]).unwrap();
     while run.next_interval().is_some() {}
     assert_eq!(run.failure().as_deref(), Some("policy.py:3: no"));
 }

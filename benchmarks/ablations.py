@@ -1,0 +1,102 @@
+"""The table of docs/models/innodb.md that takes one mechanism away at a time: `python -m benchmarks.ablations`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from flatwater._engine import Run
+from flatwater.experiment import load
+from flatwater.experiment.sweep import cell_at
+from flatwater.runner.innodb_model import model_spec
+
+PAGE = Path(__file__).parents[1] / "docs" / "models" / "innodb.md"
+#: The table stands between them.
+BEGIN, END = "<!-- ablations -->", "<!-- end of the ablations -->"
+EXPERIMENT = "stability"
+#: Cells of the experiment, by the row of what was published: at the log's limit, without doublewrite, with it and a busy
+#: master, with a large log.
+ROWS = {"a": 0, "c": 2, "f": 5, "l": 11}
+#: Long enough for row a to come to its log's limit more than once.
+BEFORE_S, MEASURED_S = 600, 900
+_PATIENCE_S = 600.0
+
+Spec = dict[str, Any]
+
+
+def _set(table: str, **values: Any) -> Callable[[Spec], None]:
+    return lambda spec: spec[table].update(values)
+
+
+#: What is taken away.
+ABLATIONS: dict[str, Callable[[Spec], None]] = {
+    "nothing": lambda spec: None,
+    "mutexes that statements share": _set("cpu", mutex_ns=0),
+    "a machine slower than the measured one": lambda spec: spec["cpu"].update(
+        {name: round(ns / 2.08) for name, ns in spec["cpu"].items() if name != "fsync_ns"}
+    ),
+    "the time that a page takes its writer": _set("cpu", write_ns=0),
+    "the kernel's part of syncs": _set("cpu", fsync_ns=0),
+    "doublewrite": _set("settings", innodb_doublewrite=False),
+    "neighbours": _set("settings", innodb_flush_neighbors=0),
+    "instances of the pool": _set("settings", innodb_buffer_pool_instances=1),
+    "adaptive flushing": lambda spec: spec.update(flushing="none"),
+}
+
+
+def specs() -> Iterator[tuple[str, str, Spec]]:
+    """What is taken away, the row, and what the engine runs."""
+    experiment = load(EXPERIMENT, [])
+    for row, index in ROWS.items():
+        for name, change in ABLATIONS.items():
+            cell = cell_at(experiment, index).experiment
+            spec = model_spec(cell, experiment.seed or 1)
+            spec.pop("policy")
+            change(spec)
+            yield name, row, spec
+
+
+def measure(spec: Spec) -> tuple[float, float, float, float]:
+    """New-Orders a minute; the least ten seconds' share of them; checkpoint age, MB; dirty %. Errors: ValueError."""
+    run = Run.modelled_database(json.dumps(spec))
+    done: list[int] = []
+    ages, dirty = [], []
+    while len(done) < BEFORE_S + MEASURED_S:
+        interval = run.next_interval(_PATIENCE_S)
+        if interval is None:
+            raise ValueError(run.failure() or "the run ended early")
+        done.append(interval["totals"].get("new_order", (0, 0, 0))[0])
+        ages.append(interval["storage"]["database.checkpoint_age_bytes"])
+        dirty.append(interval["storage"]["database.dirty_pct"])
+    run.stop()
+    done = done[BEFORE_S:]
+    tens = [sum(done[at : at + 10]) for at in range(0, MEASURED_S, 10)]
+    mean = sum(tens) / len(tens)
+    count = MEASURED_S * 1e6
+    return 6 * mean, min(tens) / mean, sum(ages[BEFORE_S:]) / count, 1e6 * sum(dirty[BEFORE_S:]) / count
+
+
+def main() -> None:
+    """Runs all, two at a time, and writes the table into the page."""
+    wanted = list(specs())
+    with ProcessPoolExecutor(2) as pool:
+        found = list(pool.map(measure, [spec for _, _, spec in wanted]))
+    told = {(name, row): figures for (name, row, _), figures in zip(wanted, found, strict=True)}
+    lines = ["| taken away | " + " | ".join(f"row {row}" for row in ROWS) + " |", "|---" * (len(ROWS) + 1) + "|"]
+    for name in ABLATIONS:
+        cells = [
+            f"{notpm:,.0f} (least {least:.0%}), {age:,.0f} MB, {dirty:.0f} %"
+            for notpm, least, age, dirty in (told[name, row] for row in ROWS)
+        ]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    text = PAGE.read_text()
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    PAGE.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}")
+
+
+if __name__ == "__main__":
+    main()
