@@ -1,10 +1,12 @@
 //! How fast the modelled InnoDB is: `innodb_speed SPEC.json SECONDS`.
 //!
 //! Runs a specification as Python hands it over (the `workload_spec` of a cell) for so many seconds of virtual time;
-//! says CPU seconds, and of each ten seconds what was done.
+//! says CPU seconds, and of each ten seconds what was done. The digest is of all that a run tells, to the last bit: an
+//! engine that was only made faster keeps it.
 
 use std::time::Instant;
 
+use flatwater_core::seed::splitmix;
 use flatwater_model::database::{Fleet, Spec};
 
 /// Series that are shown.
@@ -31,6 +33,7 @@ fn main() -> Result<(), String> {
     let mut run = Fleet::start(spec)?;
     println!("made in {:.2} s", began.elapsed().as_secs_f64());
     let began = Instant::now();
+    let mut digest = 0;
     let seconds: u64 = seconds.parse().map_err(|_| "seconds are a number")?;
     for _ in 0..seconds / 10 {
         let Some((interval, told)) = run.next_interval() else { break };
@@ -39,8 +42,16 @@ fn main() -> Result<(), String> {
             let name = name.strip_prefix("database.")?;
             SHOWN.contains(&name).then(|| format!("{name} {value:.3e}"))
         };
+        let bits = done.iter().copied().chain(told.series.iter().map(|(_, value)| value.to_bits()));
+        let latencies =
+            interval.kinds.iter().flat_map(|kind| [0.5, 0.99, 1.0].map(|share| kind.latency.quantile_ns(share)));
+        digest = bits.chain(latencies).fold(digest, |digest, bits| splitmix(digest ^ bits));
         println!("{done:?} {}", told.series.iter().filter_map(shown).collect::<Vec<_>>().join(", "));
     }
-    println!("{seconds} s in {:.2} s; failure {:?}", began.elapsed().as_secs_f64(), run.failure());
+    println!(
+        "{seconds} s in {:.2} s; digest {digest:016x}; failure {:?}",
+        began.elapsed().as_secs_f64(),
+        run.failure()
+    );
     Ok(())
 }

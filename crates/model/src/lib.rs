@@ -4,5 +4,6 @@
 pub mod database;
 pub mod event;
 pub mod fileio;
+mod large;
 mod slab;
 pub mod storage;

@@ -5,6 +5,7 @@
 //! area; each has its own free list, LRU list and flush list.
 
 use super::lists::{Links, List};
+use crate::large::{self, near};
 
 /// No page, no frame, no thread.
 pub const NONE: u32 = u32::MAX;
@@ -73,6 +74,8 @@ pub struct Pool {
     instances: Vec<Instance>,
     /// The oldest change in each instance; `u64::MAX` where nothing is dirty.
     oldest_lsns: Vec<u64>,
+    /// The least of them.
+    oldest_lsn: u64,
     free: u64,
     dirty: u64,
     /// Sum of the oldest LSNs of all dirty pages: what XtraDB's `estimate` adds up.
@@ -107,12 +110,15 @@ impl Pool {
             evicted: 0,
             young_quarter: (u64::from(each) * (8 - OLD_EIGHTHS) / 32) as u32,
         };
+        let mut frames = large::with_capacity((each * instances) as usize);
+        frames.extend((0..each * instances).map(|frame| Frame { instance: (frame / each) as u8, ..empty }));
         Self {
             old_blocks_ms: 0,
-            table: vec![NONE; pages as usize],
-            frames: (0..each * instances).map(|frame| Frame { instance: (frame / each) as u8, ..empty }).collect(),
+            table: large::filled(NONE, pages as usize),
+            frames,
             instances: (0..instances).map(own).collect(),
             oldest_lsns: vec![u64::MAX; instances as usize],
+            oldest_lsn: u64::MAX,
             free: u64::from(each * instances),
             dirty: 0,
             oldest_sum: 0,
@@ -177,10 +183,24 @@ impl Pool {
         for page in pages.clone() {
             near(&self.table[page as usize]);
         }
-        for page in pages {
+        for page in pages.clone() {
             let frame = self.table[page as usize];
             if frame != NONE {
                 near(&self.frames[frame as usize]);
+            }
+        }
+        for page in pages {
+            let frame = self.table[page as usize];
+            // Moving to the front changes the neighbours' links.
+            if frame != NONE
+                && let own = &self.frames[frame as usize]
+                && self.instances[own.instance as usize].is_to_move(own)
+            {
+                for neighbour in [own.lru.newer, own.lru.older] {
+                    if let Some(neighbour) = self.frames.get(neighbour as usize) {
+                        near(neighbour);
+                    }
+                }
             }
         }
     }
@@ -245,7 +265,7 @@ impl Pool {
     /// LSN of the oldest change that is in no file; None when nothing is dirty.
     #[inline]
     pub fn oldest_lsn(&self) -> Option<u64> {
-        self.oldest_lsns.iter().copied().min().filter(|lsn| *lsn != u64::MAX)
+        (self.oldest_lsn != u64::MAX).then_some(self.oldest_lsn)
     }
 
     /// Sum of `now_lsn - oldest` over all dirty pages.
@@ -291,7 +311,7 @@ impl Pool {
     pub fn touch(&mut self, frame: u32, now_ms: u32) {
         let page = &mut self.frames[frame as usize];
         let own = &mut self.instances[page.instance as usize];
-        if own.evicted.wrapping_sub(page.moved) > own.young_quarter {
+        if own.is_to_move(page) {
             if self.old_blocks_ms > 0 && page.flags & OLD != 0 {
                 if page.first_ms == 0 {
                     page.first_ms = now_ms.max(1);
@@ -435,6 +455,7 @@ impl Pool {
             self.instances[instance].flush.push_front(frame, &mut Flush(&mut self.frames));
             let oldest_lsn = &mut self.oldest_lsns[instance];
             *oldest_lsn = (*oldest_lsn).min(from_lsn);
+            self.oldest_lsn = self.oldest_lsn.min(from_lsn);
         }
     }
 
@@ -453,7 +474,17 @@ impl Pool {
         let list = &mut self.instances[instance].flush;
         list.remove(frame, &mut Flush(&mut self.frames));
         let tail = list.tail;
-        self.oldest_lsns[instance] = if tail == NONE { u64::MAX } else { self.frames[tail as usize].oldest_lsn };
+        let oldest_lsn = if tail == NONE { u64::MAX } else { self.frames[tail as usize].oldest_lsn };
+        let before = std::mem::replace(&mut self.oldest_lsns[instance], oldest_lsn);
+        if before != oldest_lsn && tail != NONE {
+            // Pages are mostly written from this end: the one that comes next is anywhere in memory.
+            if let Some(next) = self.frames.get(self.frames[tail as usize].flush.newer as usize) {
+                near(next);
+            }
+        }
+        if before == self.oldest_lsn && before != oldest_lsn {
+            self.oldest_lsn = self.oldest_lsns.iter().copied().min().unwrap_or(u64::MAX);
+        }
     }
 
     fn has(&self, frame: u32, flag: u8) -> bool {
@@ -461,17 +492,13 @@ impl Pool {
     }
 }
 
-#[inline]
-fn near<T>(what: &T) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the address is that of a reference, and a prefetch reads nothing into the program.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(what).cast()) };
-    }
-}
-
 impl Instance {
+    /// Whether a page is not among the youngest any more.
+    #[inline]
+    fn is_to_move(&self, frame: &Frame) -> bool {
+        self.evicted.wrapping_sub(frame.moved) > self.young_quarter
+    }
+
     fn make_young(&mut self, frame: u32, frames: &mut [Frame]) {
         self.unlink(frame, frames);
         self.lru.push_front(frame, &mut Lru(frames));
@@ -499,11 +526,18 @@ impl Instance {
             self.old_head = first.lru.older;
             self.old -= 1;
         }
+        let head = self.old_head;
         while self.old + OLD_TOLERANCE < target {
             self.old_head =
                 if self.old_head == NONE { self.lru.tail } else { frames[self.old_head as usize].lru.newer };
             frames[self.old_head as usize].flags |= OLD;
             self.old += 1;
+        }
+        if self.old_head != head
+            && let Some(next) = frames.get(frames[self.old_head as usize].lru.newer as usize)
+        {
+            // The one that comes next is anywhere in memory.
+            near(next);
         }
     }
 }

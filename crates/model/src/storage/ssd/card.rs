@@ -179,7 +179,6 @@ impl Card {
                 let cover = if bytes >> shift > 0 { WHOLE } else { cover(offset, bytes, shift) };
                 let request = if holds { NONE } else { request };
                 self.buffer.enter(Entry { lpn, request, bytes: bytes as u32, cover });
-                self.flash.warm(lpn);
                 own.next_lpn += 1;
             }
             if own.next_lpn <= last {
@@ -199,6 +198,7 @@ impl Card {
         let (first, last) = pages(&own.command, shift).expect("a write of nothing is not received");
         own.next_lpn = first;
         own.left = last - first + 1;
+        self.flash.warm_places((first, last));
         self.landing.push_back(request);
         self.land();
         self.flash.wake(self.now_ns, &self.buffer);
@@ -383,6 +383,12 @@ impl Device for Card {
     }
 
     fn submit(&mut self, now_ns: u64, tag: u64, command: Command) {
+        if matches!(command.operation, Operation::Read | Operation::Write)
+            && command.fits(self.capacity_bytes)
+            && let Some(pages) = pages(&command, self.flash.layout.page_shift)
+        {
+            self.flash.warm(pages);
+        }
         if self.requests.len() < self.spec.queue_depth as usize {
             self.begin(now_ns, tag, command);
         } else {

@@ -116,10 +116,21 @@ impl Flash {
         self.ftl.lookup(lpn).map(|ppn| self.layout.way(ppn))
     }
 
-    /// A page will be written soon: its place in the mapping, which is large, comes into the processor's cache.
+    /// Pages are asked for: their places in the mapping, which is large, come into the processor's cache.
     #[inline]
-    pub fn warm(&self, lpn: u32) {
-        self.ftl.prefetch(lpn);
+    pub fn warm(&self, (first, last): (u32, u32)) {
+        for lpn in (first..last).step_by(ftl::ENTRIES_NEAR) {
+            self.ftl.prefetch(lpn);
+        }
+        self.ftl.prefetch(last);
+    }
+
+    /// They will be written soon, a while after `warm`: so does what is kept of where they lie.
+    #[inline]
+    pub fn warm_places(&self, (first, last): (u32, u32)) {
+        for lpn in first..=last {
+            self.ftl.prefetch_place(lpn);
+        }
     }
 
     /// Forgets a logical page.

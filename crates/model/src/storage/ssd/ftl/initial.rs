@@ -8,6 +8,7 @@ use super::theory::{fifo_valid_at_end, stationary};
 use super::units::State;
 use super::victims::{Choose, Policy};
 use super::{Ftl, below, uniform};
+use crate::large::near;
 
 /// What the device holds at first. As JSON: `{"name": "preconditioned", "simulate": true}`.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -120,7 +121,11 @@ impl Ftl {
             }
         }
         shuffle(&mut self.l2p[..lpn], random);
-        for (lpn, ppn) in self.l2p[..lpn].iter().enumerate() {
+        let places = &self.l2p[..lpn];
+        for (lpn, ppn) in places.iter().enumerate() {
+            if let Some(later) = places.get(lpn + AHEAD) {
+                near(&self.p2l[*later as usize]);
+            }
             self.p2l[*ppn as usize] = lpn as u32;
         }
     }
@@ -188,9 +193,22 @@ fn correct_sum(valid: &mut [u32], pages: u32, sum: u32, random: &mut Rng) {
     }
 }
 
+/// What is anywhere in memory comes near so many entries before it is asked for.
+const AHEAD: usize = 32;
+
 /// Puts them in any order, all orders alike (Fisher and Yates).
 fn shuffle(items: &mut [u32], random: &mut Rng) {
-    for place in (1..items.len()).rev() {
-        items.swap(place, below(random, place as u32 + 1) as usize);
+    let mut drawn = [0; AHEAD];
+    let mut end = items.len();
+    while end > 1 {
+        let first = end.saturating_sub(AHEAD).max(1);
+        for (place, other) in (first..end).rev().zip(&mut drawn) {
+            *other = below(random, place as u32 + 1) as usize;
+            near(&items[*other]);
+        }
+        for (place, other) in (first..end).rev().zip(drawn) {
+            items.swap(place, other);
+        }
+        end = first;
     }
 }

@@ -39,6 +39,8 @@ use units::{State, Units};
 use victims::{Choose, Victims};
 use wear::Cycles;
 
+use crate::large::{self, near};
+
 /// No page.
 const NONE: u32 = u32::MAX;
 
@@ -70,6 +72,9 @@ pub struct Counters {
     /// Spare space that is left of what there was at first, 1 down to 0.
     pub spare_left_share: f64,
 }
+
+/// Entries of the mapping that come into the processor's cache together: a line of 64 bytes.
+pub(super) const ENTRIES_NEAR: usize = 16;
 
 /// Where the next page of an open unit goes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -135,7 +140,8 @@ impl Ftl {
         let pages = geometry.physical_pages() as usize;
         let mut ftl = Self {
             divisor: Divisor::new(geometry.pages_per_unit),
-            l2p: vec![NONE; geometry.logical_pages as usize],
+            l2p: large::filled(NONE, geometry.logical_pages as usize),
+            // Asked for unit by unit: small pages of memory are good enough.
             p2l: vec![0; pages],
             live: vec![0; pages.div_ceil(64)],
             units: Units::new(&geometry),
@@ -185,14 +191,22 @@ impl Ftl {
     /// Says that a logical page is about to be written or looked up, so that its place is at hand by then. Changes nothing.
     #[inline]
     pub fn prefetch(&self, lpn: u32) {
-        #[cfg(target_arch = "x86_64")]
         if let Some(entry) = self.l2p.get(lpn as usize) {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: the address is that of an entry, and a prefetch reads nothing into the program.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(entry).cast()) };
+            near(entry);
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = lpn;
+    }
+
+    /// Says the same a while after `prefetch`: where the page lies now, which a write makes out of date.
+    #[inline]
+    pub fn prefetch_place(&self, lpn: u32) {
+        if let Some(&ppn) = self.l2p.get(lpn as usize)
+            && ppn != NONE
+        {
+            near(&self.live[ppn as usize / 64]);
+            let unit = self.divisor.quotient(ppn);
+            self.units.prefetch(unit);
+            self.victims.prefetch(unit);
+        }
     }
 
     /// Pages that the host can write before a collection must begin or go on.

@@ -55,6 +55,12 @@ impl Units {
         self.units[unit as usize].state
     }
 
+    /// A unit will be asked for soon.
+    #[inline]
+    pub(super) fn prefetch(&self, unit: u32) {
+        crate::large::near(&self.units[unit as usize]);
+    }
+
     pub(super) fn set(&mut self, unit: u32, state: State) {
         let entry = &mut self.units[unit as usize];
         self.closed -= u32::from(entry.state == State::Closed);

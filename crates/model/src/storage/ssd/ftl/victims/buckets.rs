@@ -31,6 +31,12 @@ impl Buckets {
         self.links[ring as usize].before = unit;
     }
 
+    /// A unit will leave its list soon.
+    #[inline]
+    pub(super) fn prefetch(&self, unit: u32) {
+        crate::large::near(&self.links[unit as usize]);
+    }
+
     /// Takes a unit out of its list.
     #[inline]
     pub(super) fn leave(&mut self, unit: u32) {

@@ -31,6 +31,11 @@ impl Choose for CostBenefit {
         self.closed(unit, valid, now);
     }
 
+    #[inline]
+    fn prefetch(&self, unit: u32) {
+        self.buckets.prefetch(unit);
+    }
+
     fn taken(&mut self, unit: u32, _valid: u32) {
         self.buckets.leave(unit);
     }

@@ -30,6 +30,11 @@ impl Choose for Greedy {
         self.lowest = self.lowest.min(valid);
     }
 
+    #[inline]
+    fn prefetch(&self, unit: u32) {
+        self.buckets.prefetch(unit);
+    }
+
     fn taken(&mut self, unit: u32, _valid: u32) {
         self.buckets.leave(unit);
     }

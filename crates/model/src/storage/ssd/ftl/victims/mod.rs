@@ -46,6 +46,9 @@ pub(super) trait Choose {
     /// A closed unit is about to be collected, chosen here or not.
     fn taken(&mut self, unit: u32, valid: u32);
 
+    /// A page of a unit may die soon.
+    fn prefetch(&self, _unit: u32) {}
+
     /// The next victim. There is at least one closed unit.
     fn choose(&mut self, units: &Units, now: u64) -> u32;
 }
@@ -98,6 +101,16 @@ impl Choose for Victims {
             Self::Fifo(policy) => policy.taken(unit, valid),
             Self::DChoices(policy) => policy.taken(unit, valid),
             Self::CostBenefit(policy) => policy.taken(unit, valid),
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, unit: u32) {
+        match self {
+            Self::Greedy(policy) => policy.prefetch(unit),
+            Self::Fifo(policy) => policy.prefetch(unit),
+            Self::DChoices(policy) => policy.prefetch(unit),
+            Self::CostBenefit(policy) => policy.prefetch(unit),
         }
     }
 
