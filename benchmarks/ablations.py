@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "models" / "innodb.md"
 #: The table stands between them.
 BEGIN, END = "<!-- ablations -->", "<!-- end of the ablations -->"
 EXPERIMENT = "stability"
-#: Cells of the experiment, by the row of what was published: at the log's limit, without doublewrite, with it and a busy
+#: Cells of the experiment, by the published row: at the log's limit, without doublewrite, with it and a busy
 #: master, with a large log.
 ROWS = {"a": 0, "c": 2, "f": 5, "l": 11}
 #: Long enough for row a to come to its log's limit more than once.

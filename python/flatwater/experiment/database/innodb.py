@@ -249,5 +249,5 @@ class InnodbModel(Layer):
         pool = int(self.resolved["innodb_buffer_pool_size"])
         if pool // self.servers < _POOL_MIB_MIN << 20:
             what = f"{print_size(pool)} for {self.servers} servers leave each less than {_POOL_MIB_MIN} MiB"
-            about = ("database.settings.innodb_buffer_pool_size", "database.servers")
-            yield Problem("database.settings.innodb_buffer_pool_size", what, "a larger pool, or fewer servers", about)
+            fields = ("database.settings.innodb_buffer_pool_size", "database.servers")
+            yield Problem("database.settings.innodb_buffer_pool_size", what, "a larger pool, or fewer servers", fields)
