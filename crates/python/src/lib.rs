@@ -109,7 +109,6 @@ enum Work {
 }
 
 /// What is modelled: requests to a device, or a database that makes them.
-#[expect(clippy::large_enum_variant, reason = "there is one a run")]
 enum Model {
     Fileio(ModelledFileio),
     Database(Fleet),
