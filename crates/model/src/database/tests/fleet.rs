@@ -41,10 +41,11 @@ fn two_servers_do_more_than_one_where_a_mutex_is_the_limit() {
 
 #[test]
 fn they_share_the_cores() {
-    // One core of 50 us a statement is less than four mutexes let through.
-    let (one, _) = run(limited(1, &[("/cores", 1.into()), ("/cpu/touch_ns", 0.into())]));
-    let (four, told) =
-        run(limited(4, &[("/cores", 1.into()), ("/cpu/touch_ns", 0.into()), ("/cpu/statement_ns", 200_000.into())]));
+    // A core does 5,000 statements of 200 us; one server's mutex lets 4,000 through, those of four 16,000.
+    let slow =
+        [("/cores", 1.into()), ("/cpu/touch_ns", 0.into()), ("/cpu/statement_ns", serde_json::Value::from(200_000))];
+    let (one, _) = run(limited(1, &slow));
+    let (four, told) = run(limited(4, &slow));
     let busy = told.iter().find(|(name, _)| name == "database.server_cpu_user_pct").unwrap().1;
     assert!(four < 5_050.0 && four > one, "{one}, and {four} on a core that does 5,000");
     assert!((95.0..=101.0).contains(&busy), "a core is {busy} % busy");
