@@ -207,7 +207,9 @@ def _of_experiment(path: str) -> list[Measurement]:
         for planned in iter_cells(experiment)
         for condition in [condition_of(planned.experiment, path)]
         for figure in published_for(experiment, planned.set)
+        # Ratios and lower bounds say nothing that a figure could be fitted to.
         if figure.relative_to is None
+        and not figure.at_least
         and (metric := _LATENCIES.get(figure.metric, figure.unit if figure.metric == "mean" else "")) in METRICS
     ]
     if not rows:
