@@ -21,6 +21,7 @@ mod commit;
 mod doublewrite;
 mod fleet;
 pub mod flushing;
+mod frames;
 mod lists;
 mod log;
 mod machine;

@@ -4,6 +4,7 @@
 //! It has one instance or several (innodb_buffer_pool_instances). A page belongs to one of them, with all pages of its
 //! area; each has its own free list, LRU list and flush list.
 
+use super::frames::{BUSY, DIRTY, Flush, Frame, Lru, OLD, READING, UNUSED, WRITING};
 use super::lists::{Links, List};
 use crate::large::{self, near};
 
@@ -21,34 +22,6 @@ const OLD_TOLERANCE: u64 = 20;
 pub const MAX_INSTANCES: u32 = 64;
 /// Neighbours that are in one instance (BUF_READ_AHEAD_AREA; 1 MiB).
 pub const AREA_PAGES: u32 = 64;
-
-const OLD: u8 = 1;
-const DIRTY: u8 = 2;
-const READING: u8 = 4;
-const WRITING: u8 = 8;
-/// Of a page that was read and not used yet.
-const UNUSED: u8 = 16;
-/// Of a page that cannot be evicted at once.
-const BUSY: u8 = DIRTY | READING | WRITING;
-
-/// A page's place in memory: 64 bytes for one of 16 KiB.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Frame {
-    page: u32,
-    /// How many pages had been evicted when it was last moved to the front (freed_page_clock).
-    moved: u32,
-    oldest_lsn: u64,
-    newest_lsn: u64,
-    lru: Links,
-    flush: Links,
-    /// First thread that waits for its read or write.
-    waiter: u32,
-    flags: u8,
-    instance: u8,
-    /// When it was first used since it came in, ms; 0: not yet.
-    first_ms: u32,
-}
 
 /// One of the pool's instances.
 #[derive(Debug)]
@@ -539,25 +512,6 @@ impl Instance {
             // The one that comes next is anywhere in memory.
             near(next);
         }
-    }
-}
-
-/// The frames, seen as the LRU list.
-struct Lru<'a>(&'a mut [Frame]);
-/// The frames, seen as the flush list.
-struct Flush<'a>(&'a mut [Frame]);
-
-impl super::lists::Nodes for Lru<'_> {
-    #[inline]
-    fn links(&mut self, node: u32) -> &mut Links {
-        &mut self.0[node as usize].lru
-    }
-}
-
-impl super::lists::Nodes for Flush<'_> {
-    #[inline]
-    fn links(&mut self, node: u32) -> &mut Links {
-        &mut self.0[node as usize].flush
     }
 }
 
