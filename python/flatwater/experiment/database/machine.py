@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
-from functools import lru_cache
-from pathlib import Path
+from pydantic import Field, model_validator
 
-from pydantic import Field, ValidationError, model_validator
-
-from flatwater.errors import UserError
-from flatwater.experiment.problem import Table, explain_error, quote, suggest
+from flatwater.experiment.problem import Table
+from flatwater.experiment.shipped import Shipped
 
 #: More than any machine that a published run was on.
 MAX_CORES = 1024
@@ -51,37 +47,8 @@ class Machine(Table):
         return self.threads_worth or self.cores
 
 
-def machines_dir() -> Path:
-    """Where the machines are: `machines/` of the package, to which the source tree's `machines` leads too."""
-    return Path(__file__).parents[2] / "machines"
-
-
-def machine_files() -> dict[str, Path]:
-    """Name -> file of every machine that comes with flatwater, by name."""
-    return {path.stem: path for path in sorted(machines_dir().glob("*.toml"))}
-
-
-def load_machine(written: str) -> Machine:
-    """The machine of a name or a file's path. Errors: UserError, with the nearest name as its hint."""
-    files = machine_files()
-    path = Path(written).expanduser() if "/" in written or written.endswith(".toml") else files.get(written)
-    if path is None:
-        what = f"there is no machine {quote(written)}"
-        raise UserError(what, where="database.machine", hint=suggest(written, list(files)))
-    return _parsed(path)
-
-
-@lru_cache(maxsize=64)
-def _parsed(path: Path) -> Machine:
-    try:
-        return Machine.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        details = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in details["loc"])
-        why = ": ".join(part for part in (field, explain_error(details)[0]) if part)
-    except OSError as error:
-        why = str(error.strerror or error)
-    except ValueError as error:
-        why = str(error)
-    hint = "machines/dell-r900.toml is one to copy"
-    raise UserError(f"{path} is no machine: {why}", where="database.machine", hint=hint)
+_MACHINES = Shipped(Machine, "machines", "machine", "database.machine", "machines/dell-r900.toml is one to copy")
+#: Name -> file of every machine that comes with flatwater.
+machine_files = _MACHINES.files
+#: The machine of a name or a file's path. Errors: UserError, with the nearest name as its hint.
+load_machine = _MACHINES.load

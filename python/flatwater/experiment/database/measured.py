@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from flatwater.errors import FlatwaterError, UserError
-from flatwater.experiment.problem import Table, quote, suggest
+from flatwater.errors import FlatwaterError
+from flatwater.experiment.problem import Table
+from flatwater.experiment.shipped import Shipped
 
 #: What a modelled server takes its constants from when nothing else is asked for.
 DEFAULTS = {"tpcc": "tpcc-mariadb-10.11", "oltp": "oltp-mariadb-10.11"}
@@ -91,38 +89,17 @@ class MeasuredWorkload(Table):
         return {name: round(one.rows / one.leaf_pages) for name, one in self.indexes.items() if one.rows}
 
 
-def workloads_dir() -> Path:
-    """Where the measured workloads are: `workloads/` of the package."""
-    return Path(__file__).parents[2] / "workloads"
-
-
-def workload_files() -> dict[str, Path]:
-    """Name -> file of every measured workload that comes with flatwater, by name."""
-    return {path.stem: path for path in sorted(workloads_dir().glob("*.toml"))}
-
-
-def load_workload(written: str) -> MeasuredWorkload:
-    """The measured workload of a name or a file's path. Errors: UserError, one line."""
-    files = workload_files()
-    path = Path(written).expanduser() if "/" in written or written.endswith(".toml") else files.get(written)
-    if path is None:
-        what = f"there is no measured workload {quote(written)}"
-        raise UserError(what, where="database.workload", hint=suggest(written, list(files)))
-    return _parsed(path)
-
-
-@lru_cache(maxsize=16)
-def _parsed(path: Path) -> MeasuredWorkload:
-    try:
-        return MeasuredWorkload.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        if isinstance(error, ValidationError):
-            first = error.errors(include_url=False)[0]
-            why = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
-        else:
-            why = str(error.strerror or error) if isinstance(error, OSError) else str(error)
-        hint = "`flatwater fit workload RUN --out FILE` writes one"
-        raise UserError(f"{path} is no measured workload: {why}", where="database.workload", hint=hint) from None
+_WORKLOADS = Shipped(
+    MeasuredWorkload,
+    "workloads",
+    "measured workload",
+    "database.workload",
+    "`flatwater fit workload RUN --out FILE` writes one",
+)
+#: Name -> file of every measured workload that comes with flatwater.
+workload_files = _WORKLOADS.files
+#: The measured workload of a name or a file's path. Errors: UserError, one line.
+load_workload = _WORKLOADS.load
 
 
 def default_workload(kind: str) -> MeasuredWorkload:

@@ -107,6 +107,8 @@ def _spec(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> dict[str
                 "innodb_flush_log_at_trx_commit": 2,
                 "innodb_adaptive_flushing": False,
                 "innodb_adaptive_flushing_method": "native",
+                # As the measured server.
+                "innodb_change_buffering": "none",
                 "innodb_max_dirty_pages_pct": 99,
                 "innodb_flush_neighbor_pages": "none",
                 "innodb_io_capacity": 10_000,

@@ -1,0 +1,57 @@
+"""Files that come with flatwater, or are a user's own, and are named in experiments: machines, measured workloads."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from pydantic import ValidationError
+
+from flatwater.errors import UserError
+from flatwater.experiment.problem import Table, explain_error, quote, suggest
+
+Kind = TypeVar("Kind", bound=Table)
+
+
+@dataclass(frozen=True)
+class Shipped(Generic[Kind]):
+    """One kind of them: TOML files of a folder of the package, by their names."""
+
+    kind: type[Kind]
+    folder: str
+    #: What one is called.
+    called: str
+    #: The field that names one, and what to do about a file that is none.
+    where: str
+    hint: str
+
+    def files(self) -> dict[str, Path]:
+        """Name -> file, by name."""
+        folder = Path(__file__).parents[1] / self.folder
+        return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+    def load(self, written: str) -> Kind:
+        """The one of a name or a file's path. Errors: UserError, with the nearest name as its hint."""
+        files = self.files()
+        path = Path(written).expanduser() if "/" in written or written.endswith(".toml") else files.get(written)
+        if path is None:
+            what = f"there is no {self.called} {quote(written)}"
+            raise UserError(what, where=self.where, hint=suggest(written, list(files)))
+        return self._parsed(path)
+
+    @lru_cache(maxsize=64)  # noqa: B019 - there is one object of each kind, as long as the program runs
+    def _parsed(self, path: Path) -> Kind:
+        try:
+            return self.kind.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        except ValidationError as error:
+            details = error.errors(include_url=False)[0]
+            field = ".".join(str(part) for part in details["loc"])
+            why = ": ".join(part for part in (field, explain_error(details)[0]) if part)
+        except OSError as error:
+            why = str(error.strerror or error)
+        except ValueError as error:
+            why = str(error)
+        raise UserError(f"{path} is no {self.called}: {why}", where=self.where, hint=self.hint)
