@@ -98,7 +98,7 @@ class TestTpcc:
 
     def test_what_the_server_said_is_kept(self, ran: Ran) -> None:
         kept = ran.out / "servers" / "0000"
-        assert {path.name for path in kept.iterdir()} == {"error.log", "my.cnf", "variables.json"}
+        assert {path.name for path in kept.iterdir()} == {"error.log", "my.cnf", "tables.json", "variables.json"}
         variables = json.loads((kept / "variables.json").read_text())
         assert variables["innodb_io_capacity"] == "345"
         assert variables["innodb_flush_log_at_trx_commit"] == "2"
