@@ -308,14 +308,15 @@ impl Innodb {
 
     /// A thread has put a change into the change buffer. What it does next: a leaf that was split, and pages that it merges
     /// because there are too many.
-    pub(super) fn end_buffering(&mut self, touch: Touch) -> Vec<Touch> {
+    pub(super) fn end_buffering(&mut self, touch: Touch, in_past: bool) -> Vec<Touch> {
         let Some(own) = &mut self.change_buffer else { return Vec::new() };
         let split = own.add(touch.page, touch.entry, touch.redo);
         let mut next: Vec<Touch> = split.map(|(page, moved)| Touch::create(page, moved as u16)).into_iter().collect();
         if own.size() >= own.most {
             let (waits, pages) = (own.size() >= own.most + OVER_SYNC, own.pick());
             for page in pages {
-                if waits {
+                // In the past no device answers: what is read there is read at once.
+                if waits || in_past {
                     next.push(Touch::read(page));
                 } else {
                     self.read_unwaited(page);

@@ -116,7 +116,7 @@ impl Innodb {
                 self.past_write(frame, wanted);
             }
         }
-        let next = if touch.page == asked.page { Vec::new() } else { self.end_buffering(asked) };
+        let next = if touch.page == asked.page { Vec::new() } else { self.end_buffering(asked, true) };
         for touch in merged.into_iter().flatten().chain(next) {
             self.past_touch(touch, wanted);
         }

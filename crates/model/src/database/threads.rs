@@ -152,7 +152,7 @@ impl Innodb {
                 self.age() > self.ages.modified_async || self.redo.checkpoint_age() > self.ages.checkpoint_async;
         }
         if touch.page != asked.page {
-            let next = self.end_buffering(asked);
+            let next = self.end_buffering(asked, false);
             let thread = &mut self.threads[number as usize];
             thread.touches.splice(thread.at + 1..thread.at + 1, next);
         }
