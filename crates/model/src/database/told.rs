@@ -99,8 +99,8 @@ impl Innodb {
             cpu: None,
         };
         let told = DeviceInterval { series: self.series(), incidents: std::mem::take(&mut self.incidents) };
-        let threads_waiting = self.sync_waiters.is_empty();
-        self.in_sync &= !threads_waiting;
+        // Up to 5.6 those who wait write pages themselves: only the age tells whether they still do.
+        self.in_sync &= !self.sync_waiters.is_empty() || self.age() > self.spec.generation.stop_age(&self.ages);
         if let Some(own) = &mut self.change_buffer {
             (own.buffered, own.merged) = (0, 0);
         }

@@ -35,12 +35,8 @@ impl Mysql56 {
 
 impl Policy for Mysql56 {
     fn round(&mut self, view: &View) -> Order {
-        if view.idle {
-            return Order::pages(self.rates.pct_io(100));
-        }
-        if self.averages.is_new() {
-            self.averages.begin(view);
-            return Order::NONE;
+        if let Some(order) = self.rates.opening(&mut self.averages, view) {
+            return order;
         }
         if self.averages.is_still(view) {
             return Order::NONE;

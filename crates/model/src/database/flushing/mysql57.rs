@@ -1,6 +1,6 @@
 //! The page cleaners of MySQL 5.7 (page_cleaner_flush_pages_recommendation of its buf0flu.cc).
 
-use super::rates::{Averages, Rates, SCAN_FACTOR};
+use super::rates::{Averages, Rates};
 use super::{Order, Policy, View};
 
 /// A third each of what age and dirty pages ask for, of what was written lately, and of the pages that hold the log's end
@@ -18,12 +18,8 @@ impl Mysql57 {
 
 impl Policy for Mysql57 {
     fn round(&mut self, view: &View) -> Order {
-        if view.idle {
-            return Order::pages(self.rates.pct_io(100));
-        }
-        if self.averages.is_new() {
-            self.averages.begin(view);
-            return Order::NONE;
+        if let Some(order) = self.rates.opening(&mut self.averages, view) {
+            return order;
         }
         if self.averages.is_still(view) {
             return Order::NONE;
@@ -31,12 +27,7 @@ impl Policy for Mysql57 {
         self.averages.count(view);
         let oldest_lsn = view.oldest_lsn.unwrap_or(view.lsn);
         let pct = self.rates.pct_for_dirty(view.dirty_pct).max(self.rates.pct_for_lsn(view.lsn - oldest_lsn, view));
-        let target_lsn = oldest_lsn + self.averages.redo * SCAN_FACTOR;
-        // More than twice innodb_io_capacity_max is never asked for: the list need not be counted further.
-        let most = self.rates.io_capacity_max * 2;
-        let for_lsn = (view.list.pages_until(target_lsn, most * SCAN_FACTOR) / SCAN_FACTOR).clamp(1, most.max(1));
-        let pages = (self.rates.pct_io(pct) + self.averages.pages + for_lsn) / 3;
-        Order::pages(pages.min(self.rates.io_capacity_max))
+        self.rates.a_third_each(&self.averages, pct, oldest_lsn, view)
     }
 }
 

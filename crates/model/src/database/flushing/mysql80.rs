@@ -1,6 +1,6 @@
 //! The page cleaners of MySQL 8.0.30 and later (Adaptive_flush of its buf0flu.cc).
 
-use super::rates::{Averages, Rates, SCAN_FACTOR};
+use super::rates::{Averages, Rates};
 use super::{Order, Policy, View};
 
 /// As in MySQL 5.7, with a finer factor of the age; in sync it goes in small rounds.
@@ -26,12 +26,8 @@ impl Mysql80 {
 
 impl Policy for Mysql80 {
     fn round(&mut self, view: &View) -> Order {
-        if view.idle {
-            return Order::pages(self.rates.pct_io(100));
-        }
-        if self.averages.is_new() {
-            self.averages.begin(view);
-            return Order::NONE;
+        if let Some(order) = self.rates.opening(&mut self.averages, view) {
+            return order;
         }
         let still = self.averages.is_still(view);
         self.averages.count(view);
@@ -40,11 +36,7 @@ impl Policy for Mysql80 {
         }
         let oldest_lsn = view.oldest_lsn.unwrap_or(view.lsn);
         let pct = self.rates.pct_for_dirty(view.dirty_pct).max(self.pct_for_lsn(view.lsn - oldest_lsn, view));
-        let target_lsn = oldest_lsn + self.averages.redo * SCAN_FACTOR;
-        let most = self.rates.io_capacity_max * 2;
-        let for_lsn = (view.list.pages_until(target_lsn, most * SCAN_FACTOR * 2) / SCAN_FACTOR).clamp(1, most.max(1));
-        let pages = (self.rates.pct_io(pct) + self.averages.pages + for_lsn) / 3;
-        Order::pages(pages.min(self.rates.io_capacity_max))
+        self.rates.a_third_each(&self.averages, pct, oldest_lsn, view)
     }
 
     /// The pages up to the target, at least innodb_io_capacity and at most twice innodb_io_capacity_max; then it looks again.

@@ -1,7 +1,7 @@
 //! What the page cleaners since MySQL 5.6 compute alike (buf0flu.cc): shares of innodb_io_capacity for the log's age and for
 //! dirty pages, and averages over innodb_flushing_avg_loops rounds.
 
-use super::View;
+use super::{Order, View};
 use crate::database::settings::Settings;
 
 /// A target for the oldest change is so many times what a second changes (buf_flush_lsn_scan_factor).
@@ -65,6 +65,30 @@ impl Rates {
             return 0;
         }
         (dirty_pct * 100.0 / (self.dirty_max_pct + 1.0)) as u64
+    }
+
+    /// What a round writes that asks nothing of a policy: all that innodb_io_capacity allows of an idle server, and nothing
+    /// when averages begin.
+    pub(super) fn opening(&self, averages: &mut Averages, view: &View) -> Option<Order> {
+        if view.idle {
+            return Some(Order::pages(self.pct_io(100)));
+        }
+        if averages.is_new() {
+            averages.begin(view);
+            return Some(Order::NONE);
+        }
+        None
+    }
+
+    /// What MySQL writes since 5.7: a third each of `pct` % of innodb_io_capacity, of what was written lately, and of the
+    /// pages that hold the log's end back for the next second.
+    pub(super) fn a_third_each(&self, averages: &Averages, pct: u64, oldest_lsn: u64, view: &View) -> Order {
+        let target_lsn = oldest_lsn + averages.redo * SCAN_FACTOR;
+        // More than twice innodb_io_capacity_max is never asked for: the list need not be counted further.
+        let most = self.io_capacity_max * 2;
+        let for_lsn = (view.list.pages_until(target_lsn, most * SCAN_FACTOR) / SCAN_FACTOR).clamp(1, most.max(1));
+        let pages = (self.pct_io(pct) + averages.pages + for_lsn) / 3;
+        Order::pages(pages.min(self.io_capacity_max))
     }
 }
 

@@ -242,3 +242,27 @@ fn a_policy_that_fails_ends_the_run() {
     while run.next_interval().is_some() {}
     assert_eq!(run.failure().as_deref(), Some("policy.py:3: no"));
 }
+
+#[test]
+fn a_wait_for_room_in_the_log_is_one_incident_however_long() {
+    // All is in memory, and the log is far too small for it and the device slow: writers wait for seconds.
+    let mut run = Fleet::start(spec(&[
+        ("/settings/innodb_buffer_pool_size", (1_u64 << 30).into()),
+        ("/device/write_bytes_per_s", 5e7.into()),
+    ]))
+    .unwrap();
+    let (mut stalled, mut goes_on, mut waits) = (0, 0, 0);
+    for _ in 0..40 {
+        let (interval, told) = run.next_interval().unwrap();
+        let done: u64 = interval.kinds.iter().map(|kind| kind.operations).sum();
+        waits += told.incidents.len();
+        if done == 0 {
+            goes_on += usize::from(stalled > 0);
+            assert!(stalled == 0 || told.incidents.is_empty(), "told again: {:?}", told.incidents);
+            stalled += 1;
+        } else {
+            stalled = 0;
+        }
+    }
+    assert!(goes_on > 0 && waits > 0, "{goes_on} seconds in which a wait goes on, {waits} incidents");
+}
