@@ -9,6 +9,8 @@ from pydantic import ValidationError
 
 from flatwater.experiment import Experiment
 from flatwater.experiment.database import InnodbModel
+from flatwater.experiment.database.innodb import CHECKSUM_US
+from flatwater.experiment.database.innodb_settings import Generation
 from flatwater.experiment.database.machine import Machine
 from flatwater.experiment.database.measured import default_workload
 
@@ -35,10 +37,19 @@ def test_costs_are_the_measured_ones_in_nanoseconds() -> None:
     measured = default_workload("tpcc").cpu_us
     statement_us, read_us = measured.statement.value, measured.page_read.value
     assert statement_us > 0
-    told = InnodbModel.model_validate(MODEL).cpu.spec(measured, PLAIN)
+    told = InnodbModel.model_validate(MODEL).cpu.spec(measured, PLAIN, "mariadb-10.11")
     assert (told["statement_ns"], told["read_ns"]) == (round(1000 * statement_us), round(1000 * read_us))
-    older = InnodbModel.model_validate(MODEL | {"cpu": {"read_us": 1.5, "times": 2.0}}).cpu.spec(measured, PLAIN)
-    assert (older["statement_ns"], older["read_ns"]) == (round(2000 * statement_us), 1500)
+    cpu = InnodbModel.model_validate(MODEL | {"cpu": {"read_us": 1.5, "times": 2.0}}).cpu
+    slower = cpu.spec(measured, PLAIN, "mariadb-10.11")
+    assert (slower["statement_ns"], slower["read_ns"]) == (round(2000 * statement_us), 1500)
+
+
+@pytest.mark.parametrize("generation", ["mysql-5.1", "mysql-5.5", "percona-5.5", "mysql-5.6"])
+def test_older_servers_compute_a_pages_checksum_byte_by_byte(generation: Generation) -> None:
+    cpu, measured = InnodbModel.model_validate(MODEL | {"cpu": {"times": 2.0}}).cpu, default_workload("tpcc").cpu_us
+    older, newer = (cpu.spec(measured, PLAIN, own) for own in (generation, "mysql-8.0"))
+    assert {older[name] - newer[name] for name in ("read_ns", "write_ns")} == {round(2000 * CHECKSUM_US)}
+    assert older["statement_ns"] == newer["statement_ns"]
 
 
 def test_redo_is_of_the_generation_that_was_measured() -> None:

@@ -289,6 +289,7 @@ impl Innodb {
             writes += 1;
         }
         self.counts.doublewrite_pages += pages as u64;
+        self.unsynced_pages += pages as u64;
         self.counts.doublewrite_writes += 1;
         let writer = self.writers.writers.get(number);
         (writer.stage, writer.outstanding) = (Stage::Doublewrite, writes);
@@ -312,6 +313,7 @@ impl Innodb {
         writer.outstanding -= 1;
         let (over, syncs) = (writer.outstanding == 0, writer.place.is_some());
         self.pool.end_write(frame);
+        self.unsynced_pages += 1;
         let own = self.batches.get(batch);
         own.written += 1;
         let kind = own.kind;
@@ -354,7 +356,10 @@ impl Innodb {
     }
 
     fn sync(&mut self, number: u32) {
-        self.events.push(self.now_ns + self.spec.cpu.fsync_ns, Event::Sync(number));
+        // The file system's journal is committed with the data before it, one commit after another.
+        let pages = std::mem::take(&mut self.unsynced_pages);
+        self.journal_free_ns = self.journal_free_ns.max(self.now_ns) + pages * self.spec.cpu.sync_page_ns;
+        self.events.push(self.journal_free_ns + self.spec.cpu.fsync_ns, Event::Sync(number));
     }
 
     /// The host has done its part of a sync: now the device's.

@@ -10,7 +10,7 @@
 use super::page_cache::{KERNEL_PAGE_BYTES, PageCache};
 use super::redo::Redo;
 use super::settings::{FlushMethod, Generation};
-use super::{Innodb, Spec, Tag};
+use super::{Event, Innodb, Spec, Tag};
 use crate::storage::Operation;
 
 /// Who waits for the log.
@@ -209,13 +209,21 @@ impl Innodb {
             self.log.reads = reads;
         }
         self.log.extents = extents;
+        if self.journal_free_ns > self.now_ns && self.log.cache.is_some() {
+            // The write sets the file's time, and the inode belongs to the commit that is under way.
+            self.log.write_outstanding += 1;
+            self.events.push(self.journal_free_ns, Event::Journal);
+        }
         if self.log.write_outstanding == 0 {
             self.end_log_write();
+        } else if self.log.exclusive {
+            self.hold_log();
         }
     }
 
     fn end_log_write(&mut self) {
         self.log.writing = false;
+        self.let_go_of_log();
         self.redo.written = self.redo.sent;
         if self.log.unsynced {
             self.redo.durable = self.redo.written;

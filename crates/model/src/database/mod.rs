@@ -22,6 +22,7 @@ mod doublewrite;
 mod fleet;
 pub mod flushing;
 mod frames;
+mod holds;
 mod lists;
 mod log;
 mod machine;
@@ -45,6 +46,7 @@ use cleaner::Cleaner;
 use commit::Commits;
 use doublewrite::{Doublewrite, Writers};
 pub use fleet::Fleet;
+use holds::Holds;
 use log::Log;
 use machine::Machine;
 use master::Master;
@@ -73,6 +75,9 @@ pub struct Cpu {
     /// What a statement holds of mutexes that the whole server shares: one thread after another.
     #[serde(default)]
     pub mutex_ns: u64,
+    /// What the read of a page holds of them.
+    #[serde(default)]
+    pub read_mutex_ns: u64,
     /// Between a statement's answer and the next statement: the network's and the client's part of a round trip. The
     /// server's cores do nothing for it.
     #[serde(default)]
@@ -80,6 +85,10 @@ pub struct Cpu {
     /// The kernel's part of a file's sync, besides the device's.
     #[serde(default)]
     pub fsync_ns: u64,
+    /// What the sync of a data file takes for each page that was written since the last one: the file system's journal
+    /// is committed behind the data (ordered mode), and whoever writes the log through the kernel's cache waits for it.
+    #[serde(default)]
+    pub sync_page_ns: u64,
 }
 
 /// What to run, resolved and checked by the experiment file's loader.
@@ -132,6 +141,8 @@ const fn one() -> u32 {
 enum Event {
     /// A thread goes on.
     Ready(u32),
+    /// A thread's burst of work is over, unless the log was held meanwhile.
+    Worked(u32),
     /// A round of the master thread.
     Master,
     /// The page cleaner's alarm.
@@ -142,6 +153,8 @@ enum Event {
     Posted(u32),
     /// The kernel's part of a writer's sync is over.
     Sync(u32),
+    /// The commit of the file system's journal is over, for which a write to the log has waited.
+    Journal,
 }
 
 /// The bits of a device's answer that say whose it is.
@@ -231,6 +244,11 @@ struct Innodb {
     sync_waiters: Vec<u32>,
     /// When nobody holds the mutexes any more that the whole server shares.
     mutex_free_ns: u64,
+    /// Pages written since a data file was synced.
+    unsynced_pages: u64,
+    /// When the file system's journal is committed.
+    journal_free_ns: u64,
+    holds: Holds,
     /// Threads that have not ended.
     active: u32,
     now_ns: u64,
@@ -302,6 +320,9 @@ impl Innodb {
             ready: (0..spec.connections).collect(),
             sync_waiters: Vec::new(),
             mutex_free_ns: 0,
+            unsynced_pages: 0,
+            journal_free_ns: 0,
+            holds: Holds::default(),
             active: spec.connections,
             now_ns: 0,
             collected_ns: 0,
@@ -333,11 +354,13 @@ impl Innodb {
         while let Some((_, event)) = self.events.pop_until(self.now_ns) {
             match event {
                 Event::Ready(thread) => self.ready.push_back(thread),
+                Event::Worked(thread) => self.end_burst(thread),
                 Event::Master => self.run_master(),
                 Event::Cleaner(alarm) => self.ring_cleaner(alarm),
                 Event::Tick => self.tick(),
                 Event::Posted(writer) => self.end_posting(writer),
                 Event::Sync(writer) => self.sync_device(writer),
+                Event::Journal => self.end_log_step(log::Step::Write),
             }
         }
         self.run_ready();

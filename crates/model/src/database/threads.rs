@@ -4,9 +4,10 @@
 //! Row locks are not modelled: nobody waits for another one's rows.
 
 use super::batches::{Kind, Owner};
+use super::holds::Burst;
 use super::pool::NONE;
 use super::touches::{Touch, What};
-use super::{Event, Innodb, PAGE_BYTES, Tag};
+use super::{Innodb, PAGE_BYTES, Tag};
 use crate::storage::Operation;
 
 /// How much of the end of the LRU list is looked at for pages that can be evicted, before more are written
@@ -31,9 +32,12 @@ pub(super) struct Thread {
     kind: usize,
     started_ns: u64,
     running: bool,
-    /// CPU time of what it did since it last used a core, and statements that it had from its client.
+    /// What it did since it last used a core: CPU time, how long it holds the mutexes that all threads share, and how
+    /// long its client has it.
     cpu_ns: u64,
-    statements: u32,
+    mutex_ns: u64,
+    away_ns: u64,
+    pub(super) burst: Burst,
     /// End of its own changes in the log.
     lsn: u64,
     /// The next one that waits for the same page.
@@ -81,7 +85,8 @@ impl Innodb {
             };
             if touch.what == What::Statement {
                 thread.cpu_ns += self.spec.cpu.statement_ns;
-                thread.statements += 1;
+                thread.mutex_ns += self.spec.cpu.mutex_ns;
+                thread.away_ns += self.spec.cpu.round_trip_ns;
                 self.counts.queries += 1;
             } else if !self.use_page(number, touch) {
                 return;
@@ -94,16 +99,16 @@ impl Innodb {
     pub(super) fn burn(&mut self, number: u32) -> bool {
         let thread = &mut self.threads[number as usize];
         let work_ns = std::mem::take(&mut thread.cpu_ns);
-        let statements = u64::from(std::mem::take(&mut thread.statements));
+        let mutex_ns = std::mem::take(&mut thread.mutex_ns);
+        let away_ns = std::mem::take(&mut thread.away_ns);
         if work_ns == 0 {
             return false;
         }
         let core_ns = self.book(work_ns);
         // The mutexes that all threads share, one thread after another.
-        let held_ns = statements * self.spec.cpu.mutex_ns;
-        self.mutex_free_ns = self.mutex_free_ns.max(self.now_ns) + held_ns;
-        let end_ns = core_ns.max(self.mutex_free_ns) + statements * self.spec.cpu.round_trip_ns;
-        self.events.push(end_ns, Event::Ready(number));
+        self.mutex_free_ns = self.mutex_free_ns.max(self.now_ns) + mutex_ns;
+        let end_ns = core_ns.max(self.mutex_free_ns) + away_ns;
+        self.begin_burst(number, end_ns);
         true
     }
 
@@ -147,6 +152,7 @@ impl Innodb {
             self.pool.change(frame, from, to);
             let thread = &mut self.threads[number as usize];
             thread.lsn = to;
+            thread.burst.changes += 1;
             thread.preflushed = false;
             self.check_log |=
                 self.age() > self.ages.modified_async || self.redo.checkpoint_age() > self.ages.checkpoint_async;
@@ -170,6 +176,7 @@ impl Innodb {
         self.wait_for(number, frame);
         let thread = &mut self.threads[number as usize];
         thread.cpu_ns += self.spec.cpu.read_ns;
+        thread.mutex_ns += self.spec.cpu.read_mutex_ns;
         thread.reads += 1;
         thread.check_margin = thread.reads.is_multiple_of(MARGIN_EVERY).then(|| self.pool.instance_of(page));
         let (device, offset) = self.placement.of_page(page);

@@ -26,8 +26,15 @@ class Machine(Table):
     #: What a statement holds of the mutexes that all threads of a server share, on the core on which the workloads were
     #: measured: it takes `cpu_scale` times as long here.
     mutex_us: float = Field(default=0.0, ge=0, le=1e6)
+    #: What the read of a page holds of them, likewise.
+    read_mutex_us: float = Field(default=0.0, ge=0, le=1e6)
+    #: Between a statement's answer and the next statement: the network's and the client's part of a round trip.
+    round_trip_us: float = Field(default=0.0, ge=0, le=1e6)
     #: The kernel's part of the sync of a file.
     fsync_us: float = Field(default=0.0, ge=0, le=1e6)
+    #: What the sync of a data file takes besides for each page that was written since the last one. The file system
+    #: commits its journal behind the data, and whoever writes the log through the kernel's cache waits for that.
+    sync_page_us: float = Field(default=0.0, ge=0, le=1e6)
     #: Figure -> where it comes from.
     sources: dict[str, str] = Field(default_factory=dict)
 

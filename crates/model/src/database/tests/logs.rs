@@ -68,6 +68,29 @@ fn a_block_smaller_than_a_page_costs_a_read_of_it_once_the_kernel_forgot_it() {
 }
 
 #[test]
+fn writes_to_the_log_wait_while_a_data_file_is_synced() {
+    let told = |method: &str, sync_page_ns: u64| {
+        let cpu = serde_json::json!({
+            "statement_ns": 50_000, "touch_ns": 4_000, "read_ns": 30_000, "write_ns": 20_000, "sync_page_ns": sync_page_ns,
+        });
+        let changes = [
+            (FLUSH, 2.into()),
+            ("/settings/innodb_flush_method", method.into()),
+            ("/settings/innodb_log_file_size", (64_u64 << 20).into()),
+            ("/device/latency_ns", 20_000.into()),
+            ("/cpu", cpu),
+        ];
+        run(spec(&changes), 3, 8, &["log_holds_per_s", "pages_written_per_s"])
+    };
+    let (quick, slow) = (told("O_DIRECT", 0), told("O_DIRECT", 100_000));
+    assert!(slow.0 < 0.9 * quick.0, "{slow:?} {quick:?}");
+    assert!(slow.1[0] > 100.0 && slow.1[0] > 10.0 * quick.1[0], "{slow:?} {quick:?}");
+    // What is written past the kernel's cache is in nobody's journal.
+    let past = told("ALL_O_DIRECT", 100_000);
+    assert!(past.0 > 1.05 * slow.0, "{past:?} {slow:?}");
+}
+
+#[test]
 fn a_slower_log_device_makes_partial_blocks_dearer() {
     let ratio = |latency_ns: u64| {
         let of = |block: u64| {

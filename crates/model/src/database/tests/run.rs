@@ -266,3 +266,17 @@ fn a_wait_for_room_in_the_log_is_one_incident_however_long() {
     }
     assert!(goes_on > 0 && waits > 0, "{goes_on} seconds in which a wait goes on, {waits} incidents");
 }
+
+#[test]
+fn the_read_of_a_page_holds_what_all_threads_share() {
+    // 400 us for each page that is read let 2,500 a second through, whatever the device could do.
+    let reads = |read_mutex_ns: u64| {
+        let cpu = serde_json::json!({
+            "statement_ns": 5_000, "touch_ns": 0, "read_ns": 1_000, "write_ns": 1_000, "read_mutex_ns": read_mutex_ns,
+        });
+        run(spec(&[("/workload/mode", "read_only".into()), ("/cpu", cpu)]), 1, 4, &["pages_read_per_s"]).1[0]
+    };
+    let (free, held) = (reads(0), reads(400_000));
+    assert!((2_400.0..=2_550.0).contains(&held), "{held} of 2,500 pages a second");
+    assert!(free > 4_000.0, "{free}");
+}
