@@ -42,11 +42,11 @@ POLICIES = {
 }
 #: Cores of a server whose machine is not told.
 CORES = 16
-#: Servers whose pages carry a checksum that is computed byte by byte (innodb_checksum_algorithm = innodb); later ones use a
-#: CRC that takes hardly any time.
+#: Servers whose pages carry a checksum that is computed byte by byte (innodb_checksum_algorithm = innodb); later ones
+#: use a CRC that takes hardly any time.
 BYTEWISE_CHECKSUMS = ("mysql-5.1", "mysql-5.5", "percona-5.5", "mysql-5.6")
-#: That checksum of a page, on the core on which the workloads were measured. Lookups from an appliance were 6,500 a second
-#: with checksums and 9,000 without (published, 2008): 43 us on a Xeon whose cores took 2.08 times as long.
+#: That checksum of a page, on the core on which the workloads were measured. Lookups from an appliance were 6,500 a
+#: second with checksums and 9,000 without (published, 2008): 43 us on a Xeon whose cores took 2.08 times as long.
 CHECKSUM_US = 20.5
 MAX_SERVERS = 64
 #: What a server's pool has at least (MySQL's manual); pools are shared out in whole MiB.
