@@ -28,6 +28,7 @@ mod log;
 mod machine;
 mod master;
 mod page_cache;
+mod page_set;
 mod past;
 mod placement;
 mod pool;
