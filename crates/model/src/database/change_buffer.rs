@@ -12,6 +12,7 @@ use super::pool::PAGE_BYTES;
 use super::settings::{ChangeBuffering, Generation};
 use super::touches::{Entry, Touch, Touches};
 use super::{Innodb, Spec};
+use crate::large::{self, near};
 
 /// What a leaf of it holds.
 const LEAF_BYTES: u32 = PAGE_BYTES as u32 - 200;
@@ -109,10 +110,10 @@ impl ChangeBuffer {
             marks,
             first,
             most,
-            waiting: vec![Waiting::default(); first as usize],
+            waiting: large::zeros(vec![Waiting::default(); first as usize]),
             pages: PageSet::new(first),
             leaves,
-            numbers: vec![0; first as usize],
+            numbers: large::zeros(vec![0; first as usize]),
             bytes: vec![0],
             firsts: vec![Some(0)],
             free: Vec::new(),
@@ -144,6 +145,9 @@ impl ChangeBuffer {
         if entry.inserts() && !self.inserts || entry.marks() && !self.marks || self.size() >= self.most + OVER_STOP {
             return false;
         }
+        if !self.pages.contains(page) {
+            return true;
+        }
         let own = self.waiting[page as usize];
         let fits = u32::from(own[BYTES]) + record_bytes(entry) < LEAF_BYTES_MIN;
         fits && u64::from(own[VOLUME]) + volume_of(entry) <= VOLUME_MAX
@@ -162,8 +166,15 @@ impl ChangeBuffer {
     }
 
     /// Where changes to a page wait.
-    fn place_of(&self, page: u32) -> u32 {
+    pub(super) fn place_of(&self, page: u32) -> u32 {
         self.first + self.numbers[self.leaf_of(page) as usize]
+    }
+
+    /// Brings nearer what waits for a page, and where more of it would.
+    #[inline]
+    pub(super) fn bring(&self, page: u32) {
+        near(&self.waiting[page as usize]);
+        near(&self.numbers[self.leaf_of(page) as usize]);
     }
 
     /// A change to an entry, which would make so much redo on its page, waits from now on. The page that was made for it,
@@ -211,10 +222,10 @@ impl ChangeBuffer {
     /// A page is in memory: what waits for it, which waits no longer.
     fn take(&mut self, page: u32) -> Option<Merge> {
         // Its own pages come in too.
-        let own = std::mem::take(self.waiting.get_mut(page as usize)?);
-        if own[RECORDS] == 0 {
+        if page >= self.first || !self.pages.contains(page) {
             return None;
         }
+        let own = std::mem::take(&mut self.waiting[page as usize]);
         self.pages.remove(page);
         let leaf = self.leaf_of(page);
         let number = self.numbers[leaf as usize];

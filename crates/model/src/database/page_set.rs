@@ -33,6 +33,12 @@ impl PageSet {
         self.len
     }
 
+    /// Whether a page is in it.
+    #[inline]
+    pub(super) fn contains(&self, page: u32) -> bool {
+        self.levels[0][(page / WORD) as usize] >> (page % WORD) & 1 == 1
+    }
+
     /// Adds a page, which may be there.
     #[inline]
     pub(super) fn insert(&mut self, page: u32) {
@@ -140,7 +146,7 @@ mod tests {
                     set.insert(page);
                 }
                 let asked = asked % pages;
-                prop_assert_eq!(set.len(), plain.len() as u64);
+                prop_assert_eq!((set.len(), set.contains(asked)), (plain.len() as u64, plain.contains(&asked)));
                 prop_assert_eq!(set.first_from(asked), plain.range(asked..).next().copied());
                 prop_assert_eq!(set.last_to(asked), plain.range(..=asked).next_back().copied());
                 prop_assert_eq!(set.first_from(pages), None);
