@@ -79,6 +79,7 @@ bench: setup test-tools
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.database
 	$(BIN)/python -m benchmarks.model
+	$(BIN)/python -m benchmarks.innodb_model
 	cargo build --release --locked --quiet -p flatwater-core -p flatwater-serve --examples
 	$(BIN)/python -m benchmarks.cache
 

@@ -9,6 +9,12 @@ pub(crate) fn with_capacity<T>(len: usize) -> Vec<T> {
     made
 }
 
+/// An array that was just made of zeros, and so takes no memory yet where nothing was written.
+pub(crate) fn zeros<T>(made: Vec<T>) -> Vec<T> {
+    advise(made.as_ptr().cast(), made.len() * size_of::<T>());
+    made
+}
+
 /// So many of a value.
 pub(crate) fn filled<T: Clone>(value: T, len: usize) -> Vec<T> {
     let mut made = with_capacity(len);
@@ -60,6 +66,7 @@ mod tests {
             let made = filled(7_u32, len);
             assert_eq!((made.len(), made.iter().all(|value| *value == 7)), (len, true));
             near(&made);
+            assert!(zeros(vec![0_u32; len]).iter().all(|value| *value == 0));
         }
     }
 }

@@ -23,8 +23,9 @@ from flatwater.runner.policy import Guard
 ALIGN_BYTES = 4096
 DIRECT_ALIGN_BYTES = 512
 PAGE_BYTES = 16384
-#: Bytes of the model for a page in the pool and for a page of the data (crates/model/src/database/pool.rs).
-FRAME_BYTES, ENTRY_BYTES = 68, 4
+#: Bytes of the model for a page in the pool (crates/model/src/database/pool.rs), and for one of the data: where it is
+#: in the pool, what waits for it in the change buffer, and in which leaf.
+FRAME_BYTES, ENTRY_BYTES = 56, 17
 
 
 class InnodbModelStack(ModelStack):

@@ -83,6 +83,15 @@ pub(super) struct Flushing {
     pub(super) free_waiters: Vec<u32>,
 }
 
+/// Pages of one area, a bit each.
+const fn bits(pages: &std::ops::Range<u32>) -> u64 {
+    if pages.start == pages.end {
+        return 0;
+    }
+    let (first, last) = (pages.start % AREA_PAGES, (pages.end - 1) % AREA_PAGES);
+    u64::MAX << first & u64::MAX >> (AREA_PAGES - 1 - last)
+}
+
 impl Innodb {
     /// Starts a pass over all instances. Its owner hears of its end, never before this returns.
     pub(super) fn start_pass(&mut self, kind: Kind, each: u64, width: u32, owner: Owner) {
@@ -145,21 +154,27 @@ impl Innodb {
 
     /// The next page of a batch.
     pub(super) fn next_page(&mut self, number: u32) -> Option<u32> {
-        let pages = self.touches.pages();
         let batch = self.batches.get(number);
         while batch.left > 0 {
-            if let Some(page) = batch.area.next() {
+            // Of those that are still to be looked at, the pages that are dirty now.
+            let (area, asked) = (batch.area.start / AREA_PAGES, bits(&batch.area));
+            let dirty = if asked == 0 { 0 } else { self.pool.dirty_of_area(area) & asked };
+            if dirty != 0 {
+                let page = area * AREA_PAGES + dirty.trailing_zeros();
+                batch.area.start = page + 1;
+                // Other batches come first: the one after this one can be brought meanwhile.
+                let next = dirty & (dirty - 1);
+                if next != 0 {
+                    self.pool.bring_frame(area * AREA_PAGES + next.trailing_zeros(), true);
+                }
                 // What is written for its frame's sake is evicted soon: young neighbours stay as they are
                 // (buf_flush_try_neighbors).
                 match self.pool.find(page) {
-                    Some(frame)
-                        if self.pool.can_flush(frame) && (batch.kind != Kind::Lru || self.pool.is_old(frame)) =>
-                    {
-                        return Some(frame);
-                    }
+                    Some(frame) if batch.kind != Kind::Lru || self.pool.is_old(frame) => return Some(frame),
                     _ => continue,
                 }
             }
+            batch.area = 0..0;
             let first = match batch.kind {
                 Kind::Lru => self.pool.dirty_at_end(batch.instance, LRU_DEPTH),
                 Kind::Single => self.pool.dirty_at_end(batch.instance, u32::MAX),
@@ -170,7 +185,6 @@ impl Innodb {
             }?;
             let page = self.pool.page(first);
             let from = page / AREA_PAGES * AREA_PAGES;
-            let to = (u64::from(from) + u64::from(AREA_PAGES)).min(u64::from(pages)) as u32;
             match self.spec.settings.innodb_flush_neighbors {
                 0 => return Some(first),
                 _ if batch.kind == Kind::Single => return Some(first),
@@ -178,12 +192,12 @@ impl Innodb {
                 _ if batch.kind == Kind::Lru && !self.pool.is_old(first) => return Some(first),
                 1 => {
                     // Those on both sides without a gap (innodb_flush_neighbors since 5.6).
-                    let dirty = |page| self.pool.find(page).is_some_and(|frame| self.pool.can_flush(frame));
-                    let first = (from..page).rev().take_while(|page| dirty(*page)).last().unwrap_or(page);
-                    let last = (page..to).take_while(|page| dirty(*page)).last().unwrap_or(page);
-                    batch.area = first..last + 1;
+                    let (dirty, at) = (self.pool.dirty_of_area(from / AREA_PAGES), page - from);
+                    let below = (!dirty & bits(&(0..at))).checked_ilog2().map_or(0, |gap| gap + 1);
+                    let above = (!dirty & !bits(&(0..at))).trailing_zeros();
+                    batch.area = from + below..from.saturating_add(above);
                 }
-                _ => batch.area = from..to,
+                _ => batch.area = from..from.saturating_add(AREA_PAGES),
             }
         }
         None
@@ -252,5 +266,18 @@ impl Innodb {
     /// Pages have become free: those that want one look again.
     pub(super) fn wake_free_waiters(&mut self, instance: usize) {
         self.ready.extend(self.flushing[instance].free_waiters.drain(..));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bit_a_page() {
+        for (first, end) in [(0, 0), (0, 64), (64, 128), (67, 71), (127, 128), (128, 128), (130, 191)] {
+            let expected: u64 = (first..end).map(|page| 1 << (page % AREA_PAGES)).sum();
+            assert_eq!(bits(&(first..end)), expected, "{first}..{end}");
+        }
     }
 }

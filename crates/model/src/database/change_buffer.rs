@@ -4,15 +4,15 @@
 //! Its leaves are pages as others are, in the room behind all tables (the system tablespace), few and much used. Pages
 //! above them and the bitmap pages are not touched. What purge would buffer is not modelled, as purge is not.
 
-use std::collections::BTreeMap;
-
 use flatwater_core::interval::Kind;
 use flatwater_core::seed::splitmix;
 
+use super::page_set::PageSet;
 use super::pool::PAGE_BYTES;
 use super::settings::{ChangeBuffering, Generation};
 use super::touches::{Entry, Touch, Touches};
 use super::{Innodb, Spec};
+use crate::large::{self, near};
 
 /// What a leaf of it holds.
 const LEAF_BYTES: u32 = PAGE_BYTES as u32 - 200;
@@ -22,7 +22,7 @@ const LEAF_BYTES_MIN: u32 = LEAF_BYTES / 2;
 /// the ends of its fields, less the entry's own header (ibuf_entry_build).
 const AROUND_BYTES: u64 = 50;
 /// Redo of a record's insertion and of its removal, around it: as of other rows.
-const REDO_ROW: u64 = 20;
+const REDO_ROW: u16 = 20;
 /// Most that waits for a page, of inserted entries: the bitmap tells no more room of a page than four thirty-seconds of it
 /// (IBUF_PAGE_SIZE_PER_FREE_SPACE), and one byte of its directory goes with each.
 const VOLUME_MAX: u64 = PAGE_BYTES / 32 * 4;
@@ -30,7 +30,7 @@ const VOLUME_AROUND: u64 = 1;
 /// Pages that are merged together: of eight neighbours, those for which three quarters of the most wait (IBUF_MERGE_AREA,
 /// IBUF_MERGE_THRESHOLD).
 const MERGE_AREA: u32 = 8;
-const MERGE_VOLUME: u64 = VOLUME_MAX / 4 * 3;
+const MERGE_VOLUME: u16 = (VOLUME_MAX / 4 * 3) as u16;
 /// So many pages over its limit, a thread that adds a change merges others and waits; and so many over, nothing is added
 /// (IBUF_CONTRACT_ON_INSERT_SYNC, IBUF_CONTRACT_DO_NOT_INSERT).
 const OVER_SYNC: u64 = 5;
@@ -41,32 +41,23 @@ const SHARE_OF_PAGES: u32 = 16;
 /// io_capacity's share, in percent, that is merged in the background (PCT_IO(5) of srv0srv.c).
 const BACKGROUND_PCT: u64 = 5;
 
-/// What waits for a page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Waiting {
-    records: u32,
-    /// Bytes in the change buffer.
-    bytes: u32,
-    /// Bytes that it will take of its page.
-    volume: u64,
-    /// Redo of the changes to its page.
-    redo: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Leaf {
-    number: u32,
-    bytes: u32,
-}
+/// What waits for a page: as an array, so that those of pages for which nothing ever waited take no memory.
+type Waiting = [u16; 4];
+/// Records, and bytes of them in the change buffer; bytes that they will take of their page; redo of the changes to it, or
+/// as much of that as a touch can have.
+const RECORDS: usize = 0;
+const BYTES: usize = 1;
+const VOLUME: usize = 2;
+const REDO: usize = 3;
 
 /// What a page's merge does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Merge {
     /// Redo of the page itself.
-    redo: u32,
+    redo: u16,
     /// The change buffer's page from which the records go, and the redo of that.
     leaf: u32,
-    leaf_redo: u32,
+    leaf_redo: u16,
 }
 
 /// The change buffer. It knows no time and does no IO.
@@ -77,9 +68,14 @@ pub(super) struct ChangeBuffer {
     /// Its first page, and how many it may have.
     first: u32,
     most: u64,
-    waiting: BTreeMap<u32, Waiting>,
-    /// Leaves by the first page for which changes may be in them.
-    leaves: BTreeMap<u32, Leaf>,
+    /// What waits for each page, and the pages for which something does.
+    waiting: Vec<Waiting>,
+    pages: PageSet,
+    /// The first page for which changes may be in each leaf, and by that page the leaf's number.
+    leaves: PageSet,
+    numbers: Vec<u32>,
+    /// Bytes of each leaf by its number.
+    bytes: Vec<u32>,
     /// That first page of each leaf by its number; None: the page is free.
     firsts: Vec<Option<u32>>,
     free: Vec<u32>,
@@ -107,13 +103,18 @@ impl ChangeBuffer {
     }
 
     fn new(inserts: bool, marks: bool, first: u32, most: u64, seed: u64, merger: u32) -> Self {
+        let mut leaves = PageSet::new(first);
+        leaves.insert(0);
         Self {
             inserts,
             marks,
             first,
             most,
-            waiting: BTreeMap::new(),
-            leaves: BTreeMap::from([(0, Leaf { number: 0, bytes: 0 })]),
+            waiting: large::zeros(vec![Waiting::default(); first as usize]),
+            pages: PageSet::new(first),
+            leaves,
+            numbers: large::zeros(vec![0; first as usize]),
+            bytes: vec![0],
             firsts: vec![Some(0)],
             free: Vec::new(),
             seed: splitmix(seed ^ 0x6962_7566),
@@ -136,7 +137,7 @@ impl ChangeBuffer {
 
     /// Pages that it has.
     pub(super) fn size(&self) -> u64 {
-        self.leaves.len() as u64
+        self.leaves.len()
     }
 
     /// Whether a change to an entry on a page that is not in memory may wait here.
@@ -144,82 +145,111 @@ impl ChangeBuffer {
         if entry.inserts() && !self.inserts || entry.marks() && !self.marks || self.size() >= self.most + OVER_STOP {
             return false;
         }
-        let own = self.waiting.get(&page).copied().unwrap_or_default();
-        let fits = own.bytes + record_bytes(entry) < LEAF_BYTES_MIN;
-        fits && own.volume + volume_of(entry) <= VOLUME_MAX
+        if !self.pages.contains(page) {
+            return true;
+        }
+        let own = self.waiting[page as usize];
+        let fits = u32::from(own[BYTES]) + record_bytes(entry) < LEAF_BYTES_MIN;
+        fits && u64::from(own[VOLUME]) + volume_of(entry) <= VOLUME_MAX
     }
 
-    fn leaf_of(&self, page: u32) -> (u32, Leaf) {
-        self.leaves.range(..=page).next_back().map_or((0, Leaf { number: 0, bytes: 0 }), |(key, leaf)| (*key, *leaf))
+    /// The first page of the leaf in which changes to a page wait.
+    #[inline]
+    fn leaf_of(&self, page: u32) -> u32 {
+        self.leaves.last_to(page).unwrap_or(0)
+    }
+
+    /// Bytes of a leaf by its first page.
+    #[inline]
+    fn bytes_of(&mut self, leaf: u32) -> &mut u32 {
+        &mut self.bytes[self.numbers[leaf as usize] as usize]
     }
 
     /// Where changes to a page wait.
-    fn place_of(&self, page: u32) -> u32 {
-        self.first + self.leaf_of(page).1.number
+    pub(super) fn place_of(&self, page: u32) -> u32 {
+        self.first + self.numbers[self.leaf_of(page) as usize]
+    }
+
+    /// Brings nearer what waits for a page, and where more of it would.
+    #[inline]
+    pub(super) fn bring(&self, page: u32) {
+        near(&self.waiting[page as usize]);
+        near(&self.numbers[self.leaf_of(page) as usize]);
     }
 
     /// A change to an entry, which would make so much redo on its page, waits from now on. The page that was made for it,
     /// and the bytes that went there, when a leaf had to be split.
     fn add(&mut self, page: u32, entry: Entry, redo: u16) -> Option<(u32, u32)> {
         let bytes = record_bytes(entry);
-        let own = self.waiting.entry(page).or_default();
-        own.records += 1 + u32::from(entry.inserts() && entry.marks());
-        own.bytes += bytes;
-        own.volume += volume_of(entry);
-        own.redo += u32::from(redo);
+        let own = &mut self.waiting[page as usize];
+        own[RECORDS] += 1 + u16::from(entry.inserts() && entry.marks());
+        own[BYTES] += bytes as u16;
+        own[VOLUME] += volume_of(entry) as u16;
+        own[REDO] = own[REDO].saturating_add(redo);
+        self.pages.insert(page);
         self.buffered += 1;
-        let (key, leaf) = self.leaf_of(page);
-        let used = leaf.bytes + bytes;
-        self.leaves.insert(key, Leaf { bytes: used, ..leaf });
-        (used > LEAF_BYTES).then(|| self.split(key))
+        let leaf = self.leaf_of(page);
+        let used = self.bytes_of(leaf);
+        *used += bytes;
+        (*used > LEAF_BYTES).then(|| self.split(leaf))
     }
 
     /// The upper half of a leaf goes to a new one.
-    fn split(&mut self, key: u32) -> (u32, u32) {
-        let Leaf { number, bytes } = self.leaves[&key];
-        let (mut below, mut middle) = (0, key);
-        for (page, own) in self.waiting.range(key..) {
-            middle = *page;
+    fn split(&mut self, leaf: u32) -> (u32, u32) {
+        let bytes = *self.bytes_of(leaf);
+        let (mut below, mut middle) = (0, leaf);
+        for page in self.pages.iter_from(leaf) {
+            middle = page;
             // What waits for one page is less than half a leaf: there is one before the middle.
-            if below + own.bytes > bytes / 2 && below > 0 {
+            if below + u32::from(self.waiting[page as usize][BYTES]) > bytes / 2 && below > 0 {
                 break;
             }
-            below += own.bytes;
+            below += u32::from(self.waiting[page as usize][BYTES]);
         }
         let new = self.free.pop().unwrap_or(self.firsts.len() as u32);
         if new as usize == self.firsts.len() {
             self.firsts.push(None);
+            self.bytes.push(0);
         }
         self.firsts[new as usize] = Some(middle);
-        self.leaves.insert(key, Leaf { number, bytes: below });
-        self.leaves.insert(middle, Leaf { number: new, bytes: bytes - below });
+        self.leaves.insert(middle);
+        self.numbers[middle as usize] = new;
+        *self.bytes_of(leaf) = below;
+        *self.bytes_of(middle) = bytes - below;
         (self.first + new, bytes - below)
     }
 
     /// A page is in memory: what waits for it, which waits no longer.
     fn take(&mut self, page: u32) -> Option<Merge> {
-        let own = self.waiting.remove(&page)?;
-        let (key, leaf) = self.leaf_of(page);
-        let left = leaf.bytes - own.bytes;
-        self.leaves.insert(key, Leaf { bytes: left, ..leaf });
-        self.merged += 1;
-        if left < LEAF_BYTES_MIN {
-            self.join(key);
+        // Its own pages come in too.
+        if page >= self.first || !self.pages.contains(page) {
+            return None;
         }
-        Some(Merge { redo: own.redo, leaf: self.first + leaf.number, leaf_redo: own.records * REDO_ROW as u32 })
+        let own = std::mem::take(&mut self.waiting[page as usize]);
+        self.pages.remove(page);
+        let leaf = self.leaf_of(page);
+        let number = self.numbers[leaf as usize];
+        self.merged += 1;
+        let left = self.bytes_of(leaf);
+        *left -= u32::from(own[BYTES]);
+        if *left < LEAF_BYTES_MIN {
+            self.join(leaf);
+        }
+        Some(Merge { redo: own[REDO], leaf: self.first + number, leaf_redo: own[RECORDS].saturating_mul(REDO_ROW) })
     }
 
     /// A leaf that is half empty takes the next one in, or goes to the one before it.
-    fn join(&mut self, key: u32) {
-        let next = self.leaves.range(key + 1..).next().map(|(next, _)| (key, *next));
-        let before = self.leaves.range(..key).next_back().map(|(before, _)| (*before, key));
+    fn join(&mut self, leaf: u32) {
+        let next = self.leaves.first_from(leaf + 1).map(|next| (leaf, next));
+        let before = leaf.checked_sub(1).and_then(|to| self.leaves.last_to(to)).map(|before| (before, leaf));
         for (lower, upper) in [next, before].into_iter().flatten() {
-            let (into, gone) = (self.leaves[&lower], self.leaves[&upper]);
-            if into.bytes + gone.bytes <= LEAF_BYTES / 8 * 7 {
-                self.leaves.remove(&upper);
-                self.leaves.insert(lower, Leaf { bytes: into.bytes + gone.bytes, ..into });
-                self.firsts[gone.number as usize] = None;
-                self.free.push(gone.number);
+            let gone = *self.bytes_of(upper);
+            if *self.bytes_of(lower) + gone <= LEAF_BYTES / 8 * 7 {
+                *self.bytes_of(lower) += gone;
+                self.leaves.remove(upper);
+                let number = self.numbers[upper as usize];
+                self.firsts[number as usize] = None;
+                self.free.push(number);
                 return;
             }
         }
@@ -235,15 +265,16 @@ impl ChangeBuffer {
         while self.firsts[at].is_none() {
             at = (at + 1) % self.firsts.len();
         }
-        let key = self.firsts[at].unwrap_or(0);
-        let end = self.leaves.range(key + 1..).next().map_or(u32::MAX, |(next, _)| *next);
-        let ends = (self.waiting.range(key..end).next(), self.waiting.range(key..end).next_back());
-        let (Some((low, _)), Some((high, _))) = ends else { return Vec::new() };
+        let leaf = self.firsts[at].unwrap_or(0);
+        // The last page that may wait in it.
+        let last = self.leaves.first_from(leaf + 1).unwrap_or(self.first) - 1;
+        let low = self.pages.first_from(leaf).filter(|low| *low <= last);
+        let (Some(low), Some(high)) = (low, self.pages.last_to(last)) else { return Vec::new() };
         let chosen = low + draw(u64::from(high - low) + 1) as u32;
-        let Some((chosen, _)) = self.waiting.range(chosen..).next() else { return Vec::new() };
+        let Some(chosen) = self.pages.first_from(chosen) else { return Vec::new() };
         let area = chosen / MERGE_AREA * MERGE_AREA;
-        let near = self.waiting.range(area..area.saturating_add(MERGE_AREA));
-        near.filter(|(page, own)| *page == chosen || own.volume > MERGE_VOLUME).map(|(page, _)| *page).collect()
+        let near = self.pages.iter_from(area).take_while(|page| page - area < MERGE_AREA);
+        near.filter(|page| *page == chosen || self.waiting[*page as usize][VOLUME] > MERGE_VOLUME).collect()
     }
 }
 
@@ -259,7 +290,7 @@ fn volume_of(entry: Entry) -> u64 {
 
 /// What a change's way into the change buffer logs.
 fn redo_of(entry: Entry) -> u16 {
-    record_bytes(entry) as u16 + REDO_ROW as u16
+    record_bytes(entry) as u16 + REDO_ROW
 }
 
 /// Its name among tables.
@@ -329,8 +360,7 @@ impl Innodb {
     /// What is done to a page that has come in, and to the change buffer, when changes have waited for it.
     pub(super) fn merge(&mut self, page: u32) -> Option<[Touch; 2]> {
         let merge = self.change_buffer.as_mut()?.take(page)?;
-        let redo = |bytes: u32| u16::try_from(bytes).unwrap_or(u16::MAX);
-        Some([Touch::change(page, redo(merge.redo)), Touch::change(merge.leaf, redo(merge.leaf_redo))])
+        Some([Touch::change(page, merge.redo), Touch::change(merge.leaf, merge.leaf_redo)])
     }
 
     /// A page was read: the first one that waits for it merges it, or a thread for all that nobody waits for.

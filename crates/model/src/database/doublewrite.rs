@@ -25,6 +25,9 @@ const DIRECT_PAGES: usize = 256;
 /// Pages of a chunk of MySQL 8.0.20 and later where innodb_doublewrite_pages is 0 or absent: innodb_write_io_threads.
 const FILE_PAGES: usize = 4;
 
+/// What the end of a page's write needs is brought nearer so many pages before.
+const WRITES_AHEAD: usize = 4;
+
 /// How pages are made safe from being torn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doublewrite {
@@ -310,6 +313,13 @@ impl Innodb {
     pub(super) fn end_page(&mut self, number: u32, at: u32) {
         let writer = self.writers.writers.get(number);
         let (batch, frame) = writer.chunk[at as usize];
+        // Writes end mostly in the order of the chunk.
+        if let Some((_, soon)) = writer.chunk.get(at as usize + 2 * WRITES_AHEAD) {
+            self.pool.bring_write(*soon);
+        }
+        if let Some((_, sooner)) = writer.chunk.get(at as usize + WRITES_AHEAD) {
+            self.pool.bring_write_neighbours(*sooner);
+        }
         writer.outstanding -= 1;
         let (over, syncs) = (writer.outstanding == 0, writer.place.is_some());
         self.pool.end_write(frame);

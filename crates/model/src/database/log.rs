@@ -111,6 +111,13 @@ impl Log {
     }
 }
 
+impl Log {
+    /// As long as the newest change is no further than this, `may_append` says yes and has nothing to do.
+    pub(super) fn appends_to(&self, redo: &Redo) -> u64 {
+        if self.exclusive && self.writing { 0 } else { redo.written + self.buffer_bytes / 2 }
+    }
+}
+
 /// The smallest buffer that servers take: 256 KiB.
 const BUFFER_BYTES_MIN: u64 = 256 << 10;
 

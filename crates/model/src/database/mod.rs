@@ -13,6 +13,7 @@ use crate::event::EventQueue;
 use crate::slab::Slab;
 use crate::storage::{self, Command, Ended, Operation};
 
+mod ahead;
 mod batches;
 mod binlog;
 mod change_buffer;
@@ -22,12 +23,14 @@ mod doublewrite;
 mod fleet;
 pub mod flushing;
 mod frames;
+mod hits;
 mod holds;
 mod lists;
 mod log;
 mod machine;
 mod master;
 mod page_cache;
+mod page_set;
 mod past;
 mod placement;
 mod pool;
@@ -39,6 +42,7 @@ mod threads;
 mod told;
 mod touches;
 
+use ahead::Recent;
 use batches::{Batch, Flushing, Owner, Pass};
 use binlog::Binlog;
 use change_buffer::ChangeBuffer;
@@ -238,6 +242,7 @@ struct Innodb {
     machine: Machine,
     events: EventQueue<Event>,
     threads: Vec<Thread>,
+    recent: Recent,
     /// Threads that go on at this moment.
     ready: VecDeque<u32>,
     /// Threads that wait for room in the log.
@@ -316,6 +321,7 @@ impl Innodb {
             machine: Machine::default(),
             events: EventQueue::new(),
             threads: (0..spec.connections + u32::from(change_buffer.is_some())).map(|_| Thread::default()).collect(),
+            recent: Recent::new(),
             change_buffer,
             ready: (0..spec.connections).collect(),
             sync_waiters: Vec::new(),

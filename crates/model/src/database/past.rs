@@ -3,6 +3,7 @@
 //! The same threads live through it in no time: a server whose devices answer at once. What it sends goes to devices that
 //! want a past (`Device::wants_past`), and nowhere else.
 
+use super::ahead::{Ahead, STEP};
 use super::threads::SEARCHED;
 use super::touches::{Touch, What};
 use super::{Innodb, PAGE_BYTES};
@@ -43,7 +44,7 @@ impl Innodb {
         if past.over {
             return false;
         }
-        let mut touches = Vec::new();
+        let (mut touches, mut ahead) = (Vec::new(), Ahead::default());
         let most_told = u64::from(self.touches.pages()) * TOLD_PER_PAGE;
         let end = TRANSACTIONS_MAX.min(past.number.saturating_add(transactions));
         while past.number < end {
@@ -57,8 +58,11 @@ impl Innodb {
             touches.clear();
             self.touches.next((past.number % u64::from(self.spec.connections)) as u32, &mut touches);
             past.number += 1;
-            self.pool.prefetch(touches.iter().filter(|touch| touch.what != What::Statement).map(|touch| touch.page));
-            for touch in &touches {
+            ahead.begin(&touches, &mut self.recent, &self.pool, self.change_buffer.as_ref());
+            for (at, touch) in touches.iter().enumerate() {
+                if at.is_multiple_of(STEP) {
+                    ahead.go_on(at, &self.pool, self.change_buffer.as_ref());
+                }
                 self.past_touch(*touch, wanted);
             }
             if wanted && self.redo.lsn - past.logged_lsn > 64 << 10 {

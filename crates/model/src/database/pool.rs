@@ -4,7 +4,7 @@
 //! It has one instance or several (innodb_buffer_pool_instances). A page belongs to one of them, with all pages of its
 //! area; each has its own free list, LRU list and flush list.
 
-use super::frames::{BUSY, DIRTY, Flush, Frame, Lru, OLD, READING, UNUSED, WRITING};
+use super::frames::{BUSY, Content, DIRTY, Flush, Frame, Lru, OLD, READING, UNUSED, WRITING};
 use super::lists::{Links, List};
 use crate::large::{self, near};
 
@@ -25,13 +25,15 @@ pub const AREA_PAGES: u32 = 64;
 
 /// One of the pool's instances.
 #[derive(Debug)]
-struct Instance {
+pub(super) struct Instance {
     free: Vec<u32>,
     lru: List,
     /// Where the old sublist begins.
     old_head: u32,
     old: u64,
     flush: List,
+    /// Who is older than this page in the flush list is being written; `NONE`: everybody in it is.
+    idle: u32,
     /// Pages that it has evicted.
     evicted: u32,
     /// A page that was moved to the front since so many evictions is young enough to stay where it is.
@@ -42,9 +44,15 @@ struct Instance {
 #[derive(Debug)]
 pub struct Pool {
     /// Page -> frame.
-    table: Vec<u32>,
-    frames: Vec<Frame>,
-    instances: Vec<Instance>,
+    pub(super) table: Vec<u32>,
+    /// Pages that are dirty and that nobody writes, a bit each: a word an area.
+    dirty_pages: Vec<u64>,
+    pub(super) frames: Vec<Frame>,
+    /// What is in each frame.
+    pub(super) contents: Vec<Content>,
+    /// When each frame's page was first used since it came in, ms; 0: not yet. Empty without innodb_old_blocks_time.
+    firsts_ms: Vec<u32>,
+    pub(super) instances: Vec<Instance>,
     /// The oldest change in each instance; `u64::MAX` where nothing is dirty.
     oldest_lsns: Vec<u64>,
     /// The least of them.
@@ -62,33 +70,27 @@ impl Pool {
     pub fn new(pages: u32, frames: u32, instances: u32) -> Self {
         let instances = instances.clamp(1, MAX_INSTANCES.min(frames));
         let each = frames / instances;
-        let empty = Frame {
-            page: NONE,
-            moved: 0,
-            oldest_lsn: 0,
-            newest_lsn: 0,
-            lru: Links::NONE,
-            flush: Links::NONE,
-            waiter: NONE,
-            flags: 0,
-            instance: 0,
-            first_ms: 0,
-        };
         let own = |number: u32| Instance {
             free: (number * each..(number + 1) * each).rev().collect(),
             lru: List::EMPTY,
             old_head: NONE,
             old: 0,
             flush: List::EMPTY,
+            idle: NONE,
             evicted: 0,
             young_quarter: (u64::from(each) * (8 - OLD_EIGHTHS) / 32) as u32,
         };
-        let mut frames = large::with_capacity((each * instances) as usize);
-        frames.extend((0..each * instances).map(|frame| Frame { instance: (frame / each) as u8, ..empty }));
+        let mut frames_of_all = large::with_capacity((each * instances) as usize);
+        let frame = |number: u32| Frame { lru: Links::NONE, moved: 0, flags: 0, instance: (number / each) as u8 };
+        frames_of_all.extend((0..each * instances).map(frame));
+        let content = Content { oldest_lsn: 0, newest_lsn: 0, flush: Links::NONE, page: NONE, waiter: NONE };
         Self {
             old_blocks_ms: 0,
             table: large::filled(NONE, pages as usize),
-            frames,
+            dirty_pages: vec![0; pages.div_ceil(AREA_PAGES) as usize],
+            contents: large::filled(content, frames_of_all.len()),
+            frames: frames_of_all,
+            firsts_ms: Vec::new(),
             instances: (0..instances).map(own).collect(),
             oldest_lsns: vec![u64::MAX; instances as usize],
             oldest_lsn: u64::MAX,
@@ -151,37 +153,21 @@ impl Pool {
         (frame != NONE).then_some(frame)
     }
 
-    /// Brings nearer what `find` and `touch` will ask about these pages: they are anywhere in memory.
-    pub fn prefetch(&self, pages: impl Iterator<Item = u32> + Clone) {
-        for page in pages.clone() {
-            near(&self.table[page as usize]);
-        }
-        for page in pages.clone() {
-            let frame = self.table[page as usize];
-            if frame != NONE {
-                near(&self.frames[frame as usize]);
-            }
-        }
-        for page in pages {
-            let frame = self.table[page as usize];
-            // Moving to the front changes the neighbours' links.
-            if frame != NONE
-                && let own = &self.frames[frame as usize]
-                && self.instances[own.instance as usize].is_to_move(own)
-            {
-                for neighbour in [own.lru.newer, own.lru.older] {
-                    if let Some(neighbour) = self.frames.get(neighbour as usize) {
-                        near(neighbour);
-                    }
-                }
-            }
-        }
+    /// The frame of a page that can be used, or changed, without anything else: it is neither on its way in nor, for a
+    /// change, on its way out, and this is not its first use. None otherwise.
+    #[inline]
+    pub fn find_idle(&self, page: u32, changes: bool) -> Option<u32> {
+        let frame = self.table[page as usize];
+        let busy = if changes { READING | UNUSED | WRITING } else { READING | UNUSED };
+        // No frame has the number `NONE`.
+        let own = self.frames.get(frame as usize)?;
+        (own.flags & busy == 0).then_some(frame)
     }
 
     /// The page of a frame.
     #[inline]
     pub fn page(&self, frame: u32) -> u32 {
-        self.frames[frame as usize].page
+        self.contents[frame as usize].page
     }
 
     /// Whether a page is on its way in.
@@ -227,12 +213,12 @@ impl Pool {
 
     /// LSN of a page's last change.
     pub fn newest_lsn(&self, frame: u32) -> u64 {
-        self.frames[frame as usize].newest_lsn
+        self.contents[frame as usize].newest_lsn
     }
 
     /// LSN of a dirty page's first change since it was written.
     pub fn oldest_lsn_of(&self, frame: u32) -> u64 {
-        self.frames[frame as usize].oldest_lsn
+        self.contents[frame as usize].oldest_lsn
     }
 
     /// LSN of the oldest change that is in no file; None when nothing is dirty.
@@ -249,7 +235,7 @@ impl Pool {
     /// First of the threads that wait for this frame, to be replaced by the caller's.
     #[inline]
     pub fn swap_waiter(&mut self, frame: u32, thread: u32) -> u32 {
-        std::mem::replace(&mut self.frames[frame as usize].waiter, thread)
+        std::mem::replace(&mut self.contents[frame as usize].waiter, thread)
     }
 
     /// Takes a free frame for a page that is read (`reading`) or made anew. It goes to the middle of the list, and to
@@ -259,11 +245,13 @@ impl Pool {
         let own = &mut self.instances[instance];
         let frame = own.free.pop()?;
         self.free -= 1;
+        self.contents[frame as usize].page = page;
+        if let Some(first_ms) = self.firsts_ms.get_mut(frame as usize) {
+            *first_ms = 0;
+        }
         let new = &mut self.frames[frame as usize];
-        new.page = page;
         new.flags = OLD | if reading { READING | UNUSED } else { 0 };
         new.moved = own.evicted.wrapping_sub(u32::MAX / 2);
-        new.first_ms = 0;
         self.table[page as usize] = frame;
         own.lru.insert_before(own.old_head, frame, &mut Lru(&mut self.frames));
         own.old_head = frame;
@@ -282,15 +270,16 @@ impl Pool {
     /// after its first one.
     #[inline]
     pub fn touch(&mut self, frame: u32, now_ms: u32) {
-        let page = &mut self.frames[frame as usize];
+        let page = &self.frames[frame as usize];
         let own = &mut self.instances[page.instance as usize];
         if own.is_to_move(page) {
             if self.old_blocks_ms > 0 && page.flags & OLD != 0 {
-                if page.first_ms == 0 {
-                    page.first_ms = now_ms.max(1);
+                let first_ms = &mut self.firsts_ms[frame as usize];
+                if *first_ms == 0 {
+                    *first_ms = now_ms.max(1);
                     return;
                 }
-                if now_ms.saturating_sub(page.first_ms) < self.old_blocks_ms {
+                if now_ms.saturating_sub(*first_ms) < self.old_blocks_ms {
                     return;
                 }
             }
@@ -298,14 +287,15 @@ impl Pool {
         }
     }
 
-    /// Whether a page was used since it came in.
+    /// Whether a page was used since it came in, where innodb_old_blocks_time asks for it.
     pub fn is_used(&self, frame: u32) -> bool {
-        self.frames[frame as usize].first_ms > 0
+        self.firsts_ms.get(frame as usize).is_some_and(|first_ms| *first_ms > 0)
     }
 
     /// innodb_old_blocks_time.
-    pub const fn set_old_blocks_ms(&mut self, old_blocks_ms: u32) {
+    pub fn set_old_blocks_ms(&mut self, old_blocks_ms: u32) {
         self.old_blocks_ms = old_blocks_ms;
+        self.firsts_ms = if old_blocks_ms > 0 { vec![0; self.frames.len()] } else { Vec::new() };
     }
 
     /// A page that was written for its frame's sake goes to the end of the list, to be evicted next.
@@ -325,7 +315,7 @@ impl Pool {
     fn evict(&mut self, frame: u32) {
         let own = &mut self.instances[self.frames[frame as usize].instance as usize];
         own.unlink(frame, &mut self.frames);
-        let page = std::mem::replace(&mut self.frames[frame as usize].page, NONE);
+        let page = std::mem::replace(&mut self.contents[frame as usize].page, NONE);
         self.table[page as usize] = NONE;
         own.free.push(frame);
         own.evicted = own.evicted.wrapping_add(1);
@@ -382,12 +372,30 @@ impl Pool {
     }
 
     /// The dirty page of an instance with the oldest change that is not being written.
-    pub fn oldest_dirty(&self, instance: usize) -> Option<u32> {
-        let mut frame = self.instances[instance].flush.tail;
+    pub fn oldest_dirty(&mut self, instance: usize) -> Option<u32> {
+        let mut frame = self.instances[instance].idle;
         while frame != NONE && !self.can_flush(frame) {
-            frame = self.frames[frame as usize].flush.newer;
+            frame = self.contents[frame as usize].flush.newer;
+        }
+        self.instances[instance].idle = frame;
+        if let Some(own) = self.contents.get(frame as usize)
+            && own.flush.newer != NONE
+        {
+            // Mostly the next to be asked for.
+            self.bring_write(own.flush.newer);
         }
         (frame != NONE).then_some(frame)
+    }
+
+    /// The pages of an area that are dirty and that nobody writes, a bit each.
+    #[inline]
+    pub fn dirty_of_area(&self, area: u32) -> u64 {
+        self.dirty_pages[area as usize]
+    }
+
+    #[inline]
+    fn flip_dirty(&mut self, page: u32) {
+        self.dirty_pages[(page / AREA_PAGES) as usize] ^= 1 << (page % AREA_PAGES);
     }
 
     /// The instance that has the oldest change.
@@ -399,9 +407,9 @@ impl Pool {
     pub fn dirty_until(&self, lsn: u64, most: u64) -> u64 {
         let count = |own: &Instance| {
             let (mut frame, mut count) = (own.flush.tail, 0);
-            while frame != NONE && count < most && self.frames[frame as usize].oldest_lsn <= lsn {
+            while frame != NONE && count < most && self.contents[frame as usize].oldest_lsn <= lsn {
                 count += 1;
-                frame = self.frames[frame as usize].flush.newer;
+                frame = self.contents[frame as usize].flush.newer;
             }
             count
         };
@@ -417,24 +425,35 @@ impl Pool {
     /// A page was changed, from one LSN to another.
     #[inline]
     pub fn change(&mut self, frame: u32, from_lsn: u64, to_lsn: u64) {
-        let own = &mut self.frames[frame as usize];
-        own.newest_lsn = to_lsn;
-        if own.flags & DIRTY == 0 {
-            own.flags |= DIRTY;
-            own.oldest_lsn = from_lsn;
-            let instance = own.instance as usize;
-            self.oldest_sum += u128::from(from_lsn);
-            self.dirty += 1;
-            self.instances[instance].flush.push_front(frame, &mut Flush(&mut self.frames));
-            let oldest_lsn = &mut self.oldest_lsns[instance];
-            *oldest_lsn = (*oldest_lsn).min(from_lsn);
-            self.oldest_lsn = self.oldest_lsn.min(from_lsn);
+        self.contents[frame as usize].newest_lsn = to_lsn;
+        if !self.has(frame, DIRTY) {
+            self.make_dirty(frame, from_lsn);
         }
     }
 
-    /// A page is being written.
+    #[inline(never)]
+    fn make_dirty(&mut self, frame: u32, from_lsn: u64) {
+        let (own, content) = (&mut self.frames[frame as usize], &mut self.contents[frame as usize]);
+        own.flags |= DIRTY;
+        content.oldest_lsn = from_lsn;
+        let (instance, page) = (own.instance as usize, content.page);
+        self.flip_dirty(page);
+        self.oldest_sum += u128::from(from_lsn);
+        self.dirty += 1;
+        let own = &mut self.instances[instance];
+        own.flush.push_front(frame, &mut Flush(&mut self.contents));
+        if own.idle == NONE {
+            own.idle = frame;
+        }
+        let oldest_lsn = &mut self.oldest_lsns[instance];
+        *oldest_lsn = (*oldest_lsn).min(from_lsn);
+        self.oldest_lsn = self.oldest_lsn.min(from_lsn);
+    }
+
+    /// A dirty page is being written.
     pub fn begin_write(&mut self, frame: u32) {
         self.frames[frame as usize].flags |= WRITING;
+        self.flip_dirty(self.contents[frame as usize].page);
     }
 
     /// A page is in its file.
@@ -442,17 +461,22 @@ impl Pool {
         let own = &mut self.frames[frame as usize];
         own.flags &= !(WRITING | DIRTY);
         let instance = own.instance as usize;
-        self.oldest_sum -= u128::from(own.oldest_lsn);
+        self.oldest_sum -= u128::from(self.contents[frame as usize].oldest_lsn);
         self.dirty -= 1;
-        let list = &mut self.instances[instance].flush;
-        list.remove(frame, &mut Flush(&mut self.frames));
-        let tail = list.tail;
-        let oldest_lsn = if tail == NONE { u64::MAX } else { self.frames[tail as usize].oldest_lsn };
+        let own = &mut self.instances[instance];
+        if own.idle == frame {
+            own.idle = self.contents[frame as usize].flush.newer;
+        }
+        own.flush.remove(frame, &mut Flush(&mut self.contents));
+        let tail = own.flush.tail;
+        let oldest_lsn = if tail == NONE { u64::MAX } else { self.contents[tail as usize].oldest_lsn };
         let before = std::mem::replace(&mut self.oldest_lsns[instance], oldest_lsn);
         if before != oldest_lsn && tail != NONE {
             // Pages are mostly written from this end: the one that comes next is anywhere in memory.
-            if let Some(next) = self.frames.get(self.frames[tail as usize].flush.newer as usize) {
-                near(next);
+            let next = self.contents[tail as usize].flush.newer as usize;
+            if let (Some(frame), Some(content)) = (self.frames.get(next), self.contents.get(next)) {
+                near(frame);
+                near(content);
             }
         }
         if before == self.oldest_lsn && before != oldest_lsn {
@@ -468,7 +492,7 @@ impl Pool {
 impl Instance {
     /// Whether a page is not among the youngest any more.
     #[inline]
-    fn is_to_move(&self, frame: &Frame) -> bool {
+    pub(super) fn is_to_move(&self, frame: &Frame) -> bool {
         self.evicted.wrapping_sub(frame.moved) > self.young_quarter
     }
 

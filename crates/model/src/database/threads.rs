@@ -3,6 +3,7 @@
 //! What a thread does without waiting happens at the beginning of its burst of CPU time, which then passes at once.
 //! Row locks are not modelled: nobody waits for another one's rows.
 
+use super::ahead::Ahead;
 use super::batches::{Kind, Owner};
 use super::holds::Burst;
 use super::pool::NONE;
@@ -27,19 +28,20 @@ const MARGIN_EVERY: u32 = 16;
 /// One of them.
 #[derive(Debug, Default)]
 pub(super) struct Thread {
-    touches: Vec<Touch>,
-    at: usize,
+    pub(super) touches: Vec<Touch>,
+    pub(super) ahead: Ahead,
+    pub(super) at: usize,
     kind: usize,
     started_ns: u64,
     running: bool,
     /// What it did since it last used a core: CPU time, how long it holds the mutexes that all threads share, and how
     /// long its client has it.
-    cpu_ns: u64,
-    mutex_ns: u64,
-    away_ns: u64,
+    pub(super) cpu_ns: u64,
+    pub(super) mutex_ns: u64,
+    pub(super) away_ns: u64,
     pub(super) burst: Burst,
     /// End of its own changes in the log.
-    lsn: u64,
+    pub(super) lsn: u64,
     /// The next one that waits for the same page.
     pub(super) next_waiter: u32,
     reads: u32,
@@ -48,7 +50,7 @@ pub(super) struct Thread {
     /// The instance in which it has to see to free pages.
     check_margin: Option<usize>,
     /// It has seen to room in the log already.
-    preflushed: bool,
+    pub(super) preflushed: bool,
     /// It writes pages because the log is at its synchronous age.
     in_sync: bool,
 }
@@ -76,6 +78,7 @@ impl Innodb {
             {
                 return;
             }
+            self.run_hits(number);
             let thread = &mut self.threads[index];
             let Some(touch) = thread.touches.get(thread.at).copied() else {
                 if !self.end_transaction(number) {
@@ -83,12 +86,7 @@ impl Innodb {
                 }
                 continue;
             };
-            if touch.what == What::Statement {
-                thread.cpu_ns += self.spec.cpu.statement_ns;
-                thread.mutex_ns += self.spec.cpu.mutex_ns;
-                thread.away_ns += self.spec.cpu.round_trip_ns;
-                self.counts.queries += 1;
-            } else if !self.use_page(number, touch) {
+            if !self.use_page(number, touch) {
                 return;
             }
             self.threads[index].at += 1;
@@ -112,7 +110,7 @@ impl Innodb {
         true
     }
 
-    /// A page that a statement uses. False: the thread waits, and tries again.
+    /// A page that a statement uses, where `run_hits` has left it. False: the thread waits, and tries again.
     fn use_page(&mut self, number: u32, asked: Touch) -> bool {
         let touch = self.through_change_buffer(asked);
         let changes = matches!(touch.what, What::Change | What::Create);
@@ -311,9 +309,8 @@ impl Innodb {
             return false;
         }
         thread.kind = self.touches.next(number, &mut thread.touches);
+        thread.ahead.begin(&thread.touches, &mut self.recent, &self.pool, self.change_buffer.as_ref());
         thread.running = true;
-        let pages = thread.touches.iter().filter(|touch| touch.what != What::Statement).map(|touch| touch.page);
-        self.pool.prefetch(pages);
         thread.started_ns = self.now_ns;
         thread.next_waiter = NONE;
         true

@@ -12,17 +12,20 @@ fn buffer(most: u64) -> ChangeBuffer {
 
 /// Each leaf holds what waits for the pages from its first one on, and no more than a page does.
 fn check(own: &ChangeBuffer) {
-    let mut firsts: Vec<u32> = own.leaves.keys().copied().collect();
+    let mut firsts: Vec<u32> = own.leaves.iter_from(0).collect();
     assert_eq!(own.firsts.iter().flatten().count(), firsts.len());
     assert_eq!(own.firsts.len(), firsts.len() + own.free.len());
     firsts.push(u32::MAX);
     for pair in firsts.windows(2) {
-        let leaf = own.leaves[&pair[0]];
-        let bytes: u32 = own.waiting.range(pair[0]..pair[1]).map(|(_, waiting)| waiting.bytes).sum();
-        assert_eq!(leaf.bytes, bytes, "{pair:?}");
+        let number = own.numbers[pair[0] as usize] as usize;
+        let pages = own.pages.iter_from(pair[0]).take_while(|page| *page < pair[1]);
+        let bytes: u32 = pages.map(|page| u32::from(own.waiting[page as usize][BYTES])).sum();
+        assert_eq!(own.bytes[number], bytes, "{pair:?}");
         assert!(bytes <= LEAF_BYTES, "{pair:?}: {bytes}");
-        assert_eq!(own.firsts[leaf.number as usize], Some(pair[0]));
+        assert_eq!(own.firsts[number], Some(pair[0]));
     }
+    let waiting = (0..own.first).filter(|page| own.waiting[*page as usize] != Waiting::default());
+    assert!(waiting.eq(own.pages.iter_from(0)));
 }
 
 #[test]
@@ -37,7 +40,7 @@ fn what_waits_for_a_page_is_merged_once() {
     assert_eq!(own.take(5), Some(Merge { redo: 110, leaf: 100_000, leaf_redo: 60 }));
     assert_eq!((own.take(5), own.take(6)), (None, None));
     assert_eq!(own.take(9).unwrap().redo, 30);
-    assert_eq!((own.buffered, own.merged, own.leaves[&0].bytes), (3, 2, 0));
+    assert_eq!((own.buffered, own.merged, own.bytes[own.numbers[0] as usize]), (3, 2, 0));
 }
 
 #[test]
@@ -84,8 +87,8 @@ fn leaves_split_and_join_and_stay_a_tree() {
         }
     }
     check(&own);
-    assert!(own.waiting.is_empty());
-    assert_eq!((own.size(), own.leaves[&0].bytes), (1, 0), "joined to one empty leaf");
+    assert_eq!(own.pages.len(), 0);
+    assert_eq!((own.size(), own.bytes[own.numbers[0] as usize]), (1, 0), "joined to one empty leaf");
     own.add(1, ENTRY, 40);
     check(&own);
 }
@@ -118,7 +121,7 @@ fn pages_are_picked_all_over_and_with_their_full_neighbours() {
         own.add(page * 16, ENTRY, 40);
     }
     let picked: Vec<Vec<u32>> = (0..1000).map(|_| own.pick()).collect();
-    assert!(picked.iter().all(|pages| pages.len() == 1 && own.waiting.contains_key(&pages[0])), "{picked:?}");
+    assert!(picked.iter().all(|pages| pages.len() == 1 && own.waiting[pages[0] as usize][RECORDS] == 1), "{picked:?}");
     let lower = picked.iter().filter(|pages| pages[0] < 16_000).count();
     assert!((400..600).contains(&lower), "{lower} of 1000 in the lower half");
     let mut near = buffer(10_000);

@@ -86,8 +86,13 @@ fn the_flush_list_is_in_the_order_of_first_changes() {
     assert_eq!(pool.oldest_dirty(0), Some(5));
     pool.begin_write(5);
     assert_eq!(pool.oldest_dirty(0), Some(6));
+    pool.begin_write(6);
+    assert_eq!((pool.oldest_dirty(0), pool.dirty_of_area(0)), (None, 0));
+    pool.change(9, 130, 140);
+    assert_eq!((pool.oldest_dirty(0), pool.dirty_of_area(0)), (Some(9), 1 << 9), "after everybody was being written");
+    pool.end_write(6);
     pool.end_write(5);
-    assert_eq!((pool.oldest_lsn(), pool.dirty(), pool.ages_sum(200)), (Some(110), 1, 90));
+    assert_eq!((pool.oldest_lsn(), pool.dirty(), pool.ages_sum(200)), (Some(130), 1, 70));
     assert!((pool.dirty_pct() - 100.0 / 101.0).abs() < 1e-12);
 }
 
@@ -138,6 +143,10 @@ proptest! {
                 prop_assert!(pages.iter().all(|page| pool.instance_of(*page) == instance));
                 let old = pages.iter().filter(|page| pool.is_old(pool.find(**page).unwrap())).count() as u64;
                 prop_assert_eq!(old, pool.instances[instance].old);
+                let idle = |frame: &u32| pool.is_dirty(*frame) && !pool.is_writing(*frame);
+                let found = pages.iter().map(|page| pool.find(*page).unwrap()).filter(idle);
+                let oldest = found.min_by_key(|frame| pool.oldest_lsn_of(*frame));
+                prop_assert_eq!(pool.oldest_dirty(instance), oldest);
                 prop_assert!(old.abs_diff(pool.data_of(instance) * OLD_EIGHTHS / 8) <= OLD_TOLERANCE);
                 all.extend(pages);
             }
@@ -145,6 +154,10 @@ proptest! {
             let free: u64 = (0..pool.instances()).map(|instance| pool.free_of(instance)).sum();
             prop_assert_eq!(free, pool.free());
             prop_assert_eq!(pool.data() + pool.free(), u64::from(161 / instances * instances));
+            for page in 0..400 {
+                let idle = pool.find(page).is_some_and(|frame| pool.can_flush(frame));
+                prop_assert_eq!(pool.dirty_of_area(page / AREA_PAGES) >> (page % AREA_PAGES) & 1 == 1, idle);
+            }
             let dirty: Vec<u32> = all.iter().filter_map(|p| pool.find(*p)).filter(|f| pool.is_dirty(*f)).collect();
             prop_assert_eq!(dirty.len() as u64, pool.dirty());
             prop_assert_eq!(dirty.iter().map(|f| u128::from(pool.oldest_lsn_of(*f))).sum::<u128>(), pool.oldest_sum);

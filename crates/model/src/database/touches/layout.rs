@@ -108,7 +108,8 @@ pub struct Splitting {
     /// Upper halves of pages that have split.
     upper: Region,
     rows: u32,
-    split: Vec<bool>,
+    /// Whether a page has split, a bit each: they are asked for in any order, and so fit into the processor's caches.
+    split: Vec<u64>,
 }
 
 /// Pages of a range that the optimizer looks at to guess how many rows there are (N_PAGES_READ_LIMIT, btr0cur.cc).
@@ -119,13 +120,18 @@ impl Splitting {
     pub fn new(layout: &mut Layout, entries: u64, rows: u32) -> Self {
         let region = layout.rows(entries, rows);
         let upper = layout.pages(u64::from(region.pages));
-        Self { region, upper, rows, split: vec![false; region.pages as usize] }
+        Self { region, upper, rows, split: vec![0; region.pages.div_ceil(u64::BITS) as usize] }
+    }
+
+    #[inline]
+    fn has_split(&self, at: u32) -> bool {
+        self.split[(at / u64::BITS) as usize] >> (at % u64::BITS) & 1 == 1
     }
 
     /// The page of the `row`th of the entries that were loaded.
     pub fn page(&self, row: u64) -> u32 {
         let at = self.region.page(row, self.rows) - self.region.first;
-        let is_upper = self.split[at as usize] && row % u64::from(self.rows) >= u64::from(self.rows / 2);
+        let is_upper = self.has_split(at) && row % u64::from(self.rows) >= u64::from(self.rows / 2);
         at + if is_upper { self.upper.first } else { self.region.first }
     }
 
@@ -133,10 +139,11 @@ impl Splitting {
     /// entries go to the new page, and that is logged. A full page takes no change from the change buffer.
     pub fn insert(&mut self, row: u64, bytes: u8, redo: u16, out: &mut Vec<Touch>) {
         let at = self.region.page(row, self.rows) - self.region.first;
-        if std::mem::replace(&mut self.split[at as usize], true) {
+        if self.has_split(at) {
             out.push(Touch::change_entry(self.page(row), redo, Entry::inserted(bytes)));
             return;
         }
+        self.split[(at / u64::BITS) as usize] |= 1 << (at % u64::BITS);
         let moved = (self.rows / 2).saturating_mul(u32::from(bytes)).min(u32::from(u16::MAX)) as u16;
         out.extend([Touch::create(self.upper.first + at, moved), Touch::change(self.page(row), redo)]);
     }
@@ -145,11 +152,17 @@ impl Splitting {
     pub fn dive(&self, first: u64, last: u64, out: &mut Vec<Touch>) {
         let from = self.region.page(first, self.rows);
         let to = self.region.page(last, self.rows);
-        let halves = (from..=to).flat_map(|page| {
+        let end = out.len() + DIVE_PAGES;
+        for page in from..=to {
             let at = page - self.region.first;
-            [Some(page), self.split[at as usize].then_some(self.upper.first + at)]
-        });
-        out.extend(halves.flatten().take(DIVE_PAGES).map(Touch::glance));
+            out.push(Touch::glance(page));
+            if out.len() < end && self.has_split(at) {
+                out.push(Touch::glance(self.upper.first + at));
+            }
+            if out.len() == end {
+                return;
+            }
+        }
     }
 }
 

@@ -109,15 +109,13 @@ impl Buffer {
     #[inline]
     pub fn enter(&mut self, entry: Entry) {
         if self.pages > 0 {
-            if let Some(place) = self.index.find(entry.lpn)
-                && place >= self.begun
-            {
+            let place = self.index.insert(entry.lpn, self.entered, self.begun);
+            if place != self.entered {
                 let same = &mut self.waiting[(place - self.begun) as usize];
                 same.bytes = same.bytes.saturating_add(entry.bytes);
                 same.cover |= entry.cover;
                 return;
             }
-            self.index.insert(entry.lpn, self.entered);
         }
         self.waiting.push_back(entry);
         self.entered += 1;
@@ -127,6 +125,12 @@ impl Buffer {
     #[inline]
     pub fn first(&self) -> Option<&Entry> {
         self.waiting.front()
+    }
+
+    /// What waits, and will be the first after so many others.
+    #[inline]
+    pub fn after(&self, others: usize) -> Option<&Entry> {
+        self.waiting.get(others)
     }
 
     /// The first page leaves: flash will have it at `at_ns`, after an erase if it is `late`.
@@ -213,14 +217,19 @@ impl Index {
         self.slot(lpn).map(|slot| self.slots[slot].1)
     }
 
-    /// The newest entry of a page takes the older one's slot.
+    /// Which entry holds a page from now on: the one that does, if its number is `from` or more, else this one.
     #[inline]
-    fn insert(&mut self, lpn: u32, entry: u64) {
+    fn insert(&mut self, lpn: u32, entry: u64, from: u64) -> u64 {
         let mut slot = self.home(lpn);
         while self.slots[slot].0 != CANCELLED && self.slots[slot].0 != lpn {
             slot = (slot + 1) & (self.slots.len() - 1);
         }
-        self.slots[slot] = (lpn, entry);
+        let own = &mut self.slots[slot];
+        if own.0 == lpn && own.1 >= from {
+            return own.1;
+        }
+        *own = (lpn, entry);
+        entry
     }
 
     /// Forgets a page, if this entry holds it.
@@ -263,8 +272,10 @@ mod tests {
             let (mut index, mut plain) = (Index::new(60), BTreeMap::new());
             for (number, (lpn, inserts)) in steps.into_iter().enumerate() {
                 if inserts {
-                    index.insert(lpn, number as u64);
-                    plain.insert(lpn, number as u64);
+                    let from = number as u64 / 2;
+                    let expected = plain.get(&lpn).copied().filter(|entry| *entry >= from).unwrap_or(number as u64);
+                    prop_assert_eq!(index.insert(lpn, number as u64, from), expected);
+                    plain.insert(lpn, expected);
                 } else if let Some(entry) = plain.remove(&lpn) {
                     index.remove(lpn, entry + 1);
                     prop_assert_eq!(index.find(lpn), Some(entry));

@@ -16,6 +16,8 @@ use crate::storage::Opening;
 /// The collector comes to this many pages at once at most, and to no more than fit this time: reads get in between.
 const STEP_PAGES_MAX: u64 = 16;
 const STEP_NS: u64 = 200_000;
+/// Pages of the buffer between two looks at what the processor will ask for.
+const NEAR: usize = 4;
 /// A controller gives up reading a page after so many attempts (read-retry tables of data sheets have 7 to 15 rows).
 const RETRIES_MAX: u64 = 7;
 
@@ -200,9 +202,28 @@ impl Flash {
             self.make_room(now_ns);
             return None;
         }
+        // Neighbours lie near each other: one of several looks for all.
+        if (entry.lpn as usize).is_multiple_of(NEAR) {
+            self.look_ahead(buffer);
+        }
         let programmed = self.program(now_ns, entry);
         buffer.leave(programmed.at_ns, programmed.late);
         Some((entry, programmed.at_ns))
+    }
+
+    /// Brings nearer what the next pages' writes will change, where that was not done lately: those after `NEAR` and after
+    /// as many again.
+    #[inline]
+    fn look_ahead(&self, buffer: &Buffer) {
+        if let Some(entry) = buffer.after(3 * NEAR) {
+            self.ftl.prefetch(entry.lpn);
+        }
+        if let Some(entry) = buffer.after(2 * NEAR) {
+            self.ftl.prefetch_place(entry.lpn);
+        }
+        if let Some(entry) = buffer.after(NEAR) {
+            self.ftl.prefetch_neighbours(entry.lpn);
+        }
     }
 
     fn program(&mut self, now_ns: u64, entry: Entry) -> Programmed {

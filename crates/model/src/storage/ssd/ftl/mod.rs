@@ -209,6 +209,16 @@ impl Ftl {
         }
     }
 
+    /// Says the same a while after `prefetch_place`: the neighbours of the page's unit among victims.
+    #[inline]
+    pub fn prefetch_neighbours(&self, lpn: u32) {
+        if let Some(&ppn) = self.l2p.get(lpn as usize)
+            && ppn != NONE
+        {
+            self.victims.prefetch_neighbours(self.divisor.quotient(ppn));
+        }
+    }
+
     /// Pages that the host can write before a collection must begin or go on.
     #[inline]
     pub fn room(&self) -> u32 {

@@ -37,6 +37,14 @@ impl Buckets {
         crate::large::near(&self.links[unit as usize]);
     }
 
+    /// It will leave soon, and was asked for: so are its neighbours, which are anywhere.
+    #[inline]
+    pub(super) fn prefetch_neighbours(&self, unit: u32) {
+        let Link { before, after } = self.links[unit as usize];
+        crate::large::near(&self.links[before as usize]);
+        crate::large::near(&self.links[after as usize]);
+    }
+
     /// Takes a unit out of its list.
     #[inline]
     pub(super) fn leave(&mut self, unit: u32) {

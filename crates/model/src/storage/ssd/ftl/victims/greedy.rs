@@ -35,6 +35,11 @@ impl Choose for Greedy {
         self.buckets.prefetch(unit);
     }
 
+    #[inline]
+    fn prefetch_neighbours(&self, unit: u32) {
+        self.buckets.prefetch_neighbours(unit);
+    }
+
     fn taken(&mut self, unit: u32, _valid: u32) {
         self.buckets.leave(unit);
     }

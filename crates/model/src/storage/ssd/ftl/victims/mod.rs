@@ -49,6 +49,9 @@ pub(super) trait Choose {
     /// A page of a unit may die soon.
     fn prefetch(&self, _unit: u32) {}
 
+    /// Sooner; `prefetch` was said.
+    fn prefetch_neighbours(&self, _unit: u32) {}
+
     /// The next victim. There is at least one closed unit.
     fn choose(&mut self, units: &Units, now: u64) -> u32;
 }
@@ -111,6 +114,13 @@ impl Choose for Victims {
             Self::Fifo(policy) => policy.prefetch(unit),
             Self::DChoices(policy) => policy.prefetch(unit),
             Self::CostBenefit(policy) => policy.prefetch(unit),
+        }
+    }
+
+    #[inline]
+    fn prefetch_neighbours(&self, unit: u32) {
+        if let Self::Greedy(policy) = self {
+            policy.prefetch_neighbours(unit);
         }
     }
 
