@@ -202,7 +202,9 @@ class Instance:
         }
 
     def query(self, sql: str) -> list[tuple[str | None, ...]]:
-        """Rows of one statement, over a connection of its own. Errors: FlatwaterError."""
+        """Rows of one statement, over a connection of its own. Errors: FlatwaterError; at once while it is frozen."""
+        if self._frozen:
+            raise FlatwaterError(f"{self.binary.title} is frozen, and answers nothing")
         try:
             connection = Connection(json.dumps(self.login()))
             try:
