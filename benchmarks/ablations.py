@@ -8,10 +8,11 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from benchmarks.tables import page_with
 from flatwater._engine import Run
 from flatwater.experiment import load
 from flatwater.experiment.sweep import cell_at
-from flatwater.runner.innodb_model import model_spec
+from flatwater.runner.innodb_model import engine_spec, model_spec
 
 PAGE = Path(__file__).parents[1] / "docs" / "models" / "innodb.md"
 #: The table stands between them.
@@ -55,8 +56,7 @@ def specs() -> Iterator[tuple[str, str, Spec]]:
     for row, index in ROWS.items():
         for name, change in ABLATIONS.items():
             cell = cell_at(experiment, index).experiment
-            spec = model_spec(cell, experiment.seed or 1)
-            del spec["policy"], spec["continue_on_error"]
+            spec = engine_spec(model_spec(cell, experiment.seed or 1))
             change(spec)
             yield name, row, spec
 
@@ -94,10 +94,7 @@ def main() -> None:
             for notpm, least, age, dirty in (told[name, row] for row in ROWS)
         ]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    text = PAGE.read_text()
-    before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
-    PAGE.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}")
+    PAGE.write_text(page_with(PAGE, BEGIN, END, "\n".join(lines)))
 
 
 if __name__ == "__main__":

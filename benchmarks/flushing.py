@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.tables import page_with
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "models" / "flushing.md"
 PICTURES = ROOT / "docs" / "pictures"
@@ -32,10 +34,7 @@ def main() -> None:
             policy = values["set"]["database.flushing"]
             shutil.copy(drawn / f"{number:04}-database.svg", PICTURES / f"flushing-{policy}.svg")
             rows.append(_row(policy, cell))
-    text = PAGE.read_text()
-    before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{_HEAD}{''.join(rows)}{END}{after}")
+    PAGE.write_text(page_with(PAGE, BEGIN, END, f"{_HEAD}{''.join(rows)}".rstrip()))
 
 
 _HEAD = """\

@@ -19,7 +19,7 @@ from flatwater import __version__
 from flatwater._engine import Run
 from flatwater.experiment import cell_at, load, print_size
 from flatwater.probe import describe_machine
-from flatwater.runner.innodb_model import model_spec
+from flatwater.runner.innodb_model import engine_spec, model_spec
 
 ROOT = Path(__file__).parents[1]
 PAGE = Path(__file__).with_suffix(".md")
@@ -75,11 +75,7 @@ def _row(name: str, told: Finished) -> list[str]:
 
 def _run(number: int) -> int:
     cell = cell_at(load(EXPERIMENT, []), number).experiment
-    spec = model_spec(cell, cell.seed)
-    # Of no concern to the engine: a transaction fails with its device or not at all, and the policy is the server's.
-    run = Run.modelled_database(
-        json.dumps({k: v for k, v in spec.items() if k not in ("continue_on_error", "policy")}), []
-    )
+    run = Run.modelled_database(json.dumps(engine_spec(model_spec(cell, cell.seed))))
     orders = 0
     for _ in range(SECONDS):
         interval = run.next_interval(0.0)

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks.noise import Noise
 from benchmarks.pairs import Ratio, Target
 from flatwater.experiment import print_size
+
+
+def page_with(page: Path, begin: str, end: str, text: str) -> str:
+    """A page with `text` in place of what is generated of it, between two lines. Errors: ValueError without either."""
+    before, rest = page.read_text().split(begin)
+    _, after = rest.split(end)
+    return f"{before}{begin}\n{text}\n{end}{after}"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -23,7 +23,7 @@ import tomli_w
 from scipy.stats import t as student
 
 from benchmarks.options import Preset, command_line, measure, read_options, tell
-from benchmarks.tables import table
+from benchmarks.tables import page_with, table
 from flatwater.errors import FlatwaterError
 from flatwater.results import Result, open_result
 
@@ -154,9 +154,7 @@ def run(options: argparse.Namespace) -> str:
         text = report(options, told, [_row(told, both, number, one) for number, one in enumerate(asked)], both)
     if options.out is None:
         return text + "\n"
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{text}\n{END}{after}"
+    return page_with(PAGE, BEGIN, END, text)
 
 
 def _written(value: Any) -> str:

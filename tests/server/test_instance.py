@@ -118,6 +118,8 @@ def test_a_frozen_server_is_thawed_and_stops(make_instance: MakeInstance) -> Non
     while psutil.Process(instance.pid).status() != psutil.STATUS_STOPPED:
         assert time.monotonic() < until
         time.sleep(0.01)
+    with pytest.raises(FlatwaterError, match="is frozen, and answers nothing"):
+        instance.query("SELECT 1")
     instance.thaw()
     assert instance.query("SELECT 1") == [("1",)]
     instance.freeze()

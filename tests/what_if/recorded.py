@@ -19,7 +19,7 @@ from flatwater._engine import Run
 from flatwater.experiment import Experiment
 from flatwater.results import Event, Phase, create_result
 from flatwater.results.schema import CellPlan, CellSummary, Manifest, ServerFacts
-from flatwater.runner.innodb_model import model_spec
+from flatwater.runner.innodb_model import engine_spec, model_spec
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 from synthetic import write_rows
@@ -77,8 +77,7 @@ def intervals(hidden: Hidden, changed: dict[str, Any] | None = None, seed: int =
     spec["cpu"] = {name: round(cost * hidden.cpu) for name, cost in spec["cpu"].items()}
     for name in ("read_ns", "write_ns", "flush_ns"):
         spec["device"][name] = round(spec["device"][name] * hidden.storage)
-    told = {name: value for name, value in spec.items() if name not in ("continue_on_error", "policy")}
-    run = Run.modelled_database(json.dumps(told))
+    run = Run.modelled_database(json.dumps(engine_spec(spec)))
     found = []
     for _ in range(WARMUP_S + MEASURE_S):
         interval = run.next_interval(60.0)

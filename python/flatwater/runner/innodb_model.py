@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import psutil
@@ -43,8 +44,7 @@ class InnodbModelStack(ModelStack):
 
     def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
         _check_memory(self._cell)
-        # A modelled transaction fails with its device or not at all.
-        told = {name: value for name, value in spec.items() if name not in ("continue_on_error", "policy")}
+        told = engine_spec(spec)
         policies = _policies(spec) if spec["policy"] is not None else []
         try:
             return Run.modelled_database(json.dumps(told), policies)
@@ -126,6 +126,14 @@ def model_spec(cell: Experiment, seed: int, *, fresh: bool = False) -> dict[str,
         "seed": seed,
         "continue_on_error": False,
     }
+
+
+def engine_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a `model_spec` the engine reads.
+
+    A policy in Python is handed over by itself, and a modelled transaction fails with its device or not at all.
+    """
+    return {name: value for name, value in spec.items() if name not in ("continue_on_error", "policy")}
 
 
 def _check_memory(cell: Experiment) -> None:

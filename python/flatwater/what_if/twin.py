@@ -23,7 +23,7 @@ from flatwater.experiment.faults import validate
 from flatwater.fit.workload import to_workload_toml
 from flatwater.fit.workload.derive import OLTP_WRITES, READ_ONLY, index_sizes, writes_of
 from flatwater.runner.dataset import estimate_bytes
-from flatwater.runner.innodb_model import memory_bytes, model_spec
+from flatwater.runner.innodb_model import engine_spec, memory_bytes, model_spec
 from flatwater.what_if.base import Base
 
 #: A run of more than this is not lived through from its start: the twin begins with a full pool.
@@ -167,7 +167,7 @@ class Twin:
             if experiment.modelled.device == str(self.device):
                 for name in ("read_ns", "write_ns", "flush_ns"):
                     one[name] = round(one[name] * scales.storage)
-        return {name: value for name, value in spec.items() if name not in ("continue_on_error", "policy")}
+        return engine_spec(spec)
 
 
 def _at_once() -> int:

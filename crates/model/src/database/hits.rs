@@ -12,6 +12,7 @@ impl Innodb {
     pub(super) fn run_hits(&mut self, number: u32) {
         let Self { threads, pool, change_buffer, redo, log, ages, counts, spec, .. } = self;
         let thread = &mut threads[number as usize];
+        let touches = std::mem::take(&mut thread.touches);
         let now_ms = (self.now_ns / 1_000_000) as u32;
         // Nobody writes pages or the log meanwhile, so these stay: up to where changes may be appended, and the LSN after
         // which the next one has to look at the log's limits.
@@ -22,12 +23,12 @@ impl Innodb {
         };
         let appends_to = appends_to.min(checks_from);
         let (mut at, mut statements, mut uses) = (thread.at, 0, 0);
-        'touches: while at < thread.touches.len() {
+        'touches: while at < touches.len() {
             if at.is_multiple_of(STEP) {
                 thread.ahead.go_on(at, pool, change_buffer.as_ref());
             }
-            let end = (at + 1).next_multiple_of(STEP).min(thread.touches.len());
-            for touch in &thread.touches[at..end] {
+            let end = (at + 1).next_multiple_of(STEP).min(touches.len());
+            for &touch in &touches[at..end] {
                 if touch.what == What::Statement {
                     statements += 1;
                     at += 1;
@@ -44,15 +45,12 @@ impl Innodb {
                     pool.touch(frame, now_ms);
                 }
                 if changes {
-                    let (from, to) = redo.append(u64::from(touch.redo));
-                    pool.change(frame, from, to);
-                    thread.lsn = to;
-                    thread.burst.changes += 1;
-                    thread.preflushed = false;
-                    self.check_log |= to > checks_from;
+                    thread.change(pool, redo, frame, touch);
+                    self.check_log |= redo.lsn > checks_from;
                 }
             }
         }
+        thread.touches = touches;
         thread.at = at;
         thread.cpu_ns += statements * spec.cpu.statement_ns + uses * spec.cpu.touch_ns;
         thread.mutex_ns += statements * spec.cpu.mutex_ns;

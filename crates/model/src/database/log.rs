@@ -109,9 +109,7 @@ impl Log {
             reads: Vec::new(),
         }
     }
-}
 
-impl Log {
     /// As long as the newest change is no further than this, `may_append` says yes and has nothing to do.
     pub(super) fn appends_to(&self, redo: &Redo) -> u64 {
         if self.exclusive && self.writing { 0 } else { redo.written + self.buffer_bytes / 2 }

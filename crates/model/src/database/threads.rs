@@ -6,7 +6,8 @@
 use super::ahead::Ahead;
 use super::batches::{Kind, Owner};
 use super::holds::Burst;
-use super::pool::NONE;
+use super::pool::{NONE, Pool};
+use super::redo::Redo;
 use super::touches::{Touch, What};
 use super::{Innodb, PAGE_BYTES, Tag};
 use crate::storage::Operation;
@@ -56,6 +57,16 @@ pub(super) struct Thread {
 }
 
 impl Thread {
+    /// Changes a page: in the log, and in its frame.
+    #[inline]
+    pub(super) fn change(&mut self, pool: &mut Pool, redo: &mut Redo, frame: u32, touch: Touch) {
+        let (from, to) = redo.append(u64::from(touch.redo));
+        pool.change(frame, from, to);
+        self.lsn = to;
+        self.burst.changes += 1;
+        self.preflushed = false;
+    }
+
     /// Does these before what it waits for.
     pub(super) fn insert_before(&mut self, touches: &[Touch]) {
         self.touches.splice(self.at..self.at, touches.iter().copied());
@@ -146,12 +157,7 @@ impl Innodb {
             self.pool.touch(frame, (self.now_ns / 1_000_000) as u32);
         }
         if changes {
-            let (from, to) = self.redo.append(u64::from(touch.redo));
-            self.pool.change(frame, from, to);
-            let thread = &mut self.threads[number as usize];
-            thread.lsn = to;
-            thread.burst.changes += 1;
-            thread.preflushed = false;
+            self.threads[number as usize].change(&mut self.pool, &mut self.redo, frame, touch);
             self.check_log |=
                 self.age() > self.ages.modified_async || self.redo.checkpoint_age() > self.ages.checkpoint_async;
         }

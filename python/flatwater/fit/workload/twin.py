@@ -16,7 +16,7 @@ from flatwater.errors import FlatwaterError
 from flatwater.experiment import Experiment
 from flatwater.experiment.database.measured import MeasuredCell, MeasuredWorkload
 from flatwater.experiment.units import parse_size
-from flatwater.runner.innodb_model import PAGE_BYTES, model_spec
+from flatwater.runner.innodb_model import PAGE_BYTES, engine_spec, model_spec
 
 #: A device that answers at once, of memory.
 _DEVICE = {
@@ -128,8 +128,7 @@ def _spec(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> dict[str
         "read_ns": round(costs.page_read.value * 1000),
         "write_ns": round(costs.page_written.value * 1000),
     }
-    told = {**spec, "device": _DEVICE, "interval_ms": _INTERVAL_MS}
-    return {name: value for name, value in told.items() if name not in ("continue_on_error", "policy")}
+    return engine_spec({**spec, "device": _DEVICE, "interval_ms": _INTERVAL_MS})
 
 
 def _used_bytes(measured: MeasuredWorkload, cell: MeasuredCell) -> int:
