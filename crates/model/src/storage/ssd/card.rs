@@ -316,16 +316,10 @@ impl Card {
         self.flash.wake(self.now_ns, &self.buffer);
     }
 
-    /// When anything is due but the flash.
-    #[inline]
-    fn others_due_ns(&self) -> u64 {
+    fn due_ns(&self) -> u64 {
         let front = |queue: &VecDeque<(u64, u32)>| queue.front().map_or(u64::MAX, |(at_ns, _)| *at_ns);
         let due_ns = front(&self.decoded).min(front(&self.received)).min(front(&self.sent)).min(front(&self.done));
-        due_ns.min(self.events.next_ns().unwrap_or(u64::MAX)).min(self.leaves_ns())
-    }
-
-    fn due_ns(&self) -> u64 {
-        self.others_due_ns().min(self.flash.due_ns())
+        due_ns.min(self.events.next_ns().unwrap_or(u64::MAX)).min(self.flash.due_ns()).min(self.leaves_ns())
     }
 
     /// Does one thing that is due at `now_ns`. What came first, then what ends first, goes first.
@@ -349,19 +343,6 @@ impl Card {
             self.decode(request);
         } else if self.flash.due_ns() <= now_ns {
             self.work_flash();
-        }
-    }
-
-    /// Lets flash work to `until_ns`, before which nothing else is due: page after page of what is written. Of everything
-    /// else, its work brings on only pages that leave the buffer, and ends of writes that wait for it.
-    fn advance_flash(&mut self, until_ns: u64) {
-        loop {
-            self.now_ns = self.flash.due_ns();
-            self.work_flash();
-            let due_ns = self.flash.due_ns();
-            if due_ns > until_ns || due_ns >= self.leaves_ns() || !self.buffer.holds() || self.flash.worn_out {
-                return;
-            }
         }
     }
 
@@ -425,17 +406,12 @@ impl Device for Card {
     fn advance(&mut self, until_ns: u64, ended: &mut Vec<Ended>) {
         let before = ended.len();
         loop {
-            let (others_ns, flash_ns) = (self.others_due_ns(), self.flash.due_ns());
-            let due_ns = others_ns.min(flash_ns);
+            let due_ns = self.due_ns();
             if due_ns > until_ns || due_ns == u64::MAX || (ended.len() > before && due_ns > self.now_ns) {
                 return;
             }
-            if flash_ns < others_ns && flash_ns >= self.now_ns {
-                self.advance_flash(until_ns.min(others_ns - 1));
-            } else {
-                self.now_ns = self.now_ns.max(due_ns);
-                self.step(ended);
-            }
+            self.now_ns = self.now_ns.max(due_ns);
+            self.step(ended);
         }
     }
 
