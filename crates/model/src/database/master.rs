@@ -12,10 +12,12 @@ use super::{Event, Innodb, SECOND_NS};
 pub(super) struct Master {
     /// What is to be written still, before the next round.
     orders: VecDeque<Order>,
-    /// When the round began, the last second and the last ten.
+    /// When the round began, and how long it lasts at least.
     round_ns: u64,
+    period_ns: u64,
+    /// When the last second began, and how many did since the last ten.
     second_ns: u64,
-    ten_ns: u64,
+    seconds: u32,
     ios_at_ten: u64,
     at_once: bool,
 }
@@ -29,18 +31,20 @@ impl Innodb {
         let period_ns = self.rounds.period_ns();
         let order = self.ask_policy(false);
         let master = &mut self.master;
-        master.round_ns = now_ns;
         let over = dirty_pct > self.spec.settings.innodb_max_dirty_pages_pct;
+        // Over the dirty limit it writes io_capacity pages and sleeps for a second, whatever the policy says.
+        (master.round_ns, master.period_ns) = (now_ns, if over { SECOND_NS } else { period_ns });
         master.at_once = order.at_once && !over;
-        // Over the dirty limit it writes io_capacity pages a second, whatever the policy says.
-        master.orders.push_back(if over { Order::pages(capacity * period_ns / SECOND_NS) } else { order });
+        master.orders.push_back(if over { Order::pages(capacity) } else { order });
         let second = now_ns - master.second_ns >= SECOND_NS;
         if second {
             master.second_ns = now_ns;
+            master.seconds += 1;
         }
-        let ten = now_ns - master.ten_ns >= 10 * SECOND_NS;
+        // Ten of its seconds, however long they took it (srv0srv.c, the loop of srv_master_thread).
+        let ten = master.seconds == 10;
         if ten {
-            master.ten_ns = now_ns;
+            master.seconds = 0;
             if totals.ios - master.ios_at_ten < 2 * capacity {
                 master.orders.push_back(Order::pages(capacity));
             }
@@ -67,7 +71,7 @@ impl Innodb {
                 return;
             }
         }
-        let next_ns = self.master.round_ns + self.rounds.period_ns();
+        let next_ns = self.master.round_ns + self.master.period_ns;
         // A round that asks for the next one at once has at least done something, or waits a millisecond.
         let next_ns = if self.master.at_once { self.now_ns + 1_000_000 } else { next_ns.max(self.now_ns) };
         self.events.push(next_ns.max(self.now_ns + 1), Event::Master);
