@@ -1,7 +1,7 @@
 //! A look ahead: what a transaction's touches will ask for is anywhere in memory, and is brought nearer a while before.
 //!
-//! Where a thing stands is written in another one: the frame of a page in a table, its neighbours in the LRU list in the
-//! frame. So each is asked for some touches after the one before. Nothing that a run tells depends on any of it.
+//! Where a thing stands is written in another one: a page's neighbours in the LRU list in its frame. So each is asked for
+//! some touches after the one before. Nothing that a run tells depends on any of it.
 
 use super::change_buffer::ChangeBuffer;
 use super::lists::Links;
@@ -63,6 +63,10 @@ impl Ahead {
                 continue;
             }
             pool.bring_place(touch.page);
+            if touch.what == What::Glance {
+                // Its frame is all that a look at it asks for.
+                continue;
+            }
             if touch.entry != Entry::NONE
                 && let Some(buffer) = buffer
             {
@@ -78,7 +82,7 @@ impl Ahead {
         let first = self.framed;
         for far in self.far[first..].iter().take_while(|far| (far.at as usize) < at + 3 * STEP) {
             self.framed += 1;
-            if !pool.bring_frame(far.page, far.what != What::Glance)
+            if !pool.bring_content(far.page, matches!(far.what, What::Change | What::Create))
                 && let Some(buffer) = buffer_of(far)
             {
                 pool.bring_place(buffer.place_of(far.page));
@@ -89,9 +93,8 @@ impl Ahead {
             self.placed += 1;
             match buffer_of(far) {
                 Some(buffer) if pool.find(far.page).is_none() => {
-                    pool.bring_frame(buffer.place_of(far.page), true);
+                    pool.bring_content(buffer.place_of(far.page), true);
                 }
-                _ if far.what == What::Glance => {}
                 _ => pool.bring_neighbours(far.page),
             }
         }
@@ -99,31 +102,27 @@ impl Ahead {
 }
 
 impl Pool {
-    /// Brings nearer where a page is found, which is anywhere in memory.
+    /// Brings nearer a page's frame, which is anywhere in memory.
     #[inline]
     pub(super) fn bring_place(&self, page: u32) {
-        near(&self.table[page as usize]);
+        near(&self.frames[page as usize]);
     }
 
-    /// Then, brings nearer what is found there; whether the page is in memory.
+    /// Then, brings nearer what is in the frame, if that will be changed; whether the page is in memory.
     #[inline]
-    pub(super) fn bring_frame(&self, page: u32, changes: bool) -> bool {
-        // No frame has the number `NONE`.
-        let frame = self.table[page as usize] as usize;
-        let (Some(own), Some(content)) = (self.frames.get(frame), self.contents.get(frame)) else { return false };
-        near(own);
-        if changes {
-            near(content);
+    fn bring_content(&self, page: u32, changes: bool) -> bool {
+        let found = self.find(page).is_some();
+        if found && changes {
+            near(&self.contents[page as usize]);
         }
-        true
+        found
     }
 
     /// Then, brings nearer its neighbours in the LRU list, whose links change when it moves to the front.
     #[inline]
-    pub(super) fn bring_neighbours(&self, page: u32) {
-        if let Some(own) = self.frames.get(self.table[page as usize] as usize)
-            && self.instances[own.instance as usize].is_to_move(own)
-        {
+    fn bring_neighbours(&self, page: u32) {
+        let own = &self.frames[page as usize];
+        if self.find(page).is_some() && self.instances[own.instance as usize].is_to_move(own) {
             for neighbour in [own.lru.newer, own.lru.older] {
                 if let Some(neighbour) = self.frames.get(neighbour as usize) {
                     near(neighbour);

@@ -165,7 +165,7 @@ impl Innodb {
                 // Other batches come first: the one after this one can be brought meanwhile.
                 let next = dirty & (dirty - 1);
                 if next != 0 {
-                    self.pool.bring_frame(area * AREA_PAGES + next.trailing_zeros(), true);
+                    self.pool.bring_write(area * AREA_PAGES + next.trailing_zeros());
                 }
                 // What is written for its frame's sake is evicted soon: young neighbours stay as they are
                 // (buf_flush_try_neighbors).

@@ -12,6 +12,8 @@ pub(super) const READING: u8 = 4;
 pub(super) const WRITING: u8 = 8;
 /// Of a page that was read and not used yet.
 pub(super) const UNUSED: u8 = 16;
+/// Of a page that is in memory, or on its way in.
+pub(super) const HERE: u8 = 32;
 /// Of a page that cannot be evicted at once.
 pub(super) const BUSY: u8 = DIRTY | READING | WRITING;
 
@@ -33,7 +35,6 @@ pub(super) struct Content {
     pub(super) oldest_lsn: u64,
     pub(super) newest_lsn: u64,
     pub(super) flush: Links,
-    pub(super) page: u32,
     /// First thread that waits for its read or write.
     pub(super) waiter: u32,
 }

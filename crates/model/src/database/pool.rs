@@ -4,7 +4,7 @@
 //! It has one instance or several (innodb_buffer_pool_instances). A page belongs to one of them, with all pages of its
 //! area; each has its own free list, LRU list and flush list.
 
-use super::frames::{BUSY, Content, DIRTY, Flush, Frame, Lru, OLD, READING, UNUSED, WRITING};
+use super::frames::{BUSY, Content, DIRTY, Flush, Frame, HERE, Lru, OLD, READING, UNUSED, WRITING};
 use super::lists::{Links, List};
 use crate::large::{self, near};
 
@@ -24,9 +24,10 @@ pub const MAX_INSTANCES: u32 = 64;
 pub const AREA_PAGES: u32 = 64;
 
 /// One of the pool's instances.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Instance {
-    free: Vec<u32>,
+    /// Frames that hold nothing.
+    free: u64,
     lru: List,
     /// Where the old sublist begins.
     old_head: u32,
@@ -43,12 +44,12 @@ pub(super) struct Instance {
 /// The pool.
 #[derive(Debug)]
 pub struct Pool {
-    /// Page -> frame.
-    pub(super) table: Vec<u32>,
     /// Pages that are dirty and that nobody writes, a bit each: a word an area.
     dirty_pages: Vec<u64>,
+    /// By page, its frame: those of pages that are not in memory are not in use. So a page is found without a look at a
+    /// table, and neighbours, which are often used together, share a line of the processor's cache.
     pub(super) frames: Vec<Frame>,
-    /// What is in each frame.
+    /// By page, what is in its frame.
     pub(super) contents: Vec<Content>,
     /// When each frame's page was first used since it came in, ms; 0: not yet. Empty without innodb_old_blocks_time.
     firsts_ms: Vec<u32>,
@@ -57,6 +58,8 @@ pub struct Pool {
     oldest_lsns: Vec<u64>,
     /// The least of them.
     oldest_lsn: u64,
+    /// Frames in all.
+    size: u64,
     free: u64,
     dirty: u64,
     /// Sum of the oldest LSNs of all dirty pages: what XtraDB's `estimate` adds up.
@@ -70,8 +73,8 @@ impl Pool {
     pub fn new(pages: u32, frames: u32, instances: u32) -> Self {
         let instances = instances.clamp(1, MAX_INSTANCES.min(frames));
         let each = frames / instances;
-        let own = |number: u32| Instance {
-            free: (number * each..(number + 1) * each).rev().collect(),
+        let own = Instance {
+            free: u64::from(each),
             lru: List::EMPTY,
             old_head: NONE,
             old: 0,
@@ -80,20 +83,18 @@ impl Pool {
             evicted: 0,
             young_quarter: (u64::from(each) * (8 - OLD_EIGHTHS) / 32) as u32,
         };
-        let mut frames_of_all = large::with_capacity((each * instances) as usize);
-        let frame = |number: u32| Frame { lru: Links::NONE, moved: 0, flags: 0, instance: (number / each) as u8 };
-        frames_of_all.extend((0..each * instances).map(frame));
-        let content = Content { oldest_lsn: 0, newest_lsn: 0, flush: Links::NONE, page: NONE, waiter: NONE };
+        let frame = Frame { lru: Links::NONE, moved: 0, flags: 0, instance: 0 };
+        let content = Content { oldest_lsn: 0, newest_lsn: 0, flush: Links::NONE, waiter: NONE };
         Self {
             old_blocks_ms: 0,
-            table: large::filled(NONE, pages as usize),
             dirty_pages: vec![0; pages.div_ceil(AREA_PAGES) as usize],
-            contents: large::filled(content, frames_of_all.len()),
-            frames: frames_of_all,
+            contents: large::filled(content, pages as usize),
+            frames: large::filled(frame, pages as usize),
             firsts_ms: Vec::new(),
-            instances: (0..instances).map(own).collect(),
+            instances: vec![own; instances as usize],
             oldest_lsns: vec![u64::MAX; instances as usize],
             oldest_lsn: u64::MAX,
+            size: u64::from(each * instances),
             free: u64::from(each * instances),
             dirty: 0,
             oldest_sum: 0,
@@ -113,7 +114,7 @@ impl Pool {
 
     /// Frames in all.
     pub fn size(&self) -> u64 {
-        self.frames.len() as u64
+        self.size
     }
 
     /// Frames that hold nothing.
@@ -123,7 +124,7 @@ impl Pool {
 
     /// Frames of an instance that hold nothing.
     pub fn free_of(&self, instance: usize) -> u64 {
-        self.instances[instance].free.len() as u64
+        self.instances[instance].free
     }
 
     /// Frames that hold a page, or wait for it.
@@ -149,25 +150,21 @@ impl Pool {
     /// The frame of a page; None when it is not in memory.
     #[inline]
     pub fn find(&self, page: u32) -> Option<u32> {
-        let frame = self.table[page as usize];
-        (frame != NONE).then_some(frame)
+        self.has(page, HERE).then_some(page)
     }
 
     /// The frame of a page that can be used, or changed, without anything else: it is neither on its way in nor, for a
     /// change, on its way out, and this is not its first use. None otherwise.
     #[inline]
     pub fn find_idle(&self, page: u32, changes: bool) -> Option<u32> {
-        let frame = self.table[page as usize];
-        let busy = if changes { READING | UNUSED | WRITING } else { READING | UNUSED };
-        // No frame has the number `NONE`.
-        let own = self.frames.get(frame as usize)?;
-        (own.flags & busy == 0).then_some(frame)
+        let asked = if changes { HERE | READING | UNUSED | WRITING } else { HERE | READING | UNUSED };
+        (self.frames[page as usize].flags & asked == HERE).then_some(page)
     }
 
-    /// The page of a frame.
+    /// The page of a frame, whose number it has.
     #[inline]
-    pub fn page(&self, frame: u32) -> u32 {
-        self.contents[frame as usize].page
+    pub const fn page(&self, frame: u32) -> u32 {
+        frame
     }
 
     /// Whether a page is on its way in.
@@ -243,16 +240,16 @@ impl Pool {
     pub fn admit(&mut self, page: u32, reading: bool) -> Option<u32> {
         let instance = self.instance_of(page);
         let own = &mut self.instances[instance];
-        let frame = own.free.pop()?;
+        own.free = own.free.checked_sub(1)?;
         self.free -= 1;
-        self.contents[frame as usize].page = page;
+        let frame = page;
         if let Some(first_ms) = self.firsts_ms.get_mut(frame as usize) {
             *first_ms = 0;
         }
         let new = &mut self.frames[frame as usize];
-        new.flags = OLD | if reading { READING | UNUSED } else { 0 };
+        new.flags = HERE | OLD | if reading { READING | UNUSED } else { 0 };
+        new.instance = instance as u8;
         new.moved = own.evicted.wrapping_sub(u32::MAX / 2);
-        self.table[page as usize] = frame;
         own.lru.insert_before(own.old_head, frame, &mut Lru(&mut self.frames));
         own.old_head = frame;
         own.old += 1;
@@ -315,9 +312,8 @@ impl Pool {
     fn evict(&mut self, frame: u32) {
         let own = &mut self.instances[self.frames[frame as usize].instance as usize];
         own.unlink(frame, &mut self.frames);
-        let page = std::mem::replace(&mut self.contents[frame as usize].page, NONE);
-        self.table[page as usize] = NONE;
-        own.free.push(frame);
+        self.frames[frame as usize].flags = 0;
+        own.free += 1;
         own.evicted = own.evicted.wrapping_add(1);
         self.free += 1;
     }
@@ -436,8 +432,8 @@ impl Pool {
         let (own, content) = (&mut self.frames[frame as usize], &mut self.contents[frame as usize]);
         own.flags |= DIRTY;
         content.oldest_lsn = from_lsn;
-        let (instance, page) = (own.instance as usize, content.page);
-        self.flip_dirty(page);
+        let instance = own.instance as usize;
+        self.flip_dirty(frame);
         self.oldest_sum += u128::from(from_lsn);
         self.dirty += 1;
         let own = &mut self.instances[instance];
@@ -453,7 +449,7 @@ impl Pool {
     /// A dirty page is being written.
     pub fn begin_write(&mut self, frame: u32) {
         self.frames[frame as usize].flags |= WRITING;
-        self.flip_dirty(self.contents[frame as usize].page);
+        self.flip_dirty(frame);
     }
 
     /// A page is in its file.
@@ -484,6 +480,7 @@ impl Pool {
         }
     }
 
+    #[inline]
     fn has(&self, frame: u32, flag: u8) -> bool {
         self.frames[frame as usize].flags & flag != 0
     }
