@@ -45,6 +45,7 @@ impl Innodb {
             return false;
         }
         let (mut touches, mut ahead) = (Vec::new(), Ahead::default());
+        let most_dirty = self.spec.settings.innodb_max_dirty_pages_pct / 100.0 * DIRTY_SHARE * self.pool.size() as f64;
         let most_told = u64::from(self.touches.pages()) * TOLD_PER_PAGE;
         let end = TRANSACTIONS_MAX.min(past.number.saturating_add(transactions));
         while past.number < end {
@@ -63,7 +64,9 @@ impl Innodb {
                 if at.is_multiple_of(STEP) {
                     ahead.go_on(at, &self.pool, self.change_buffer.as_ref());
                 }
-                self.past_touch(*touch, wanted);
+                if touch.what != What::Statement {
+                    self.past_touch(*touch, most_dirty as u64, wanted);
+                }
             }
             if wanted && self.redo.lsn - past.logged_lsn > 64 << 10 {
                 past.logged_lsn = self.redo.lsn;
@@ -81,11 +84,8 @@ impl Innodb {
         !past.over
     }
 
-    fn past_touch(&mut self, asked: Touch, wanted: bool) {
+    fn past_touch(&mut self, asked: Touch, most_dirty: u64, wanted: bool) {
         let touch = self.through_change_buffer(asked);
-        if touch.what == What::Statement {
-            return;
-        }
         let mut merged = None;
         let frame = match self.pool.find(touch.page) {
             Some(frame) => frame,
@@ -114,15 +114,17 @@ impl Innodb {
         if matches!(touch.what, What::Change | What::Create) {
             let (from, to) = self.redo.append(u64::from(touch.redo));
             self.pool.change(frame, from, to);
-            let most = self.spec.settings.innodb_max_dirty_pages_pct / 100.0 * DIRTY_SHARE * self.pool.size() as f64;
-            while self.pool.dirty() > most as u64 || self.age() > self.ages.modified_async / AGE_SHARE {
+            while self.pool.dirty() > most_dirty || self.age() > self.ages.modified_async / AGE_SHARE {
                 let Some(frame) = self.pool.oldest_dirty(self.pool.oldest_instance()) else { break };
                 self.past_write(frame, wanted);
             }
         }
+        if touch.page == asked.page && merged.is_none() {
+            return;
+        }
         let next = if touch.page == asked.page { Vec::new() } else { self.end_buffering(asked, true) };
         for touch in merged.into_iter().flatten().chain(next) {
-            self.past_touch(touch, wanted);
+            self.past_touch(touch, most_dirty, wanted);
         }
     }
 

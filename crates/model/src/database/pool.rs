@@ -56,8 +56,9 @@ pub struct Pool {
     pub(super) instances: Vec<Instance>,
     /// The oldest change in each instance; `u64::MAX` where nothing is dirty.
     oldest_lsns: Vec<u64>,
-    /// The least of them.
+    /// The least of them, and the first instance that has it.
     oldest_lsn: u64,
+    oldest_instance: usize,
     /// Frames in all.
     size: u64,
     free: u64,
@@ -94,6 +95,7 @@ impl Pool {
             instances: vec![own; instances as usize],
             oldest_lsns: vec![u64::MAX; instances as usize],
             oldest_lsn: u64::MAX,
+            oldest_instance: 0,
             size: u64::from(each * instances),
             free: u64::from(each * instances),
             dirty: 0,
@@ -109,7 +111,7 @@ impl Pool {
     /// The instance of a page.
     #[inline]
     pub fn instance_of(&self, page: u32) -> usize {
-        if self.instances.len() == 1 { 0 } else { (page / AREA_PAGES) as usize % self.instances.len() }
+        if self.instances.len() == 1 { 0 } else { (page / AREA_PAGES % self.instances.len() as u32) as usize }
     }
 
     /// Frames in all.
@@ -395,8 +397,8 @@ impl Pool {
     }
 
     /// The instance that has the oldest change.
-    pub fn oldest_instance(&self) -> usize {
-        (0..self.oldest_lsns.len()).min_by_key(|instance| self.oldest_lsns[*instance]).unwrap_or(0)
+    pub const fn oldest_instance(&self) -> usize {
+        self.oldest_instance
     }
 
     /// Dirty pages whose oldest change is at or before an LSN, counted up to `most` in each instance.
@@ -443,7 +445,9 @@ impl Pool {
         }
         let oldest_lsn = &mut self.oldest_lsns[instance];
         *oldest_lsn = (*oldest_lsn).min(from_lsn);
-        self.oldest_lsn = self.oldest_lsn.min(from_lsn);
+        if (from_lsn, instance) < (self.oldest_lsn, self.oldest_instance) {
+            (self.oldest_lsn, self.oldest_instance) = (from_lsn, instance);
+        }
     }
 
     /// A dirty page is being written.
@@ -476,7 +480,12 @@ impl Pool {
             }
         }
         if before == self.oldest_lsn && before != oldest_lsn {
-            self.oldest_lsn = self.oldest_lsns.iter().copied().min().unwrap_or(u64::MAX);
+            (self.oldest_lsn, self.oldest_instance) = (u64::MAX, 0);
+            for (instance, lsn) in self.oldest_lsns.iter().enumerate() {
+                if *lsn < self.oldest_lsn {
+                    (self.oldest_lsn, self.oldest_instance) = (*lsn, instance);
+                }
+            }
         }
     }
 

@@ -114,7 +114,7 @@ impl Ftl {
             for (place, ppn) in (unit * pages..(unit + 1) * pages).enumerate() {
                 if below(random, pages - place as u32) < missing {
                     missing -= 1;
-                    self.l2p[lpn] = ppn;
+                    self.l2p[lpn] = !ppn;
                     self.live[ppn as usize / 64] |= 1 << (ppn % 64);
                     lpn += 1;
                 }
@@ -122,11 +122,11 @@ impl Ftl {
         }
         shuffle(&mut self.l2p[..lpn], random);
         let places = &self.l2p[..lpn];
-        for (lpn, ppn) in places.iter().enumerate() {
+        for (lpn, place) in places.iter().enumerate() {
             if let Some(later) = places.get(lpn + AHEAD) {
-                near(&self.p2l[*later as usize]);
+                near(&self.p2l[!*later as usize]);
             }
-            self.p2l[*ppn as usize] = lpn as u32;
+            self.p2l[!*place as usize] = lpn as u32;
         }
     }
 

@@ -88,7 +88,8 @@ struct Frontier {
 pub struct Ftl {
     geometry: Geometry,
     divisor: Divisor,
-    /// By logical page, where it is.
+    /// By logical page, where it is: the flash page's number with all bits turned, so that `NONE` is 0, and pages that
+    /// were never written take no memory.
     l2p: Vec<u32>,
     /// By flash page, whose it is, or was.
     p2l: Vec<u32>,
@@ -140,9 +141,8 @@ impl Ftl {
         let pages = geometry.physical_pages() as usize;
         let mut ftl = Self {
             divisor: Divisor::new(geometry.pages_per_unit),
-            l2p: large::filled(NONE, geometry.logical_pages as usize),
-            // Asked for unit by unit: small pages of memory are good enough.
-            p2l: vec![0; pages],
+            l2p: large::zeros(vec![!NONE; geometry.logical_pages as usize]),
+            p2l: large::zeros(vec![0; pages]),
             live: vec![0; pages.div_ceil(64)],
             units: Units::new(&geometry),
             victims: Victims::new(policy, geometry.units, geometry.pages_per_unit, seed)?,
@@ -184,7 +184,7 @@ impl Ftl {
     /// The flash page of a logical one; None: never written, or trimmed.
     #[inline]
     pub fn lookup(&self, lpn: u32) -> Option<u32> {
-        let ppn = self.l2p[lpn as usize];
+        let ppn = !self.l2p[lpn as usize];
         (ppn != NONE).then_some(ppn)
     }
 
@@ -199,7 +199,7 @@ impl Ftl {
     /// Says the same a while after `prefetch`: where the page lies now, which a write makes out of date.
     #[inline]
     pub fn prefetch_place(&self, lpn: u32) {
-        if let Some(&ppn) = self.l2p.get(lpn as usize)
+        if let Some(ppn) = self.l2p.get(lpn as usize).map(|place| !place)
             && ppn != NONE
         {
             near(&self.live[ppn as usize / 64]);
@@ -212,7 +212,7 @@ impl Ftl {
     /// Says the same a while after `prefetch_place`: the neighbours of the page's unit among victims.
     #[inline]
     pub fn prefetch_neighbours(&self, lpn: u32) {
-        if let Some(&ppn) = self.l2p.get(lpn as usize)
+        if let Some(ppn) = self.l2p.get(lpn as usize).map(|place| !place)
             && ppn != NONE
         {
             self.victims.prefetch_neighbours(self.divisor.quotient(ppn));
@@ -235,7 +235,7 @@ impl Ftl {
     #[inline]
     pub fn write(&mut self, lpn: u32) -> u32 {
         debug_assert!(self.room() > 0, "a write needs room");
-        let old_ppn = self.l2p[lpn as usize];
+        let old_ppn = !self.l2p[lpn as usize];
         let turn = self.turn;
         self.turn = if turn + 1 == self.host.len() { 0 } else { turn + 1 };
         if self.host[turn].next_ppn == self.host[turn].end_ppn {
@@ -260,9 +260,9 @@ impl Ftl {
 
     /// Forgets a logical page: its space is spare from now on.
     pub fn trim(&mut self, lpn: u32) {
-        let ppn = self.l2p[lpn as usize];
+        let ppn = !self.l2p[lpn as usize];
         if ppn != NONE {
-            self.l2p[lpn as usize] = NONE;
+            self.l2p[lpn as usize] = !NONE;
             self.valid_pages -= 1;
             self.bury(ppn);
         }
@@ -304,7 +304,7 @@ impl Ftl {
 
     #[inline]
     fn program(&mut self, unit: u32, ppn: u32, lpn: u32) {
-        self.l2p[lpn as usize] = ppn;
+        self.l2p[lpn as usize] = !ppn;
         self.p2l[ppn as usize] = lpn;
         self.live[ppn as usize / 64] |= 1 << (ppn % 64);
         self.units.gain(unit);
