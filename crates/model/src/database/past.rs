@@ -64,8 +64,10 @@ impl Innodb {
                 if at.is_multiple_of(STEP) {
                     ahead.go_on(at, &self.pool, self.change_buffer.as_ref());
                 }
-                if touch.what != What::Statement {
-                    self.past_touch(*touch, most_dirty as u64, wanted);
+                match self.pool.find(touch.page) {
+                    _ if touch.what == What::Statement => {}
+                    Some(frame) => self.past_use(frame, *touch, most_dirty as u64, wanted),
+                    None => self.past_touch(*touch, most_dirty as u64, wanted),
                 }
             }
             if wanted && self.redo.lsn - past.logged_lsn > 64 << 10 {
@@ -107,6 +109,16 @@ impl Innodb {
                 frame
             }
         };
+        self.past_use(frame, touch, most_dirty, wanted);
+        let next = if touch.page == asked.page { Vec::new() } else { self.end_buffering(asked, true) };
+        for touch in merged.into_iter().flatten().chain(next) {
+            self.past_touch(touch, most_dirty, wanted);
+        }
+    }
+
+    /// A page that is in memory is used.
+    #[inline]
+    fn past_use(&mut self, frame: u32, touch: Touch, most_dirty: u64, wanted: bool) {
         if touch.what != What::Glance {
             // Nobody knows how much time passes: a second use counts as a late one.
             self.pool.touch(frame, if self.pool.is_used(frame) { u32::MAX } else { 1 });
@@ -118,13 +130,6 @@ impl Innodb {
                 let Some(frame) = self.pool.oldest_dirty(self.pool.oldest_instance()) else { break };
                 self.past_write(frame, wanted);
             }
-        }
-        if touch.page == asked.page && merged.is_none() {
-            return;
-        }
-        let next = if touch.page == asked.page { Vec::new() } else { self.end_buffering(asked, true) };
-        for touch in merged.into_iter().flatten().chain(next) {
-            self.past_touch(touch, most_dirty, wanted);
         }
     }
 

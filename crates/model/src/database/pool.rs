@@ -359,9 +359,9 @@ impl Pool {
         dirty
     }
 
-    /// How many of the last `scan` pages of an instance's list could be evicted at once.
-    pub fn replaceable(&self, instance: usize, scan: u32) -> u32 {
-        self.at_end(instance, scan).map(|(_, own)| u32::from(own.flags & BUSY == 0)).sum()
+    /// How many of the last `scan` pages of an instance's list could be evicted at once; counted up to `most`.
+    pub fn replaceable(&self, instance: usize, scan: u32, most: u32) -> u32 {
+        self.at_end(instance, scan).filter(|(_, own)| own.flags & BUSY == 0).take(most as usize).count() as u32
     }
 
     /// The least recently used page among the last `scan` of an instance that is dirty and not being written.

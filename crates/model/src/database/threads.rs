@@ -220,7 +220,8 @@ impl Innodb {
         if self.spec.generation.has_cleaner() || self.pool.free_of(instance) >= u64::from(MARGIN) {
             return false;
         }
-        let found = self.pool.replaceable(instance, SEARCHED) + self.pool.free_of(instance) as u32;
+        let free = self.pool.free_of(instance) as u32;
+        let found = self.pool.replaceable(instance, SEARCHED, MARGIN - free) + free;
         if found >= MARGIN {
             return false;
         }

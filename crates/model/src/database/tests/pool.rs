@@ -63,7 +63,7 @@ fn only_clean_and_idle_pages_leave() {
     pool.change(ends[0], 10, 20);
     pool.change(ends[1], 20, 30);
     pool.begin_write(ends[1]);
-    assert_eq!(pool.replaceable(0, 4), 2);
+    assert_eq!((pool.replaceable(0, 4, 9), pool.replaceable(0, 4, 1)), (2, 1));
     assert_eq!(pool.dirty_at_end(0, 100), Some(ends[0]));
     assert!(!pool.evict_one(0, 2));
     let third = pool.page(ends[2]);
