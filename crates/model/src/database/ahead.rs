@@ -39,7 +39,6 @@ struct Far {
     page: u32,
     /// Its place in the transaction.
     at: u32,
-    what: What,
     entry: Entry,
 }
 
@@ -47,8 +46,7 @@ struct Far {
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     far: Vec<Far>,
-    /// Of these, how many have been asked for their frames, and for these frames' neighbours.
-    framed: usize,
+    /// Of these, how many have been asked for what their frames tell of.
     placed: usize,
 }
 
@@ -56,7 +54,7 @@ impl Ahead {
     /// A transaction begins.
     pub(super) fn begin(&mut self, touches: &[Touch], recent: &mut Recent, pool: &Pool, buffer: Option<&ChangeBuffer>) {
         self.far.clear();
-        (self.framed, self.placed) = (0, 0);
+        self.placed = 0;
         // A statement is asked about as if it used page 0, which is never new.
         for (at, touch) in touches.iter().enumerate() {
             if !recent.is_new(touch.page) {
@@ -67,35 +65,31 @@ impl Ahead {
                 // Its frame is all that a look at it asks for.
                 continue;
             }
+            if matches!(touch.what, What::Change | What::Create) {
+                pool.bring_change(touch.page);
+            }
             if touch.entry != Entry::NONE
                 && let Some(buffer) = buffer
             {
                 buffer.bring(touch.page);
             }
-            self.far.push(Far { page: touch.page, at: at as u32, what: touch.what, entry: touch.entry });
+            self.far.push(Far { page: touch.page, at: at as u32, entry: touch.entry });
         }
     }
 
     /// It has come to the touch `at`, a multiple of `STEP`.
     pub(super) fn go_on(&mut self, at: usize, pool: &Pool, buffer: Option<&ChangeBuffer>) {
-        let buffer_of = |far: &Far| if far.entry == Entry::NONE { None } else { buffer };
-        let first = self.framed;
-        for far in self.far[first..].iter().take_while(|far| (far.at as usize) < at + 3 * STEP) {
-            self.framed += 1;
-            if !pool.bring_content(far.page, matches!(far.what, What::Change | What::Create))
-                && let Some(buffer) = buffer_of(far)
-            {
-                pool.bring_place(buffer.place_of(far.page));
-            }
-        }
         let first = self.placed;
         for far in self.far[first..].iter().take_while(|far| (far.at as usize) < at + 2 * STEP) {
             self.placed += 1;
-            match buffer_of(far) {
-                Some(buffer) if pool.find(far.page).is_none() => {
-                    pool.bring_content(buffer.place_of(far.page), true);
+            match buffer {
+                _ if pool.find(far.page).is_some() => pool.bring_neighbours(far.page),
+                Some(buffer) if far.entry != Entry::NONE => {
+                    let place = buffer.place_of(far.page);
+                    pool.bring_place(place);
+                    pool.bring_change(place);
                 }
-                _ => pool.bring_neighbours(far.page),
+                _ => pool.bring_change(far.page),
             }
         }
     }
@@ -108,21 +102,18 @@ impl Pool {
         near(&self.frames[page as usize]);
     }
 
-    /// Then, brings nearer what is in the frame, if that will be changed; whether the page is in memory.
+    /// Brings nearer what a change of a page asks for besides, or its way into memory.
     #[inline]
-    fn bring_content(&self, page: u32, changes: bool) -> bool {
-        let found = self.find(page).is_some();
-        if found && changes {
-            near(&self.contents[page as usize]);
-        }
-        found
+    fn bring_change(&self, page: u32) {
+        near(&self.contents[page as usize]);
+        self.bring_dirty(page);
     }
 
-    /// Then, brings nearer its neighbours in the LRU list, whose links change when it moves to the front.
+    /// Then, brings nearer the neighbours of a page in memory in the LRU list, whose links change when it moves to the front.
     #[inline]
     fn bring_neighbours(&self, page: u32) {
         let own = &self.frames[page as usize];
-        if self.find(page).is_some() && self.instances[own.instance as usize].is_to_move(own) {
+        if self.instances[own.instance as usize].is_to_move(own) {
             for neighbour in [own.lru.newer, own.lru.older] {
                 if let Some(neighbour) = self.frames.get(neighbour as usize) {
                     near(neighbour);
@@ -176,9 +167,8 @@ mod tests {
             assert!(
                 ahead.far[..ahead.placed].len() >= ahead.far.iter().filter(|far| far.at < (at + STEP) as u32).count()
             );
-            assert!(ahead.framed >= ahead.placed);
         }
-        assert_eq!((ahead.framed, ahead.placed), (news, news));
+        assert_eq!(ahead.placed, news);
         ahead.begin(&touches, &mut recent, &pool, None);
         assert!(ahead.far.len() < news / 2, "{} were asked for lately", news - ahead.far.len());
     }

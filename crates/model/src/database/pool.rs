@@ -391,6 +391,12 @@ impl Pool {
         self.dirty_pages[area as usize]
     }
 
+    /// Brings nearer where `flip_dirty` has something to do.
+    #[inline]
+    pub(super) fn bring_dirty(&self, page: u32) {
+        near(&self.dirty_pages[(page / AREA_PAGES) as usize]);
+    }
+
     #[inline]
     fn flip_dirty(&mut self, page: u32) {
         self.dirty_pages[(page / AREA_PAGES) as usize] ^= 1 << (page % AREA_PAGES);
