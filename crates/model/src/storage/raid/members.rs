@@ -50,9 +50,9 @@ impl Member {
         self.state == State::Working
     }
 
-    /// When something happens to it next.
-    pub fn next_ns(&self) -> Option<u64> {
-        if self.state == State::Failed { None } else { self.device.next_ns() }
+    /// When something happens to it next; `u64::MAX`: nothing.
+    pub fn due_ns(&self) -> u64 {
+        if self.state == State::Failed { u64::MAX } else { self.device.next_ns().unwrap_or(u64::MAX) }
     }
 
     /// Commands that it was given so far.
@@ -118,17 +118,24 @@ impl Raid {
             own.offset = command.offset + command.bytes;
             own.device.submit(now_ns, u64::from(id), command);
         }
+        self.note_due(member);
+    }
+
+    /// Something was done with a member: when something happens to it next.
+    fn note_due(&mut self, member: u32) {
+        self.dues_ns[member as usize] = self.members[member as usize].due_ns();
+        self.due_ns = self.dues_ns.iter().fold(u64::MAX, |first_ns, due_ns| first_ns.min(*due_ns));
     }
 
     /// Lets time pass to `now_ns` for all members.
     pub(super) fn advance_members(&mut self, now_ns: u64) {
         let mut ended = std::mem::take(&mut self.ended);
         for member in 0..self.layout.members {
-            let own = &mut self.members[member as usize];
-            if own.next_ns().is_none_or(|at_ns| at_ns > now_ns) {
+            if self.dues_ns[member as usize] > now_ns {
                 continue;
             }
-            own.device.advance(now_ns, &mut ended);
+            self.members[member as usize].device.advance(now_ns, &mut ended);
+            self.note_due(member);
             for one in ended.drain(..) {
                 let own = &mut self.members[member as usize];
                 let id = one.tag as u32;
@@ -202,6 +209,7 @@ impl Raid {
             return;
         }
         self.members[member as usize].state = State::Failed;
+        self.note_due(member);
         self.tell(format!("member {member} {why}"));
         for work in &mut self.works {
             // What was done on that member ends with it.
@@ -241,6 +249,7 @@ impl Raid {
                 // Its first interval begins now, not with the array's.
                 new.device.observe(self.now_ns, &mut Vec::new());
                 self.members[member as usize] = Member { state: State::Rebuilding { row: 0 }, ..new };
+                self.note_due(member);
                 self.begin_work(Task::Rebuild, member, None);
             }
             Err(why) => self.tell(format!("member {member} could not be replaced: {why}")),
@@ -271,5 +280,7 @@ impl Raid {
                 self.told.push(crate::storage::Incident { at_ns: incident.at_ns, text });
             }
         }
+        // To be asked may settle what had happened by then.
+        (0..self.layout.members).for_each(|member| self.note_due(member));
     }
 }
