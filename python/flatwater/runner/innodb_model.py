@@ -24,9 +24,9 @@ from flatwater.runner.policy import Guard
 ALIGN_BYTES = 4096
 DIRECT_ALIGN_BYTES = 512
 PAGE_BYTES = 16384
-#: Bytes of the model for a page in the pool (crates/model/src/database/pool.rs), and for one of the data: where it is
-#: in the pool, what waits for it in the change buffer, and in which leaf.
-FRAME_BYTES, ENTRY_BYTES = 56, 17
+#: Bytes of the model for a page of the data: its frame in the pool and when it was first used
+#: (crates/model/src/database/pool.rs), what waits for it in the change buffer, and in which leaf.
+ENTRY_BYTES = 65
 
 
 class InnodbModelStack(ModelStack):
@@ -146,9 +146,7 @@ def _check_memory(cell: Experiment) -> None:
 
 def memory_bytes(cell: Experiment) -> int:
     """Memory that the models of a cell's database, cache and devices need."""
-    frames = int(_model(cell).resolved["innodb_buffer_pool_size"]) // PAGE_BYTES
-    pages = estimate_bytes(cell) // PAGE_BYTES
-    needed = frames * FRAME_BYTES + pages * ENTRY_BYTES + cell.modelled.modelled_device.memory_bytes(_use(cell))
+    needed = estimate_bytes(cell) // PAGE_BYTES * ENTRY_BYTES + cell.modelled.modelled_device.memory_bytes(_use(cell))
     for name, holds in _model(cell).other_devices.items():
         needed += load_device(name, {}).memory_bytes(_use_of(cell, holds))
     return needed + (cache_memory_bytes(cell.flash_cache) if cell.flash_cache is not None else 0)
