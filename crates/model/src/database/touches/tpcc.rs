@@ -10,8 +10,8 @@ use flatwater_core::workload::tpcc::inputs::{Customer, Delivery, Input, NewOrder
 use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEMS, KINDS, ORDERS, WAREHOUSES_MAX};
 use serde::Deserialize;
 
-use super::layout::{LOADED_BYTES, Layout, Region, Room, Splitting, Undo};
-use super::{Entry, Measured, Touch, Touches, What, scaled, transaction};
+use super::layout::{DIVE_PAGES, LOADED_BYTES, Layout, Region, Room, Splitting, Undo};
+use super::{Entry, Measured, Optimizer, Touch, Touches, What, scaled, transaction};
 
 /// The workload, in the words of the real driver.
 #[derive(Clone, Debug, Deserialize)]
@@ -143,6 +143,7 @@ pub struct Tpcc {
     districts: Vec<District>,
     history_rows: u64,
     history_page: u32,
+    optimizer: Optimizer,
     seed: u64,
 }
 
@@ -153,6 +154,7 @@ impl Tpcc {
     /// What is not modelled.
     pub fn new(spec: &TpccSpec, measured: &Measured, threads: u32, seed: u64) -> Result<Self, String> {
         let mut made = Self::derived(spec, Rows::of(measured), threads, seed)?;
+        made.optimizer = measured.optimizer;
         if let Some(bytes) = measured.redo_bytes.get("transaction") {
             made.redo_scale = scale_of(*bytes)?;
         }
@@ -169,6 +171,7 @@ impl Tpcc {
         let w = u64::from(spec.warehouses);
         let (districts, customers) = (w * u64::from(DISTRICTS), w * u64::from(DISTRICTS * CUSTOMERS));
         let (orders, stock) = (w * u64::from(DISTRICTS * ORDERS), w * u64::from(ITEMS));
+        let full = Rows::of(&Measured::default());
         let mut layout = Layout::default();
         let undo = Undo::new(layout.of("undo"), threads);
         let tables = Tables {
@@ -181,12 +184,12 @@ impl Tpcc {
             order_line: layout.of("order_line").rows(orders * u64::from(LINES), rows.order_line),
             item: layout.of("item").rows(u64::from(ITEMS), rows.item),
             stock: layout.of("stock").rows(stock, rows.stock),
-            idx_customer: Splitting::new(layout.of("customer"), customers, rows.idx_customer),
-            idx_orders: Splitting::new(layout.of("orders"), orders, rows.idx_orders),
-            idx_line: Splitting::new(layout.of("order_line"), orders * u64::from(LINES), rows.idx_line),
-            idx_stock: Splitting::new(layout.of("stock"), stock, rows.idx_stock),
+            idx_customer: Splitting::new(layout.of("customer"), customers, rows.idx_customer, full.idx_customer),
+            idx_orders: Splitting::new(layout.of("orders"), orders, rows.idx_orders, full.idx_orders),
+            idx_line: Splitting::new(layout.of("order_line"), orders * u64::from(LINES), rows.idx_line, full.idx_line),
+            idx_stock: Splitting::new(layout.of("stock"), stock, rows.idx_stock, full.idx_stock),
             idx_history: (
-                Splitting::new(layout.of("history"), customers, rows.idx_history[0]),
+                Splitting::new(layout.of("history"), customers, rows.idx_history[0], full.idx_history[0]),
                 layout.rows(customers, rows.idx_history[1]),
             ),
         };
@@ -227,6 +230,7 @@ impl Tpcc {
             districts: (0..districts).map(fresh).collect(),
             history_rows: 0,
             history_page,
+            optimizer: Optimizer::default(),
             seed,
         })
     }
@@ -354,7 +358,7 @@ impl Tpcc {
             let stock = self.stock_page(line.supplier, line.item);
             out.extend([Touch::STATEMENT, Touch::read(stock), Touch::STATEMENT]);
             let row = u64::from(line.item - 1) * u64::from(self.warehouses) + u64::from(line.supplier - 1);
-            self.tables.idx_stock.dive(row, row, out);
+            self.tables.idx_stock.dive(row, row, self.optimizer, out);
             self.update(thread, stock, out);
             out.push(Touch::STATEMENT);
             let touch = if fresh_line_page && at == 0 { Touch::create } else { Touch::change };
@@ -378,7 +382,11 @@ impl Tpcc {
         };
         let name = last.as_bytes().iter().fold(7, |hash, byte| splitmix(hash ^ u64::from(*byte)));
         let entry = self.tables.idx_customer.page(first_of(own, CUSTOMERS) + name % u64::from(CUSTOMERS));
-        out.extend([Touch::STATEMENT, Touch::read(entry), Touch::STATEMENT, Touch::read(entry)]);
+        for _ in 0..2 {
+            out.push(Touch::STATEMENT);
+            self.guess_customers(own, out);
+            out.push(Touch::read(entry));
+        }
         if rows {
             for namesake in 0..NAMESAKES - 1 {
                 let number = (self.hash(name, u64::from(namesake)) % u64::from(CUSTOMERS)) as u32 + 1;
@@ -391,11 +399,19 @@ impl Tpcc {
         own
     }
 
+    /// A question by last name has the primary key to choose as well, with all of the district's customers.
+    fn guess_customers(&self, district: usize, out: &mut Vec<Touch>) {
+        if self.optimizer == Optimizer::Mysql {
+            let pages = self.customer_page(district, 1)..=self.customer_page(district, CUSTOMERS);
+            out.extend(pages.take(DIVE_PAGES).map(|page| self.optimizer.look(page)));
+        }
+    }
+
     /// An UPDATE by the primary key of a table with another index that begins alike: the optimizer asks both how many rows
     /// there are, and of this one they are all of the district's.
     fn dive_customers(&self, district: usize, out: &mut Vec<Touch>) {
         let first = first_of(district, CUSTOMERS);
-        self.tables.idx_customer.dive(first, first + u64::from(CUSTOMERS) - 1, out);
+        self.tables.idx_customer.dive(first, first + u64::from(CUSTOMERS) - 1, self.optimizer, out);
     }
 
     fn payment(&mut self, thread: u32, input: &Payment, out: &mut Vec<Touch>) {
@@ -462,7 +478,7 @@ impl Tpcc {
             let page = self.order_page(own, order);
             out.extend([Touch::STATEMENT, Touch::read(page), Touch::STATEMENT]);
             let first = first_of(own, ORDERS);
-            self.tables.idx_orders.dive(first, first + u64::from(ORDERS) - 1, out);
+            self.tables.idx_orders.dive(first, first + u64::from(ORDERS) - 1, self.optimizer, out);
             self.update(thread, page, out);
             let page = self.line_page(own, order);
             out.push(Touch::STATEMENT);
