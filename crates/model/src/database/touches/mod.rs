@@ -10,6 +10,7 @@ use serde::Deserialize;
 pub mod layout;
 pub mod oltp;
 pub mod tpcc;
+mod tpcc_rows;
 
 /// Which workload, in the words of the real drivers.
 #[derive(Clone, Debug, Deserialize)]

@@ -10,7 +10,8 @@ use flatwater_core::workload::tpcc::inputs::{Customer, Delivery, Input, NewOrder
 use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEMS, KINDS, ORDERS, WAREHOUSES_MAX};
 use serde::Deserialize;
 
-use super::layout::{DIVE_PAGES, LOADED_BYTES, Layout, Region, Room, Splitting, Undo};
+use super::layout::{DIVE_PAGES, Layout, Region, Room, Splitting, Undo};
+use super::tpcc_rows::Rows;
 use super::{Entry, Measured, Optimizer, Touch, Touches, What, scaled, transaction};
 
 /// The workload, in the words of the real driver.
@@ -23,57 +24,6 @@ pub struct TpccSpec {
     pub pipeline: bool,
     /// Terminals key and think: not modelled.
     pub keying_and_think: bool,
-}
-
-/// Rows of a page, by the bytes of a row.
-const fn rows(bytes: u32) -> u32 {
-    LOADED_BYTES / bytes
-}
-
-/// Rows of a page of each table and index.
-#[derive(Clone, Copy, Debug)]
-struct Rows {
-    warehouse: u32,
-    district: u32,
-    customer: u32,
-    history: u32,
-    new_orders: u32,
-    order: u32,
-    order_line: u32,
-    item: u32,
-    stock: u32,
-    idx_customer: u32,
-    idx_orders: u32,
-    idx_line: u32,
-    idx_stock: u32,
-    /// The two of history: customer's, and district's.
-    idx_history: [u32; 2],
-}
-
-impl Rows {
-    /// As they were counted, else by the bytes of rows.
-    fn of(measured: &Measured) -> Self {
-        Self {
-            // A page of either holds more than there are in small data: those are never counted.
-            warehouse: rows(115),
-            district: rows(125),
-            customer: measured.rows("customer.PRIMARY", rows(575)),
-            history: measured.rows("history.GEN_CLUST_INDEX", rows(68)),
-            new_orders: rows(26),
-            order: measured.rows("orders.PRIMARY", rows(43)),
-            order_line: measured.rows("order_line.PRIMARY", rows(72)),
-            item: measured.rows("item.PRIMARY", rows(92)),
-            stock: measured.rows("stock.PRIMARY", rows(316)),
-            idx_customer: measured.rows("customer.idx_customer", rows(38)),
-            idx_orders: measured.rows("orders.idx_orders", rows(18)),
-            idx_line: measured.rows("order_line.fkey_order_line_2", rows(20)),
-            idx_stock: measured.rows("stock.fkey_stock_2", rows(12)),
-            idx_history: [
-                measured.rows("history.fkey_history_1", rows(21)),
-                measured.rows("history.fkey_history_2", rows(17)),
-            ],
-        }
-    }
 }
 
 /// Lines of an order in the mean.
