@@ -30,6 +30,8 @@ def test_the_library_is_whole() -> None:
         "doublewrite",
         "file-systems",
         "fill-level",
+        "fit-workload-5.5-oltp",
+        "fit-workload-5.5-tpcc",
         "fit-workload-oltp",
         "fit-workload-tpcc",
         "fsync",

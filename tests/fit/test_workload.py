@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,13 +117,31 @@ def test_committed_files_say_where_they_come_from(name: str) -> None:
     assert found.statements.ci95 is not None and found.cpu_us.statement.ci95 is not None
 
 
-def test_the_twin_of_tpcc_reads_and_writes_what_was_measured() -> None:
+#: What a MySQL 5.5 keeps in its pool is not understood to the last seventh: the twin reads and writes too little.
+@pytest.mark.parametrize(("name", "error"), [("tpcc-mariadb-10.11", 0.15), ("tpcc-mysql-5.5", 0.2)])
+def test_the_twin_of_tpcc_reads_and_writes_what_was_measured(name: str, error: float) -> None:
     # No server is needed: what was counted is in the file. Shares of the data that are all read say nothing.
-    compared = [twin for twin in twins(load_workload("tpcc-mariadb-10.11")) if twin.cell.pool_share < 1]
+    compared = [twin for twin in twins(load_workload(name)) if twin.cell.pool_share < 1]
     assert len(compared) >= 2
     for twin in compared:
-        for name in COMPARED:
-            assert abs(twin.error(name)) < 0.15, f"{name} at a pool of {twin.cell.pool_share}: {twin.error(name):+.1%}"
+        for one in COMPARED:
+            assert abs(twin.error(one)) < error, f"{one} at a pool of {twin.cell.pool_share}: {twin.error(one):+.1%}"
+
+
+def test_sizes_are_those_of_what_was_loaded_where_a_server_printed_them() -> None:
+    rng = random.Random(SEED)
+    size = {"leaf_pages": 100, "pages": 120, "rows": 1}
+    grown = [{"stock.PRIMARY": {**size, "leaf_pages": leaves, "pages": leaves + 20}} for leaves in (300, 200)]
+    cells = [replace(cell(windows(3, 4, rng)), indexes=one) for one in grown]
+    assert derive(counted(cells)).indexes["stock.PRIMARY"].leaf_pages == 200
+    cells[0] = replace(cells[0], loaded={"stock.PRIMARY": size})
+    assert derive(counted(cells)).indexes["stock.PRIMARY"].leaf_pages == 100
+    # sysbench's tables keep their rows, and their pages split while it runs.
+    oltp = Experiment.model_validate(
+        {"workload": {"kind": "oltp", "mode": "write_only"}, "database": {"kind": "server"}}
+    )
+    cells = [replace(one, experiment=oltp, indexes={"sbtest1.k_1": dict(size)}, loaded=one.indexes) for one in cells]
+    assert [*derive(counted(cells)).indexes] == ["sbtest1.k_1"]
 
 
 def test_what_is_no_run_of_a_server_is_told(tmp_path: Path) -> None:

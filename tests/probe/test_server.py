@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
@@ -16,7 +17,7 @@ from flatwater._engine import Connection
 from flatwater.errors import UserError
 from flatwater.probe.server import ServerProbe
 from flatwater.probe.server.limit import age_max_bytes
-from flatwater.probe.server.names import Names, parse_monitor
+from flatwater.probe.server.names import Names, find_names, parse_monitor
 from flatwater.probe.server.probe import _interval, series
 from flatwater.probe.server.watch import Reading
 from flatwater.server import Binary, Instance, find_server
@@ -323,6 +324,27 @@ def test_no_rule_is_guessed() -> None:
     """MySQL 8.0 before 8.0.30 has the files of 5.7 and limits of its own."""
     files = {"innodb_log_file_size": str(48 * MIB), "innodb_log_files_in_group": "2"}
     assert age_max_bytes(files | {"innodb_log_spin_cpu_abs_lwm": "80"}) is None
+
+
+class _Old:
+    """A server that tells what a MySQL 5.5.9 did after it had written 22004 pages."""
+
+    TOLD: ClassVar = {"Innodb_buffer_pool_pages_flushed": "44008", "Innodb_pages_written": "22004"}
+
+    def __init__(self, without: str = "") -> None:
+        self._told = [(name, value) for name, value in self.TOLD.items() if name != without]
+
+    def query(self, sql: str) -> list[tuple[str | None, ...]]:
+        if sql.startswith("SHOW GLOBAL STATUS"):
+            return [row for row in self._told if "Variable_name IN" not in sql or f"'{row[0].lower()}'" in sql]
+        return []
+
+
+def test_a_page_that_is_written_counts_once() -> None:
+    """MySQL 5.5 counts it twice where later servers count it once."""
+    for without, pages in (("", 22004.0), ("Innodb_pages_written", 44008.0)):
+        connection: Any = _Old(without)
+        assert find_names(connection, own=True).read(connection) == {"flushed": pages}
 
 
 @pytest.mark.parametrize(

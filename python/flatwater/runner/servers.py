@@ -21,6 +21,7 @@ from flatwater.results.folder import write_atomic
 from flatwater.results.schema import Condition, ResponseLimit, ServerFacts
 from flatwater.runner.crashes import Crashes
 from flatwater.runner.dataset import DATASET_VERSION, describe_dataset, estimate_bytes, load_dataset, workload_of
+from flatwater.runner.index_sizes import index_sizes, loaded_sizes, print_loaded
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.progress import Reporter
@@ -185,6 +186,7 @@ class ServerStack(Stack):
                 instance.start(stop=lambda: interrupt.asked)
             load_dataset(self._cell, instance.login(), reporter, interrupt, instance.died)
             reporter.phase("settle", None)
+            print_loaded(instance, self._cell.schema_name, self._hurried)
             instance.stop()
         return loading.commit()
 
@@ -327,7 +329,7 @@ class ServerStack(Stack):
         if self._crashes is not None:
             self._crashes.close()
         failures: list[str] = []
-        several = self._cell.server.instances > 1
+        several, schema = self._cell.server.instances > 1, self._cell.schema_name
         try:
             for number, variables in enumerate(self._variables):
                 own = logs / str(number) if several else logs
@@ -335,8 +337,10 @@ class ServerStack(Stack):
                 write_atomic(own / "variables.json", json.dumps(dict(variables), indent=1))
             for number, instance in enumerate(self._instances):
                 own = logs / str(number) if several else logs
-                if tables := index_sizes(instance, self._cell.schema_name):
+                if tables := index_sizes(instance, schema, self._hurried):
                     write_atomic(own / "tables.json", json.dumps(tables, indent=1))
+                if self._snapshot is not None and (tables := loaded_sizes(self._snapshot.error_log, schema)):
+                    write_atomic(own / "loaded-tables.json", json.dumps(tables, indent=1))
             for number, instance in enumerate(self._instances):
                 failures += self._end(instance, logs / str(number) if several else logs)
         finally:
@@ -346,6 +350,9 @@ class ServerStack(Stack):
         if failures:
             raise FlatwaterError(failures[0])
 
+    def _hurried(self) -> bool:
+        return self._interrupt is not None and self._interrupt.asked
+
     def _close_instances(self) -> None:
         for instance in self._instances:
             instance.close()
@@ -354,11 +361,10 @@ class ServerStack(Stack):
     def _end(self, instance: Instance, logs: Path) -> list[str]:
         """Stops one server, and keeps what it said; why it did not end well."""
         failures: list[str] = []
-        hurried = self._interrupt is not None and self._interrupt.asked
         running = instance.running
         try:
             logs.mkdir(parents=True, exist_ok=True)
-            if running and not hurried:
+            if running and not self._hurried():
                 instance.stop()
         except FlatwaterError as error:
             failures.append(str(error))
@@ -380,28 +386,6 @@ class ServerStack(Stack):
         if self._root is not None:
             self._root.close()
             self._root = None
-
-
-def index_sizes(instance: Instance, schema: str) -> list[dict[str, str | int]]:
-    """Leaf pages, pages and rows of every index of a schema, as the server's own statistics have them.
-
-    Empty when the server does not answer: it may have died, and the run is no worse without them.
-    """
-    question = (
-        "SELECT s.database_name, s.table_name, s.index_name, MAX(IF(s.stat_name = 'n_leaf_pages', s.stat_value, 0)), "
-        "MAX(IF(s.stat_name = 'size', s.stat_value, 0)), MAX(t.n_rows) "
-        "FROM mysql.innodb_index_stats s JOIN mysql.innodb_table_stats t USING (database_name, table_name) "
-        "GROUP BY s.database_name, s.table_name, s.index_name ORDER BY s.table_name, s.index_name"
-    )
-    try:
-        rows = [row for row in instance.query(question) if row[0] == schema] if instance.running else []
-    except FlatwaterError:
-        return []
-    names = ("leaf_pages", "pages", "rows")
-    return [
-        {"table": str(row[1]), "index": str(row[2])} | {n: int(v or 0) for n, v in zip(names, row[3:], strict=True)}
-        for row in rows
-    ]
 
 
 def _facts(number: int, flavour: str, version: str, told: Instance | Attached) -> ServerFacts:

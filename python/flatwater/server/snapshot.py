@@ -114,6 +114,11 @@ class Snapshot:
         """The data directory. No server may be started in it: use `copy_to`."""
         return self.folder / "data"
 
+    @property
+    def error_log(self) -> Path:
+        """What the server said while it was loaded."""
+        return self.folder / "error.log"
+
     def size_bytes(self) -> int:
         """Bytes that it takes on its file system."""
         return tree_bytes(self.data)

@@ -85,8 +85,8 @@ class Twin:
 
     def _cpu_scale(self) -> float:
         """The server's CPU time for a transaction, as a multiple of what the measured workload of the package has."""
-        measured, base = default_workload(self.base.experiment.workload.kind), self.base
-        costs = measured.cpu_us
+        base = self.base
+        costs = default_workload(base.experiment.workload.kind, base.generation).cpu_us
         usual = (
             base.statements * costs.statement.value
             + base.pages_read * costs.page_read.value
@@ -208,7 +208,7 @@ def _counted(run: Run, warmup_s: float, measure_s: float, *, tpcc: bool) -> Outc
 
 def _workload(base: Base) -> MeasuredWorkload:
     """The package's measured workload with the redo, and where recorded the indexes, of this run."""
-    usual = default_workload(base.experiment.workload.kind)
+    usual = default_workload(base.experiment.workload.kind, base.generation)
     scale = _redo_scale(base, usual)
     redo = {name: Figure(value=figure.value * scale) for name, figure in usual.redo_bytes.items()}
     sizes = index_sizes(base.indexes or {}, base.experiment)

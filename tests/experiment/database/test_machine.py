@@ -39,10 +39,8 @@ def test_cores_and_costs_are_the_machines(tmp_path: Path) -> None:
     machine = load_machine("dell-r900")
     database = loaded(tmp_path, 'machine = "dell-r900"')
     assert database.hardware == machine
-    measured = default_workload("tpcc").cpu_us
-    plain, own = (
-        database.cpu.spec(measured, hardware, "percona-5.5") for hardware in (Machine(title="", cores=1), machine)
-    )
+    measured = default_workload("tpcc", "percona-5.5").cpu_us
+    plain, own = (database.cpu.spec(measured, hardware) for hardware in (Machine(title="", cores=1), machine))
     assert own["statement_ns"] == pytest.approx(plain["statement_ns"] * machine.cpu_scale, abs=2)
     assert {plain[f"{name}_ns"] for name in ("mutex", "read_mutex", "round_trip", "fsync", "sync_page")} == {0}
     # Mutexes are held by a core of the machine; a sync and the client are not its cores' work.
@@ -50,13 +48,13 @@ def test_cores_and_costs_are_the_machines(tmp_path: Path) -> None:
     for name in ("fsync", "sync_page", "round_trip"):
         assert own[f"{name}_ns"] == 1000 * getattr(machine, f"{name}_us") > 0
     written = loaded(tmp_path, 'machine = "dell-r900"\ncpu = { read_mutex_us = 0, fsync_us = 7 }')
-    told = written.cpu.spec(measured, machine, "percona-5.5")
+    told = written.cpu.spec(measured, machine)
     assert (told["read_mutex_ns"], told["fsync_ns"]) == (0, 7000)
 
 
 def test_a_mutex_of_a_machine_is_held_by_its_cores() -> None:
     machine = load_machine("xeon-2008")
-    own = InnodbModel().cpu.spec(default_workload("oltp").cpu_us, machine, "mysql-5.1")
+    own = InnodbModel().cpu.spec(default_workload("oltp", "mysql-5.1").cpu_us, machine)
     assert own["mutex_ns"] == round(1000 * machine.mutex_us * machine.cpu_scale) > 0
 
 

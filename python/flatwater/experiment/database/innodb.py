@@ -42,12 +42,6 @@ POLICIES = {
 }
 #: Cores of a server whose machine is not told.
 CORES = 16
-#: Servers whose pages carry a checksum that is computed byte by byte (innodb_checksum_algorithm = innodb); later ones
-#: use a CRC that takes hardly any time.
-BYTEWISE_CHECKSUMS = ("mysql-5.1", "mysql-5.5", "percona-5.5", "mysql-5.6")
-#: That checksum of a page, on the core on which the workloads were measured. Lookups from an appliance were 6,500 a
-#: second with checksums and 9,000 without (published, 2008): 43 us on a Xeon whose cores took 2.08 times as long.
-CHECKSUM_US = 20.5
 MAX_SERVERS = 64
 #: What a server's pool has at least (MySQL's manual); pools are shared out in whole MiB.
 _POOL_MIB_MIN = 5
@@ -93,15 +87,14 @@ class Cpu(Table):
     #: `cpu_scale` if absent, and 1 without a machine.
     times: float | None = Field(default=None, gt=0, le=1e3)
 
-    def spec(self, measured: CpuFigures, machine: Machine, generation: Generation) -> dict[str, int]:
+    def spec(self, measured: CpuFigures, machine: Machine) -> dict[str, int]:
         """The costs in the engine's words, ns, of a server on a machine."""
         times = machine.cpu_scale if self.times is None else self.times
-        checksum_us = CHECKSUM_US if generation in BYTEWISE_CHECKSUMS else 0.0
         costs = (
             ("statement", self.statement_us, measured.statement.value),
             ("touch", self.page_us, 0.0),
-            ("read", self.read_us, measured.page_read.value + checksum_us),
-            ("write", self.write_us, measured.page_written.value + checksum_us),
+            ("read", self.read_us, measured.page_read.value),
+            ("write", self.write_us, measured.page_written.value),
         )
         own = {name: value * times if asked is None else asked for name, asked, value in costs}
         for name in ("mutex", "read_mutex", "round_trip", "fsync", "sync_page"):
@@ -132,7 +125,8 @@ class InnodbModel(Layer):
     #: Cores of the server's machine; the machine's own if absent, and 16 without one.
     cores: int | None = Field(default=None, ge=1, le=MAX_CORES)
     cpu: Cpu = Cpu()
-    #: What transactions cost: a name of `workloads/`, or a file of `flatwater fit workload`; the kind's own if absent.
+    #: What transactions cost: a name of `workloads/`, or a file of `flatwater fit workload`; the
+    #: generation's own if absent.
     workload: Annotated[str, AfterValidator(_is_workload)] | None = None
     #: Begin as after a long run: the pool is full, and a cache with `warm` has seen what it has.
     warm: bool = True
@@ -184,16 +178,13 @@ class InnodbModel(Layer):
 
     def measured(self, kind: str) -> MeasuredWorkload:
         """What transactions of this kind of workload cost."""
-        return load_workload(self.workload) if self.workload is not None else default_workload(kind)
+        if self.workload is not None:
+            return load_workload(self.workload)
+        return default_workload(kind, self.generation)
 
     def measured_spec(self, kind: str) -> dict[str, Any]:
-        """The same in the engine's words. Redo is that of the measured generation's format: not told of others."""
-        measured = self.measured(kind)
-        redo = measured.redo_bytes if measured.generation == self.generation else {}
-        return {
-            "redo_bytes": {name: figure.value for name, figure in redo.items()},
-            "rows_a_page": measured.rows_a_page(),
-        }
+        """The same in the engine's words. Redo is not told of a generation whose format is another one."""
+        return self.measured(kind).spec(self.generation)
 
     @property
     def flushing_name(self) -> str | None:

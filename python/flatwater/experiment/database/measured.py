@@ -10,8 +10,12 @@ from flatwater.errors import FlatwaterError
 from flatwater.experiment.problem import Table
 from flatwater.experiment.shipped import Shipped
 
-#: What a modelled server takes its constants from when nothing else is asked for.
-DEFAULTS = {"tpcc": "tpcc-mariadb-10.11", "oltp": "oltp-mariadb-10.11"}
+#: Servers with the redo of MySQL 5.5, and checksums of pages that are computed byte by byte
+#: (innodb_checksum_algorithm = innodb); later ones use a CRC that takes hardly any time. The last two are no
+#: generations of the model, but servers that may have been measured.
+OLDER = ("mysql-5.1", "mysql-5.5", "percona-5.5", "mysql-5.6", "percona-5.6", "mariadb-5.5")
+#: Whose measured workload a modelled server takes when nothing else is asked for: one of OLDER, and any other.
+_DEFAULT_OLDER, _DEFAULT = "mysql-5.5", "mariadb-10.11"
 
 
 class Figure(Table):
@@ -84,6 +88,19 @@ class MeasuredWorkload(Table):
     indexes: dict[str, IndexSize] = Field(default_factory=dict)
     cells: list[MeasuredCell] = Field(default_factory=list)
 
+    def tells_redo_of(self, generation: str) -> bool:
+        """Whether a generation's redo has the format of the measured server's."""
+        return generation == self.generation or (generation in OLDER and self.generation in OLDER)
+
+    def spec(self, redo_of: str) -> dict[str, Any]:
+        """What the engine takes of it, with the redo of a generation if that is known."""
+        redo = self.redo_bytes if self.tells_redo_of(redo_of) else {}
+        return {
+            "redo_bytes": {name: figure.value for name, figure in redo.items()},
+            "rows_a_page": self.rows_a_page(),
+            "optimizer": "mariadb" if self.generation.startswith("mariadb") else "mysql",
+        }
+
     def rows_a_page(self) -> dict[str, int]:
         """Rows of a leaf page, by `table.index`; of those that the server counted."""
         return {name: round(one.rows / one.leaf_pages) for name, one in self.indexes.items() if one.rows}
@@ -102,8 +119,9 @@ workload_files = _WORKLOADS.files
 load_workload = _WORKLOADS.load
 
 
-def default_workload(kind: str) -> MeasuredWorkload:
-    """The measured workload that comes with flatwater for this kind."""
-    if DEFAULTS[kind] not in workload_files():
+def default_workload(kind: str, generation: str) -> MeasuredWorkload:
+    """The measured workload that comes with flatwater for a kind of workload on a generation of servers."""
+    name = f"{kind}-{_DEFAULT_OLDER if generation in OLDER else _DEFAULT}"
+    if name not in workload_files():
         raise FlatwaterError("the measured workloads are missing", hint="reinstall flatwater")
-    return load_workload(DEFAULTS[kind])
+    return load_workload(name)

@@ -61,6 +61,8 @@ class CountedCell:
     windows: list[Window]
     #: Its number in the run.
     index: int = 0
+    #: Pages of the data before the cell, as an old server printed them when they were loaded.
+    loaded: dict[str, dict[str, int]] | None = None
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,8 @@ def _count_cell(cell: Cell, experiment: Experiment, swept: dict[str, Any]) -> Co
     before = float((everything.value * np.diff(everything.time_s, prepend=0.0))[early].sum())
     folder = cell.result.path / "servers" / f"{cell.index:04}"
     pool = _pool_bytes(folder, experiment, where)
-    return CountedCell(experiment, swept, pool, _indexes(folder), before, windows, cell.index)
+    indexes, loaded = (_indexes(folder / name) for name in ("tables.json", "loaded-tables.json"))
+    return CountedCell(experiment, swept, pool, indexes, before, windows, cell.index, loaded)
 
 
 def _pool_bytes(folder: Path, experiment: Experiment, where: str) -> int:
@@ -177,9 +180,9 @@ def _pool_bytes(folder: Path, experiment: Experiment, where: str) -> int:
         return parse_size(asked)
 
 
-def _indexes(folder: Path) -> dict[str, dict[str, int]] | None:
+def _indexes(path: Path) -> dict[str, dict[str, int]] | None:
     try:
-        found = json.loads((folder / "tables.json").read_text())
+        found = json.loads(path.read_text())
         names = ("leaf_pages", "pages", "rows")
         return {f"{one['table']}.{one['index']}": {name: int(one[name]) for name in names} for one in found}
     except (OSError, ValueError, KeyError, TypeError):

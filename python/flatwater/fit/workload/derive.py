@@ -222,15 +222,19 @@ def _widths(work: Matrix, cost: Matrix, found: npt.NDArray[Any]) -> list[float |
 
 
 def _indexes(counted: Counted) -> dict[str, IndexSize]:
-    """Sizes of indexes with the rows that were loaded: of the cell in which tables grew least; sysbench's tables keep
-    their rows, and the one in which most pages were split tells how full they are in the long run.
+    """Sizes of indexes with the rows that were loaded.
+
+    TPC-C's tables grow: as they were loaded, or of the cell in which they grew least. sysbench's keep their rows, and
+    the cell in which most pages were split tells how full they are in the long run.
     """
-    recorded = [cell for cell in counted.cells if cell.indexes]
+    cells, tpcc = counted.cells, isinstance(counted.experiment.workload, Tpcc)
+    recorded = [(cell.loaded, cell) for cell in cells if cell.loaded] if tpcc else []
+    recorded = recorded or [(cell.indexes, cell) for cell in cells if cell.indexes]
     if not recorded:
         return {}
-    pick = min if isinstance(counted.experiment.workload, Tpcc) else max
-    cell = pick(recorded, key=lambda cell: sum(one["pages"] for one in (cell.indexes or {}).values()))
-    return index_sizes(cell.indexes or {}, cell.experiment)
+    pick = min if tpcc else max
+    sizes, cell = pick(recorded, key=lambda one: sum(size["pages"] for size in one[0].values()))
+    return index_sizes(sizes, cell.experiment)
 
 
 def index_sizes(recorded: Mapping[str, Mapping[str, int]], experiment: Experiment) -> dict[str, IndexSize]:

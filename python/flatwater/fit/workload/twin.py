@@ -30,15 +30,20 @@ _DEVICE = {
 _INTERVAL_MS = 20
 #: No interval of the model takes this long.
 _PATIENCE_S = 300.0
-#: Whose habits the twin has: with its policies off, pages are written when they leave the pool, as was measured.
+#: Whose habits the twin has: with its policies off, pages are written when they leave the pool, as was measured. Of
+#: newer servers it was measured without neighbours, and with a page cleaner, which leaves the master thread nothing.
 _GENERATION = "percona-5.5"
 #: Its figures are replaced by _DEVICE.
 _SOME_DEVICE = "violin-memory-appliance"
 #: MariaDB's default.
 _LOG_BYTES = 96 << 20
 #: MariaDB's default; and what it takes of each 128 MiB of a pool for control blocks (Innodb_buffer_pool_pages_total).
+#: MySQL 5.5's are beside the pool, but it takes as much of it for locks and its hash index (90 to 180 pages).
 _LRU_SCAN_DEPTH = 1536
 _CONTROL_PAGES = 80
+#: Servers without a page cleaner, which write areas of pages unless they are told not to; and their default.
+_WITHOUT_CLEANER = ("mysql-5.1", "mysql-5.5", "percona-5.5", "mariadb-5.5")
+_IO_CAPACITY = 200
 _LEAST_POOL_BYTES = 5 << 20
 #: What is compared.
 COMPARED = ("pages_read", "pages_written", "redo_bytes")
@@ -110,8 +115,7 @@ def _spec(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> dict[str
                 # As the measured server.
                 "innodb_change_buffering": "none",
                 "innodb_max_dirty_pages_pct": 99,
-                "innodb_flush_neighbor_pages": "none",
-                "innodb_io_capacity": 10_000,
+                **_habits(measured),
             },
             "warm": False,
         },
@@ -119,9 +123,8 @@ def _spec(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> dict[str
     }
     experiment = Experiment.model_validate(content)
     spec = model_spec(experiment, seed)
-    redo = {name: figure.value for name, figure in measured.redo_bytes.items()}
     costs = measured.cpu_us
-    spec["measured"] = {"redo_bytes": redo, "rows_a_page": measured.rows_a_page()}
+    spec["measured"] = measured.spec(measured.generation)
     spec["cpu"] = {
         "statement_ns": round(costs.statement.value * 1000),
         "touch_ns": 0,
@@ -131,9 +134,20 @@ def _spec(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> dict[str
     return engine_spec({**spec, "device": _DEVICE, "interval_ms": _INTERVAL_MS})
 
 
+def _habits(measured: MeasuredWorkload) -> dict[str, Any]:
+    """What the measured server wrote besides: areas of pages, and a master thread's share of its capacity."""
+    if measured.generation not in _WITHOUT_CLEANER:
+        return {"innodb_flush_neighbor_pages": "none", "innodb_io_capacity": 10_000}
+    return {
+        "innodb_flush_neighbor_pages": measured.settings.get("innodb_flush_neighbor_pages", "area"),
+        "innodb_io_capacity": measured.settings.get("innodb_io_capacity", _IO_CAPACITY),
+    }
+
+
 def _used_bytes(measured: MeasuredWorkload, cell: MeasuredCell) -> int:
-    """What of the real pool held pages: less its control blocks, and what the page cleaner kept free."""
-    kept_free = int(measured.settings.get("innodb_lru_scan_depth", _LRU_SCAN_DEPTH))
+    """What of the real pool held pages: less its control blocks, and what a page cleaner kept free."""
+    has_cleaner = measured.generation not in _WITHOUT_CLEANER
+    kept_free = int(measured.settings.get("innodb_lru_scan_depth", _LRU_SCAN_DEPTH)) if has_cleaner else 0
     pages = cell.pool_bytes // PAGE_BYTES * (8192 - _CONTROL_PAGES) // 8192 - kept_free
     return max(pages * PAGE_BYTES, _LEAST_POOL_BYTES)
 

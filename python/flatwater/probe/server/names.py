@@ -25,7 +25,9 @@ PLACES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "dirty": (("innodb_buffer_pool_pages_dirty",), ()),
     "data": (("innodb_buffer_pool_pages_data",), ()),
     "free": (("innodb_buffer_pool_pages_free",), ()),
-    "flushed": (("innodb_buffer_pool_pages_flushed",), ()),
+    # Pages whose write came back, of every kind of flushing. The older name is what batches set out to write, and MySQL
+    # 5.5.9 counts each page twice there.
+    "flushed": (("innodb_pages_written", "innodb_buffer_pool_pages_flushed"), ()),
     "flushed_adaptive": ((), ("buffer_flush_adaptive_total_pages",)),
     "flushed_sync": ((), ("buffer_flush_sync_total_pages",)),
     "flushed_lru": (("innodb_buffer_pool_pages_lru_flushed",), ("buffer_lru_batch_flush_total_pages",)),

@@ -10,8 +10,9 @@ use flatwater_core::workload::tpcc::inputs::{Customer, Delivery, Input, NewOrder
 use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEMS, KINDS, ORDERS, WAREHOUSES_MAX};
 use serde::Deserialize;
 
-use super::layout::{LOADED_BYTES, Layout, Region, Room, Splitting, Undo};
-use super::{Entry, Measured, Touch, Touches, What, scaled, transaction};
+use super::layout::{DIVE_PAGES, Layout, Region, Room, Splitting, Undo};
+use super::tpcc_rows::Rows;
+use super::{Entry, Measured, Optimizer, Touch, Touches, What, scaled, transaction};
 
 /// The workload, in the words of the real driver.
 #[derive(Clone, Debug, Deserialize)]
@@ -23,57 +24,6 @@ pub struct TpccSpec {
     pub pipeline: bool,
     /// Terminals key and think: not modelled.
     pub keying_and_think: bool,
-}
-
-/// Rows of a page, by the bytes of a row.
-const fn rows(bytes: u32) -> u32 {
-    LOADED_BYTES / bytes
-}
-
-/// Rows of a page of each table and index.
-#[derive(Clone, Copy, Debug)]
-struct Rows {
-    warehouse: u32,
-    district: u32,
-    customer: u32,
-    history: u32,
-    new_orders: u32,
-    order: u32,
-    order_line: u32,
-    item: u32,
-    stock: u32,
-    idx_customer: u32,
-    idx_orders: u32,
-    idx_line: u32,
-    idx_stock: u32,
-    /// The two of history: customer's, and district's.
-    idx_history: [u32; 2],
-}
-
-impl Rows {
-    /// As they were counted, else by the bytes of rows.
-    fn of(measured: &Measured) -> Self {
-        Self {
-            // A page of either holds more than there are in small data: those are never counted.
-            warehouse: rows(115),
-            district: rows(125),
-            customer: measured.rows("customer.PRIMARY", rows(575)),
-            history: measured.rows("history.GEN_CLUST_INDEX", rows(68)),
-            new_orders: rows(26),
-            order: measured.rows("orders.PRIMARY", rows(43)),
-            order_line: measured.rows("order_line.PRIMARY", rows(72)),
-            item: measured.rows("item.PRIMARY", rows(92)),
-            stock: measured.rows("stock.PRIMARY", rows(316)),
-            idx_customer: measured.rows("customer.idx_customer", rows(38)),
-            idx_orders: measured.rows("orders.idx_orders", rows(18)),
-            idx_line: measured.rows("order_line.fkey_order_line_2", rows(20)),
-            idx_stock: measured.rows("stock.fkey_stock_2", rows(12)),
-            idx_history: [
-                measured.rows("history.fkey_history_1", rows(21)),
-                measured.rows("history.fkey_history_2", rows(17)),
-            ],
-        }
-    }
 }
 
 /// Lines of an order in the mean.
@@ -143,6 +93,7 @@ pub struct Tpcc {
     districts: Vec<District>,
     history_rows: u64,
     history_page: u32,
+    optimizer: Optimizer,
     seed: u64,
 }
 
@@ -153,6 +104,7 @@ impl Tpcc {
     /// What is not modelled.
     pub fn new(spec: &TpccSpec, measured: &Measured, threads: u32, seed: u64) -> Result<Self, String> {
         let mut made = Self::derived(spec, Rows::of(measured), threads, seed)?;
+        made.optimizer = measured.optimizer;
         if let Some(bytes) = measured.redo_bytes.get("transaction") {
             made.redo_scale = scale_of(*bytes)?;
         }
@@ -169,6 +121,7 @@ impl Tpcc {
         let w = u64::from(spec.warehouses);
         let (districts, customers) = (w * u64::from(DISTRICTS), w * u64::from(DISTRICTS * CUSTOMERS));
         let (orders, stock) = (w * u64::from(DISTRICTS * ORDERS), w * u64::from(ITEMS));
+        let full = Rows::of(&Measured::default());
         let mut layout = Layout::default();
         let undo = Undo::new(layout.of("undo"), threads);
         let tables = Tables {
@@ -181,12 +134,12 @@ impl Tpcc {
             order_line: layout.of("order_line").rows(orders * u64::from(LINES), rows.order_line),
             item: layout.of("item").rows(u64::from(ITEMS), rows.item),
             stock: layout.of("stock").rows(stock, rows.stock),
-            idx_customer: Splitting::new(layout.of("customer"), customers, rows.idx_customer),
-            idx_orders: Splitting::new(layout.of("orders"), orders, rows.idx_orders),
-            idx_line: Splitting::new(layout.of("order_line"), orders * u64::from(LINES), rows.idx_line),
-            idx_stock: Splitting::new(layout.of("stock"), stock, rows.idx_stock),
+            idx_customer: Splitting::new(layout.of("customer"), customers, rows.idx_customer, full.idx_customer),
+            idx_orders: Splitting::new(layout.of("orders"), orders, rows.idx_orders, full.idx_orders),
+            idx_line: Splitting::new(layout.of("order_line"), orders * u64::from(LINES), rows.idx_line, full.idx_line),
+            idx_stock: Splitting::new(layout.of("stock"), stock, rows.idx_stock, full.idx_stock),
             idx_history: (
-                Splitting::new(layout.of("history"), customers, rows.idx_history[0]),
+                Splitting::new(layout.of("history"), customers, rows.idx_history[0], full.idx_history[0]),
                 layout.rows(customers, rows.idx_history[1]),
             ),
         };
@@ -227,6 +180,7 @@ impl Tpcc {
             districts: (0..districts).map(fresh).collect(),
             history_rows: 0,
             history_page,
+            optimizer: Optimizer::default(),
             seed,
         })
     }
@@ -354,7 +308,7 @@ impl Tpcc {
             let stock = self.stock_page(line.supplier, line.item);
             out.extend([Touch::STATEMENT, Touch::read(stock), Touch::STATEMENT]);
             let row = u64::from(line.item - 1) * u64::from(self.warehouses) + u64::from(line.supplier - 1);
-            self.tables.idx_stock.dive(row, row, out);
+            self.tables.idx_stock.dive(row, row, self.optimizer, out);
             self.update(thread, stock, out);
             out.push(Touch::STATEMENT);
             let touch = if fresh_line_page && at == 0 { Touch::create } else { Touch::change };
@@ -378,7 +332,11 @@ impl Tpcc {
         };
         let name = last.as_bytes().iter().fold(7, |hash, byte| splitmix(hash ^ u64::from(*byte)));
         let entry = self.tables.idx_customer.page(first_of(own, CUSTOMERS) + name % u64::from(CUSTOMERS));
-        out.extend([Touch::STATEMENT, Touch::read(entry), Touch::STATEMENT, Touch::read(entry)]);
+        for _ in 0..2 {
+            out.push(Touch::STATEMENT);
+            self.guess_customers(own, out);
+            out.push(Touch::read(entry));
+        }
         if rows {
             for namesake in 0..NAMESAKES - 1 {
                 let number = (self.hash(name, u64::from(namesake)) % u64::from(CUSTOMERS)) as u32 + 1;
@@ -391,11 +349,19 @@ impl Tpcc {
         own
     }
 
+    /// A question by last name has the primary key to choose as well, with all of the district's customers.
+    fn guess_customers(&self, district: usize, out: &mut Vec<Touch>) {
+        if self.optimizer == Optimizer::Mysql {
+            let pages = self.customer_page(district, 1)..=self.customer_page(district, CUSTOMERS);
+            out.extend(pages.take(DIVE_PAGES).map(|page| self.optimizer.look(page)));
+        }
+    }
+
     /// An UPDATE by the primary key of a table with another index that begins alike: the optimizer asks both how many rows
     /// there are, and of this one they are all of the district's.
     fn dive_customers(&self, district: usize, out: &mut Vec<Touch>) {
         let first = first_of(district, CUSTOMERS);
-        self.tables.idx_customer.dive(first, first + u64::from(CUSTOMERS) - 1, out);
+        self.tables.idx_customer.dive(first, first + u64::from(CUSTOMERS) - 1, self.optimizer, out);
     }
 
     fn payment(&mut self, thread: u32, input: &Payment, out: &mut Vec<Touch>) {
@@ -462,7 +428,7 @@ impl Tpcc {
             let page = self.order_page(own, order);
             out.extend([Touch::STATEMENT, Touch::read(page), Touch::STATEMENT]);
             let first = first_of(own, ORDERS);
-            self.tables.idx_orders.dive(first, first + u64::from(ORDERS) - 1, out);
+            self.tables.idx_orders.dive(first, first + u64::from(ORDERS) - 1, self.optimizer, out);
             self.update(thread, page, out);
             let page = self.line_page(own, order);
             out.push(Touch::STATEMENT);
