@@ -25,7 +25,8 @@ const AROUND_BYTES: u64 = 50;
 const REDO_ROW: u16 = 20;
 /// Most that waits for a page, of inserted entries: the bitmap tells no more room of a page than four thirty-seconds of it
 /// (IBUF_PAGE_SIZE_PER_FREE_SPACE), and one byte of its directory goes with each.
-const VOLUME_MAX: u64 = PAGE_BYTES / 32 * 4;
+const VOLUME_MAX: u64 = 4 * ROOM_UNIT;
+const ROOM_UNIT: u64 = PAGE_BYTES / 32;
 const VOLUME_AROUND: u64 = 1;
 /// Pages that are merged together: of eight neighbours, those for which three quarters of the most wait (IBUF_MERGE_AREA,
 /// IBUF_MERGE_THRESHOLD).
@@ -145,12 +146,19 @@ impl ChangeBuffer {
         if entry.inserts() && !self.inserts || entry.marks() && !self.marks || self.size() >= self.most + OVER_STOP {
             return false;
         }
-        if !self.pages.contains(page) {
-            return true;
-        }
-        let own = self.waiting[page as usize];
+        let own = if self.pages.contains(page) { self.waiting[page as usize] } else { Waiting::default() };
         let fits = u32::from(own[BYTES]) + record_bytes(entry) < LEAF_BYTES_MIN;
-        fits && u64::from(own[VOLUME]) + volume_of(entry) <= VOLUME_MAX
+        fits && u64::from(own[VOLUME]) + volume_of(entry) <= self.room_of(page)
+    }
+
+    /// What the bitmap tells of a page's room: pages that entries in any order have split are from half to all full.
+    fn room_of(&self, page: u32) -> u64 {
+        match splitmix(self.seed ^ u64::from(page)) % (PAGE_BYTES / 2) / ROOM_UNIT {
+            0 => 0,
+            1 => ROOM_UNIT,
+            2 | 3 => 2 * ROOM_UNIT,
+            _ => VOLUME_MAX,
+        }
     }
 
     /// The first page of the leaf in which changes to a page wait.

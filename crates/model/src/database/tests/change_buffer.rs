@@ -96,13 +96,28 @@ fn leaves_split_and_join_and_stay_a_tree() {
 #[test]
 fn a_full_one_takes_nothing() {
     let mut own = buffer(2);
-    let mut page = 0;
-    while own.takes(page, ENTRY) {
-        own.add(page, ENTRY, 40);
-        page += 1;
+    let with_room: Vec<u32> = (0..100_000).filter(|page| own.room_of(*page) > 0).collect();
+    for page in &with_room {
+        if own.takes(*page, ENTRY) {
+            own.add(*page, ENTRY, 40);
+        }
     }
     assert_eq!(own.size(), 2 + OVER_STOP);
+    assert!(!with_room.iter().any(|page| own.takes(*page, ENTRY)));
     check(&own);
+}
+
+#[test]
+fn pages_from_half_to_all_full_take_what_the_bitmap_tells_of_them() {
+    let own = buffer(100);
+    let rooms: Vec<u64> = (0..16_000).map(|page| own.room_of(page)).collect();
+    // A sixteenth of them has less than 512 bytes of 8192, and so on: 1000, 1000, 2000 and the others.
+    for (room, expected) in [(0, 1000), (512, 1000), (1024, 2000), (2048, 12_000)] {
+        let found = rooms.iter().filter(|own| **own == room).count();
+        assert!(found.abs_diff(expected) < 150, "{found} pages with {room}");
+    }
+    let none = rooms.iter().position(|room| *room == 0).unwrap() as u32;
+    assert!(!own.takes(none, ENTRY) && own.takes(none, Entry::marked(20)), "page {none}");
 }
 
 #[test]

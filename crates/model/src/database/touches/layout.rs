@@ -99,36 +99,28 @@ impl Room {
     }
 }
 
-/// A secondary index as its building left it. Built by sorting, its pages are full (InnoDB leaves room in those of rows
-/// only), so that the first entry that comes in any order splits its page; the upper half is on a new page from then on.
-/// Built entry by entry, as where MySQL 5.5 copies a table to add a foreign key, its pages have split already, and have
-/// room. That pages split again, when as many entries have come as were loaded, is left out.
+/// A secondary index as its building left it: pages are full (InnoDB leaves room in those of rows only), so that the first
+/// entry that comes in any order splits its page; the upper half is on a new page from then on. That pages split again,
+/// when as many entries have come as were loaded, is left out.
 #[derive(Debug)]
 pub struct Splitting {
     region: Region,
     /// Upper halves of pages that have split.
     upper: Region,
     rows: u32,
-    /// Whether pages had room for more from the beginning.
-    has_room: bool,
     /// Whether a page has split, a bit each: they are asked for in any order, and so fit into the processor's caches.
     split: Vec<u64>,
 }
-
-/// Pages that are less full than this were split when they were built: those would be SPLIT_BYTES of PAGE_BYTES full, and
-/// others are full to fifteen sixteenths and more.
-const FULL_SHARE: f64 = 0.85;
 
 /// Pages of a range that the optimizer looks at to guess how many rows there are (N_PAGES_READ_LIMIT, btr0cur.cc).
 pub const DIVE_PAGES: usize = 10;
 
 impl Splitting {
-    /// An index of so many entries, `rows` to a page, of which a full one has `full`.
-    pub fn new(layout: &mut Layout, entries: u64, rows: u32, full: u32) -> Self {
+    /// An index of so many entries, `rows` to a page.
+    pub fn new(layout: &mut Layout, entries: u64, rows: u32) -> Self {
         let region = layout.rows(entries, rows);
-        let has_room = f64::from(rows) < FULL_SHARE * f64::from(full);
-        let upper = layout.pages(if has_room { 0 } else { u64::from(region.pages) });
-        Self { region, upper, rows, has_room, split: vec![0; region.pages.div_ceil(u64::BITS) as usize] }
+        let upper = layout.pages(u64::from(region.pages));
+        Self { region, upper, rows, split: vec![0; region.pages.div_ceil(u64::BITS) as usize] }
     }
 
     #[inline]
@@ -147,7 +139,7 @@ impl Splitting {
     /// entries go to the new page, and that is logged. A full page takes no change from the change buffer.
     pub fn insert(&mut self, row: u64, bytes: u8, redo: u16, out: &mut Vec<Touch>) {
         let at = self.region.page(row, self.rows) - self.region.first;
-        if self.has_room || self.has_split(at) {
+        if self.has_split(at) {
             out.push(Touch::change_entry(self.page(row), redo, Entry::inserted(bytes)));
             return;
         }
@@ -237,7 +229,7 @@ mod tests {
     #[test]
     fn full_pages_split_at_the_first_entry_that_comes() {
         let mut layout = Layout::default();
-        let mut index = Splitting::new(&mut layout, 90, 30, 32);
+        let mut index = Splitting::new(&mut layout, 90, 30);
         // Three pages of 30 entries, and their upper halves behind them.
         assert_eq!([0, 29, 30, 89].map(|row| index.page(row)), [0, 0, 1, 2]);
         let mut out = Vec::new();
@@ -251,17 +243,6 @@ mod tests {
         index.dive(0, 59, Optimizer::Mariadb, &mut out);
         assert_eq!(out, [0, 3, 1].map(Touch::glance));
         assert_eq!(layout.total(), Ok(6));
-    }
-
-    #[test]
-    fn pages_that_were_split_when_they_were_built_have_room() {
-        let mut layout = Layout::default();
-        let mut index = Splitting::new(&mut layout, 90, 30, 44);
-        let mut out = Vec::new();
-        index.insert(29, 20, 40, &mut out);
-        assert_eq!(out, [Touch::change_entry(0, 40, Entry::inserted(20))]);
-        assert_eq!([0, 29, 30, 89].map(|row| index.page(row)), [0, 0, 1, 2]);
-        assert_eq!(layout.total(), Ok(3));
     }
 
     #[test]

@@ -121,7 +121,6 @@ impl Tpcc {
         let w = u64::from(spec.warehouses);
         let (districts, customers) = (w * u64::from(DISTRICTS), w * u64::from(DISTRICTS * CUSTOMERS));
         let (orders, stock) = (w * u64::from(DISTRICTS * ORDERS), w * u64::from(ITEMS));
-        let full = Rows::of(&Measured::default());
         let mut layout = Layout::default();
         let undo = Undo::new(layout.of("undo"), threads);
         let tables = Tables {
@@ -134,12 +133,12 @@ impl Tpcc {
             order_line: layout.of("order_line").rows(orders * u64::from(LINES), rows.order_line),
             item: layout.of("item").rows(u64::from(ITEMS), rows.item),
             stock: layout.of("stock").rows(stock, rows.stock),
-            idx_customer: Splitting::new(layout.of("customer"), customers, rows.idx_customer, full.idx_customer),
-            idx_orders: Splitting::new(layout.of("orders"), orders, rows.idx_orders, full.idx_orders),
-            idx_line: Splitting::new(layout.of("order_line"), orders * u64::from(LINES), rows.idx_line, full.idx_line),
-            idx_stock: Splitting::new(layout.of("stock"), stock, rows.idx_stock, full.idx_stock),
+            idx_customer: Splitting::new(layout.of("customer"), customers, rows.idx_customer),
+            idx_orders: Splitting::new(layout.of("orders"), orders, rows.idx_orders),
+            idx_line: Splitting::new(layout.of("order_line"), orders * u64::from(LINES), rows.idx_line),
+            idx_stock: Splitting::new(layout.of("stock"), stock, rows.idx_stock),
             idx_history: (
-                Splitting::new(layout.of("history"), customers, rows.idx_history[0], full.idx_history[0]),
+                Splitting::new(layout.of("history"), customers, rows.idx_history[0]),
                 layout.rows(customers, rows.idx_history[1]),
             ),
         };
