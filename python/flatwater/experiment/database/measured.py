@@ -104,9 +104,9 @@ class MeasuredWorkload(Table):
     def rows_a_page(self) -> dict[str, int]:
         """Rows of a leaf page, by `table.index`; of those that were counted.
 
-        TPC-C's on an older server are those that MariaDB counted in tables of the same schema. A MySQL 5.5 copies a table
-        to add a foreign key, and leaves its other indexes three tenths empty; a twin with its own counts does not split
-        their pages, and reads and writes up to a fifth less than that server did. With MariaDB's it stays within 15 %.
+        TPC-C's on an older server are those that MariaDB counted in tables of the same schema. A MySQL 5.5 copies a
+        table to add a foreign key, and leaves its other indexes three tenths empty; a twin with its own counts does not
+        split their pages, and reads and writes up to a fifth less than the server. With MariaDB's it is within 15 %.
         """
         own = self.workload == "oltp" or self.generation not in OLDER
         indexes = self.indexes if own else default_workload(self.workload, _DEFAULT).indexes
