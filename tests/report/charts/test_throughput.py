@@ -71,6 +71,23 @@ def test_notes_that_would_cover_each_other_move_down(tmp_path: Path) -> None:
     assert rows == [("warm-up", 0), ("fault", 0), ("recovered", -14), ("fault", 0)]
 
 
+def test_incidents_that_come_again_and_again_have_one_name(tmp_path: Path) -> None:
+    result = synthetic.create(tmp_path / "r", [({}, 0)])
+    synthetic.write_rows(result, iter([(0, synthetic.columns(synthetic.np.random.default_rng(1), 100, 300, [], []))]))
+    waits = "writers wait for room in the log: the oldest change is 400 MB old"
+    times = [50, 52, 60, 250]
+    events = [*(Event(time_s=at, kind="incident", text=waits) for at in times)]
+    events.append(Event(time_s=54, kind="incident", text="member 2 failed"))
+    synthetic.write_summaries(result, [synthetic.summary(0, {}, 300.0, 100, events=events)])
+    [figure] = Throughput().draw(read(open_result(result.path).cells[0], WANTED, 100))
+    names = [note["text"].strip("&#8201;") for note in figure.layout["annotations"]][1:]
+    first, last, other = names
+    assert first == "writers wait for room in the log, 3 times"
+    assert last.startswith("writers wait for room in the log: the oldest") and other == "member 2 failed"
+    lines = [shape["x0"] for shape in figure.layout["shapes"] if shape.get("line", {}).get("dash") == "dot"]
+    assert sorted(lines) == sorted([*times, 54]), "each has its line"
+
+
 def test_the_transition_of_a_write_run_is_marked(recorded_card: Recorded) -> None:
     [figure] = Throughput().draw(recorded_card)
     marks = {note["text"].replace("&#8201;", ""): note["x"] for note in figure.layout["annotations"]}

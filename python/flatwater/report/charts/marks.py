@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from flatwater.report.figure import FAINT, GREEN, INK, ORANGE, PURPLE, RED, Json, time_axis
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import plain
-from flatwater.results import Dip, Stall
+from flatwater.results import Dip, Event, Stall
 
 #: Everything but `measure` is shaded. `approach`: SNIA's rounds before the last five; `drain`: what was still
 #: outstanding when the time was up.
@@ -65,12 +65,14 @@ def timeline(recorded: Recorded, layout: Json, *, labels: bool = False) -> Json:
     start_s, _ = cell.measured()
     if cell.summary is not None and cell.summary.warmup_end_s is not None:
         shade(start_s, cell.summary.warmup_end_s, SETTLING_COLOUR, "settling")
-    for event in [event for event in cell.events if event.kind in EVENTS][:EVENTS_MAX]:
+    drawn = [event for event in cell.events if event.kind in EVENTS][:EVENTS_MAX]
+    names = _names(drawn, recorded.span_s)
+    for at, event in enumerate(drawn):
         x = event.time_s * clock.factor
-        word, colour, dash = EVENTS[event.kind]
-        word = word or _short(event.text)
+        _, colour, dash = EVENTS[event.kind]
         shapes.append(_upright(x, colour, dash))
-        if labels:
+        if labels and at in names:
+            word = names[at]
             left = event.time_s + _width(word, recorded.span_s) < recorded.span_s
             note = _note(x, f"&#8201;{word}&#8201;", "left" if left else "right")
             notes.append(note | {"hovertext": plain(event.text), "font": {"size": 11, "color": colour}})
@@ -88,6 +90,26 @@ def _transition(recorded: Recorded) -> list[tuple[float, str]]:
         return []
     marks = [(found.begin_s, "transition")]
     return [*marks, (found.end_s, "steady")] if found.end_s is not None else marks
+
+
+def _names(events: Sequence[Event], span_s: float) -> dict[int, str]:
+    """The names of events, by their place. Incidents that say the same one after another have one name."""
+    names: dict[int, str] = {}
+    # By what happened (an incident's text goes on with figures): the first one's place, the last one's time, how many.
+    bursts: dict[str, tuple[int, float, int]] = {}
+    for at, event in enumerate(events):
+        names[at] = EVENTS[event.kind][0] or _short(event.text)
+        if event.kind != "incident":
+            continue
+        what = event.text.partition(":")[0]
+        first, last_s, times = bursts.get(what, (at, -math.inf, 0))
+        if event.time_s - last_s > _width(names[at], span_s):
+            bursts[what] = (at, event.time_s, 1)
+            continue
+        del names[at]
+        bursts[what] = (first, event.time_s, times + 1)
+        names[first] = _short(f"{what}, {times + 1} times")
+    return names
 
 
 def _short(text: str) -> str:
