@@ -23,10 +23,11 @@ const LEAF_BYTES_MIN: u32 = LEAF_BYTES / 2;
 const AROUND_BYTES: u64 = 50;
 /// Redo of a record's insertion and of its removal, around it: as of other rows.
 const REDO_ROW: u16 = 20;
-/// Most that waits for a page, of inserted entries: the bitmap tells no more room of a page than four thirty-seconds of it
-/// (IBUF_PAGE_SIZE_PER_FREE_SPACE), and one byte of its directory goes with each.
-const VOLUME_MAX: u64 = 4 * ROOM_UNIT;
+/// What the bitmap counts the room of a page in (IBUF_PAGE_SIZE_PER_FREE_SPACE).
 const ROOM_UNIT: u64 = PAGE_BYTES / 32;
+/// Most that waits for a page, of inserted entries: the bitmap tells no more room, and one byte of the page's directory
+/// goes with each.
+const VOLUME_MAX: u64 = 4 * ROOM_UNIT;
 const VOLUME_AROUND: u64 = 1;
 /// Pages that are merged together: of eight neighbours, those for which three quarters of the most wait (IBUF_MERGE_AREA,
 /// IBUF_MERGE_THRESHOLD).

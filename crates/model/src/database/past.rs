@@ -45,7 +45,8 @@ impl Innodb {
             return false;
         }
         let (mut touches, mut ahead) = (Vec::new(), Ahead::default());
-        let most_dirty = self.spec.settings.innodb_max_dirty_pages_pct / 100.0 * DIRTY_SHARE * self.pool.size() as f64;
+        let share = self.spec.settings.innodb_max_dirty_pages_pct / 100.0 * DIRTY_SHARE;
+        let most_dirty = (share * self.pool.size() as f64) as u64;
         let most_told = u64::from(self.touches.pages()) * TOLD_PER_PAGE;
         let end = TRANSACTIONS_MAX.min(past.number.saturating_add(transactions));
         while past.number < end {
@@ -66,8 +67,8 @@ impl Innodb {
                 }
                 match self.pool.find(touch.page) {
                     _ if touch.what == What::Statement => {}
-                    Some(frame) => self.past_use(frame, *touch, most_dirty as u64, wanted),
-                    None => self.past_touch(*touch, most_dirty as u64, wanted),
+                    Some(frame) => self.past_use(frame, *touch, most_dirty, wanted),
+                    None => self.past_touch(*touch, most_dirty, wanted),
                 }
             }
             if wanted && self.redo.lsn - past.logged_lsn > 64 << 10 {

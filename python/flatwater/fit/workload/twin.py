@@ -41,9 +41,8 @@ _LOG_BYTES = 96 << 20
 #: MySQL 5.5's are beside the pool, but it takes as much of it for locks and its hash index (90 to 180 pages).
 _LRU_SCAN_DEPTH = 1536
 _CONTROL_PAGES = 80
-#: Servers without a page cleaner, which write areas of pages unless they are told not to; and their default.
+#: Servers without a page cleaner, with the defaults of _GENERATION for what it wrote besides.
 _WITHOUT_CLEANER = ("mysql-5.1", "mysql-5.5", "percona-5.5", "mariadb-5.5")
-_IO_CAPACITY = 200
 _LEAST_POOL_BYTES = 5 << 20
 #: What is compared.
 COMPARED = ("pages_read", "pages_written", "redo_bytes")
@@ -138,10 +137,8 @@ def _habits(measured: MeasuredWorkload) -> dict[str, Any]:
     """What the measured server wrote besides: areas of pages, and a master thread's share of its capacity."""
     if measured.generation not in _WITHOUT_CLEANER:
         return {"innodb_flush_neighbor_pages": "none", "innodb_io_capacity": 10_000}
-    return {
-        "innodb_flush_neighbor_pages": measured.settings.get("innodb_flush_neighbor_pages", "area"),
-        "innodb_io_capacity": measured.settings.get("innodb_io_capacity", _IO_CAPACITY),
-    }
+    names = ("innodb_flush_neighbor_pages", "innodb_io_capacity")
+    return {name: measured.settings[name] for name in names if name in measured.settings}
 
 
 def _used_bytes(measured: MeasuredWorkload, cell: MeasuredCell) -> int:

@@ -98,17 +98,16 @@ def _names(events: Sequence[Event], span_s: float) -> dict[int, str]:
     # By what happened (an incident's text goes on with figures): the first one's place, the last one's time, how many.
     bursts: dict[str, tuple[int, float, int]] = {}
     for at, event in enumerate(events):
-        names[at] = EVENTS[event.kind][0] or _short(event.text)
-        if event.kind != "incident":
-            continue
-        what = event.text.partition(":")[0]
-        first, last_s, times = bursts.get(what, (at, -math.inf, 0))
-        if event.time_s - last_s > _width(names[at], span_s):
+        name = EVENTS[event.kind][0] or _short(event.text)
+        if event.kind == "incident":
+            what = event.text.partition(":")[0]
+            first, last_s, times = bursts.get(what, (at, -math.inf, 0))
+            if event.time_s - last_s <= _width(name, span_s):
+                bursts[what] = (first, event.time_s, times + 1)
+                names[first] = _short(f"{what}, {times + 1} times")
+                continue
             bursts[what] = (at, event.time_s, 1)
-            continue
-        del names[at]
-        bursts[what] = (first, event.time_s, times + 1)
-        names[first] = _short(f"{what}, {times + 1} times")
+        names[at] = name
     return names
 
 
