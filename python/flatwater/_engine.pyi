@@ -20,7 +20,9 @@ __all__ = [
     "cache_policies",
     "cache_settings",
     "check_consistency",
+    "file_witness",
     "purge",
+    "rename_new",
     "trace_convert",
     "trace_formats",
     "trace_simulate",
@@ -146,7 +148,9 @@ class Prepare:
     def join(self, timeout_s: float) -> bool: ...
     def failure(self) -> str | None: ...
 
-def purge(path: Path | str, length: int) -> None: ...
+def purge(path: Path | str, permit: str, length: int) -> None: ...
+def file_witness(fd: int) -> tuple[int | None, bytes | None]: ...
+def rename_new(folder: int, source: str, target: str) -> None: ...
 
 @final
 class Connection:

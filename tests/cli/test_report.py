@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,52 @@ def test_a_damaged_result_is_one_line(tmp_path: Path, damage: str) -> None:
     assert ran.returncode in (1, 2)
     assert ran.stderr.startswith("error: ")
     assert ran.stderr.count("\n") == 1
+
+
+#: Options that name what is written; `{}` is where somebody's file is.
+WRITES = {
+    "--out": ["--out", "{}/page.html"],
+    "--published": ["--published", "{}/page.html"],
+    "--png": ["--png", "{}"],
+    "--svg": ["--svg", "{}"],
+}
+
+
+def test_every_option_that_writes_is_tried() -> None:
+    from flatwater.cli.report import verb
+
+    takes_paths = {name for name, kind in typing.get_type_hints(verb).items() if kind == Path | None}
+    assert {f"--{name}" for name in takes_paths} == set(WRITES)
+
+
+@pytest.mark.parametrize("option", WRITES)
+def test_what_somebody_else_wrote_is_not_replaced(result: Path, tmp_path: Path, option: str) -> None:
+    place, own = tmp_path / "place", tmp_path / "own.html"
+    place.mkdir()
+    asked = [one.format(place) for one in WRITES[option]]
+    page = [] if option in ("--out", "--published") else ["--out", own]
+    first = run(result, *asked, *page)
+    assert first.returncode == 0, first.stderr
+    written = [path for path in sorted(place.iterdir()) if path.is_file()]
+    assert written
+    assert run(result, *asked, *page).returncode == 0, "what flatwater wrote is replaced"
+    for path in written:
+        path.write_bytes(b"my thesis on flatwater")
+    ran = run(result, *asked, *page)
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
+    assert "was not written by flatwater" in ran.stderr and "--force" in ran.stderr
+    assert {path.read_bytes() for path in written} == {b"my thesis on flatwater"}
+    assert run(result, *asked, *page, "--force").returncode == 0
+    assert b"my thesis" not in written[0].read_bytes()
+    assert sorted(path for path in place.iterdir() if path.is_file()) == written, "and nothing is left beside them"
+
+
+def test_a_page_that_lies_beside_the_result_by_chance_stays(result: Path) -> None:
+    (result / "report.html").write_text("<html>my notes</html>")
+    ran = run(result)
+    assert ran.returncode == 2 and "was not written by flatwater" in ran.stderr
+    assert (result / "report.html").read_text() == "<html>my notes</html>"
+    (result / "report.html").unlink()
 
 
 def test_help_has_examples() -> None:

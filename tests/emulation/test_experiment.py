@@ -99,7 +99,7 @@ def test_what_is_in_its_place_and_is_not_ours_stays(lab: Lab, emulators: Any) ->
     folder.mkdir()
     (folder / "content").write_text("precious")
     ran = lab.run(file, "--json")
-    assert ran.code == 2 and "is no emulated device's" in ran.stderr
+    assert ran.code == 2 and "was not made by flatwater" in ran.stderr
     assert (folder / "content").read_text() == "precious"
     assert MOUNT_SOURCE not in Path("/proc/self/mountinfo").read_text().split(str(folder))[0][-200:]
 

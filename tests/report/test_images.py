@@ -43,7 +43,7 @@ def test_one_cell_needs_no_number(tmp_path: Path) -> None:
     path = synthetic.single(tmp_path / "result", 60, histograms=False)
     found = export_images(open_result(path), tmp_path, "svg")
     assert "throughput.svg" in {one.name for one in found}
-    assert found[0].read_text().startswith("<svg")
+    assert found[0].read_text().startswith("<!-- drawn by flatwater -->\n<svg")
 
 
 def test_without_a_browser_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ import psutil
 import tomli_w
 from lab import Lab, Ran, Running
 
+from flatwater.owned.folder import LEDGER
 from flatwater.server import Instance
 
 #: As quick to load as data can be, for tests to which the workload does not matter.
@@ -26,6 +27,11 @@ TPCC = {"kind": "tpcc", "warehouses": 1, "connections": 4, "duration_s": 1.5}
 SMALL = {"innodb_buffer_pool_size": "64M", "innodb_log_file_size": "32M"}
 #: A server that flatwater left to the kernel to kill is gone after this long on a loaded machine.
 GONE_S = 10.0
+
+
+def made_in(storage: Path, pattern: str) -> list[Path]:
+    """What was made in flatwater's folders, without their ledgers."""
+    return [path for path in storage.glob(pattern) if path.name != LEDGER]
 
 
 @dataclass
@@ -92,7 +98,7 @@ class ServerLab:
         """Nothing is left of a run that ended by itself."""
         assert self.processes(storage) == []
         assert list(self.sockets.iterdir()) == []
-        assert not list((storage or self.storage).glob("flatwater-servers/run/*"))
+        assert not made_in(storage or self.storage, "flatwater-servers/run/*")
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from lab import MIB, Lab, Ran
+
+from flatwater.owned import Witness
 
 
 def refused(ran: Ran, *words: str) -> str:
@@ -84,6 +87,29 @@ class TestPaths:
         refused(lab.go(), "is not writable")
 
 
+class TestPlacesThatAreNoStorage:
+    @pytest.mark.parametrize("name", ["nvme9n1", "disk/by-id/nvme-nothing", "."])
+    def test_a_device_that_was_mistyped_is_no_file(self, lab: Lab, name: str) -> None:
+        path = Path("/dev") / name
+        before = sorted(Path("/dev").iterdir())
+        ran = lab.go(storage={"path": str(path)})
+        assert ran.code == 2 and ("is no block device" in ran.error or "does not exist" in ran.error), ran.error
+        assert sorted(Path("/dev").iterdir()) == before
+
+    def test_a_link_to_a_device_that_is_not_there(self, lab: Lab) -> None:
+        (lab.data / "disk").symlink_to("/dev/nvme9n1")
+        refused(lab.go(storage={"path": str(lab.data / "disk")}), "is no block device")
+        assert not Path("/dev/nvme9n1").exists()
+
+    def test_files_in_memory_are_told_of(self, lab: Lab, tmpfs: Callable[[int], Path]) -> None:
+        place = tmpfs(32)
+        ran = lab.go({"direct": False}, {"path": str(place)})
+        told = [warning for warning in ran.summary.warnings if "is on tmpfs: its files are in memory" in warning]
+        assert len(told) == 1
+        assert lab.run(ran.out, verb="report").code == 0
+        assert "its files are in memory" in (ran.out / "report.html").read_text()
+
+
 class TestSizes:
     def test_zero(self, lab: Lab) -> None:
         refused(lab.go(storage={"size": 0}), "storage.size")
@@ -153,6 +179,64 @@ class TestFilesOfOthers:
         refused(lab.go(), "was not made by flatwater")
         assert path.read_bytes() == b"precious"
 
+    @pytest.mark.parametrize("at", ["", "data.bin"])
+    def test_a_file_that_took_the_inode_of_ours_is_not_ours(
+        self, lab: Lab, device: Callable[..., Path], mount: Callable[..., Path], at: str
+    ) -> None:
+        """ext4 gives the inode of what was deleted to what is made next."""
+        place = mount(device(64, "ext4"))
+        path = place / (at or "flatwater-fileio.0000")
+        reused = False
+        for _ in range(5):
+            assert lab.go(storage={"path": str(place / at), "overwrite": False}).code == 0
+            inode = path.stat().st_ino
+            path.unlink()
+            path.write_bytes(b"precious")
+            reused |= path.stat().st_ino == inode
+            refused(lab.go(storage={"path": str(place / at)}), "was not made by flatwater")
+            assert path.read_bytes() == b"precious"
+            path.unlink()
+        assert reused, "ext4 did not do what this test is about"
+
+    @pytest.mark.parametrize("asked", [{"mode": "rndwr"}, {"mode": "rndrd", "precondition_passes": 1}])
+    def test_a_file_of_ours_that_somebody_wrote_to_since(self, lab: Lab, asked: dict[str, object]) -> None:
+        assert lab.go().code == 0
+        path = lab.data / "flatwater-fileio.0000"
+        (lab.folder / "thesis").write_bytes(b"precious" * MIB)
+        shutil.copyfile(lab.folder / "thesis", path)  # in place: the inode and its mark stay
+        refused(lab.go(asked), "something else wrote to it since", "storage.overwrite")
+        assert path.read_bytes() == b"precious" * MIB
+        assert lab.go({"mode": "rndrd"}).code == 0, "reading it harms nothing"
+        stamping = lab.go({"mode": "rndrd", "verify": True})
+        assert stamping.code == 2 and "something else wrote to it since" in stamping.error
+        assert path.read_bytes() == b"precious" * MIB
+        assert lab.go(asked, {"overwrite": True}).code == 0
+        assert lab.go(asked).code == 0, "and it is ours again"
+
+    @pytest.mark.parametrize("leads_to", ["thesis", "absent"])
+    def test_a_link_in_the_place_of_a_file_is_not_followed(self, lab: Lab, leads_to: str) -> None:
+        (lab.folder / "thesis").write_bytes(b"precious")
+        (lab.data / "flatwater-fileio.0000").symlink_to(lab.folder / leads_to)
+        for storage in ({}, {"overwrite": True}):
+            refused(lab.go(storage=storage), "is a link")
+        assert (lab.folder / "thesis").read_bytes() == b"precious" and not (lab.folder / "absent").exists()
+
+    def test_a_file_that_was_given_to_it_is_never_deleted(self, lab: Lab) -> None:
+        path = lab.data / "scratch"
+        path.write_bytes(bytes(MIB))
+        assert lab.go(storage={"path": str(path), "overwrite": True, "keep": False}).code == 0
+        assert path.stat().st_size == 8 * MIB
+        assert sorted(one.name for one in lab.data.iterdir()) == ["scratch"], "but the manifest is"
+
+    def test_a_manifest_of_an_older_flatwater_proves_nothing(self, lab: Lab) -> None:
+        assert lab.go().code == 0
+        manifest = lab.data / "flatwater-fileio.json"
+        content = json.loads(manifest.read_text())
+        info = (lab.data / "flatwater-fileio.0000").stat()
+        entry = {"name": "flatwater-fileio.0000", "device": info.st_dev, "inode": info.st_ino}
+        manifest.write_text(json.dumps(content | {"files": [entry]}))
+        refused(lab.go(), "was not made by flatwater")
+
     def test_a_damaged_manifest_is_no_permission(self, lab: Lab) -> None:
         assert lab.go().code == 0
         for text in ("", "{}", "null", "[" * 100_000, '{"kind": "flatwater-prepared", "files": 7}', "\0\xff"):
@@ -165,10 +249,11 @@ class TestFilesOfOthers:
         victim.write_bytes(b"precious")
         assert lab.go().code == 0
         manifest = lab.data / "flatwater-fileio.json"
-        content = json.loads(manifest.read_text())
-        info = victim.stat()
+        with victim.open("rb") as handle:
+            witness = Witness.put(handle.fileno()).model_dump()
         for name in ("../victim", str(victim), "..", ".", ""):
-            entry = {"name": name, "device": info.st_dev, "inode": info.st_ino}
+            content = json.loads(manifest.read_text())
+            entry = {"name": name, "witness": witness}
             manifest.write_text(json.dumps(content | {"files": [*content["files"], entry]}))
             assert lab.go({"duration_s": 0.1}).code == 0
         assert victim.read_bytes() == b"precious"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,17 +18,15 @@ def test_everything_of_ours_is_in_one_folder(tmp_path: Path) -> None:
     with open_root(tmp_path) as root:
         assert root.path == tmp_path / "flatwater-servers"
         run = root.run_folder("0000-0")
-        run.mkdir()
         (run / "my.cnf").write_text("")
         assert root.run_folder("0000-0") == run
-        assert not run.exists()
-        run.mkdir()
+        assert list(run.iterdir()) == []
         root.clear_runs()
         assert not run.exists()
     assert (tmp_path / "data.csv").read_text() == "somebody's"
     with open_root(tmp_path) as again:
         assert sorted(path.name for path in again.path.iterdir()) == [
-            "flatwater-servers.json",
+            "flatwater-owned.json",
             "loading",
             "run",
             "snapshots",
@@ -40,13 +39,57 @@ def test_a_folder_of_that_name_that_is_not_ours_is_left_alone(tmp_path: Path) ->
     (theirs / "ibdata1").write_text("precious")
     with pytest.raises(UserError, match="was not made by flatwater: nothing in it will be touched"):
         open_root(tmp_path)
-    (theirs / "flatwater-servers.json").write_text('{"kind": "something else"}')
-    with pytest.raises(UserError, match="is not what flatwater writes"):
+    (theirs / "flatwater-owned.json").write_text('{"kind": "something else"}')
+    with pytest.raises(UserError, match="it is not known what in"):
         open_root(tmp_path)
-    (theirs / "flatwater-servers.json").write_text("[not json")
-    with pytest.raises(UserError, match="is not what flatwater writes"):
+    (theirs / "flatwater-owned.json").write_text("[not json")
+    with pytest.raises(UserError, match="it is not known what in"):
         open_root(tmp_path)
-    assert sorted(path.name for path in theirs.iterdir()) == ["flatwater-servers.json", "ibdata1"]
+    assert sorted(path.name for path in theirs.iterdir()) == ["flatwater-owned.json", "ibdata1"]
+
+
+def test_a_copy_of_our_folder_is_not_ours(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir()
+    with open_root(tmp_path / "first") as root:
+        (root.run_folder("0000-0") / "ibdata1").write_text("data")
+    (tmp_path / "second").mkdir()
+    subprocess.run(["cp", "-a", tmp_path / "first/flatwater-servers", tmp_path / "second"], check=True)
+    with pytest.raises(UserError, match="is a copy of a folder of flatwater's"):
+        open_root(tmp_path / "second")
+    assert (tmp_path / "second/flatwater-servers/run/0000-0/ibdata1").read_text() == "data"
+
+
+def test_a_folder_of_an_older_flatwater_has_no_proof(tmp_path: Path) -> None:
+    theirs = tmp_path / "flatwater-servers"
+    theirs.mkdir()
+    (theirs / "flatwater-servers.json").write_text('{"kind": "flatwater-servers", "version": 1}')
+    with pytest.raises(UserError, match=r"was made by an older flatwater.*delete it"):
+        open_root(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["snapshots", "loading", "run"])
+def test_a_link_in_place_of_a_folder_in_it_leads_nowhere(tmp_path: Path, name: str) -> None:
+    mine = tmp_path / "mine"
+    (mine / "0000-0").mkdir(parents=True)
+    (mine / "0000-0" / "thesis").write_text("precious")
+    open_root(tmp_path).close()
+    inner = tmp_path / "flatwater-servers" / name
+    shutil.rmtree(inner)
+    inner.symlink_to(mine)
+    with pytest.raises(UserError, match="is in the way: it is a link"):
+        open_root(tmp_path)
+    assert (mine / "0000-0" / "thesis").read_text() == "precious"
+
+
+def test_what_somebody_put_into_it_stays(tmp_path: Path) -> None:
+    with open_root(tmp_path) as root:
+        root.run_folder("0000-0")
+        (root.path / "run" / "mine").mkdir()
+        (root.path / "run" / "mine" / "thesis").write_text("precious")
+        root.clear_runs()
+        assert (root.path / "run" / "mine" / "thesis").read_text() == "precious"
+        with pytest.raises(UserError, match="was not made by flatwater"):
+            root.run_folder("mine")
 
 
 def test_a_link_or_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
@@ -62,9 +105,9 @@ def test_a_link_or_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
 
 def test_a_later_layout_is_left_alone(tmp_path: Path) -> None:
     open_root(tmp_path).close()
-    manifest = tmp_path / "flatwater-servers/flatwater-servers.json"
-    manifest.write_text(json.dumps({"kind": "flatwater-servers", "version": 2}))
-    with pytest.raises(UserError, match="made by a later flatwater"):
+    ledger = tmp_path / "flatwater-servers/flatwater-owned.json"
+    ledger.write_text(json.dumps(json.loads(ledger.read_text()) | {"version": 2}))
+    with pytest.raises(UserError, match="of a later flatwater"):
         open_root(tmp_path)
 
 
@@ -78,7 +121,7 @@ def test_two_runs_do_not_share_it(tmp_path: Path) -> None:
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
-        with pytest.raises(UserError, match="another flatwater is using the servers in"):
+        with pytest.raises(UserError, match="another flatwater is using"):
             open_root(tmp_path)
         other.kill()
     open_root(tmp_path).close()
@@ -110,7 +153,6 @@ def test_what_a_killed_run_left_in_its_private_folders_is_deleted(tmp_path: Path
     with open_root(tmp_path) as root:
         for number, folder in enumerate((left, precious, tmp_path / "absent")):
             run = root.run_folder(f"0000-{number}")
-            run.mkdir()
             (run / "my.cnf").write_text(f"[mysqld]\nsocket = {folder}/mysql.sock\n")
     for folder in (left, precious):
         folder.mkdir()

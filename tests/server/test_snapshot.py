@@ -62,7 +62,7 @@ def test_a_snapshot_is_loaded_once_and_copied(
     assert find_snapshot(root, shape) == made
     assert list_snapshots(root.path.parent) == [made]
     assert sorted(path.name for path in made.folder.iterdir()) == ["data", "error.log", "snapshot.json"]
-    assert list(root.loading.iterdir()) == []
+    assert root.loading.names() == []
     before = {path: path.stat().st_mtime_ns for path in made.data.rglob("*")}
     # Another size of the redo log than it was loaded with.
     for redo in ("12M", "48M"):
@@ -159,8 +159,8 @@ def test_what_turns_out_damaged_is_begun_anew(root: ServersRoot, shape: Shape) -
 
 
 def _fake(root: ServersRoot, shape: Shape) -> Path:
-    folder = root.snapshots / shape.key
-    (folder / "data").mkdir(parents=True)
+    folder = root.snapshots.make_folder(shape.key)
+    (folder / "data").mkdir(exist_ok=True)
     (folder / "snapshot.json").write_text(json.dumps(shape.to_json()))
     (folder / "data/ibdata1").write_bytes(os.urandom(8192))
     for name in ("ib_logfile0", "ib_logfile1", "ib_buffer_pool", "auto.cnf", "ibtmp1", "server.pid"):

@@ -5,6 +5,7 @@ mod cache;
 mod emulator;
 mod policy;
 mod trace;
+mod witness;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -433,10 +434,11 @@ impl Connection {
     }
 }
 
-/// Gives the first `length` bytes of a file or device back to the storage (TRIM).
+/// Gives the first `length` bytes of a file or device that the permit names back to the storage (TRIM).
 #[pyfunction]
-fn purge(py: Python<'_>, path: std::path::PathBuf, length: u64) -> PyResult<()> {
-    py.detach(|| flatwater_real::storage::purge(&path, length)).map_err(engine_error)
+fn purge(py: Python<'_>, path: std::path::PathBuf, permit: &str, length: u64) -> PyResult<()> {
+    let permit = parse(permit)?;
+    py.detach(|| flatwater_real::storage::purge(&path, &permit, length)).map_err(engine_error)
 }
 
 /// Checks TPC-C's consistency conditions (clause 3.3.2) on a schema: number, title, why a condition does not apply (or
@@ -473,6 +475,8 @@ mod _engine {
     use super::trace::{
         cache_policies, trace_convert, trace_formats, trace_simulate, trace_summary, trace_tells_objects,
     };
+    #[pymodule_export]
+    use super::witness::{file_witness, rename_new};
     #[pymodule_export]
     use super::{Connection, EngineError, Histogram, Load, Prepare, Run, check_consistency, purge};
 }

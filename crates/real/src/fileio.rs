@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::Error;
 use crate::crew::{Crew, Run};
+use crate::permit::{self, Permit};
 use crate::storage::buffer::Buffers;
 use crate::storage::fault::{Fault, FaultState, FaultyQueue};
 use crate::storage::psync::Psync;
@@ -34,6 +35,8 @@ pub struct Spec {
     pub workload: workload::Fileio,
     /// Its files, or one block device.
     pub paths: Vec<PathBuf>,
+    /// What of them may be written; nothing if absent.
+    pub permit: Option<Permit>,
     /// Lanes.
     pub threads: u32,
     /// Outstanding requests a lane.
@@ -97,10 +100,14 @@ impl Fileio {
     /// Opens the files and starts all lanes. `after` continues the verification of an earlier run on the same files.
     ///
     /// # Errors
-    /// A file that cannot be opened, a workload that cannot be generated, too many threads.
+    /// A file that cannot be opened or that nothing may be written to, a workload that cannot be generated, too many threads.
     pub fn start(spec: Spec, after: Option<&Self>) -> Result<Self, Error> {
         let write = spec.workload.read_pct < 100.0;
-        let target = Arc::new(Target::open(&spec.paths, write, spec.direct, spec.sync, spec.fsync_call)?);
+        let permit = match spec.paths.first() {
+            Some(path) if write => Some(permit::required(spec.permit.as_ref(), path)?),
+            _ => None,
+        };
+        let target = Arc::new(Target::open(&spec.paths, permit, spec.direct, spec.sync, spec.fsync_call)?);
         if spec.drop_cache {
             target.drop_cache()?;
         }

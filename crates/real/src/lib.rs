@@ -6,8 +6,10 @@ pub mod clock;
 pub mod crew;
 pub mod database;
 pub mod fileio;
+pub mod permit;
 pub mod prepare;
 pub mod storage;
+pub mod witness;
 
 use std::path::PathBuf;
 
@@ -23,6 +25,14 @@ pub enum Error {
         what: &'static str,
         /// The system's answer.
         source: std::io::Error,
+    },
+    /// A file that nothing may be written to.
+    #[error("{path} will not be written to: {why} (hint: end what replaces it, and run again)")]
+    NotPermitted {
+        /// The file.
+        path: PathBuf,
+        /// What is missing.
+        why: &'static str,
     },
     /// A request failed.
     #[error("{what} of {bytes} B at offset {offset} of {path} failed: {source}")]

@@ -1,7 +1,7 @@
 //! Writing the files of an experiment: in parallel, with progress, resumable.
 
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -12,6 +12,7 @@ use flatwater_core::workload::payload::{self, Header, Payload};
 use serde::Deserialize;
 
 use crate::Error;
+use crate::permit::Permit;
 use crate::storage::buffer::Buffers;
 
 /// Bytes that one thread writes at a time: large enough for any device's full bandwidth.
@@ -23,6 +24,8 @@ const CHUNK_BYTES: u64 = 1 << 20;
 pub struct Spec {
     /// The files, which exist; each is extended to `file_bytes`.
     pub paths: Vec<PathBuf>,
+    /// What may be written.
+    pub permit: Permit,
     /// Bytes of each.
     pub file_bytes: u64,
     /// Bytes that an earlier attempt wrote, counted over all files in order: they are not written again.
@@ -67,7 +70,7 @@ impl Prepare {
     /// Starts the writers.
     pub fn start(spec: Spec) -> Result<Self, Error> {
         for path in &spec.paths {
-            let file = open(path, false)?;
+            let file = open(path, &spec.permit, false)?;
             if !spec.device {
                 file.set_len(spec.file_bytes).map_err(|source| Error::File {
                     path: path.clone(),
@@ -151,14 +154,8 @@ impl Drop for Prepare {
     }
 }
 
-fn open(path: &PathBuf, direct: bool) -> Result<std::fs::File, Error> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let flags = if direct { libc::O_DIRECT } else { 0 };
-    std::fs::OpenOptions::new().write(true).custom_flags(flags).open(path).map_err(|source| Error::File {
-        path: path.clone(),
-        what: "cannot open it for writing",
-        source,
-    })
+fn open(path: &Path, permit: &Permit, direct: bool) -> Result<std::fs::File, Error> {
+    permit.open(path, if direct { libc::O_DIRECT } else { 0 }, "cannot open it for writing")
 }
 
 /// Whole chunks within the first `bytes` of all files, in order.
@@ -194,7 +191,7 @@ impl Job {
             if open_file.as_ref().is_none_or(|(opened, _)| *opened != index) {
                 // The file just left must be durable before it counts as prepared.
                 sync(open_file.take(), &spec.paths)?;
-                open_file = Some((index, open(path, spec.direct)?));
+                open_file = Some((index, open(path, &spec.permit, spec.direct)?));
             }
             let Some((_, file)) = &open_file else { break };
             let bytes = self.chunk_bytes.min(spec.file_bytes - offset);

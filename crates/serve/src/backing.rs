@@ -1,10 +1,13 @@
 //! The file that holds what was written to an emulated device: as long as the device, and sparse.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+
+use flatwater_real::Error;
+use flatwater_real::permit::Permit;
 
 /// A backing file, locked for this process.
 #[derive(Debug)]
@@ -15,15 +18,18 @@ pub struct Backing {
 }
 
 impl Backing {
-    /// Opens the file, makes it if it is not there, and gives it the device's length.
+    /// Opens the file, which is there, if it is the one that was checked, and gives it the device's length.
     ///
     /// `durable`: what is flushed survives a power cut; otherwise only the death of the emulator. `emptied`: what was in
     /// it is thrown away.
     ///
     /// # Errors
     /// What the system says; `WouldBlock` when another emulator uses the file; `InvalidData` when it has another length.
-    pub fn open(path: &Path, bytes: u64, durable: bool, emptied: bool) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+    pub fn open(path: &Path, permit: &Permit, bytes: u64, durable: bool, emptied: bool) -> io::Result<Self> {
+        let file = permit.open(path, 0, "cannot open it").map_err(|error| match error {
+            Error::File { source, .. } => source,
+            refused => io::Error::other(refused),
+        })?;
         // SAFETY: the descriptor is open.
         if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
             return Err(io::Error::last_os_error());
@@ -121,10 +127,19 @@ impl Backing {
 
 #[cfg(test)]
 mod tests {
+    use flatwater_real::permit::Identity;
+
     use super::*;
 
     fn backing(folder: &tempfile::TempDir) -> Backing {
-        Backing::open(&folder.path().join("backing"), 1 << 20, true, false).unwrap()
+        open(&folder.path().join("backing"), false).unwrap()
+    }
+
+    /// Opens a file that is the caller's, and makes it if it is not there.
+    fn open(path: &Path, emptied: bool) -> io::Result<Backing> {
+        let file = File::options().create(true).truncate(false).write(true).open(path)?;
+        let permit = Permit::new(vec![Identity::of(&file)?]);
+        Backing::open(path, &permit, 1 << 20, true, emptied)
     }
 
     #[test]
@@ -155,10 +170,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("backing");
         std::fs::write(&path, "precious").unwrap();
-        let error = Backing::open(&path, 1 << 20, true, false).unwrap_err();
+        let error = open(&path, false).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
         assert_eq!(std::fs::read(&path).unwrap(), b"precious");
-        let emptied = Backing::open(&path, 1 << 20, true, true).unwrap();
+        let emptied = open(&path, true).unwrap();
         assert_eq!(emptied.extents().unwrap(), []);
     }
 
@@ -166,7 +181,7 @@ mod tests {
     fn belongs_to_one_emulator() {
         let folder = tempfile::tempdir().unwrap();
         let first = backing(&folder);
-        let error = Backing::open(&folder.path().join("backing"), 1 << 20, true, false).unwrap_err();
+        let error = open(&folder.path().join("backing"), false).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
         drop(first);
     }

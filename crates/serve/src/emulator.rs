@@ -20,6 +20,8 @@ use serde_json::{Map, Value, json};
 use crate::backing::Backing;
 use crate::fuse::{BLOCK_BYTES, EmulatedFiles, Reply, Told};
 use crate::service::{Service, Tally};
+use flatwater_real::permit::Permit;
+
 use crate::sidecar::Sidecar;
 
 /// The source that our mounts name in /proc/self/mountinfo.
@@ -52,6 +54,8 @@ pub struct Spec {
     pub replay: bool,
     /// The file that holds what is written.
     pub backing: PathBuf,
+    /// The file, as it was found when it was checked.
+    pub permit: Permit,
     /// Throw away what is in it.
     pub emptied: bool,
     /// What is flushed survives a power cut.
@@ -123,7 +127,7 @@ impl Emulator {
         if bytes == 0 || bytes > device.capacity_bytes() {
             return Err(format!("{bytes} B cannot be served from a device of {} B", device.capacity_bytes()));
         }
-        let backing = Backing::open(&spec.backing, bytes, spec.durable, spec.emptied);
+        let backing = Backing::open(&spec.backing, &spec.permit, bytes, spec.durable, spec.emptied);
         let backing = Arc::new(backing.map_err(|error| told(&spec.backing, &error))?);
         let mut began_ns = 0;
         if spec.replay {

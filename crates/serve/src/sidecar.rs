@@ -1,7 +1,8 @@
 //! The file beside the backing file that says whose it is, and keeps the device's wear.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
@@ -34,13 +35,26 @@ impl Sidecar {
 }
 
 fn write_atomic(path: &Path, data: &[u8]) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    let beside = path.with_file_name(name);
-    let mut file = File::create(&beside)?;
-    file.write_all(data)?;
-    file.sync_data()?;
-    fs::rename(&beside, path)
+    let (beside, mut file) = create_beside(path)?;
+    let written = file.write_all(data).and_then(|()| file.sync_data()).and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+/// A new file beside a path. Where a name is taken, by whatever, another one is: no link of a stranger's is followed.
+fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
+    for attempt in 0_u64.. {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}-{attempt}.tmp", std::process::id()));
+        let beside = path.with_file_name(name);
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|file| (beside, file)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ def verb(
     with errors.status("simulating...") as status:
         found = fit(evaluator, rows, names, progress=_progress(status.update))
     if out is not None:
-        out.write_text(to_device_toml(device, found, [str(table) for table in tables]), encoding="utf-8")
+        _keep(out, to_device_toml(device, found, [str(table) for table in tables]))
     if as_json:
         typer.echo(json.dumps(_as_json(device, found), indent=1))
         return
@@ -104,7 +104,7 @@ def _fit_workload(run: str, out: Path | None, *, as_json: bool) -> None:
 
     found = derive(count_run(run))
     if out is not None:
-        out.write_text(to_workload_toml(found), encoding="utf-8")
+        _keep(out, to_workload_toml(found))
     if as_json:
         typer.echo(json.dumps(found.model_dump(), indent=1))
         return
@@ -112,6 +112,19 @@ def _fit_workload(run: str, out: Path | None, *, as_json: bool) -> None:
     _print_workload(console, found)
     if out is not None:
         console.print(f"written: {out}", markup=False, soft_wrap=True)
+
+
+def _keep(out: Path, text: str) -> None:
+    """Writes what was found into a file that is not there yet. Errors: UserError."""
+    from flatwater.errors import UserError
+    from flatwater.owned import write_new
+
+    try:
+        write_new(out, text)
+    except FileExistsError:
+        raise UserError("exists already", where=str(out), hint="give another --out") from None
+    except OSError as error:
+        raise UserError(f"cannot write it: {error.strerror}", where=str(out), hint="give another --out") from None
 
 
 def _print_workload(console: Console, found: MeasuredWorkload) -> None:

@@ -43,6 +43,7 @@ def verb(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was published beside ours as JSON, and draw no page.")
     ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that flatwater did not write.")] = False,
 ) -> None:
     """Draw a result as one HTML page that opens offline.
 
@@ -59,7 +60,7 @@ def verb(
         if given is not None:
             raise UserError("draws a page, and --published and --json draw none", where=given, hint="one at a time")
         if published is not None:
-            page = write_published(result, published)
+            page = write_published(result, published, force=force)
             for line in needless_reasons(read_results(result)[0]):
                 typer.echo(f"warning: {line}", err=True)
             if not as_json:
@@ -71,8 +72,8 @@ def verb(
         hint = f"flatwater report {result}/NAME, or --published FILE for all of them beside what was published"
         raise UserError("holds the results of many experiments, and a page is of one", where=str(result), hint=hint)
     opened = open_result(result)
-    typer.echo(write_page(opened, out or result / "report.html"))
+    typer.echo(write_page(opened, out or result / "report.html", force=force))
     for folder, image in ((png, "png"), (svg, "svg")):
         if folder is not None:
-            for path in export_images(opened, folder, "png" if image == "png" else "svg"):
+            for path in export_images(opened, folder, "png" if image == "png" else "svg", force=force):
                 typer.echo(path)

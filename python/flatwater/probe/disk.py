@@ -8,6 +8,8 @@ import stat
 import time
 from pathlib import Path
 
+from flatwater.errors import UserError
+
 #: Columns after major, minor and name (Documentation/admin-guide/iostats.rst of Linux).
 _READS, _READ_SECTORS, _READ_MS = 0, 2, 3
 _WRITES, _WRITE_SECTORS, _WRITE_MS = 4, 6, 7
@@ -47,6 +49,37 @@ def mount_of(path: Path) -> dict[str, str]:
         if (real == target or target in real.parents) and len(mount["target"]) >= len(best.get("target", "")):
             best = mount
     return best
+
+
+#: File systems that hold devices, or are held in memory, or stand on another one: what is measured on them is not what
+#: stands in a server. Each with what to say of it; proc(5), filesystems.
+_NO_STORAGE = {
+    "tmpfs": "its files are in memory, and no storage was measured",
+    "devtmpfs": "its files are in memory, and no storage was measured",
+    "ramfs": "its files are in memory, and no storage was measured",
+    "overlay": "a container's layers stand between the files and their storage: measure on a volume instead",
+}
+
+
+def storage_warning(path: Path) -> str | None:
+    """What is to be said of a place whose files are no files on storage; None of any other."""
+    kind = mount_of(path).get("type", "")
+    return f"{path} is on {kind}: {_NO_STORAGE[kind]}" if kind in _NO_STORAGE else None
+
+
+def require_no_device_folder(path: Path, where: str) -> None:
+    """Refuses a place among the devices that is none: a name that was mistyped would become a file in memory.
+
+    Errors: UserError.
+    """
+    real = path.resolve()
+    mount = mount_of(real if real.exists() else real.parent)
+    if mount.get("type") == "devtmpfs" or (real.is_relative_to("/dev") and mount.get("target") in ("/dev", "/")):
+        raise UserError(
+            f"{path} is no block device: a file there would be in memory",
+            where=where,
+            hint="lsblk shows the devices; files go to a directory of a file system",
+        )
 
 
 def read_mounts() -> list[dict[str, str]]:

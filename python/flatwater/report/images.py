@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
+import tempfile
+import zlib
 from pathlib import Path
 from typing import Any, Literal
 
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.owned import require_replaceable, write_atomic
 from flatwater.report.drawing import draw, sweep_figures
 from flatwater.report.figure import TEMPLATE, Figure, Json
 from flatwater.report.units import plain
@@ -17,6 +21,11 @@ from flatwater.results import Result
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 #: Pixels of a chart before the scale; 2 is sharp in print.
 WIDTH, SCALE = 1200, 2
+
+#: What the head of every image says.
+SIGNATURE = "drawn by flatwater"
+#: A PNG's signature, and where its header chunk ends (PNG specification, 5.2 and 11.2.2).
+_PNG, _PNG_HEADER_END = b"\x89PNG\r\n\x1a\n", 33
 
 Format = Literal["png", "svg"]
 
@@ -38,8 +47,9 @@ def find_browser() -> str:
     )
 
 
-def export_images(result: Result, folder: Path, image: Format) -> list[Path]:
+def export_images(result: Result, folder: Path, image: Format, *, force: bool = False) -> list[Path]:
     """Writes every chart of every cell to `folder`: `throughput.png`, or `0003-throughput.png` where there are cells.
+    Images of flatwater's are replaced; what somebody else made only by `force`.
 
     Errors: FlatwaterError when there is no browser or it fails; UserError when the folder cannot be written.
     """
@@ -49,13 +59,36 @@ def export_images(result: Result, folder: Path, image: Format) -> list[Path]:
     except OSError as error:
         raise UserError(f"cannot make the folder: {error.strerror}", where=str(folder)) from None
     many = len(result.cells) > 1
-    wanted = [_order({"data": one.data, "layout": one.layout}, one, folder, "", image) for one in sweep_figures(result)]
-    for drawn in draw(result):
-        prefix = f"{drawn.recorded.cell.index:04}-" if many else ""
-        wanted += [_order(drawn.resolved(figure), figure, folder, prefix, image) for figure in drawn.figures]
-    if wanted:
-        _write(wanted, browser, folder)
-    return [Path(order["path"]) for order in wanted]
+    with tempfile.TemporaryDirectory(prefix="flatwater-") as name:
+        beside = Path(name)
+        wanted = [
+            _order({"data": one.data, "layout": one.layout}, one, beside, "", image) for one in sweep_figures(result)
+        ]
+        for drawn in draw(result):
+            prefix = f"{drawn.recorded.cell.index:04}-" if many else ""
+            wanted += [_order(drawn.resolved(figure), figure, beside, prefix, image) for figure in drawn.figures]
+        drawn_to = [Path(order["path"]) for order in wanted]
+        paths = [folder / path.name for path in drawn_to]
+        for path in paths:
+            require_replaceable(path, SIGNATURE, force=force, where=f"--{image}")
+        if wanted:
+            _write(wanted, browser)
+        for source, path in zip(drawn_to, paths, strict=True):
+            try:
+                write_atomic(path, _signed(source.read_bytes()), durable=False)
+            except OSError as error:
+                raise UserError(f"cannot write an image: {error.strerror}", where=str(path)) from None
+    return paths
+
+
+def _signed(image: bytes) -> bytes:
+    """An image that says who drew it, so that it may be drawn anew in its place."""
+    if not image.startswith(_PNG):
+        return f"<!-- {SIGNATURE} -->\n".encode() + image
+    # A tEXt chunk behind the header's: length, type, keyword and text, CRC (PNG specification, 11.3.4.3).
+    content = b"tEXt" + b"Software\0" + SIGNATURE.encode()
+    chunk = struct.pack(">I", len(content) - 4) + content + struct.pack(">I", zlib.crc32(content))
+    return image[:_PNG_HEADER_END] + chunk + image[_PNG_HEADER_END:]
 
 
 def _order(drawn: Json, figure: Figure, folder: Path, prefix: str, image: Format) -> dict[str, Any]:
@@ -75,14 +108,12 @@ def _order(drawn: Json, figure: Figure, folder: Path, prefix: str, image: Format
     }
 
 
-def _write(wanted: list[dict[str, Any]], browser: str, folder: Path) -> None:
+def _write(wanted: list[dict[str, Any]], browser: str) -> None:
     import kaleido  # here, because it starts an event loop's worth of modules that the page does not need
 
     # Without MathJax: it would be fetched from the network.
     page = kaleido.PageGenerator(mathjax=False)
     try:
         kaleido.write_fig_from_object_sync(wanted, kopts={"path": browser, "page_generator": page})
-    except PermissionError as error:
-        raise UserError(f"cannot write an image: {error.strerror}", where=str(folder)) from None
     except Exception as error:
         raise FlatwaterError(f"{browser} could not draw the charts: {error or type(error).__name__}") from error

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from flatwater import __version__
 from flatwater.errors import UserError
+from flatwater.owned import require_replaceable, write_atomic
 from flatwater.report import sentences, units
 from flatwater.report.contrast import contrast
 from flatwater.report.drawing import CELLS_DRAWN_MAX, draw, drawn_cells, sweep_figures
@@ -33,6 +34,8 @@ from flatwater.report.tables import (
 )
 from flatwater.results import SCHEMA_VERSION, Cell, CellSummary, Result
 
+#: What the head of every page says (templates/page.html).
+SIGNATURE = '<meta name="generator" content="flatwater '
 #: Rows of the machine's table, and marks listed for a cell, before the rest is only counted.
 ROWS_MAX = 300
 MARKS_MAX = 50
@@ -48,17 +51,16 @@ class Script:
     source: str
 
 
-def write_page(result: Result, out: Path) -> Path:
-    """Writes the report of `result` to `out` and gives its path back.
+def write_page(result: Result, out: Path, *, force: bool = False) -> Path:
+    """Writes the report of `result` to `out` and gives its path back. A page of flatwater's is replaced; what somebody
+    else wrote only by `force`.
 
     Errors: UserError when `out` cannot be written; FlatwaterError when the result's series are damaged.
     """
+    require_replaceable(out, SIGNATURE, force=force, where="--out")
     html = render(result)
     try:
-        partial = out.with_name(out.name + ".partial")
-        with partial.open("w", encoding="utf-8", newline="\n") as handle:
-            handle.write(html)
-        partial.replace(out)
+        write_atomic(out, html, durable=False)
     except OSError as error:
         raise UserError(
             f"cannot write the report: {error.strerror}", where=str(out), hint="choose another place with --out"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 import tomllib
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,6 +17,7 @@ from typing import Any, TypeVar
 import pydantic
 
 from flatwater.errors import UserError
+from flatwater.owned import write_atomic
 from flatwater.results import series as on_disk
 from flatwater.results.schema import SCHEMA_VERSION, Agreement, CellPlan, CellSummary, Event, Manifest, Phase
 from flatwater.results.series import Series
@@ -375,22 +375,6 @@ def read_json(path: Path) -> Any:
         return json.loads(read_file(path))
     except (ValueError, RecursionError) as error:
         raise UserError(f"not JSON: {error}", where=str(path), hint="the result is damaged or truncated") from None
-
-
-def write_atomic(path: Path, text: str | Iterable[str], *, durable: bool = True) -> None:
-    """Replaces a file as a whole: a reader or a crash sees the old one or the new one. The text may come in pieces."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with partial.open("w") as handle:
-            handle.writelines([text] if isinstance(text, str) else text)
-            handle.flush()
-            if durable:
-                os.fsync(handle.fileno())
-        partial.replace(path)
-    except OSError:
-        # A full disk is not made fuller.
-        partial.unlink(missing_ok=True)
-        raise
 
 
 def now_utc() -> str:

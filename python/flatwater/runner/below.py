@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import ModelledStorage, print_size
 from flatwater.experiment.storage import Storage
-from flatwater.runner.emulation import DEVICE_FILE, Emulation, clear_mount_point, engine_spec, lag_warning
+from flatwater.owned import Folder
+from flatwater.runner.emulation import (
+    DEVICE_FILE,
+    Emulation,
+    engine_spec,
+    lag_warning,
+    release_mount,
+    remove_backing,
+)
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.served import ServedDevice
 
+#: What the device holds, in its folder.
+CONTENT = "content"
 #: What is left free on a file system.
 RESERVE_BYTES = 64 << 20
 
@@ -27,9 +37,8 @@ class Below:
     bytes: int
     #: Whether its content goes on from an earlier cell.
     begun: bool
-    folder: Path
+    folder: Folder
     served: ServedDevice | None = None
-    _files: list[Path] = field(default_factory=list)
 
     def wait_ready(self, interrupt: Interrupt) -> None:
         """Until it can be used. Errors: FlatwaterError, Interrupted."""
@@ -47,21 +56,21 @@ class Below:
     def close(self) -> None:
         """Lets it go."""
         served, self.served = self.served, None
-        if served is not None:
-            try:
+        try:
+            if served is not None:
                 served.close()
-            finally:
+        finally:
+            if served is not None:
                 with suppress(OSError, UserError):
-                    clear_mount_point(self.folder / "mounted")
+                    release_mount(self.folder.path / "mounted")
+            self.folder.close()
 
     def remove(self) -> None:
         """Deletes its content."""
-        for path in self._files:
-            path.unlink(missing_ok=True)
-        with suppress(OSError):
-            (self.folder / "mounted").rmdir()
-        with suppress(OSError):
-            self.folder.rmdir()
+        owned = Folder.find(self.folder.path, where="storage.path")
+        if owned is not None:
+            remove_backing(owned.path / CONTENT)
+            owned.remove_all()
 
 
 def open_below(storage: Storage, role: str, size: int | None, seed: int, interval_s: float, *, kept: bool) -> Below:
@@ -70,37 +79,58 @@ def open_below(storage: Storage, role: str, size: int | None, seed: int, interva
 
     Errors: UserError, FlatwaterError.
     """
-    folder = Path(storage.path or "").absolute() / f"flatwater-{role}-device"
+    where = "storage.path" if role == "cached" else "cache.storage.path"
+    folder = Folder.open(Path(storage.path or "").absolute() / f"flatwater-{role}-device", where=where)
     try:
-        folder.mkdir(exist_ok=True)
+        if isinstance(storage, ModelledStorage):
+            return _emulated(storage, folder, size, seed, interval_s, kept=kept)
+        assert size is not None, "checked before anything runs"
+        begun = kept and _has(folder, size)
+        if not begun:
+            _make(folder, size, "storage.size" if role == "cached" else "cache.size")
+        return Below(folder.path / CONTENT, size, begun, folder)
+    except BaseException:
+        folder.close()
+        raise
+
+
+def _has(folder: Folder, size: int) -> bool:
+    """Whether there is content of this size."""
+    descriptor = folder.open_file(CONTENT, os.O_RDONLY)
+    if descriptor is None:
+        return False
+    try:
+        return os.fstat(descriptor).st_size == size
+    finally:
+        os.close(descriptor)
+
+
+def _make(folder: Folder, size: int, where: str) -> None:
+    folder.remove(CONTENT)
+    free = os.statvfs(folder.path)
+    if size + RESERVE_BYTES > free.f_bavail * free.f_frsize:
+        what = f"{print_size(size)} do not fit the {print_size(free.f_bavail * free.f_frsize)} free in {folder.path}"
+        raise UserError(what, where=where, hint="a smaller size")
+    descriptor = folder.make_file(CONTENT)
+    try:
+        os.posix_fallocate(descriptor, 0, size)
     except OSError as error:
-        raise FlatwaterError(f"cannot make {folder}: {error.strerror}", where="storage.path") from None
-    content = folder / "content"
-    if isinstance(storage, ModelledStorage):
-        return _emulated(storage, folder, content, size, seed, interval_s, kept=kept)
-    assert size is not None, "checked before anything runs"
-    begun = kept and content.exists() and content.stat().st_size == size
-    if not begun:
-        content.unlink(missing_ok=True)
-        free = os.statvfs(folder)
-        if size + RESERVE_BYTES > free.f_bavail * free.f_frsize:
-            what = f"{print_size(size)} do not fit the {print_size(free.f_bavail * free.f_frsize)} free in {folder}"
-            raise UserError(what, where="storage.size" if role == "cached" else "cache.size", hint="a smaller size")
-        with content.open("wb") as handle:
-            os.posix_fallocate(handle.fileno(), 0, size)
-    return Below(content, size, begun, folder, _files=[content])
+        raise FlatwaterError(f"cannot make {folder.path / CONTENT}: {error.strerror}", where=where) from None
+    finally:
+        os.close(descriptor)
 
 
 def _emulated(
-    storage: ModelledStorage, folder: Path, content: Path, size: int | None, seed: int, interval_s: float, *, kept: bool
+    storage: ModelledStorage, folder: Folder, size: int | None, seed: int, interval_s: float, *, kept: bool
 ) -> Below:
+    content, mount = folder.path / CONTENT, folder.path / "mounted"
     use = storage.use(asynchronous=True)
     emulation = Emulation(
         name=storage.device or "",
         device=storage.modelled_device,
         use=use,
         backing=content,
-        mount=folder / "mounted",
+        mount=mount,
         size_bytes=size,
         used_bytes=size,
         initial=use.initial,
@@ -109,7 +139,8 @@ def _emulated(
         seed=seed,
         interval_s=interval_s,
     )
-    clear_mount_point(emulation.mount)
+    release_mount(mount)
+    folder.make_folder("mounted")
     begun = content.exists() and kept
     try:
         spec = engine_spec(emulation)
@@ -119,6 +150,5 @@ def _emulated(
         # It was made for a device that is used otherwise: it is made anew.
         begun = False
         spec = engine_spec(replace(emulation, emptied=True))
-    served = ServedDevice(spec, file_system=None, folder=folder, make=False)
-    file = emulation.mount / DEVICE_FILE
-    return Below(file, spec["bytes"], begun, folder, served, [content, emulation.sidecar])
+    served = ServedDevice(spec, file_system=None, folder=folder.path, make=False)
+    return Below(mount / DEVICE_FILE, spec["bytes"], begun, folder, served)

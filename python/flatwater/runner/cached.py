@@ -11,17 +11,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
-from flatwater.errors import FlatwaterError, UserError
+from flatwater.errors import UserError
 from flatwater.experiment import Experiment, FlashCache, ModelledStorage, PlannedCell
 from flatwater.experiment.device.text import storage_text
 from flatwater.experiment.storage import Storage
+from flatwater.owned import Folder
 from flatwater.probe import Probe, device_text
-from flatwater.probe.disk import read_mounts
+from flatwater.probe.disk import read_mounts, storage_warning
 from flatwater.runner.below import Below, open_below
 from flatwater.runner.emulation import unmount
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
-from flatwater.runner.on_served import OnServedStack
+from flatwater.runner.on_served import MADE, OnServedStack
 from flatwater.runner.progress import Reporter
 from flatwater.runner.served import ServedProcess
 from flatwater.runner.served_cache import DEVICE_FILE, DRAIN, MOUNT_SOURCE, ServedCache
@@ -65,17 +66,14 @@ class CachedStack(OnServedStack):
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
         reporter.phase("make the cache", None)
-        volume, mount = self._folder / "volume", self._folder / "mounted"
-        try:
-            self._folder.mkdir(exist_ok=True)
-            self._clear()
-            volume.mkdir(exist_ok=True)
-            mount.mkdir(exist_ok=True)
-        except OSError as error:
-            raise FlatwaterError(f"cannot use {self._folder}: {error.strerror}", where="storage.path") from None
+        owned = self._own_folder()
+        self._clear()
+        volume, mount = owned.make_folder("volume"), owned.make_folder("mounted")
         slow = self._open_below(interrupt)
-        made = self._made
-        make = not slow.begun or not made.exists() or made.read_text() != self._file_system
+        make = not slow.begun or owned.read_text(MADE) != self._file_system
+        # The pairing record, and the cache device that a cell without a cache has not, but opens.
+        for name in ("pair", "no-cache"):
+            os.close(owned.make_file(name))
         request = self._cache_request() | {
             "slow": str(slow.file),
             "slow_bytes": slow.bytes,
@@ -89,7 +87,7 @@ class CachedStack(OnServedStack):
         self._served = ServedCache(request)
         self._served.wait_ready(lambda: interrupt.asked)
         if self._file_system:
-            made.write_text(self._file_system)
+            owned.write_text(MADE, self._file_system)
         size_bytes = min(self._cell.storage.size or slow.bytes, slow.bytes)
         self._stack = self._open(volume if self._file_system else mount / DEVICE_FILE, size_bytes)
         self._stack.prepare(reporter, interrupt)
@@ -138,7 +136,9 @@ class CachedStack(OnServedStack):
         super().watch(journal, measured_s)
 
     def warnings(self) -> list[str]:
-        return [*(told for below in self._below if (told := below.warning) is not None), *super().warnings()]
+        late = [told for below in self._below if (told := below.warning) is not None]
+        place = storage_warning(Path(self._cache.fast.path or "")) if self._cache is not None else None
+        return [*late, *([place] if place is not None else []), *super().warnings()]
 
     def _end(self) -> None:
         # What a server has loaded is there in the next cell.
@@ -171,9 +171,9 @@ class CachedStack(OnServedStack):
         """What was made goes, with the folders if nothing else is in them."""
         for below in self._below:
             below.remove()
-        for name in ("pair", "no-cache", "file-system"):
-            (self._folder / name).unlink(missing_ok=True)
-        self._remove_folders()
+        owned = Folder.find(self._folder, where="storage.path")
+        if owned is not None:
+            owned.remove_all()
 
 
 class _ServedProbe:

@@ -6,13 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
-from flatwater.errors import FlatwaterError, UserError
+from flatwater.errors import UserError
 from flatwater.experiment import Experiment, PlannedCell, device_text
+from flatwater.owned import Folder
 from flatwater.probe import Probe
-from flatwater.runner.emulation import DEVICE_FILE, Emulation, clear_mount_point, engine_spec
+from flatwater.runner.emulation import DEVICE_FILE, Emulation, check, engine_spec, release_mount, remove_backing
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
-from flatwater.runner.on_served import OnServedStack
+from flatwater.runner.on_served import MADE, OnServedStack
 from flatwater.runner.progress import Reporter
 from flatwater.runner.served import Lag, ServedDevice
 from flatwater.runner.volume import clear_volume
@@ -54,25 +55,21 @@ class EmulatedStack(OnServedStack):
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
         reporter.phase("make the device", None)
+        owned = self._own_folder()
         emulation = self._emulation()
-        volume = self._folder / "volume"
-        try:
-            self._folder.mkdir(exist_ok=True)
-            clear_volume(emulation.mount / DEVICE_FILE, volume)
-            cleared = clear_mount_point(emulation.mount)
-            volume.mkdir(exist_ok=True)
-        except OSError as error:
-            raise FlatwaterError(f"cannot use {self._folder}: {error.strerror}", where="storage.path") from None
+        clear_volume(emulation.mount / DEVICE_FILE, owned.path / "volume")
+        cleared = release_mount(emulation.mount)
+        owned.make_folder("mounted")
+        volume = owned.make_folder("volume")
         if cleared:
             reporter.note(cleared)
         begun = emulation.backing.exists() and not emulation.emptied
         spec = engine_spec(emulation)
-        made = self._made
-        make = not begun or made.read_text() != self._file_system if made.exists() else True
+        make = not begun or owned.read_text(MADE) != self._file_system
         self._served = ServedDevice(spec, file_system=self._file_system, folder=volume, make=make)
         self._served.wait_ready(lambda: interrupt.asked)
         if self._file_system:
-            made.write_text(self._file_system)
+            owned.write_text(MADE, self._file_system)
         size_bytes = self._cell.modelled.size or self._usable_bytes()
         self._stack = self._open(volume if self._file_system else emulation.mount / DEVICE_FILE, size_bytes)
         self._before = self._after = Lag()
@@ -110,7 +107,7 @@ class EmulatedStack(OnServedStack):
             storage.device or "", storage.modelled_device, use, content, mount, storage.size, initial=use.initial
         )
         try:
-            engine_spec(asked)
+            check(asked)
         except UserError:
             return True
         return False
@@ -157,10 +154,11 @@ class EmulatedStack(OnServedStack):
             emulation_mount = self._folder / "mounted"
             with suppress(OSError, UserError):
                 clear_volume(emulation_mount / DEVICE_FILE, self._folder / "volume")
-                clear_mount_point(emulation_mount)
+                release_mount(emulation_mount)
 
     def remove(self) -> None:
         """The content goes, with the folder if nothing else is in it."""
-        for name in ("content", "content.flatwater.json", "file-system"):
-            (self._folder / name).unlink(missing_ok=True)
-        self._remove_folders()
+        owned = Folder.find(self._folder, where="storage.path")
+        if owned is not None:
+            remove_backing(owned.path / "content")
+            owned.remove_all()

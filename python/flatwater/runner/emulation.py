@@ -12,6 +12,7 @@ import os
 import stat
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import print_size
 from flatwater.experiment.device import Device, Initial, Use
-from flatwater.probe.disk import read_mounts
+from flatwater.owned import FOLDER_FLAGS, Permit, Witness, create_file, publish, write_atomic
+from flatwater.probe.disk import read_mounts, require_no_device_folder
 
 #: The source that our mounts name, as crates/serve writes it.
 MOUNT_SOURCE = "flatwater-emulate"
@@ -46,6 +48,8 @@ class SidecarFile(BaseModel):
     digest: str
     size_bytes: int
     initial: Initial
+    #: What tells the backing file from another one of its name; one of an older flatwater has none, and is not ours.
+    witness: Witness | None = None
     #: What the device tells of its wear; its own affair.
     state: Any = None
 
@@ -82,7 +86,7 @@ class Emulation:
     @property
     def sidecar(self) -> Path:
         """The file beside the backing file."""
-        return self.backing.with_name(f"{self.backing.name}.flatwater.json")
+        return sidecar_of(self.backing)
 
     @property
     def digest(self) -> str:
@@ -91,8 +95,19 @@ class Emulation:
         return hashlib.sha256(json.dumps(figures, sort_keys=True).encode()).hexdigest()
 
 
-def engine_spec(emulation: Emulation) -> dict[str, Any]:
-    """What `Emulator` takes, after everything about the backing file was checked. Nothing is written yet.
+@dataclass(frozen=True)
+class _Checked:
+    """What an emulation may be, after all about its backing file was asked."""
+
+    size: int
+    initial: Initial
+    life_used: float
+    #: Of a backing file that goes on; None of one that begins.
+    sidecar: SidecarFile | None
+
+
+def check(emulation: Emulation) -> _Checked:
+    """Asks everything about the backing file; nothing is written.
 
     Errors: UserError for a file that is not ours, of another device, or for a size that the device has not.
     """
@@ -109,8 +124,27 @@ def engine_spec(emulation: Emulation) -> dict[str, Any]:
     life_used = emulation.use.life_used
     if sidecar is not None and not emulation.reset:
         life_used = max(life_used, min(1.0, find_life_used(sidecar.state)))
-    use = replace(emulation.use, initial=initial, life_used=life_used)
+    return _Checked(size, initial, life_used, sidecar)
+
+
+def engine_spec(emulation: Emulation) -> dict[str, Any]:
+    """What `Emulator` takes. The backing file is made, if it is not there, with a sidecar that says whose it is.
+
+    Errors: as `check`; FlatwaterError when the file cannot be made.
+    """
+    checked = check(emulation)
+    size, sidecar, initial = checked.size, checked.sidecar, checked.initial
+    use = replace(emulation.use, initial=initial, life_used=checked.life_used)
     used = size if emulation.used_bytes is None else min(size, emulation.used_bytes)
+    owner = SidecarFile(
+        kind=_KIND,
+        version=_VERSION,
+        device=emulation.name,
+        digest=emulation.digest,
+        size_bytes=size,
+        initial=initial,
+    )
+    witness, permit = _backing(emulation, owner)
     return {
         "device": emulation.device.spec(use),
         "title": emulation.device.title,
@@ -120,21 +154,53 @@ def engine_spec(emulation: Emulation) -> dict[str, Any]:
         # A fresh device learns from the file what it holds; the others are full of what they hold.
         "replay": initial == "fresh",
         "backing": str(emulation.backing.absolute()),
+        "permit": permit.spec(),
         "emptied": emulation.emptied or (sidecar is None and emulation.overwrite),
         "durable": emulation.durable,
         "mount": str(emulation.mount.absolute()),
         "sidecar": str(emulation.sidecar.absolute()),
-        "owner": {
-            "kind": _KIND,
-            "version": _VERSION,
-            "device": emulation.name,
-            "digest": emulation.digest,
-            "size_bytes": size,
-            "initial": initial,
-        },
+        "owner": owner.model_dump(exclude={"state", "witness"}) | {"witness": witness.model_dump()},
         "readers": READERS,
         "interval_ms": round(emulation.interval_s * 1000),
     }
+
+
+def _backing(emulation: Emulation, owner: SidecarFile) -> tuple[Witness, Permit]:
+    """Makes the backing file if it is not there; what tells it from others, and the permit to write it.
+
+    Errors: FlatwaterError.
+    """
+    backing = emulation.backing
+    try:
+        folder = os.open(backing.parent, FOLDER_FLAGS)
+        try:
+            partial = None
+            try:
+                descriptor = os.open(backing, os.O_RDWR | os.O_CLOEXEC)
+            except FileNotFoundError:
+                partial, descriptor = create_file(folder)
+            try:
+                known = _read_sidecar(emulation.sidecar)
+                if known is not None and known.witness is not None and known.witness.knows(descriptor):
+                    return known.witness, Permit.of(descriptor)
+                witness = Witness.put(descriptor)
+                if partial is not None:
+                    # Known before it has its name: a kill leaves no file that nobody knows.
+                    told = owner.model_copy(update={"witness": witness})
+                    write_atomic(emulation.sidecar, told.model_dump_json(indent=1))
+                    publish(folder, partial, backing.name)
+                return witness, Permit.of(descriptor)
+            except BaseException:
+                if partial is not None:
+                    with suppress(OSError):
+                        os.unlink(partial, dir_fd=folder)
+                raise
+            finally:
+                os.close(descriptor)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise FlatwaterError(f"cannot use {backing}: {error.strerror}", where="--file") from None
 
 
 def find_life_used(state: object) -> float:
@@ -164,6 +230,8 @@ def _check_backing(emulation: Emulation, size: int) -> SidecarFile | None:
         if not backing.parent.is_dir():
             what = f"{backing} does not exist, and neither does its directory"
             raise UserError(what, where=where, hint=f"mkdir -p {backing.parent}") from None
+        require_no_device_folder(backing, where)
+        _require_no_other(emulation)
         return None
     except OSError as error:
         raise UserError(f"cannot use {backing}: {error.strerror}", where=where) from None
@@ -172,9 +240,11 @@ def _check_backing(emulation: Emulation, size: int) -> SidecarFile | None:
     if emulation.overwrite:
         return None
     sidecar = _read_sidecar(emulation.sidecar)
-    if sidecar is None:
+    if sidecar is None or not _is_of(sidecar, backing):
         what = f"{backing} exists ({print_size(info.st_size)}) and is no emulated device's: its contents would be lost"
         raise UserError(what, where=where, hint="another file, or --overwrite if they are not needed")
+    if info.st_size == 0:
+        return None  # made for a device that never began
     if sidecar.size_bytes != size and not emulation.emptied:
         told = f"{backing} is {print_size(sidecar.size_bytes)} long, and the device {print_size(size)}"
         raise UserError(told, where=where, hint=f"--size {sidecar.size_bytes}, or --overwrite to begin anew")
@@ -187,9 +257,33 @@ def _check_backing(emulation: Emulation, size: int) -> SidecarFile | None:
     return sidecar
 
 
+def _require_no_other(emulation: Emulation) -> None:
+    """A file that has the sidecar's name, and is somebody else's. Errors: UserError."""
+    sidecar = emulation.sidecar
+    if os.path.lexists(sidecar) and _read_sidecar(sidecar) is None and not emulation.overwrite:
+        what = f"{sidecar} is in the way: it was not made by flatwater"
+        raise UserError(what, where="--file", hint="another file, or --overwrite if it is not needed")
+
+
+def _is_of(sidecar: SidecarFile, backing: Path) -> bool:
+    """Whether a backing file is the one that a sidecar was written for."""
+    if sidecar.witness is None:
+        return False
+    try:
+        descriptor = os.open(backing, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return sidecar.witness.knows(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _read_sidecar(path: Path) -> SidecarFile | None:
     try:
-        found = SidecarFile.model_validate_json(path.read_bytes())
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as handle:
+            found = SidecarFile.model_validate_json(handle.read())
     except (OSError, ValidationError):
         return None
     return found if found.kind == _KIND and found.version == _VERSION else None
@@ -203,11 +297,42 @@ def require_fuse() -> None:
         raise FlatwaterError("/dev/fuse is missing: this kernel serves no files", hint="modprobe fuse")
 
 
+def remove_backing(backing: Path) -> None:
+    """Deletes the backing file of an emulated device, with its sidecar; nothing else that may have their names."""
+    beside = sidecar_of(backing)
+    sidecar = _read_sidecar(beside)
+    if sidecar is None:
+        return
+    if _is_of(sidecar, backing):
+        backing.unlink()
+    if not os.path.lexists(backing):
+        beside.unlink(missing_ok=True)
+
+
+def sidecar_of(backing: Path) -> Path:
+    """The file beside a backing file."""
+    return backing.with_name(f"{backing.name}.flatwater.json")
+
+
 def clear_mount_point(mount: Path) -> str | None:
     """Makes a directory ready to be mounted on: makes it, or unmounts what a killed emulator left; says what it did.
 
     Errors: UserError when something else is there.
     """
+    done = release_mount(mount)
+    where = "--mount"
+    try:
+        mount.mkdir(exist_ok=True)
+        empty = not any(mount.iterdir())
+    except OSError as error:
+        raise UserError(f"cannot mount on {mount}: {error.strerror}", where=where, hint="give a directory") from None
+    if not empty:
+        raise UserError(f"{mount} is not empty: what is in it would be hidden", where=where, hint="an empty directory")
+    return done
+
+
+def release_mount(mount: Path) -> str | None:
+    """Unmounts what a killed emulator left on a directory; says what it did. Errors: UserError for another's mount."""
     where, done = "--mount", None
     target = os.path.realpath(mount)
     found = [entry for entry in read_mounts() if entry["target"] == target]
@@ -220,13 +345,6 @@ def clear_mount_point(mount: Path) -> str | None:
             raise UserError(told, where=where, hint="end it with Ctrl-C, or give another directory")
         unmount(Path(target), lazily=True)
         done = f"unmounted what a killed emulator left on {mount}"
-    try:
-        mount.mkdir(exist_ok=True)
-        empty = not any(mount.iterdir())
-    except OSError as error:
-        raise UserError(f"cannot mount on {mount}: {error.strerror}", where=where, hint="give a directory") from None
-    if not empty:
-        raise UserError(f"{mount} is not empty: what is in it would be hidden", where=where, hint="an empty directory")
     return done
 
 

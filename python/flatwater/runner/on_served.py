@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from flatwater._engine import Run
 from flatwater.errors import Interrupted, UserError
 from flatwater.experiment import Experiment, FileStorage, PlannedCell, Server
+from flatwater.owned import Folder
 from flatwater.probe import Probe
 from flatwater.results.schema import Condition, ResponseLimit, ServerFacts
 from flatwater.runner.emulation import require_fuse
@@ -27,6 +28,10 @@ from flatwater.server import find_server
 _FILE_SYSTEM_OF_SERVERS = "ext4"
 
 
+#: Says which file system is on the content.
+MADE = "file-system"
+
+
 class DeviceFileStack(FileStack):
     """fileio on the served file itself. What the model says that is on the device is there: nothing is written first,
     and there is no place for a manifest.
@@ -37,7 +42,7 @@ class DeviceFileStack(FileStack):
         self._target.manifest = None
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
-        pass
+        self._target.grant()
 
 
 class OnServedStack(Stack):
@@ -54,6 +59,7 @@ class OnServedStack(Stack):
         self._plan = plan
         self._cell = plan.experiment
         self._stack: Stack | None = None
+        self._owned: Folder | None = None
         self._check()
 
     def _check(self) -> None:
@@ -110,15 +116,14 @@ class OnServedStack(Stack):
             return ServerStack(self._experiment, plan)
         return (FileStack if self._file_system else DeviceFileStack)(cell, plan)
 
-    @property
-    def _made(self) -> Path:
-        """Says which file system is on the content."""
-        return self._folder / "file-system"
-
-    def _remove_folders(self) -> None:
-        for name in ("mounted", "volume", ""):
-            with suppress(OSError):
-                (self._folder / name).rmdir()
+    def _own_folder(self) -> Folder:
+        """Our folder, made if it is not there, held until the stack is released. Errors: UserError, FlatwaterError."""
+        if self._owned is not None and self._owned.path != self._folder:
+            self._owned.close()
+            self._owned = None
+        if self._owned is None:
+            self._owned = Folder.open(self._folder, where="storage.path")
+        return self._owned
 
     @property
     def _inner(self) -> Stack:
@@ -185,3 +190,6 @@ class OnServedStack(Stack):
     def release(self) -> None:
         with suppress(Interrupted):
             self._close()
+        if self._owned is not None:
+            self._owned.close()
+            self._owned = None

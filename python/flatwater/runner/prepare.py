@@ -1,18 +1,22 @@
-"""Getting the storage ready for a cell: purge, then write what is missing."""
+"""Getting the storage ready for a cell: making its files, purge, then write what is missing."""
 
 from __future__ import annotations
 
 import os
 import time
+import uuid
 from contextlib import suppress
+from pathlib import Path
 
 from flatwater._engine import EngineError, Prepare, purge
-from flatwater.errors import FlatwaterError, Interrupted
+from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment, print_size
+from flatwater.owned import Witness, create_file, publish
 from flatwater.runner.interrupt import Interrupt
+from flatwater.runner.manifest import Prepared, PreparedFile
 from flatwater.runner.progress import Reporter
 from flatwater.runner.spec import prepare_spec
-from flatwater.runner.target import Target, forget_contents, plan_preparation
+from flatwater.runner.target import Target, boot_id, check_space, is_whole, require_unchanged
 
 #: Seconds between two saves of how far a preparation got: what a kill -9 can cost.
 SAVE_S = 1.0
@@ -24,20 +28,151 @@ def prepare_target(cell: Experiment, target: Target, seed: int, reporter: Report
     Errors: UserError (not enough space, no TRIM), FlatwaterError (a write failed; a later run goes on from there),
     Interrupted.
     """
-    begin = plan_preparation(cell, target)
-    if cell.files.purge:
+    begin = _plan(cell, target)
+    target.grant()
+    if cell.files.purge and target.permit is not None:
         reporter.phase("purge", None)
         for path in target.paths:
             try:
-                purge(path, target.file_bytes)
+                purge(path, target.permit.to_json(), target.file_bytes)
             except EngineError as error:
                 raise FlatwaterError(str(error), where="storage.purge", hint="storage.purge = false") from None
-        forget_contents(target)
+        _forget_contents(target)
         # A freshly formatted device is the point: only what will be read must be written first.
         begin = 0 if cell.fileio.read_fraction > 0 or cell.fileio.verify else None
     if begin is not None:
         _write(cell, target, seed, begin, reporter, interrupt)
     _take_over(cell, target)
+
+
+def _plan(experiment: Experiment, target: Target) -> int | None:
+    """Makes the target's files exist and says from which byte on they must be written; None when nothing is missing.
+
+    Errors: UserError when there is not enough space.
+    """
+    if not target.writable:
+        return None
+    workload = experiment.fileio
+    stamp = max(workload.block_sizes) if workload.verify else 0
+    old = target.prepared
+    keep = (
+        old is not None
+        and len(old.files) == len(target.paths)
+        and old.compressible_pct == workload.compressible_pct
+        and (stamp in (0, old.stamp_bytes))
+        and (old.complete or old.boot_id == boot_id())
+        and (old.file_bytes == target.file_bytes or len(target.paths) == 1)
+        and (target.kind == "device" or all(is_whole(target, path) for path in target.paths))
+    )
+    done = min(old.done_bytes, target.used_bytes) if keep and old is not None else 0
+    if done != target.used_bytes:
+        require_unchanged(target)
+    _remove_others(target)
+    check_space(target, target.used_bytes)
+    entries, missing = _entries(target)
+    target.prepared = Prepared(
+        set_id=old.set_id if keep and old is not None else uuid.uuid4().int >> 65,
+        files=entries,
+        file_bytes=target.file_bytes,
+        done_bytes=done,
+        boot_id=boot_id(),
+        complete=done == target.used_bytes,
+        compressible_pct=workload.compressible_pct,
+        stamp_bytes=stamp or (old.stamp_bytes if keep and old is not None else 0),
+        runs=old.runs if keep and old is not None else 0,
+    )
+    # Known before they have their names: a kill leaves no file that nobody knows.
+    target.save()
+    _publish(target, missing)
+    if target.kind != "device":
+        for path in target.paths:
+            if path.stat().st_size != target.file_bytes:
+                os.truncate(path, target.file_bytes)
+    return None if done == target.used_bytes else done
+
+
+def _entries(target: Target) -> tuple[list[PreparedFile], list[tuple[str, Path]]]:
+    """The manifest's lines for the target's files; what was made for those that are missing, under random names.
+
+    Errors: FlatwaterError.
+    """
+    entries: list[PreparedFile] = []
+    missing: list[tuple[str, Path]] = []
+    folder = os.open(target.paths[0].parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for path in target.paths:
+            known = target.known(path)
+            if target.kind == "device":
+                entries.append(PreparedFile(name=path.name, adopted=True))
+                continue
+            if known is not None:
+                settled_ns = known.settled_ns if path in target.changed else None
+                entries.append(known.model_copy(update={"settled_ns": settled_ns}))
+                continue
+            adopted = os.path.lexists(path)
+            if adopted:  # the user said so, or the check would have refused it
+                descriptor = target.open(path)
+            else:
+                partial, descriptor = create_file(folder)
+                missing.append((partial, path))
+            try:
+                entries.append(PreparedFile(name=path.name, witness=Witness.put(descriptor), adopted=adopted))
+            finally:
+                os.close(descriptor)
+    except OSError as error:
+        for partial, _ in missing:
+            os.unlink(partial, dir_fd=folder)
+        raise FlatwaterError(f"cannot create {path}: {error.strerror}", where="storage.path") from None
+    finally:
+        os.close(folder)
+    return entries, missing
+
+
+def _publish(target: Target, missing: list[tuple[str, Path]]) -> None:
+    """Gives new files their names. Errors: FlatwaterError when one is taken."""
+    if not missing:
+        return
+    folder = os.open(target.paths[0].parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    left = [partial for partial, _ in missing]
+    try:
+        for partial, path in missing:
+            publish(folder, partial, path.name)
+            left.remove(partial)
+    except FileExistsError:
+        raise UserError(
+            f"{path} was made by something else a moment ago: it will not be touched",
+            where="storage.path",
+            hint="move it, or choose another path",
+        ) from None
+    except OSError as error:
+        raise FlatwaterError(f"cannot create {path}: {error.strerror}", where="storage.path") from None
+    finally:
+        for partial in left:
+            with suppress(OSError):
+                os.unlink(partial, dir_fd=folder)
+        os.close(folder)
+    if target.kind == "file":
+        # Until now only its directory was locked, which others may use too.
+        target.lock_file()
+
+
+def _remove_others(target: Target) -> None:
+    """Deletes files that an experiment with more of them left here: their space is needed, their data is not."""
+    if target.kind != "directory" or target.prepared is None:
+        return
+    wanted = {path.name for path in target.paths}
+    for entry in target.prepared.files:
+        path = target.path / entry.name
+        # The names are what a manifest says: nothing outside the directory is ours.
+        if entry.name not in wanted and path.parent == target.path and not entry.adopted and target.known(path):
+            path.unlink()
+
+
+def _forget_contents(target: Target) -> None:
+    """After a purge: the files are there, but nothing is in them."""
+    if target.prepared is not None:
+        target.prepared = target.prepared.model_copy(update={"done_bytes": 0, "complete": False})
+        target.save()
 
 
 def _write(cell: Experiment, target: Target, seed: int, begin: int, reporter: Reporter, interrupt: Interrupt) -> None:

@@ -78,17 +78,23 @@ def _plain(request: dict[str, Any]) -> dict[str, Any]:
     pair = Path(request["pair"])
     fast = pair.with_name("no-cache")
     for path in (pair, fast):
-        path.write_bytes(bytes(PAIR_BYTES))
+        _zero(path)
     return {"name": "run", "plain": True, "fast": str(fast), "slow": request["slow"], "pair": str(pair)}
 
 
 def _make(request: dict[str, Any]) -> dict[str, Any]:
     places = {name: request[name] for name in ("fast", "slow", "pair")}
     sizes = {name: request[name] for name in ("fast_bytes", "slow_bytes", "block_bytes")}
-    Path(request["pair"]).write_bytes(bytes(PAIR_BYTES))
+    _zero(Path(request["pair"]))
     cache_make(json.dumps(places | sizes | {"uuid": str(uuid.uuid4()), "force": True}))
     settings = json.loads(cache_settings(request["preset"], list(request["settings"].items())))
     return places | {"name": "run", "settings": settings}
+
+
+def _zero(path: Path) -> None:
+    """Makes a file of the run's, which is there and is no link, a block of zeros."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC), "wb") as handle:
+        handle.write(bytes(PAIR_BYTES))
 
 
 def _watch(server: CacheServer, interval_s: float, *, tells: bool) -> None:

@@ -15,9 +15,9 @@ import psutil
 from flatwater._engine import EngineError, Run, check_consistency
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment, PlannedCell, Tpcc, cell_at
+from flatwater.owned import write_atomic
 from flatwater.probe import Probe, device_text, start_probes
 from flatwater.probe.server import ServerProbe
-from flatwater.results.folder import write_atomic
 from flatwater.results.schema import Condition, ResponseLimit, ServerFacts
 from flatwater.runner.crashes import Crashes
 from flatwater.runner.dataset import DATASET_VERSION, describe_dataset, estimate_bytes, load_dataset, workload_of

@@ -16,9 +16,10 @@ from pathlib import Path
 from flatwater import __version__
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment.collection import Collection
+from flatwater.owned import write_atomic
 from flatwater.probe import describe_machine
 from flatwater.results import CellSummary, Result, results_in
-from flatwater.results.folder import INDEX, write_atomic
+from flatwater.results.folder import INDEX
 from flatwater.results.schema import SCHEMA_VERSION, CellStatus
 from flatwater.runner.executors import Course
 from flatwater.runner.executors.executor import Took

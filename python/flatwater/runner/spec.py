@@ -57,6 +57,7 @@ def workload_spec(cell: Experiment, target: Target, seed: int) -> dict[str, Any]
     return {
         "workload": fileio_spec(workload, len(target.paths), target.file_bytes, seed),
         "paths": [str(path) for path in target.paths],
+        "permit": target.permit.spec() if target.permit is not None else None,
         "threads": workload.threads,
         "queue_depth": workload.queue_depth,
         "engine": workload.engine,
@@ -118,10 +119,11 @@ def read_back_spec(spec: dict[str, Any]) -> dict[str, Any]:
 
 def prepare_spec(cell: Experiment, target: Target, seed: int, done_bytes: int, *, direct: bool) -> str:
     """What `Prepare` takes."""
-    assert target.prepared is not None
+    assert target.prepared is not None and target.permit is not None
     return json.dumps(
         {
             "paths": [str(path) for path in target.paths],
+            "permit": target.permit.spec(),
             "file_bytes": target.file_bytes,
             "done_bytes": done_bytes,
             "threads": PREPARE_THREADS,

@@ -9,6 +9,7 @@ import numpy as np
 
 from flatwater.analysis import analyse, find_transition
 from flatwater.experiment import Experiment, Fileio, PlannedCell, PublishedFigure, published_for
+from flatwater.probe.disk import storage_warning
 from flatwater.results import Cell, CellSummary, Phase, Published, Result, Series
 from flatwater.results.schema import CellStatus, ServerFacts, Transition
 from flatwater.results.series import EMPTY, read_journal
@@ -73,7 +74,7 @@ def summarise_cell(
         response_limits=stack.response_limits(tally),
         recoveries_s=stack.recoveries_s,
         servers=stack.servers,
-        warnings=[*injected, *warnings, *stack.warnings(), *analysis.warnings],
+        warnings=[*injected, *warnings, *stack.warnings(), *_place_warnings(stack), *analysis.warnings],
         phases=phases,
         events=journal.events,
         started_at=started_at,
@@ -113,6 +114,12 @@ def _layers(kinds: dict[str, str], stack: Stack) -> dict[str, str]:
     if stack.servers:
         told["server"] = _told(stack.servers)
     return told
+
+
+def _place_warnings(stack: Stack) -> list[str]:
+    """What is weaker about the place than a reader would take it to be."""
+    told = storage_warning(stack.place) if stack.place is not None else None
+    return [told] if told is not None else []
 
 
 def _told(servers: Sequence[ServerFacts]) -> str:

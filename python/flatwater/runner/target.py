@@ -1,28 +1,30 @@
 """Where a workload's data lives, and the guard that nothing of the user's is destroyed.
 
 A directory, a file or a block device becomes a *target*: the files that the workload uses. flatwater writes only to
-files that it made itself (a manifest beside them says which), unless the experiment says `storage.overwrite`.
+files that it made itself (a manifest beside them has their witnesses), unless the experiment says `storage.overwrite`.
+What may be written gets a permit; the engine opens everything else read-only.
 """
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import stat
 import time
-import uuid
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import psutil
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment, print_size
-from flatwater.probe.disk import find_block_device, mount_of, read_mounts
-from flatwater.results.folder import write_atomic
+from flatwater.owned import Permit, write_atomic
+from flatwater.probe.disk import find_block_device, mount_of, require_no_device_folder
+from flatwater.runner.block_device import claim, contents, folder_of, users
+from flatwater.runner.manifest import Prepared, PreparedFile, read_manifest
 
 #: Used sizes are whole multiples of this: the largest sector in use, so that O_DIRECT can reach every byte.
 ALIGNMENT_BYTES = 4096
@@ -34,34 +36,21 @@ BUFFERS_SHARE_MAX = 0.5
 
 _STEM = "flatwater-fileio"
 
+#: Verification reads what flatwater stamped: of its own files, only the preparation of what is missing writes.
+_STAMPS = "workload.verify stamps every block"
+#: Everything about a workload on files that writes where it reads: why what is there would be lost. A phase that is not
+#: named here gets no permit, and fails.
+_WRITING: tuple[tuple[str, Callable[[Experiment], bool]], ...] = (
+    ("the workload writes", lambda cell: cell.fileio.read_fraction < 1),
+    ("workload.precondition_passes writes", lambda cell: cell.fileio.precondition_passes > 0),
+    ("storage.purge discards", lambda cell: cell.files.purge),
+    (_STAMPS, lambda cell: cell.fileio.verify),
+)
 
-class PreparedFile(BaseModel):
-    """A file that flatwater made, as the file system knows it: a replaced file is not ours any more."""
 
-    model_config = ConfigDict(extra="forbid")
-    name: str
-    device: int
-    inode: int
-
-
-class Prepared(BaseModel):
-    """The manifest: what was prepared, and how far."""
-
-    model_config = ConfigDict(extra="forbid")
-    kind: Literal["flatwater-prepared"] = "flatwater-prepared"
-    set_id: int
-    files: list[PreparedFile]
-    file_bytes: int
-    #: Bytes written without a gap, over all files in order.
-    done_bytes: int = 0
-    #: The boot in which they were written: before a sync, only that boot's page cache vouches for them.
-    boot_id: str
-    complete: bool = False
-    compressible_pct: float
-    #: Size of the blocks that carry verification headers; 0 for none.
-    stamp_bytes: int = 0
-    #: Verified runs on these files so far: each writes generations above those of the one before.
-    runs: int = 0
+def will_write(cell: Experiment) -> list[str]:
+    """What of a cell on files writes to what is there, in words; empty when it is only read."""
+    return [why for why, applies in _WRITING if applies(cell)]
 
 
 @dataclass
@@ -75,6 +64,12 @@ class Target:
     file_bytes: int
     prepared: Prepared | None
     manifest: Path | None
+    #: The check found that it may be written: it is ours, or the user said so.
+    writable: bool = False
+    #: Files of ours that something else wrote to since: they may be read, and be written only where the user says so.
+    changed: list[Path] = field(default_factory=list)
+    #: What the engine may write to; given when the files are there.
+    permit: Permit | None = None
     _locks: list[int] = field(default_factory=list)
 
     @property
@@ -90,8 +85,62 @@ class Target:
         except OSError as error:
             raise FlatwaterError(f"cannot write {self.manifest}: {error.strerror}", where="storage.path") from None
 
+    def known(self, path: Path) -> PreparedFile | None:
+        """What the manifest says of the file that is there now, if flatwater made it or was given it."""
+        entry = self.prepared.entry(path.name) if self.prepared is not None else None
+        if entry is None or entry.witness is None:
+            return None
+        try:
+            descriptor = self.open(path)
+        except OSError:
+            return None
+        try:
+            return entry if entry.witness.knows(descriptor) else None
+        finally:
+            os.close(descriptor)
+
+    def open(self, path: Path) -> int:
+        """A descriptor to look at a file with. In a directory of the user's, no link is followed. Errors: OSError."""
+        follow = os.O_NOFOLLOW if self.kind == "directory" else 0
+        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | follow)
+
+    def grant(self) -> None:
+        """Gives the permit to write, if the check found that it may be, to just the files that are there now.
+
+        Errors: UserError for a file that was replaced since.
+        """
+        if not self.writable:
+            return
+        identities: list[tuple[int, int | None]] = []
+        for path in self.paths:
+            try:
+                descriptor = self.open(path)
+            except OSError as error:
+                raise UserError(f"cannot use {path}: {error.strerror}", where="storage.path") from None
+            try:
+                entry = self.prepared.entry(path.name) if self.prepared is not None else None
+                if entry is not None and entry.witness is not None and not entry.witness.knows(descriptor):
+                    raise UserError(f"{path} was replaced while it was being used", where="storage.path")
+                identities.append(Permit.identity(os.fstat(descriptor)))
+            finally:
+                os.close(descriptor)
+        self.permit = Permit(tuple(identities))
+
+    def lock_file(self) -> None:
+        """Keeps other runs from a file that was just made. Errors: UserError."""
+        self._locks.append(_lock(self.path, exclusive=True))
+
     def release(self) -> None:
-        """Lets other runs use the storage."""
+        """Lets other runs use the storage; remembers how it was left."""
+        if self.permit is not None and self.prepared is not None and self.manifest is not None:
+            for entry in self.prepared.files:
+                path = self.path / entry.name if self.kind == "directory" else self.path
+                if path in self.changed:
+                    continue  # what somebody wrote to it is still in it
+                entry.settled_ns = path.stat().st_mtime_ns if self.known(path) else None
+            with suppress(FlatwaterError):  # then it claims less
+                self.save()
+        self.permit = None
         _unlock(self._locks)
 
     def remove(self) -> None:
@@ -99,7 +148,9 @@ class Target:
         if self.manifest is None or self.prepared is None:
             return
         for path in self.paths:
-            path.unlink(missing_ok=True)
+            entry = self.known(path)
+            if entry is not None and not entry.adopted:
+                path.unlink()
         self.manifest.unlink(missing_ok=True)
         self.prepared = None
 
@@ -127,6 +178,8 @@ def open_target(experiment: Experiment, previous: Target | None = None) -> Targe
         raise UserError(
             f"{path} is neither a directory nor a file nor a block device", where=where, hint="give a directory"
         )
+    if info is None or not stat.S_ISBLK(info.st_mode):
+        require_no_device_folder(path, where)
     # All targets of a run share one list of locks: whoever holds any of them can release what is held now.
     locks = previous._locks if previous is not None else []
     if previous is not None and previous.path != path:
@@ -140,8 +193,8 @@ def open_target(experiment: Experiment, previous: Target | None = None) -> Targe
             target = _directory_target(experiment, path)
         else:
             target = _device_target(experiment, path, previous)
-            if _needs_write(experiment) and len(locks) == 1:
-                locks.append(_claim(path))
+            if target.writable and len(locks) == 1:
+                locks.append(claim(path))
         _check_alignment(experiment, path)
         _check_memory(experiment)
     except UserError:
@@ -167,25 +220,6 @@ def _lock(path: Path, *, exclusive: bool) -> int:
     return descriptor
 
 
-def _claim(path: Path) -> int:
-    """Claims a block device for this process alone, before anything is written to it and until the run ends.
-
-    The kernel refuses it if anything holds the device (also what leaves no trace to look for, like a second member of a
-    mounted btrfs), and refuses to mount it meanwhile.
-    """
-    try:
-        return os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
-    except OSError as error:
-        what = "the kernel says that something holds it" if error.errno == errno.EBUSY else error.strerror
-        raise UserError(
-            f"{path} is in use ({what}): it will not be written to"
-            if error.errno == errno.EBUSY
-            else f"{path}: {what}",
-            where="storage.path",
-            hint="unmount what is on it, or choose another device",
-        ) from None
-
-
 def _unlock(locks: list[int]) -> None:
     while locks:
         os.close(locks.pop())
@@ -197,22 +231,20 @@ def _file_bytes(experiment: Experiment, size: int) -> int:
     return used // ALIGNMENT_BYTES * ALIGNMENT_BYTES or used
 
 
-def _needs_write(experiment: Experiment) -> bool:
-    return experiment.fileio.read_fraction < 1 or experiment.files.purge
-
-
 def _directory_target(experiment: Experiment, path: Path) -> Target:
     files = experiment.fileio.files
     paths = [path / f"{_STEM}.{number:04}" for number in range(files)]
     target = Target(path, "directory", paths, _file_bytes(experiment, experiment.storage.size or 0), None, None)
     target.manifest = path / f"{_STEM}.json"
-    target.prepared = _read_manifest(target.manifest)
+    target.prepared = read_manifest(target.manifest)
     if not os.access(path, os.W_OK | os.X_OK) or mount_is_read_only(path):
         raise UserError(
             f"{path} is not writable", where="storage.path", hint="choose a directory that you may write to"
         )
-    for stray in [p for p in paths if p.exists() and not _is_ours(target, p)]:
-        _guard_existing(experiment, stray)
+    for one in paths:
+        if os.path.lexists(one):
+            _guard(experiment, target, one)
+    target.writable = True
     return target
 
 
@@ -226,36 +258,74 @@ def _file_target(experiment: Experiment, path: Path, *, exists: bool) -> Target:
     size = experiment.storage.size or (path.stat().st_size if exists else 0)
     target = Target(path, "file", [path], _file_bytes(experiment, size), None, None)
     target.manifest = path.with_name(f"{path.name}.flatwater.json")
-    target.prepared = _read_manifest(target.manifest)
+    target.prepared = read_manifest(target.manifest)
     if not os.access(path.parent, os.W_OK | os.X_OK) or mount_is_read_only(path.parent):
         raise UserError(f"{path.parent} is not writable", where="storage.path", hint="choose another directory")
-    if exists and not _is_ours(target, path):
-        if _needs_write(experiment) or path.stat().st_size < target.used_bytes:
-            _guard_existing(experiment, path)
-        else:
-            # Reading what someone else made harms nothing: used as it is, with no manifest of ours.
-            target.manifest = None
+    foreign = exists and target.known(path) is None
+    if foreign and not will_write(experiment) and path.stat().st_size >= target.used_bytes:
+        # Reading what someone else made harms nothing: used as it is, with no manifest of ours.
+        target.manifest = None
+        return target
+    if exists:
+        _guard(experiment, target, path)
+    target.writable = True
     return target
 
 
-def _guard_existing(experiment: Experiment, path: Path) -> None:
+def _guard(experiment: Experiment, target: Target, path: Path) -> None:
+    """Refuses a file that would be lost, unless it is ours or the user says so. Errors: UserError."""
+    entry = target.known(path)
+    info = path.lstat() if target.kind == "directory" else path.stat()
+    if entry is not None and _as_left(target, entry, info):
+        return
+    if stat.S_ISLNK(info.st_mode):
+        raise UserError(
+            f"{path} is a link: what it leads to was not made by flatwater",
+            where="storage.path",
+            hint="delete the link, or choose another path",
+        )
     if experiment.files.overwrite:
         return
-    info = path.stat()
+    if entry is not None and set(will_write(experiment)) <= {_STAMPS}:
+        target.changed.append(path)
+        return
+    raise _would_be_lost(path, "was not made by flatwater" if entry is None else _CHANGED)
+
+
+_CHANGED = "something else wrote to it since flatwater used it last"
+
+
+def _would_be_lost(path: Path, why: str) -> UserError:
+    info = path.lstat()
     changed = time.strftime("%Y-%m-%d %H:%M", time.localtime(info.st_mtime))
-    raise UserError(
-        f"{path} exists ({print_size(info.st_size)}, changed {changed}) and was not made by flatwater: "
-        "its contents would be destroyed",
+    return UserError(
+        f"{path} exists ({print_size(info.st_size)}, changed {changed}) and {why}: its contents would be destroyed",
         where="storage.path",
         hint="choose another path, or storage.overwrite = true if they are not needed",
     )
 
 
+def require_unchanged(target: Target) -> None:
+    """Before anything is written to files that were only to be read. Errors: UserError."""
+    if target.changed:
+        raise _would_be_lost(target.changed[0], _CHANGED)
+
+
+def _as_left(target: Target, entry: PreparedFile, info: os.stat_result) -> bool:
+    """Whether a file of ours was left alone. After a kill, nobody knows how it was left; an empty one holds nothing."""
+    assert target.prepared is not None
+    if entry.settled_ns is None or info.st_size == 0:
+        return True
+    if target.prepared.boot_id != boot_id():
+        # A machine that went down may have forgotten the last times.
+        return info.st_mtime_ns <= entry.settled_ns
+    return info.st_mtime_ns == entry.settled_ns
+
+
 def _device_target(experiment: Experiment, path: Path, previous: Target | None) -> Target:
     if experiment.fileio.files != 1:
         raise UserError(f"{path} is a block device: workload.files must be 1", where="workload.files")
-    number = find_block_device(path)
-    folder = Path(f"/sys/dev/block/{os.major(path.stat().st_rdev)}:{os.minor(path.stat().st_rdev)}").resolve()
+    folder = folder_of(path)
     device_bytes = int((folder / "size").read_text()) * 512
     size = experiment.storage.size or device_bytes
     if size > device_bytes:
@@ -263,9 +333,10 @@ def _device_target(experiment: Experiment, path: Path, previous: Target | None) 
             f"{print_size(size)} are more than the {print_size(device_bytes)} of {path}", where="storage.size"
         )
     target = Target(path, "device", [path], _file_bytes(experiment, size), None, None)
-    if not _needs_write(experiment):
+    writing = will_write(experiment)
+    if not writing:
         return target
-    used_by = _device_users(folder)
+    used_by = users(folder)
     if used_by:
         raise UserError(
             f"{path} is in use ({'; '.join(used_by)}): it will not be written to",
@@ -274,63 +345,16 @@ def _device_target(experiment: Experiment, path: Path, previous: Target | None) 
         )
     if not experiment.files.overwrite:
         raise UserError(
-            f"everything on {path} ({print_size(device_bytes)}{_contents(path)}) would be destroyed",
+            f"everything on {path} ({print_size(device_bytes)}{contents(path)}) would be destroyed: {writing[0]}",
             where="storage.path",
             hint="storage.overwrite = true if it is not needed",
         )
     if not os.access(path, os.R_OK | os.W_OK):
         raise UserError(f"{path} is not writable", where="storage.path", hint="run as a user who may write to it")
+    target.writable = True
     if previous is not None and previous.path == path:
         target.prepared = previous.prepared
-    assert number is not None
     return target
-
-
-def _device_users(folder: Path) -> list[str]:
-    """What uses a block device or one of its partitions: mounts, swap, other devices on top of it."""
-    parts = [folder, *(part.parent for part in folder.glob("*/partition"))]
-    numbers = {part.joinpath("dev").read_text().strip(): part.name for part in parts if (part / "dev").exists()}
-    found = [
-        f"/dev/{numbers[mount['device']]} is mounted on {mount['target']}"
-        for mount in read_mounts()
-        if mount["device"] in numbers
-    ]
-    names = {f"/dev/{part.name}" for part in parts}
-    # btrfs and the like mount with an anonymous device number: their source tells.
-    found += [
-        f"{mount['source']} is mounted on {mount['target']}"
-        for mount in read_mounts()
-        if mount["source"] in names and mount["device"] not in numbers
-    ]
-    swaps = Path("/proc/swaps").read_text().splitlines()[1:]
-    found += [f"{line.split()[0]} is swap" for line in swaps if line.split()[0] in names]
-    for part in parts:
-        holders = part / "holders"
-        found += [f"{holder.name} is built on it" for holder in holders.iterdir()] if holders.exists() else []
-    return found
-
-
-#: Where a file system's magic number stands: (name, offset, bytes). From each one's on-disk format.
-_SIGNATURES = (
-    ("ext2/3/4", 1080, b"\x53\xef"),
-    ("XFS", 0, b"XFSB"),
-    ("btrfs", 65600, b"_BHRfS_M"),
-    ("LVM", 536, b"LVM2 001"),
-    ("LUKS", 0, b"LUKS\xba\xbe"),
-    ("NTFS", 3, b"NTFS"),
-    ("swap", 4086, b"SWAPSPACE2"),
-    ("a partition table", 510, b"\x55\xaa"),
-)
-
-
-def _contents(path: Path) -> str:
-    try:
-        with path.open("rb") as handle:
-            head = handle.read(65664)
-    except OSError:
-        return ""
-    found = [name for name, at, magic in _SIGNATURES if head[at : at + len(magic)] == magic]
-    return f", holds {found[0]}" if found else ""
 
 
 def mount_is_read_only(path: Path) -> bool:
@@ -374,102 +398,15 @@ def _check_memory(experiment: Experiment) -> None:
         )
 
 
-def _read_manifest(path: Path) -> Prepared | None:
-    try:
-        return Prepared.model_validate_json(path.read_text())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValidationError, UnicodeDecodeError):
-        raise UserError(
-            f"{path} is damaged, so it is not known which files flatwater made",
-            where="storage.path",
-            hint=f"delete {path} and the files that it stands for",
-        ) from None
-
-
-def _is_ours(target: Target, path: Path) -> bool:
-    info = path.stat()
-    return target.prepared is not None and any(
-        (known.name, known.device, known.inode) == (path.name, info.st_dev, info.st_ino)
-        for known in target.prepared.files
-    )
-
-
-def _is_whole(target: Target, path: Path) -> bool:
+def is_whole(target: Target, path: Path) -> bool:
     """Whether a file is still the one that was prepared: not deleted, replaced or cut short since."""
     assert target.prepared is not None
-    return path.exists() and _is_ours(target, path) and path.stat().st_size >= target.prepared.file_bytes
-
-
-def _remove_others(target: Target) -> None:
-    """Deletes files that an experiment with more of them left here: their space is needed, their data is not."""
-    if target.kind != "directory" or target.prepared is None:
-        return
-    wanted = {path.name for path in target.paths}
-    for known in target.prepared.files:
-        path = target.path / known.name
-        # The names are what a manifest says: nothing outside the directory is ours.
-        if known.name not in wanted and path.parent == target.path and path.is_file() and _is_ours(target, path):
-            path.unlink()
+    return target.known(path) is not None and path.stat().st_size >= target.prepared.file_bytes
 
 
 def boot_id() -> str:
     """Changes when the machine is started anew."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-
-
-def plan_preparation(experiment: Experiment, target: Target) -> int | None:
-    """Makes the target's files exist and says from which byte on they must be written; None when nothing is missing.
-
-    Errors: UserError when there is not enough space.
-    """
-    workload = experiment.fileio
-    if target.kind == "file" and target.manifest is None:
-        return None
-    if target.kind == "device" and not _needs_write(experiment):
-        return None
-    stamp = max(workload.block_sizes) if workload.verify else 0
-    old = target.prepared
-    keep = (
-        old is not None
-        and len(old.files) == len(target.paths)
-        and old.compressible_pct == workload.compressible_pct
-        and (stamp in (0, old.stamp_bytes))
-        and (old.complete or old.boot_id == boot_id())
-        and (old.file_bytes == target.file_bytes or len(target.paths) == 1)
-        and (target.kind == "device" or all(_is_whole(target, path) for path in target.paths))
-    )
-    done = min(old.done_bytes, target.used_bytes) if keep and old is not None else 0
-    _remove_others(target)
-    check_space(target, target.used_bytes)
-    _create_files(target)
-    target.prepared = Prepared(
-        set_id=old.set_id if keep and old is not None else uuid.uuid4().int >> 65,
-        files=[
-            PreparedFile(name=path.name, device=info.st_dev, inode=info.st_ino)
-            for path, info in ((path, path.stat()) for path in target.paths)
-        ],
-        file_bytes=target.file_bytes,
-        done_bytes=done,
-        boot_id=boot_id(),
-        complete=done == target.used_bytes,
-        compressible_pct=workload.compressible_pct,
-        stamp_bytes=stamp or (old.stamp_bytes if keep and old is not None else 0),
-        runs=old.runs if keep and old is not None else 0,
-    )
-    if target.kind != "device":
-        for path in target.paths:
-            if path.stat().st_size != target.file_bytes:
-                os.truncate(path, target.file_bytes)
-    target.save()
-    return None if done == target.used_bytes else done
-
-
-def forget_contents(target: Target) -> None:
-    """After a purge: the files are there, but nothing is in them."""
-    if target.prepared is not None:
-        target.prepared = target.prepared.model_copy(update={"done_bytes": 0, "complete": False})
-        target.save()
 
 
 def check_space(target: Target, used_bytes: int) -> None:
@@ -480,7 +417,7 @@ def check_space(target: Target, used_bytes: int) -> None:
     free = os.statvfs(folder)
     available = free.f_bavail * free.f_frsize
     held = sum(path.stat().st_blocks * 512 for path in target.paths if path.exists())
-    if target.prepared is not None and all(_is_whole(target, path) for path in target.paths):
+    if target.prepared is not None and all(is_whole(target, path) for path in target.paths):
         # A file system that compresses holds more than its blocks tell.
         held = max(held, target.prepared.done_bytes)
     needed = max(0, used_bytes - held)
@@ -491,16 +428,3 @@ def check_space(target: Target, used_bytes: int) -> None:
             where="storage.size",
             hint="a smaller storage.size, or another storage.path",
         )
-
-
-def _create_files(target: Target) -> None:
-    for path in target.paths:
-        if path.exists():
-            continue
-        try:
-            path.touch(mode=0o600)
-        except OSError as error:
-            raise FlatwaterError(f"cannot create {path}: {error.strerror}", where="storage.path") from None
-        if target.kind == "file":
-            # Until now only its directory was locked, which others may use too.
-            target._locks.append(_lock(path, exclusive=True))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.results.folder import write_atomic
+from flatwater.owned import Folder, write_atomic
 from flatwater.server.binary import Binary
 from flatwater.server.copying import (
     Copied,
@@ -159,27 +159,26 @@ class Loading:
                     remove_tree(path) if path.is_dir() else path.unlink()
             write_atomic(self.folder / _RECORD, json.dumps(self.shape.to_json(), indent=1))
             sync_tree(self.folder)
-            target = self.root.snapshots / self.shape.key
-            if target.exists():
-                remove_tree(target)
-            self.folder.rename(target)
-            for folder in (self.root.snapshots, self.root.loading):
+            self.root.loading.move(self.shape.key, self.root.snapshots, self.shape.key)
+            for folder in (self.root.snapshots.path, self.root.loading.path):
                 sync_folder(folder)
         except OSError as error:
             raise FlatwaterError(
                 f"cannot keep the snapshot in {self.folder}: {error.strerror}", where="storage.path"
             ) from None
-        return Snapshot(self.shape, target)
+        return Snapshot(self.shape, self.root.snapshots.path_of(self.shape.key))
 
     def discard(self) -> Loading:
         """Begins anew, as when what was loaded so far turns out to be damaged."""
-        remove_tree(self.folder)
+        self.root.loading.remove(self.shape.key)
         return open_loading(self.root, self.shape)
 
 
 def find_snapshot(root: ServersRoot, shape: Shape) -> Snapshot | None:
-    """The snapshot of this shape, if it was made."""
-    found = _read(root.snapshots / shape.key)
+    """The snapshot of this shape, if it was made. Errors: UserError when something else has its name."""
+    if not root.snapshots.holds(shape.key):
+        return None
+    found = _read(root.snapshots.path_of(shape.key))
     return found if found is not None and found.shape == shape else None
 
 
@@ -189,16 +188,16 @@ def open_loading(root: ServersRoot, shape: Shape) -> Loading:
     While loading, servers run without a doublewrite buffer and sync little. What was written outlives a killed server,
     but not a machine that went down: a half-loaded directory of another boot is deleted.
     """
-    folder = root.loading / shape.key
+    folder = root.loading.path_of(shape.key)
     state = {"boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip()}
-    if folder.exists():
+    if root.loading.holds(shape.key):
         # `Instance.initialise` leaves its log unless it was finished.
         made = (folder / "data" / "ibdata1").exists() and not (folder / INITIALISE_LOG).exists()
         if made and _json(folder / _STATE) == state:
             return Loading(shape, folder, resumed=True, root=root)
-        remove_tree(folder)
+        root.loading.remove(shape.key)
+    root.loading.make_folder(shape.key)
     try:
-        folder.mkdir(mode=0o700, parents=True)
         write_atomic(folder / _STATE, json.dumps(state))
     except OSError as error:
         raise FlatwaterError(f"cannot write {folder}: {error.strerror}", where="storage.path") from None
@@ -207,23 +206,27 @@ def open_loading(root: ServersRoot, shape: Shape) -> Loading:
 
 def list_snapshots(storage: Path) -> list[Snapshot]:
     """The snapshots under a storage directory, by key; none when there is no folder of flatwater's."""
-    folder = storage / NAME / "snapshots"
-    if not (storage / NAME / f"{NAME}.json").is_file() or not folder.is_dir():
+    snapshots = Folder.find(storage / NAME / "snapshots", where="storage.path")
+    if snapshots is None:
         return []
-    found = [_read(path) for path in sorted(folder.iterdir())]
+    try:
+        found = [_read(snapshots.path_of(key)) for key in snapshots.names() if snapshots.holds(key)]
+    finally:
+        snapshots.close()
     return [snapshot for snapshot in found if snapshot is not None]
 
 
 def remove_snapshot(root: ServersRoot, key: str) -> None:
     """Deletes a snapshot, and what was loaded towards one. Errors: UserError when there is neither."""
-    folders = [folder / key for folder in (root.snapshots, root.loading)]
-    known = [folder for folder in folders if re.fullmatch(r"[0-9a-f]+", key) and folder.is_dir()]
+    known = [
+        folder for folder in (root.snapshots, root.loading) if re.fullmatch(r"[0-9a-f]+", key) and folder.holds(key)
+    ]
     if not known:
         raise UserError(f"there is no snapshot {key!r} in {root.path}")
     for folder in known:
         # Its record first: a deletion that is cut short leaves nothing that looks whole.
-        (folder / _RECORD).unlink(missing_ok=True)
-        remove_tree(folder)
+        (folder.path_of(key) / _RECORD).unlink(missing_ok=True)
+        folder.remove(key)
 
 
 def _read(folder: Path) -> Snapshot | None:

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::crew::Next;
+use crate::permit::Identity;
 use crate::prepare;
 use crate::storage::fault::FaultKind;
 use flatwater_core::interval::Interval;
@@ -11,6 +12,11 @@ use std::time::Duration;
 
 const FILE_BYTES: u64 = 4 << 20;
 const BLOCK_BYTES: u32 = 16 << 10;
+
+/// A permit for files as they are.
+fn permit(paths: &[PathBuf]) -> Permit {
+    Permit::new(paths.iter().map(|path| Identity::of(&std::fs::File::open(path).unwrap()).unwrap()).collect())
+}
 
 /// A prepared file and a workload on it, both on a real file system.
 struct Bench {
@@ -26,6 +32,7 @@ impl Bench {
         std::fs::File::create(&path).unwrap();
         let prepare = prepare::Prepare::start(prepare::Spec {
             paths: vec![path.clone()],
+            permit: permit(&[path.clone()]),
             file_bytes: FILE_BYTES,
             done_bytes: 0,
             threads: 2,
@@ -54,6 +61,7 @@ impl Bench {
                 seed: 1,
                 replay: None,
             },
+            permit: Some(permit(&[path.clone()])),
             paths: vec![path],
             threads: 2,
             queue_depth: 8,
@@ -279,6 +287,7 @@ fn preparing_goes_on_where_it_stopped() {
     }
     let spec = prepare::Spec {
         paths: paths.clone(),
+        permit: permit(&paths),
         file_bytes: (2 << 20) + 4096,
         done_bytes: (3 << 20) + 5000,
         threads: 4,

@@ -8,14 +8,15 @@ pub mod fault;
 pub mod psync;
 pub mod uring;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use crate::Error;
+use crate::permit::{self, Permit};
 
 /// How requests reach the kernel.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -60,16 +61,16 @@ pub struct Target {
 }
 
 impl Target {
-    /// Opens all files. Whoever asks for a block device to be written holds an exclusive claim on it already: a second
-    /// one is refused by the kernel, even to the same process.
+    /// Opens all files; without a permit, to be read only. Whoever asks for a block device to be written holds an
+    /// exclusive claim on it already: a second one is refused by the kernel, even to the same process.
     pub fn open(
         paths: &[PathBuf],
-        write: bool,
+        permit: Option<&Permit>,
         direct: bool,
         sync: SyncMode,
         fsync_call: FsyncCall,
     ) -> Result<Self, Error> {
-        let files = paths.iter().map(|path| open(path, write, direct, sync)).collect::<Result<_, _>>()?;
+        let files = paths.iter().map(|path| open(path, permit, direct, sync)).collect::<Result<_, _>>()?;
         Ok(Self { paths: paths.to_vec(), files, fsync_call })
     }
 
@@ -79,8 +80,7 @@ impl Target {
     }
 }
 
-fn open(path: &Path, write: bool, direct: bool, sync: SyncMode) -> Result<File, Error> {
-    let failed = |what| move |source| Error::File { path: path.into(), what, source };
+fn open(path: &Path, permit: Option<&Permit>, direct: bool, sync: SyncMode) -> Result<File, Error> {
     let mut flags = match sync {
         SyncMode::None => 0,
         SyncMode::Sync => libc::O_SYNC,
@@ -89,17 +89,13 @@ fn open(path: &Path, write: bool, direct: bool, sync: SyncMode) -> Result<File, 
     if direct {
         flags |= libc::O_DIRECT;
     }
-    OpenOptions::new().read(true).write(write).custom_flags(flags).open(path).map_err(failed(if direct {
-        "cannot open it with O_DIRECT"
-    } else {
-        "cannot open it"
-    }))
+    permit::open(path, permit, flags, if direct { "cannot open it with O_DIRECT" } else { "cannot open it" })
 }
 
 /// Gives the first `bytes` of a file or device back to the storage (TRIM): what the SNIA test calls purge.
-pub fn purge(path: &Path, bytes: u64) -> Result<(), Error> {
+pub fn purge(path: &Path, permit: &Permit, bytes: u64) -> Result<(), Error> {
     let failed = |what| move |source| Error::File { path: path.into(), what, source };
-    let file = open(path, true, false, SyncMode::None)?;
+    let file = open(path, Some(permit), false, SyncMode::None)?;
     let metadata = file.metadata().map_err(failed("cannot read its metadata"))?;
     let answer = if metadata.file_type().is_block_device() {
         /// `_IO(0x12, 119)`, linux/fs.h.

@@ -27,8 +27,8 @@ from distributed.client import ClosedClientError
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment
+from flatwater.owned import write_atomic
 from flatwater.results import Cell
-from flatwater.results.folder import write_atomic
 from flatwater.runner.executors import site
 from flatwater.runner.executors.bench import end_without_running
 from flatwater.runner.executors.executor import Course, is_real_cell

@@ -1,0 +1,339 @@
+"""A folder of flatwater's below a place of the user's.
+
+It is held by its descriptor, so that nothing that its path may come to mean is touched. Its ledger, a file in it, has
+the witness of the folder itself and of each entry that flatwater made there; everything else in it is somebody else's.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from flatwater.errors import FlatwaterError, UserError
+from flatwater.owned.witness import Witness
+from flatwater.owned.writing import FOLDER_FLAGS, create_file, publish, random_name, write_atomic_at
+
+LEDGER = "flatwater-owned.json"
+_DIRECTORY = FOLDER_FLAGS | os.O_NOFOLLOW
+#: Not to wait for the writer of a FIFO that has the name of a file.
+_FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+class Ledger(BaseModel):
+    """What flatwater made."""
+
+    model_config = ConfigDict(extra="forbid")
+    kind: Literal["flatwater-owned"] = "flatwater-owned"
+    version: Literal[1] = 1
+    folder: Witness
+    entries: dict[str, Witness] = Field(default_factory=dict)
+
+
+class Folder:
+    """The folder. `where` names the user's field that it comes from, for messages."""
+
+    def __init__(self, path: Path, descriptor: int, ledger: Ledger, where: str) -> None:
+        self.path = path
+        self._descriptor = descriptor
+        self._ledger = ledger
+        self._where = where
+
+    @classmethod
+    def open(cls, path: Path, *, where: str) -> Folder:
+        """Makes the folder in its parent, which is the user's, or opens it.
+
+        Errors: UserError for one that flatwater did not make there, FlatwaterError.
+        """
+        try:
+            parent = os.open(path.parent, FOLDER_FLAGS)
+        except FileNotFoundError:
+            raise UserError(f"{path.parent} does not exist", where=where, hint=f"mkdir -p {path.parent}") from None
+        except OSError as error:
+            raise _failed(path.parent, error, where) from None
+        try:
+            found = cls._find(parent, path, where)
+            return found if found is not None else cls._make(parent, path, where)
+        except OSError as error:
+            raise _failed(path, error, where) from None
+        finally:
+            os.close(parent)
+
+    @classmethod
+    def find(cls, path: Path, *, where: str) -> Folder | None:
+        """Opens the folder if it is there. Errors: as `open`."""
+        try:
+            parent = os.open(path.parent, FOLDER_FLAGS)
+        except OSError:
+            return None
+        try:
+            return cls._find(parent, path, where)
+        except OSError as error:
+            raise _failed(path, error, where) from None
+        finally:
+            os.close(parent)
+
+    @classmethod
+    def _find(cls, parent: int, path: Path, where: str) -> Folder | None:
+        try:
+            descriptor = os.open(path.name, _DIRECTORY, dir_fd=parent)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+                raise
+            what = "a link" if error.errno == errno.ELOOP or path.is_symlink() else "no folder"
+            raise UserError(
+                f"{path} is in the way: it is {what}", where=where, hint="move it, or use another directory"
+            ) from None
+        try:
+            ledger = _read_ledger(descriptor, path, where)
+            if ledger is None and os.listdir(descriptor):
+                raise UserError(
+                    f"{path} was not made by flatwater: nothing in it will be touched",
+                    where=where,
+                    hint="move it, or use another directory",
+                )
+            if ledger is None:  # empty: nothing of anybody's is in it
+                ledger = Ledger(folder=Witness.put(descriptor))
+                _save(descriptor, ledger)
+            elif not ledger.folder.knows(descriptor):
+                raise UserError(
+                    f"{path} is a copy of a folder of flatwater's: nothing in it will be touched",
+                    where=where,
+                    hint="delete it if it is not needed, or use another directory",
+                )
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(path, descriptor, ledger, where)
+
+    @classmethod
+    def _make(cls, parent: int, path: Path, where: str) -> Folder:
+        partial = random_name()
+        os.mkdir(partial, mode=0o700, dir_fd=parent)
+        descriptor = os.open(partial, _DIRECTORY, dir_fd=parent)
+        try:
+            ledger = Ledger(folder=Witness.put(descriptor))
+            _save(descriptor, ledger)
+            publish(parent, partial, path.name)
+        except BaseException:
+            os.close(descriptor)
+            with suppress(OSError):
+                shutil.rmtree(partial, dir_fd=parent)
+            raise
+        return cls(path, descriptor, ledger, where)
+
+    def close(self) -> None:
+        """Lets the folder go."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def lock(self) -> None:
+        """Keeps other runs from using the folder until it is closed. Errors: UserError when one does."""
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UserError(
+                f"another flatwater is using {self.path}",
+                where=self._where,
+                hint="wait for it, or use another directory",
+            ) from None
+
+    # --- what is in it
+
+    def path_of(self, name: str) -> Path:
+        """The path of an entry, for whoever needs one: the entry must have been found or made before."""
+        return self.path / name
+
+    def names(self) -> list[str]:
+        """Entries that flatwater made, and that may be there still."""
+        return sorted(self._ledger.entries)
+
+    def holds(self, name: str) -> bool:
+        """Whether an entry is there. Errors: UserError when it is one that flatwater did not make."""
+        descriptor = self._open_own(name, os.O_RDONLY)
+        if descriptor is None:
+            return False
+        os.close(descriptor)
+        return True
+
+    def open_file(self, name: str, flags: int = os.O_RDWR) -> int | None:
+        """A descriptor of a file; None if there is none. Errors: UserError when it is not flatwater's."""
+        return self._open_own(name, flags)
+
+    def make_file(self, name: str) -> int:
+        """A new, empty file, in place of one of flatwater's; a descriptor to read and write it.
+
+        Errors: UserError when something else has the name; FlatwaterError.
+        """
+        self.remove(name)
+        try:
+            partial, descriptor = create_file(self._descriptor)
+            try:
+                self._enter(name, descriptor, partial)
+            except BaseException:
+                os.close(descriptor)
+                with suppress(OSError):
+                    os.unlink(partial, dir_fd=self._descriptor)
+                raise
+        except OSError as error:
+            raise _failed(self.path / name, error, self._where) from None
+        return descriptor
+
+    def make_folder(self, name: str) -> Path:
+        """A folder in it, made if it is not there; its path. Errors: as `make_file`."""
+        if not self.holds(name):
+            try:
+                partial = random_name()
+                os.mkdir(partial, mode=0o700, dir_fd=self._descriptor)
+                descriptor = os.open(partial, _DIRECTORY, dir_fd=self._descriptor)
+                try:
+                    self._enter(name, descriptor, partial)
+                finally:
+                    os.close(descriptor)
+            except OSError as error:
+                raise _failed(self.path / name, error, self._where) from None
+        return self.path / name
+
+    def read_text(self, name: str) -> str | None:
+        """The text of a file; None if there is none. Errors: UserError when it is not flatwater's."""
+        descriptor = self._open_own(name, os.O_RDONLY)
+        if descriptor is None:
+            return None
+        with os.fdopen(descriptor, encoding="utf-8", errors="replace") as handle:
+            return handle.read()
+
+    def write_text(self, name: str, text: str) -> None:
+        """Writes a file anew. Errors: as `make_file`."""
+        descriptor = self.make_file(name)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
+                handle.write(text)
+        except OSError as error:
+            raise _failed(self.path / name, error, self._where) from None
+
+    def remove(self, name: str) -> None:
+        """Deletes an entry with all that is in it, if it is there.
+
+        Errors: UserError when flatwater did not make it; FlatwaterError.
+        """
+        descriptor = self._open_own(name, os.O_RDONLY)
+        if descriptor is None:
+            return
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        os.close(descriptor)
+        try:
+            if is_folder:
+                shutil.rmtree(name, dir_fd=self._descriptor)
+            else:
+                os.unlink(name, dir_fd=self._descriptor)
+        except OSError as error:
+            place = error.filename if isinstance(error.filename, str) else name
+            raise FlatwaterError(f"cannot delete {self.path / place}: {error.strerror}", where=self._where) from None
+        self.forget(name)
+
+    def move(self, name: str, other: Folder, new: str) -> None:
+        """Gives an entry to another folder of flatwater's, in place of what has its name there. Errors: as `remove`."""
+        if not self.holds(name):
+            raise FlatwaterError(f"{self.path / name} is gone", where=self._where)
+        other.remove(new)
+        witness = self._ledger.entries[name]
+        try:
+            # Known in both until it is in one: a kill between leaves it ours.
+            other._ledger.entries[new] = witness
+            _save(other._descriptor, other._ledger)
+            os.rename(name, new, src_dir_fd=self._descriptor, dst_dir_fd=other._descriptor)
+            os.fsync(other._descriptor)
+        except OSError as error:
+            raise _failed(self.path / name, error, self._where) from None
+        self.forget(name)
+
+    def forget(self, name: str) -> None:
+        """Strikes an entry that is gone from the ledger."""
+        if self._ledger.entries.pop(name, None) is not None:
+            with suppress(OSError):  # what is not there harms nobody by its line
+                _save(self._descriptor, self._ledger)
+
+    def remove_all(self) -> None:
+        """Deletes all that flatwater made, and the folder itself if nothing else is in it. It is closed then."""
+        for name in self.names():
+            with suppress(UserError):
+                self.remove(name)
+        with suppress(OSError):
+            if set(os.listdir(self._descriptor)) <= {LEDGER}:
+                os.unlink(LEDGER, dir_fd=self._descriptor)
+                self.path.rmdir()
+        self.close()
+
+    def _enter(self, name: str, descriptor: int, partial: str) -> None:
+        """Enters what was made under a random name into the ledger, and then gives it its own."""
+        self._ledger.entries[name] = Witness.put(descriptor)
+        _save(self._descriptor, self._ledger)
+        try:
+            publish(self._descriptor, partial, name)
+        except FileExistsError:
+            raise self._foreign(name) from None
+
+    def _open_own(self, name: str, flags: int) -> int | None:
+        try:
+            descriptor = os.open(name, flags | _FILE, dir_fd=self._descriptor)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            # A link, or no file that could be opened: nothing that flatwater makes.
+            if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+                raise self._foreign(name) from None
+            raise _failed(self.path / name, error, self._where) from None
+        witness = self._ledger.entries.get(name)
+        if witness is not None and witness.knows(descriptor):
+            return descriptor
+        os.close(descriptor)
+        raise self._foreign(name)
+
+    def _foreign(self, name: str) -> UserError:
+        return UserError(
+            f"{self.path / name} was not made by flatwater: it will not be touched",
+            where=self._where,
+            hint="move it, or use another directory",
+        )
+
+
+def _read_ledger(descriptor: int, path: Path, where: str) -> Ledger | None:
+    try:
+        handle = os.open(LEDGER, os.O_RDONLY | _FILE, dir_fd=descriptor)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UserError(
+            f"{path / LEDGER} is not what flatwater writes ({error.strerror}): nothing there will be touched",
+            where=where,
+            hint="move the folder, or use another directory",
+        ) from None
+    with os.fdopen(handle, "rb") as opened:
+        try:
+            return Ledger.model_validate_json(opened.read())
+        except (OSError, ValidationError):
+            raise UserError(
+                f"{path / LEDGER} is damaged, or of a later flatwater: it is not known what in {path} flatwater made",
+                where=where,
+                hint="delete the folder if it is not needed, or use another directory",
+            ) from None
+
+
+def _save(descriptor: int, ledger: Ledger) -> None:
+    write_atomic_at(descriptor, LEDGER, ledger.model_dump_json(), mode=0o600)
+
+
+def _failed(path: Path, error: OSError, where: str) -> FlatwaterError:
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return UserError(f"{path} is not writable", where=where, hint="choose a directory that you may write to")
+    return FlatwaterError(f"cannot use {path}: {error.strerror}", where=where)
