@@ -53,7 +53,7 @@ def walk(result: Result) -> int:
     values = 0
     for cell in result.cells:
         assert cell.label and isinstance(cell.set, dict)
-        _ = cell.phases, cell.events, cell.measured()
+        _ = cell.phases, cell.events, cell.measured_span()
         for layer, metric in cell.metrics():
             values += len(cell.series(layer, metric))
     return values

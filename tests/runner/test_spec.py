@@ -17,7 +17,7 @@ BLOCK = 16 * 1024
 
 def values(cell: Cell, metric: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """A series of the workload in the measured phase."""
-    return cell.series("workload", metric).between(*cell.measured()).value
+    return cell.measured("workload", metric).value
 
 
 def check_sane(cell: Cell, *, block: int = BLOCK, in_flight_max: int = 1) -> None:
@@ -31,8 +31,8 @@ def check_sane(cell: Cell, *, block: int = BLOCK, in_flight_max: int = 1) -> Non
     np.testing.assert_allclose(throughput, ops, rtol=1e-6)
     np.testing.assert_allclose(values(cell, "bytes_per_s"), ops * block, rtol=1e-5)
     assert summary.bytes == summary.operations * block
-    series = cell.series("workload", "ops_per_s").between(*cell.measured())
-    lengths = np.diff(np.concatenate([[cell.measured()[0]], series.time_s]))
+    series = cell.measured("workload", "ops_per_s")
+    lengths = np.diff(np.concatenate([[cell.measured_span()[0]], series.time_s]))
     assert summary.operations == pytest.approx((series.value * lengths).sum(), rel=1e-3)
     assert values(cell, "in_flight").max() <= in_flight_max
     last = np.zeros(len(ops))

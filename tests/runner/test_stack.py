@@ -23,7 +23,7 @@ def plan_of(file: Path, index: int = 0) -> PlannedCell:
 def test_files(lab: Lab) -> None:
     experiment = load(lab.write(), [], None)
     stack = open_stack(experiment, cell_at(experiment, 0))
-    assert isinstance(stack, FileStack) and stack.resumable and stack.place is not None
+    assert isinstance(stack, FileStack) and stack.place is not None
     assert (stack.servers, stack.recoveries_s, stack.faults()) == ([], [], [])
     assert stack.response_limits(Tally()) == []
     stack.release()
@@ -33,7 +33,7 @@ def test_servers(servers: ServerLab) -> None:
     experiment = load(servers.write(TPCC), [], None)
     stack = open_stack(experiment, cell_at(experiment, 0))
     # Half-way through, data are no snapshot any more.
-    assert isinstance(stack, ServerStack) and not stack.resumable
+    assert isinstance(stack, ServerStack)
     assert stack.place is not None and stack.place.is_relative_to(servers.storage)
     assert stack.response_limits(Tally()) == [], "nothing ran"
     with pytest.raises(UserError, match="another flatwater is using the servers"):

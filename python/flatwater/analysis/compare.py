@@ -128,8 +128,7 @@ def ratio_interval(baseline: Estimate, other: Estimate) -> tuple[float, float, f
 
 def cell_estimate(cell: Cell) -> Estimate | None:
     """The mean throughput of a cell's measured phase with its error; from the summary where no series was kept."""
-    start_s, end_s = cell.measured()
-    values = cell.series("workload", "throughput").between(start_s, end_s).value
+    values = cell.measured("workload", "throughput").value
     values = values[np.isfinite(values)]
     if len(values) > 1:
         return estimate_mean(values)
@@ -227,7 +226,7 @@ def _p95_us(cell: Cell) -> float | None:
     if cell.summary is not None and cell.summary.latency_us is not None:
         return cell.summary.latency_us.p95
     # An imported result may have nothing but a percentile an interval: their median stands for the run's.
-    values = cell.series("workload", "latency_p95_us").between(*cell.measured()).value
+    values = cell.measured("workload", "latency_p95_us").value
     return float(np.median(values)) if len(values) else None
 
 

@@ -13,6 +13,7 @@ from flatwater.analysis.noise import noise_warnings
 from flatwater.analysis.steady import percent
 from flatwater.analysis.verdict import judge, quantity
 from flatwater.analysis.words import does_transactions, what_is_done
+from flatwater.results.phases import measured_s, measured_samples
 from flatwater.results.schema import Dip, MetricSummary, Phase, Stall, Verdict
 from flatwater.results.series import Series
 
@@ -57,27 +58,31 @@ def analyse(
     those that exist; `workload.throughput`, in `unit`, is the one that is judged. `cores` is the machine's number of
     CPUs where known. Never raises for odd data: what cannot be computed is None.
     """
-    start_s, end_s = measured_span(phases)
-    throughput = _finite(series("workload", "throughput").between(start_s, end_s))
+
+    def measured(layer: str, metric: str) -> Series:
+        return _finite(measured_samples(series(layer, metric), phases))
+
+    throughput = measured("workload", "throughput")
     metrics = {}
     for layer, metric in names:
-        values = _finite(series(layer, metric).between(start_s, end_s)).value
+        values = measured(layer, metric).value
         if len(values):
             metrics[f"{layer}.{metric}"] = MetricSummary(mean=float(values.mean()), max=float(values.max()))
     judgement = judge(
         throughput,
         interval_s,
         unit,
-        completed=_finite(series("workload", "ops_per_s").between(start_s, end_s)),
-        in_flight=series("workload", "in_flight"),
-        oldest_us=series("workload", "oldest_in_flight_us"),
+        completed=measured("workload", "ops_per_s"),
+        in_flight=measured_samples(series("workload", "in_flight"), phases),
+        oldest_us=measured_samples(series("workload", "oldest_in_flight_us"), phases),
     )
     figures = flatness(throughput.value)
     estimate = estimate_mean(throughput.value)
     means = {name: summary.mean for name, summary in metrics.items()}
     warnings = noise_warnings(means, cores, database=does_transactions(unit))
-    if np.isfinite(end_s) and len(throughput) * interval_s < COVERED_MIN * (end_s - start_s) - interval_s:
-        missing = 1 - len(throughput) * interval_s / (end_s - start_s)
+    asked_s = measured_s(phases)
+    if len(throughput) * interval_s < COVERED_MIN * asked_s - interval_s:
+        missing = 1 - len(throughput) * interval_s / asked_s
         warnings.append(
             f"{percent(missing)} of the measured phase was not recorded: an interruption, or the recorder fell behind"
         )
@@ -105,12 +110,6 @@ def analyse(
         warnings=warnings,
         metrics=metrics,
     )
-
-
-def measured_span(phases: list[Phase]) -> tuple[float, float]:
-    """Start and end of the measured phase; the whole of time when no phase is called `measure`."""
-    spans = [phase for phase in phases if phase.name == "measure"]
-    return (spans[0].start_s, spans[-1].end_s) if spans else (-np.inf, np.inf)
 
 
 def _finite(series: Series) -> Series:

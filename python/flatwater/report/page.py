@@ -33,6 +33,7 @@ from flatwater.report.tables import (
     tables,
 )
 from flatwater.results import SCHEMA_VERSION, Cell, CellSummary, Result
+from flatwater.results.phases import began_s
 
 #: What the head of every page says (templates/page.html).
 SIGNATURE = '<meta name="generator" content="flatwater '
@@ -144,7 +145,7 @@ def _steady_since(summary: CellSummary) -> str:
     if since_s is None:
         return ""
     # SNIA's rounds before the last five are no part of the measured phase, yet they say when it became steady.
-    start_s = next((phase.start_s for phase in summary.phases if phase.name in ("approach", "measure")), 0.0)
+    start_s = began_s(summary.phases)
     return "from the start" if since_s - start_s < summary.interval_s / 2 else units.seconds(since_s)
 
 
@@ -153,7 +154,7 @@ def _transition(summary: CellSummary) -> list[tuple[str, str]]:
     found = summary.transition
     if found is None:
         return []
-    start_s = next((phase.start_s for phase in summary.phases if phase.name in ("approach", "measure")), 0.0)
+    start_s = began_s(summary.phases)
     told = [
         ("fast level", f"{units.number(found.fast)} {summary.unit}"),
         ("transition began after", units.seconds(found.begin_s - start_s)),

@@ -19,11 +19,17 @@ import pydantic
 from flatwater.errors import UserError
 from flatwater.owned import write_atomic
 from flatwater.results import series as on_disk
+from flatwater.results.phases import measured_samples, measured_span
 from flatwater.results.schema import SCHEMA_VERSION, Agreement, CellPlan, CellSummary, Event, Manifest, Phase
 from flatwater.results.series import Series
 
 #: Refuse to parse JSON larger than this: a hostile or damaged folder must not exhaust memory.
 JSON_BYTES_MAX = 256 * 1024 * 1024
+
+#: Of a cell that is run again: how it ended before. A run that is under way has no other summary of it.
+EARLIER = "earlier.json"
+#: Folder of a result: what was measured and could not be gone on with.
+SET_ASIDE = "set-aside"
 
 Stored = TypeVar("Stored", bound=pydantic.BaseModel)
 
@@ -84,10 +90,13 @@ class Cell:
     def events(self) -> list[Event]:
         return self.summary.events if self.summary is not None else events_of_journal(self.journal)
 
-    def measured(self) -> tuple[float, float]:
-        """Start and end of the measured phase, seconds of the cell's time; (0, inf) when there is none."""
-        spans = [(phase.start_s, phase.end_s) for phase in self.phases if phase.name == "measure"]
-        return (spans[0][0], spans[-1][1]) if spans else (0.0, float("inf"))
+    def measured(self, layer: str, metric: str) -> Series:
+        """What was measured of one recorded series: the samples that every figure of the cell is made of."""
+        return measured_samples(self.series(layer, metric), self.phases)
+
+    def measured_span(self) -> tuple[float, float]:
+        """From the first measured second to the last, for axes; (0, inf) when there is none. See `measured`."""
+        return measured_span(self.phases)
 
     @cached_property
     def _files(self) -> list[Path]:
@@ -182,6 +191,7 @@ class Result:
         if not cell.sealed:
             self.seal_cell(cell)
         write_atomic(cell.folder / "summary.json", summary.model_dump_json(), durable=durable)
+        (cell.folder / EARLIER).unlink(missing_ok=True)
         cell.summary = summary
 
     def seal(self, status: str) -> None:

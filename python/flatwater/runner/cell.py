@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,15 +12,17 @@ from flatwater._engine import EngineError, Run
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import PlannedCell
 from flatwater.results import Cell, CellSummary, Result
-from flatwater.results.folder import now_utc, phases_of_journal
+from flatwater.results.folder import now_utc
+from flatwater.results.phases import DRAIN, MEASURE, PRECONDITION, VERIFY
 from flatwater.results.schema import CellStatus, Condition
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.progress import Reporter
-from flatwater.runner.schedule import DRAIN, MEASURE, Schedule, Timed, UntilSteady
+from flatwater.runner.resuming import CannotResume, Left, asides, forget_if_repeated, look_back, set_aside, told_aside
+from flatwater.runner.schedule import Schedule, Timed, UntilSteady
 from flatwater.runner.spec import derived_seed
 from flatwater.runner.stack import Stack
-from flatwater.runner.summary import summarise_cell
+from flatwater.runner.summary import keep_without_running, summarise_cell
 
 if TYPE_CHECKING:
     from flatwater._engine import Interval
@@ -49,23 +50,24 @@ class CellRunner:
         self._interrupt = interrupt
         #: What is wrong with how it was measured, for the summary's warnings.
         self._warnings: list[str] = []
-        self._killed_at = 0.0
+        self._left = Left()
 
     def run(self) -> CellSummary:
         """Runs the cell and keeps its summary, whatever happened: the summary's status tells."""
         started_at = now_utc()
-        measured_s = self._resumable()
+        self._left = self._look_back()
         status: CellStatus = "complete"
-        failure = None
+        failure, begun = None, False
         conditions: list[Condition] = []
         # What a kill or a power cut takes of a modelled cell, another run computes again.
         durable = not self._experiment.in_virtual_time
         unit = self._experiment.workload.unit
         with Journal(self._cell.journal, unit, self._cell.index, durable=durable) as journal:
             try:
-                self._stack.prepare(self._reporter, self._interrupt)
+                self._prepare(journal)
                 journal.probes = self._stack.probes()
-                self._run_phases(journal, measured_s)
+                begun = True
+                self._run_phases(journal)
                 if self._interrupt.asked:
                     status, failure = "interrupted", "interrupted by the user"
                 else:
@@ -81,6 +83,9 @@ class CellRunner:
             finally:
                 # Whatever else it was (a reader that went away, a second Ctrl-C): nothing is left running.
                 self._let_go(journal)
+        if status == "failed" and not begun and self._left.measured_s:
+            # Only what it stands on could not be had now: what was measured waits for the next run.
+            return keep_without_running(self._result, self._cell, self._experiment, "failed", failure or "")
         broken = [condition for condition in conditions if condition.holds is False]
         if broken and status == "complete":
             numbers = ", ".join(str(condition.number) for condition in broken)
@@ -98,6 +103,8 @@ class CellRunner:
         )
         summary.consistency = conditions
         self._result.finish_cell(self._cell, summary, durable=durable)
+        if self._stack.recomputes and status != "interrupted":
+            self._compare_recomputed(summary)
         return summary
 
     @property
@@ -119,42 +126,69 @@ class CellRunner:
         except FlatwaterError as error:
             self._warnings.append(str(error))
 
-    def _resumable(self) -> float:
-        """Seconds that a killed run measured of this cell; 0 (and an empty folder) when it must start anew."""
-        journal = self._cell.journal
-        phases = phases_of_journal(journal) if journal.exists() else []
-        timed = self._experiment.workload.steady_state == "none"
-        if self._stack.resumable and timed and phases and phases[-1].name == MEASURE:
-            self._killed_at = journal.stat().st_mtime
-            return sum(phase.end_s - phase.start_s for phase in phases if phase.name == MEASURE)
-        # What was before the measurement (preconditioning, rounds without a gap) only counts in one piece.
-        if self._cell.folder.exists():
-            shutil.rmtree(self._cell.folder)
-        return 0.0
+    def _look_back(self) -> Left:
+        """What an earlier run left of this cell, if it can be gone on with; else it is out of the way."""
+        left = look_back(self._cell, self._experiment)
+        if not left.measured_s:
+            # What was before the measurement (preconditioning, a warm-up) only counts in one piece with it.
+            self._set_aside(left, "its journal is gone")
+            return Left()
+        why_not = left.why_not or self._stack.take_up(left)
+        if why_not is None:
+            return left
+        self._set_aside(left, why_not)
+        return Left()
 
-    def _run_phases(self, journal: Journal, measured_s: float) -> None:
+    def _set_aside(self, left: Left, why: str) -> None:
+        aside = set_aside(self._cell)
+        if aside is not None and not self._stack.recomputes:
+            self._reporter.note(told_aside(left, aside, why))
+
+    def _prepare(self, journal: Journal) -> None:
+        """Makes everything that the cell needs be there, as it was left or anew."""
+        try:
+            self._stack.prepare(self._reporter, self._interrupt)
+        except CannotResume as error:
+            # Told before anything of what is left is touched.
+            self._set_aside(self._left, str(error))
+            self._left = Left()
+            journal.begin_anew()
+            self._stack.prepare(self._reporter, self._interrupt)
+
+    def _compare_recomputed(self, summary: CellSummary) -> None:
+        """The same seconds are measured once: what was set aside goes if the new journal has it."""
+        others = [aside for aside in asides(self._cell) if not forget_if_repeated(aside, self._cell.journal)]
+        if others:
+            summary.warnings += [f"an earlier run of this cell came to something else: {one} has it" for one in others]
+            self._result.finish_cell(self._cell, summary)
+
+    def _run_phases(self, journal: Journal) -> None:
         experiment, workload, seed = self._experiment, self._experiment.workload, self._plan.seed
         before: Run | None = None
         precondition = self._stack.precondition_spec(seed)
+        left, measured_s = self._left, self._left.measured_s
         if measured_s:
-            gap_s = max(0.0, time.time() - self._killed_at)
+            gap_s = max(0.0, time.time() - left.ended_at)
             journal.event("seam", f"resumed after {gap_s:.0f} s in which nothing ran")
             self._reporter.note(f"resuming after {measured_s:.0f} s of this cell")
             seed = derived_seed(seed, f"resumed at {journal.at_s}")
         elif precondition is not None:
-            before = self._drive(journal, precondition, lambda start_s: ("precondition", None))
+            before = self._drive(journal, precondition, lambda start_s: (PRECONDITION, None))
         if self._interrupt.asked:
             return
         schedule: Schedule = Timed(experiment, measured_s)
         if workload.steady_state == "snia":
             schedule = UntilSteady(experiment)
         spec = self._stack.workload_spec(seed)
+        drain = self._stack.drain_spec(spec) if left.over and not left.drained else None
         run = before
-        if measured_s < workload.duration_s - experiment.record.interval_s / 2 or workload.steady_state == "snia":
+        if not left.over:
             run = self._drive(journal, spec, schedule.phase, schedule, after=before)
+        elif drain is not None:
+            run = self._drive(journal, drain, lambda start_s: (DRAIN, None))
         read_back = self._stack.read_back_spec(spec)
         if read_back is not None and not self._interrupt.asked:
-            self._drive(journal, read_back, lambda start_s: ("verify", None), after=run)
+            self._drive(journal, read_back, lambda start_s: (VERIFY, None), after=run)
 
     def _drive(
         self,
@@ -173,7 +207,7 @@ class CellRunner:
         stop_by: float | None = None
         measured_since: float | None = None
         while True:
-            measured_s = None if measured_since is None else time.monotonic() - measured_since
+            measured_s = None if measured_since is None else time.monotonic() - measured_since + self._left.measured_s
             self._stack.watch(journal, measured_s)
             if self._interrupt.asked and (stop_by is None or stop_by > time.monotonic() + INTERRUPT_PATIENCE_S):
                 run.stop()

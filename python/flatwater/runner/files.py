@@ -12,7 +12,8 @@ from flatwater.probe import Probe, device_text, start_probes
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.prepare import prepare_target
 from flatwater.runner.progress import Reporter
-from flatwater.runner.spec import derived_seed, precondition_spec, read_back_spec, workload_spec
+from flatwater.runner.resuming import Left
+from flatwater.runner.spec import derived_seed, drain_spec, precondition_spec, read_back_spec, workload_spec
 from flatwater.runner.stack import Stack
 from flatwater.runner.target import check_space, open_target
 
@@ -25,6 +26,7 @@ class FileStack(Stack):
         self._cell = plan.experiment
         self._seed = plan.seed
         self._target = open_target(self._cell)
+        self._resumed = False
 
     def check_sweep(self) -> None:
         # A sweep over the size should not end at its last cell.
@@ -52,9 +54,11 @@ class FileStack(Stack):
     def turn_to(self, plan: PlannedCell) -> None:
         self._cell, self._seed = plan.experiment, plan.seed
         self._target = open_target(plan.experiment, self._target)
+        self._resumed = False
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
-        prepare_target(self._cell, self._target, self._seed, reporter, interrupt)
+        resumed, self._resumed = self._resumed, False
+        prepare_target(self._cell, self._target, self._seed, reporter, interrupt, resumed=resumed)
 
     def probes(self) -> list[Probe]:
         return start_probes(self._target.paths[0])
@@ -62,10 +66,18 @@ class FileStack(Stack):
     def workload_spec(self, seed: int) -> dict[str, Any]:
         return workload_spec(self._cell, self._target, seed)
 
+    def take_up(self, left: Left) -> str | None:
+        self._resumed = True
+        return None
+
     def precondition_spec(self, seed: int) -> dict[str, Any] | None:
         if self._cell.fileio.precondition_passes <= 0:
             return None
         return precondition_spec(self._cell, self._target, derived_seed(seed, "precondition"))
+
+    def drain_spec(self, spec: dict[str, Any]) -> dict[str, Any] | None:
+        workload = self._cell.fileio
+        return drain_spec(spec) if workload.fsync == "end" and workload.read_fraction < 1 else None
 
     def read_back_spec(self, spec: dict[str, Any]) -> dict[str, Any] | None:
         workload = self._cell.fileio

@@ -17,8 +17,8 @@ import numpy as np
 from flatwater.probe import Probe
 from flatwater.results import Event, Phase, Series
 from flatwater.results.folder import add_to_phases, validate
+from flatwater.results.phases import DRAIN, MEASURE, RECORDED
 from flatwater.results.series import PartWriter, read_journal
-from flatwater.runner.schedule import DRAIN, MEASURE
 from flatwater.runner.tally import Tally
 
 if TYPE_CHECKING:
@@ -38,17 +38,22 @@ class Journal:
 
     def __init__(self, path: Path, unit: str, cell: int = 0, *, durable: bool = True) -> None:
         """`durable` waits, when all is written, until the disk has it: what could be computed again need not."""
+        self._path = path
+        self._unit = unit
+        self._cell = cell
+        self._durable = durable
+        self.probes: Sequence[Probe] = ()
+        self._begin()
+
+    def _begin(self) -> None:
         self.at_s = 0.0
         self.phases: list[Phase] = []
         self.events: list[Event] = []
         self.tally = Tally()
-        self.probes: Sequence[Probe] = ()
         #: When this process wrote its last interval, by its monotonic clock.
         self._interval_at: float | None = None
-        self._path = path
-        self._unit = unit
-        self._durable = durable
-        self._parts = PartWriter(cell, path.parent, path)
+        path = self._path
+        self._parts = PartWriter(self._cell, path.parent, path)
         #: The lines of the intervals, as long as they are few.
         self._lines: list[dict[str, Any]] | None = []
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,6 +62,11 @@ class Journal:
                 self._account(line)
             _trim(path)
         self._handle = path.open("a")
+
+    def begin_anew(self) -> None:
+        """Forgets all that is in it, whose folder was moved away, and begins an empty one."""
+        self._handle.close()
+        self._begin()
 
     def __enter__(self) -> Journal:
         return self
@@ -104,12 +114,15 @@ class Journal:
 
     def interval(self, interval: Interval, offset_s: float, phase: str) -> dict[str, float]:
         """Writes an interval with what the probes tell of it; returns its metrics."""
+        assert phase in RECORDED, phase
         metrics = {f"workload.{name}": value for name, value in interval["metrics"].items()}
         # What stands on a modelled device, in virtual time, names its own layer.
         metrics |= {name if "." in name else f"storage.{name}": value for name, value in interval["storage"].items()}
         _add_throughput(metrics, self._unit)
         for probe in self.probes:
             metrics |= probe.sample()
+        # As they are written: who judges them now, and who reads them later, come to the same.
+        metrics = {name: float(f"{value:.7g}") for name, value in metrics.items()}
         self._write(
             {
                 "time_s": round(offset_s + interval["end_s"], 6),
@@ -118,7 +131,7 @@ class Journal:
                 "cpu_s": interval["cpu_s"],
                 "totals": interval["totals"],
                 "counters": interval["counters"],
-                "metrics": {name: float(f"{value:.7g}") for name, value in metrics.items()},
+                "metrics": metrics,
                 "histograms": {kind: base64.b64encode(hdr).decode() for kind, hdr in interval["histograms"].items()},
             }
         )

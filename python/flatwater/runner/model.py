@@ -19,15 +19,13 @@ from flatwater.probe import Probe
 from flatwater.runner.cached_model import cache_memory_bytes, cached_notes, cached_spec
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
+from flatwater.runner.resuming import Left
 from flatwater.runner.spec import derived_seed, fileio_spec, precondition_changes
 from flatwater.runner.stack import Stack
 
 
 class ModelStack(Stack):
     """fileio on a device of `devices/`, or on a cache on two of them, in virtual time."""
-
-    #: The same cell gives the same bytes: there is no use in half of one.
-    resumable = False
 
     def __init__(self, experiment: Experiment, plan: PlannedCell) -> None:
         self._cell = plan.experiment
@@ -53,6 +51,13 @@ class ModelStack(Stack):
 
     def turn_to(self, plan: PlannedCell) -> None:
         self._cell = plan.experiment
+
+    @property
+    def recomputes(self) -> bool:
+        return True
+
+    def take_up(self, left: Left) -> str | None:
+        return "a modelled cell is computed anew, and gives the same"
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
         """A device is made when its workload starts."""

@@ -18,6 +18,7 @@ from flatwater.runner.files import FileStack
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.progress import Reporter
+from flatwater.runner.resuming import Left
 from flatwater.runner.servers import ServerStack
 from flatwater.runner.stack import Stack
 from flatwater.runner.tally import Tally
@@ -48,8 +49,6 @@ class DeviceFileStack(FileStack):
 class OnServedStack(Stack):
     """fileio or servers on a file that is served for each cell anew. Whoever prepares it sets `_stack`."""
 
-    # What a killed run leaves is not what the cell would have gone on with.
-    resumable = False
     #: Our folder under storage.path.
     FOLDER: ClassVar[str]
 
@@ -61,6 +60,9 @@ class OnServedStack(Stack):
         self._stack: Stack | None = None
         self._owned: Folder | None = None
         self._check()
+
+    def take_up(self, left: Left) -> str | None:
+        return "the device that was served for it is gone, with the state that it was in"
 
     def _check(self) -> None:
         """Refuses what the cell cannot have. Errors: UserError."""

@@ -15,6 +15,7 @@ from flatwater.owned import Witness, create_file, publish
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.manifest import Prepared, PreparedFile
 from flatwater.runner.progress import Reporter
+from flatwater.runner.resuming import CannotResume
 from flatwater.runner.spec import prepare_spec
 from flatwater.runner.target import Target, boot_id, check_space, is_whole, require_unchanged
 
@@ -22,15 +23,23 @@ from flatwater.runner.target import Target, boot_id, check_space, is_whole, requ
 SAVE_S = 1.0
 
 
-def prepare_target(cell: Experiment, target: Target, seed: int, reporter: Reporter, interrupt: Interrupt) -> None:
-    """Makes a cell's files exist, hold data, and be in the state that the experiment asks for.
+def prepare_target(
+    cell: Experiment, target: Target, seed: int, reporter: Reporter, interrupt: Interrupt, *, resumed: bool = False
+) -> None:
+    """Makes a cell's files exist, hold data, and be in the state that the experiment asks for. With `resumed` they must
+    be as the killed run left them: to purge or fill them again would be another measurement.
 
     Errors: UserError (not enough space, no TRIM), FlatwaterError (a write failed; a later run goes on from there),
-    Interrupted.
+    Interrupted; CannotResume when they are not as they were.
     """
     begin = _plan(cell, target)
+    only_written = cell.files.purge and cell.fileio.read_fraction == 0 and not cell.fileio.verify
+    if resumed and begin is not None and not only_written:
+        raise CannotResume("what it wrote to is gone, or was changed by others")
     target.grant()
-    if cell.files.purge and target.permit is not None:
+    if resumed:
+        begin = None
+    elif cell.files.purge and target.permit is not None:
         reporter.phase("purge", None)
         for path in target.paths:
             try:

@@ -6,8 +6,7 @@ from typing import Protocol
 
 from flatwater.analysis.steady import WINDOW, SteadyState
 from flatwater.experiment import Experiment
-
-WARMUP, MEASURE, APPROACH, DRAIN = "warmup", "measure", "approach", "drain"
+from flatwater.results.phases import MEASURE, WARMUP
 
 
 class Schedule(Protocol):

@@ -107,6 +107,11 @@ def precondition_changes(workload: Fileio, requests: dict[str, Any]) -> dict[str
     }
 
 
+def drain_spec(spec: dict[str, Any]) -> dict[str, Any]:
+    """One request, and what the workload does at its end: for a measurement whose own end was cut short."""
+    return spec | {"workload": spec["workload"] | {"limit_bytes": 1}, "threads": 1, "queue_depth": 1, "rate_per_s": 0.0}
+
+
 def read_back_spec(spec: dict[str, Any]) -> dict[str, Any]:
     """Reading every block once, to check what the run wrote."""
     workload = spec["workload"]

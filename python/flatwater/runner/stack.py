@@ -19,14 +19,12 @@ from flatwater.runner.progress import Reporter
 if TYPE_CHECKING:
     from flatwater._engine import Run
     from flatwater.runner.journal import Journal
+    from flatwater.runner.resuming import Left
     from flatwater.runner.tally import Tally
 
 
 class Stack(ABC):
     """What stands below the workload of one experiment: opened once, and made ready for each cell in turn."""
-
-    #: Whether a cell that was killed can go on measuring where it was: only if nothing but time was lost.
-    resumable = True
 
     @property
     @abstractmethod
@@ -51,6 +49,17 @@ class Stack(ABC):
     def turn_to(self, plan: PlannedCell) -> None:
         """The next cell: finds what it uses and makes sure that it may. Errors: UserError."""
 
+    @property
+    def recomputes(self) -> bool:
+        """Whether a cell that is run again gives the same bytes, so that there is no use in half of one."""
+        return False
+
+    @abstractmethod
+    def take_up(self, left: Left) -> str | None:
+        """Told before `prepare` what an earlier run left of the cell: None, and `prepare` makes ready for going on with
+        it (or raises CannotResume, and is then called again to begin anew); else why it cannot.
+        """
+
     @abstractmethod
     def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
         """Makes everything that the cell needs be there. Errors: UserError, FlatwaterError, Interrupted."""
@@ -69,6 +78,10 @@ class Stack(ABC):
 
     def precondition_spec(self, seed: int) -> dict[str, Any] | None:
         """What runs before the workload, if anything does."""
+        return None
+
+    def drain_spec(self, spec: dict[str, Any]) -> dict[str, Any] | None:
+        """What ends a measurement whose own end was cut short, if anything does."""
         return None
 
     def read_back_spec(self, spec: dict[str, Any]) -> dict[str, Any] | None:

@@ -11,10 +11,12 @@ from flatwater.analysis import analyse, find_transition
 from flatwater.experiment import Experiment, Fileio, PlannedCell, PublishedFigure, published_for
 from flatwater.probe.disk import storage_warning
 from flatwater.results import Cell, CellSummary, Phase, Published, Result, Series
+from flatwater.results.folder import now_utc
+from flatwater.results.phases import APPROACH, MEASURE, began_s, measured_phases, measured_samples
 from flatwater.results.schema import CellStatus, ServerFacts, Transition
 from flatwater.results.series import EMPTY, read_journal
 from flatwater.runner.journal import Journal
-from flatwater.runner.schedule import APPROACH, MEASURE, UntilSteady
+from flatwater.runner.schedule import UntilSteady
 from flatwater.runner.stack import Stack
 from flatwater.runner.tally import Tally
 
@@ -42,7 +44,7 @@ def summarise_cell(
         phases = _split_approach(phases, UntilSteady(experiment).window_s)
         tally = _tally_of(cell, phases)
     analysis = analyse(
-        lambda layer, metric: _measured_only(series(layer, metric), phases),
+        series,
         recorded,
         phases,
         experiment.workload.unit,
@@ -86,6 +88,28 @@ def summarise_cell(
     return summary
 
 
+def keep_without_running(
+    result: Result, cell: Cell, experiment: Experiment, status: CellStatus, error: str
+) -> CellSummary:
+    """Keeps the summary of a cell that could not be run now. It tells of no phases: what an earlier run measured of it
+    stays as it is, to be gone on with.
+    """
+    summary = CellSummary(
+        cell=cell.index,
+        repeat=cell.plan.repeat,
+        set=cell.set,
+        seed=cell.plan.seed,
+        status=status,
+        error=error,
+        layers=experiment.layers,
+        unit=experiment.workload.unit,
+        interval_s=experiment.record.interval_s,
+        started_at=now_utc(),
+    )
+    result.finish_cell(cell, summary)
+    return summary
+
+
 def _reader(cell: Cell, journal: Journal) -> tuple[Callable[[str, str], Series], list[tuple[str, str]]]:
     """How to get a series by layer and metric, and which there are: from memory, or from what was written."""
     kept = journal.series()
@@ -97,13 +121,15 @@ def _reader(cell: Cell, journal: Journal) -> tuple[Callable[[str, str], Series],
 
 def _transition(experiment: Experiment, throughput: Series, phases: list[Phase]) -> Transition | None:
     """The three phases of a run that writes, SNIA's rounds before the last five among them."""
-    measured = [phase for phase in phases if phase.name == MEASURE]
-    if not measured or not isinstance(experiment.workload, Fileio) or experiment.workload.read_fraction == 1:
+    if (
+        not measured_phases(phases)
+        or not isinstance(experiment.workload, Fileio)
+        or experiment.workload.read_fraction == 1
+    ):
         return None
     if experiment.storage.kind not in ("file", "ssd"):
         return None  # an array that slows down has filled its cache, or lost a member: nothing of flash
-    start_s, end_s = measured[0].start_s, measured[-1].end_s
-    return find_transition(throughput.between(start_s, end_s))
+    return find_transition(measured_samples(throughput, phases))
 
 
 def _layers(kinds: dict[str, str], stack: Stack) -> dict[str, str]:
@@ -174,17 +200,7 @@ def _tally_of(cell: Cell, phases: list[Phase]) -> Tally:
 
 def _is_measured(line: dict[str, Any], phases: list[Phase]) -> bool:
     middle_s = (line["start_s"] + line["time_s"]) / 2
-    return any(phase.name == MEASURE and phase.start_s <= middle_s < phase.end_s for phase in phases)
-
-
-def _measured_only(series: Series, phases: list[Phase]) -> Series:
-    """Without the warm-up that follows a seam; nothing when the run ended before it measured."""
-    spans = [series.between(phase.start_s, phase.end_s) for phase in phases if phase.name == MEASURE]
-    if not spans:
-        return EMPTY
-    if len(spans) == 1:
-        return series
-    return Series(np.concatenate([s.time_s for s in spans]), np.concatenate([s.value for s in spans]))
+    return any(phase.start_s <= middle_s < phase.end_s for phase in measured_phases(phases))
 
 
 def _compare_published(plan: PlannedCell, summary: CellSummary) -> list[Published]:
@@ -256,5 +272,4 @@ def _of_transition(summary: CellSummary, metric: str) -> float | None:
     if metric == "transition_s":
         return transition.transition_s
     at_s = transition.begin_s if metric == "transition_begin_s" else transition.end_s
-    began_s = next((phase.start_s for phase in summary.phases if phase.name in (APPROACH, MEASURE)), 0.0)
-    return None if at_s is None else at_s - began_s
+    return None if at_s is None else at_s - began_s(summary.phases)

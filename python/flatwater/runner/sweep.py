@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-import shutil
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,7 @@ from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment, count_cells, require_runnable, run_order, to_toml
 from flatwater.probe import describe_machine
 from flatwater.results import Cell, Result, create_result, open_result
-from flatwater.results.folder import now_utc
+from flatwater.results.folder import EARLIER, now_utc
 from flatwater.results.schema import CellStatus, Manifest
 from flatwater.runner.agreement import judge_agreement
 from flatwater.runner.executors import Course, Executor, OnCell, make_executor
@@ -200,18 +199,15 @@ def _ended(course: Course) -> tuple[CellStatus, str | None]:
 
 
 def _is_missing(cell: Cell) -> bool:
-    """Whether a cell is still to be run; makes its folder ready for that.
-
-    An interrupted cell is continued like a killed one; what failed is measured anew.
+    """Whether a cell is still to be run. How it ended before is kept beside its journal: whoever runs it decides what
+    becomes of that (resuming.py).
     """
     summary = cell.summary
     if summary is None or summary.status == "complete":
         return summary is None
     cell.summary = None
-    if summary.status == "failed":
-        shutil.rmtree(cell.folder, ignore_errors=True)
-    for sealed in (*cell.folder.glob("*.parquet"), *cell.folder.glob("summary.json")):
-        sealed.unlink()
+    with suppress(FileNotFoundError):
+        (cell.folder / "summary.json").replace(cell.folder / EARLIER)
     return True
 
 

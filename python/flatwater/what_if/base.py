@@ -17,6 +17,7 @@ from flatwater.experiment.database.innodb_settings import DEFAULTS, WITHOUT_EFFE
 from flatwater.fit.workload import count_run
 from flatwater.fit.workload.counters import CountedCell
 from flatwater.results import Cell, CellSummary, Result
+from flatwater.results.phases import measured_s
 
 #: 95 % of a normal distribution lie within so many standard deviations of its mean.
 Z95 = 1.96
@@ -124,7 +125,6 @@ def read_base(run: str, cell: int | None = None) -> Base:
     if len(means) < len(summaries):
         raise UserError("its throughput is zero: there is nothing to compare with", where=where)
     throughput = sum(means) / len(means)
-    spans = [one.measured() for one in cells]
     told = counted.result.machine
     base = Base(
         result=counted.result,
@@ -137,8 +137,8 @@ def read_base(run: str, cell: int | None = None) -> Base:
         cores=int(told.get("cores") or 1),
         memory_bytes=told.get("memory_bytes"),
         indexes=first.indexes,
-        warmup_s=sum(start for start, _ in spans) / len(spans),
-        measure_s=sum(end - start for start, end in spans) / len(spans),
+        warmup_s=sum(one.measured_span()[0] for one in cells) / len(cells),
+        measure_s=sum(measured_s(one.phases) for one in cells) / len(cells),
         throughput=throughput,
         unit=summaries[0].unit,
         unit_scale=throughput / (transactions / total["seconds"]),
@@ -243,13 +243,12 @@ def _client_cpu(
 
 def _mean(cell: Cell, layer: str, metric: str, weight: str | None = None) -> float | None:
     """Mean of a series over the measured phase, weighted by another one of its layer; None if there is nothing."""
-    start_s, end_s = cell.measured()
-    series = cell.series(layer, metric).between(start_s, end_s)
+    series = cell.measured(layer, metric)
     if not len(series):
         return None
     if weight is None:
         return float(series.value.mean())
-    other = cell.series(layer, weight).between(start_s, end_s)
+    other = cell.measured(layer, weight)
     weights = np.interp(series.time_s, other.time_s, other.value) if len(other) else np.ones(len(series))
     return float((series.value * weights).sum() / weights.sum()) if weights.sum() > 0 else float(series.value.mean())
 
@@ -277,8 +276,7 @@ def _storage(cells: Sequence[Cell], pages_per_s: float, notes: list[str], where:
     write = write_us if write_us is not None else read_us or 0.0
     peak = 0.0
     for one in cells:
-        start_s, end_s = one.measured()
-        both = [one.series("storage", f"{kind}_bytes_per_s").between(start_s, end_s) for kind in ("read", "write")]
+        both = [one.measured("storage", f"{kind}_bytes_per_s") for kind in ("read", "write")]
         if all(len(each) for each in both):
             length = min(len(each) for each in both)
             peak = max(peak, float((both[0].value[:length] + both[1].value[:length]).max()))

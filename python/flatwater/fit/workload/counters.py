@@ -14,6 +14,7 @@ from flatwater.experiment import Experiment, InvalidExperimentError, Tpcc, iter_
 from flatwater.experiment.twin import FIELD as TWIN
 from flatwater.experiment.units import parse_size
 from flatwater.results import Cell, Result, open_result
+from flatwater.results.phases import lengths_s, measured_samples
 
 #: Windows are this long: some hundred transactions, and several rounds of a page cleaner.
 WINDOW_S = 5.0
@@ -136,7 +137,7 @@ def check_real(cell: Experiment, where: str) -> None:
 
 def _count_cell(cell: Cell, experiment: Experiment, swept: dict[str, Any]) -> CountedCell:
     where = str(cell.result.path)
-    start_s, end_s = cell.measured()
+    start_s, _ = cell.measured_span()
     counted = "new_order_ops_per_s" if isinstance(experiment.workload, Tpcc) else "ops_per_s"
     names = {"transactions": ("workload", counted), **_COUNTERS, "user": _CPU[0], "system": _CPU[1]}
     series = {name: cell.series(*source) for name, source in names.items()}
@@ -146,13 +147,13 @@ def _count_cell(cell: Cell, experiment: Experiment, swept: dict[str, Any]) -> Co
             what = f"cell {cell.index} has no {'.'.join(names[name])}: the server's counters were not recorded"
             raise UserError(what, where=where, hint=hint)
     everything = series["transactions"]
-    measured = {name: one.between(start_s, end_s) for name, one in series.items()}
+    measured = {name: measured_samples(one, cell.phases) for name, one in series.items()}
     time_s = measured["transactions"].time_s
-    length_s = np.diff(time_s, prepend=start_s)
+    length_s = lengths_s(measured["transactions"], cell.phases)
     # A server that answered late has gaps: what it did in them is between its neighbours.
     rates = {name: np.interp(time_s, one.time_s, one.value) for name, one in measured.items() if len(one)}
     windows = []
-    numbers = np.floor((time_s - start_s - 1e-3) / WINDOW_S)
+    numbers = np.floor((np.cumsum(length_s) - 1e-3) / WINDOW_S)
     for number in np.unique(numbers):
         own = numbers == number
         seconds = float(length_s[own].sum())

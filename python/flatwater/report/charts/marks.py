@@ -62,7 +62,7 @@ def timeline(recorded: Recorded, layout: Json, *, labels: bool = False) -> Json:
     for phase in cell.phases:
         if phase.name in PHASE_COLOURS:
             shade(phase.start_s, phase.end_s, PHASE_COLOURS[phase.name], PHASE_WORDS.get(phase.name, phase.name))
-    start_s, _ = cell.measured()
+    start_s, _ = cell.measured_span()
     if cell.summary is not None and cell.summary.warmup_end_s is not None:
         shade(start_s, cell.summary.warmup_end_s, SETTLING_COLOUR, "settling")
     drawn = [event for event in cell.events if event.kind in EVENTS][:EVENTS_MAX]

@@ -46,7 +46,7 @@ def throughput_panel(recorded: Recorded) -> Panel:
     data: list[Json] = dips_and_stalls(recorded, 0, axis["range"][1])
     data.append(line("throughput", series, BLUE, unit))
     if summary is not None and summary.mean is not None:
-        start_s, end_s = recorded.cell.measured()
+        start_s, end_s = recorded.cell.measured_span()
         factor = recorded.clock.factor
         data.append(
             {

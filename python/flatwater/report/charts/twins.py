@@ -113,7 +113,7 @@ def _both(pair: tuple[Cell, Cell], name: str, buckets: int) -> list[_Drawn]:
         series = cell.series(layer, metric)
         if not len(series) or not np.isfinite(series.value).any():
             return []
-        start_s, _ = cell.measured()
+        start_s, _ = cell.measured_span()
         [thinned] = lines(series.time_s - start_s, [series.value], buckets)
         found.append(_Drawn(thinned, word, colour, stroke))
     return found

@@ -10,12 +10,12 @@ from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment, PlannedCell, cell_at
 from flatwater.experiment.sweep import cell_seed
 from flatwater.results import Cell, CellSummary, Result
-from flatwater.results.folder import now_utc
 from flatwater.results.schema import CellPlan, CellStatus, Manifest
 from flatwater.runner.cell import CellRunner
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
 from flatwater.runner.stack import Stack, open_stack
+from flatwater.runner.summary import keep_without_running
 
 
 class Bench:
@@ -49,7 +49,8 @@ class Bench:
         except FlatwaterError as error:
             return self._end(result, cell, "failed", error)
         summary = CellRunner(result, cell, plan, stack, reporter, interrupt).run()
-        if not plan.experiment.storage.keep:
+        # What was interrupted goes on with it.
+        if not plan.experiment.storage.keep and summary.status != "interrupted":
             stack.remove()
         return summary
 
@@ -58,33 +59,13 @@ class Bench:
         return self._end(result, cell, "failed", error)
 
     def _end(self, result: Result, cell: Cell, status: CellStatus, error: FlatwaterError) -> CellSummary:
-        return end_without_running(self._experiment, result, cell, status, str(error))
+        return keep_without_running(result, cell, self._experiment, status, str(error))
 
     def close(self) -> None:
         """Lets other runs use the storage."""
         stacks, self._stacks = self._stacks, {}
         for stack in stacks.values():
             stack.release()
-
-
-def end_without_running(
-    experiment: Experiment, result: Result, cell: Cell, status: CellStatus, error: str
-) -> CellSummary:
-    """Keeps the summary of a cell that could not be run to its end."""
-    summary = CellSummary(
-        cell=cell.index,
-        repeat=cell.plan.repeat,
-        set=cell.set,
-        seed=cell.plan.seed,
-        status=status,
-        error=error,
-        layers=experiment.layers,
-        unit=experiment.workload.unit,
-        interval_s=experiment.record.interval_s,
-        started_at=now_utc(),
-    )
-    result.finish_cell(cell, summary)
-    return summary
 
 
 def plan_cell(experiment: Experiment, index: int) -> CellPlan:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import pickle
 import queue
-import shutil
 import socket
 import time
 import uuid
@@ -30,9 +29,10 @@ from flatwater.experiment import Experiment
 from flatwater.owned import write_atomic
 from flatwater.results import Cell
 from flatwater.runner.executors import site
-from flatwater.runner.executors.bench import end_without_running
 from flatwater.runner.executors.executor import Course, is_real_cell
 from flatwater.runner.progress import Reporter
+from flatwater.runner.resuming import set_aside
+from flatwater.runner.summary import keep_without_running
 
 #: The worker resource that a real cell takes: `dask worker ADDRESS --resources "flatwater=1"`.
 RESOURCE = "flatwater"
@@ -189,6 +189,9 @@ class _Round:
             )
         except _UNREACHABLE:
             raise _gone() from None
+        if self._alone and any(cell.journal.exists() for cell in batch):
+            label = batch[0].label
+            self._course.reporter.note(f"{label}: a worker cannot go on with what was measured here, and measures anew")
         self._under_way[future] = batch
         future.add_done_callback(self._ended.put)
 
@@ -210,9 +213,16 @@ class _Round:
         else:
             for delivery, cell in zip(delivered, batch, strict=True):
                 self._lines.pop(cell.index, None)
+                self._make_room(cell)
                 _store(cell, delivery)
                 self._course.keep(delivery.summary, delivery.took)
         future.release()
+
+    def _make_room(self, cell: Cell) -> None:
+        """No worker goes on with what was measured here: it is kept aside, to make room for what the worker did."""
+        aside = set_aside(cell)
+        if aside is not None:
+            self._course.reporter.note(f"{cell.label}: what was measured before elsewhere is kept in {aside}")
 
     def _lost(self, batch: Sequence[Cell]) -> None:
         """Worker after worker died under a batch: its cells are tried one by one, and the one that kills is found."""
@@ -223,7 +233,7 @@ class _Round:
         (cell,) = batch
         error = "every worker that ran it was lost (hint: out of memory? see the workers' logs)"
         course = self._course
-        course.keep(end_without_running(course.experiment, course.result, cell, "failed", error))
+        course.keep(keep_without_running(course.result, cell, course.experiment, "failed", error))
 
     def _look_at_workers(self) -> None:
         if self._client.status == "running":
@@ -317,7 +327,6 @@ def _check_places(address: str, workers: Workers) -> None:
 
 def _store(cell: Cell, delivery: site.Delivery) -> None:
     """Writes what a worker sent into the result; the summary, which makes a cell done, comes last."""
-    shutil.rmtree(cell.folder, ignore_errors=True)
     own = f"cells/{cell.folder.name}"
     for name, content in delivery.files.items():
         path = PurePosixPath(name)

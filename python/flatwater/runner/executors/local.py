@@ -25,10 +25,11 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment, cell_at
 from flatwater.probe import describe_storage
 from flatwater.results import Cell, CellSummary
-from flatwater.runner.executors.bench import Bench, end_without_running
+from flatwater.runner.executors.bench import Bench
 from flatwater.runner.executors.executor import Clock, Course, is_real_cell, tell_together
 from flatwater.runner.executors.process import Errand, Told, Trouble
 from flatwater.runner.progress import Reporter, SilentReporter
+from flatwater.runner.summary import keep_without_running
 
 #: Cells of the largest batch: what handing one over costs is then spread over many, and losing it costs little.
 BATCH_CELLS_MAX = 64
@@ -275,4 +276,4 @@ def _give_up(course: Course, cell: Cell, code: int) -> CellSummary:
     error = FlatwaterError(
         f"the process that ran it {died}, {TRIES} times", hint="out of memory? fewer processes: --jobs 1"
     )
-    return end_without_running(course.experiment, course.result, cell, "failed", str(error))
+    return keep_without_running(course.result, cell, course.experiment, "failed", str(error))

@@ -26,10 +26,11 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment, print_duration
 from flatwater.probe import describe_machine
 from flatwater.results import Cell, CellSummary
-from flatwater.runner.executors.bench import Bench, end_without_running, plan_cell, side_result
+from flatwater.runner.executors.bench import Bench, plan_cell, side_result
 from flatwater.runner.executors.executor import Clock, Took
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import SilentReporter, latency_text
+from flatwater.runner.summary import keep_without_running
 
 #: How often a cell under way looks whether its client still wants it.
 LOOKED_EVERY_S = 0.25
@@ -113,7 +114,7 @@ def _run_cell(
     except OSError as error:
         # The worker's own disk, not the result's.
         what = f"the worker could not keep what it measured: {error.strerror or error}"
-        summary = end_without_running(experiment, result, cell, "failed", what)
+        summary = keep_without_running(result, cell, experiment, "failed", what)
     return Delivery(summary, _files(folder, summary), clock.took())
 
 
