@@ -43,7 +43,21 @@ def _options(
 def make_app() -> typer.Typer:
     """The program with all its verbs."""
     # Verbs import what they need inside their functions, so that `--help` and completion stay fast.
-    from flatwater.cli import cache, check, compare, emulate, fit, importing, list, report, run, show, trace, what_if
+    from flatwater.cli import (
+        cache,
+        check,
+        compare,
+        emulate,
+        fit,
+        importing,
+        list,
+        report,
+        resume,
+        run,
+        show,
+        trace,
+        what_if,
+    )
 
     app = typer.Typer(
         name="flatwater",
@@ -55,7 +69,7 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback()(_options)
-    for module in (run, report, compare, check, list, show, importing, emulate, fit, what_if):
+    for module in (run, resume, report, compare, check, list, show, importing, emulate, fit, what_if):
         app.command(module.NAME, epilog=module.EXAMPLES)(module.verb)
     app.add_typer(cache.make_app(), name=cache.NAME)
     app.add_typer(trace.make_app(), name=trace.NAME)

@@ -27,7 +27,7 @@ flatwater run my.toml --out results/monday --seed 7
 
 flatwater run my.toml --set workload.threads=16 --json > cells.jsonl
 
-flatwater run my.toml --out results/monday --resume
+flatwater resume results/monday
 
 flatwater run my.toml --jobs 1
 
@@ -64,7 +64,13 @@ def verb(
         typer.Option("--json", help="Print one JSON object a cell, then with --all the table, and nothing else."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Run thousands of cells without asking.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Do what a killed or failed run left in --out.")] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Do what a killed or failed run left in --out.",
+        ),
+    ] = False,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Replace the experiment's seed.")] = None,
     on: Annotated[
         str,
@@ -96,10 +102,10 @@ def verb(
         )
     if Path(given[0]).is_dir() and any(Path(given[0]).glob("*.toml")):
         raise UserError("is a directory, not an experiment file", where=given[0], hint="--all runs all that it holds")
-    _run_one(given[0], set_ or [], seed, out, jobs, on=on, as_json=as_json, yes=yes, resume=resume)
+    run_one(given[0], set_ or [], seed, out, jobs, on=on, as_json=as_json, yes=yes, resume=resume)
 
 
-def _run_one(
+def run_one(
     file: str,
     overrides: list[str],
     seed: int | None,
@@ -111,9 +117,11 @@ def _run_one(
     yes: bool,
     resume: bool,
 ) -> None:
+    """Runs one experiment. Errors: UserError, FlatwaterError when it failed, Interrupted."""
     from flatwater.errors import FlatwaterError, Interrupted
     from flatwater.experiment import count_cells, load
     from flatwater.report.tables import agreement_text
+    from flatwater.results.started import Started, resume_command
     from flatwater.runner.executors import make_executor
     from flatwater.runner.progress import start_reporter
     from flatwater.runner.sweep import default_folder, run_experiment
@@ -131,7 +139,8 @@ def _run_one(
             reporter.note(cell_line(summary, done, total))
 
     try:
-        outcome = run_experiment(experiment, folder, reporter, tell, resume=resume, executor=executor)
+        started = Started(on, jobs)
+        outcome = run_experiment(experiment, folder, reporter, tell, resume=resume, executor=executor, started=started)
     finally:
         reporter.close()
     if not as_json:
@@ -141,10 +150,16 @@ def _run_one(
         print(f"result: {folder}")
         print(f"report: flatwater report {folder}")
     if outcome.status == "interrupted":
-        raise Interrupted(f"interrupted; what was measured is in {folder}", hint=f"--out {folder} --resume goes on")
+        hint = f"to go on: {resume_command(folder, *json_too(as_json))}"
+        raise Interrupted(f"interrupted; what was measured is in {folder}", hint=hint)
     if outcome.status == "failed":
         raise FlatwaterError(f"the run failed, what was measured is in {folder}: {outcome.error}")
     sys.stdout.flush()
+
+
+def json_too(as_json: bool) -> list[str]:
+    """The option of a command that goes on as this one was."""
+    return ["--json"] if as_json else []
 
 
 def ask_for_many(cells: int, experiments: Sequence[Experiment], file: str, *, yes: bool) -> None:

@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flatwater.cli.run import CELLS_TOLD, ask_for_many, cell_line, print_cell
+from flatwater.cli.run import CELLS_TOLD, ask_for_many, cell_line, json_too, print_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from flatwater.experiment.collection import Collection
     from flatwater.results import CellSummary, Result
     from flatwater.results.schema import CellStatus
     from flatwater.runner.executors.executor import Took
@@ -31,15 +32,10 @@ def run_all(
     resume: bool,
 ) -> None:
     """Runs the experiments that `given` names. Errors: UserError, FlatwaterError when one failed, Interrupted."""
-    from flatwater.errors import FlatwaterError, Interrupted, UserError
+    from flatwater.errors import UserError
     from flatwater.experiment.collection import collect
-    from flatwater.report.published import needless_reasons, published_data, published_lines, read_results
-    from flatwater.report.tables import agreement_text
-    from flatwater.report.units import number
     from flatwater.results.folder import now_utc
     from flatwater.runner.executors import LOCAL
-    from flatwater.runner.progress import start_reporter
-    from flatwater.runner.several import run_several
 
     if on != LOCAL:
         raise UserError("--all runs on this machine only", where="--on", hint="leave one of the two out")
@@ -47,6 +43,19 @@ def run_all(
     ask_for_many(collection.cells, list(collection.experiments.values()), " ".join(given) or "the library", yes=yes)
     stamp = now_utc().replace(":", "").replace("-", "").replace("T", "-").split("+")[0]
     folder = out or Path("results") / f"all-{stamp}-{secrets.token_hex(1)}"
+    run_collection(collection, folder, jobs, as_json=as_json, resume=resume)
+
+
+def run_collection(collection: Collection, folder: Path, jobs: int | None, *, as_json: bool, resume: bool) -> None:
+    """Runs what is missing of a collection into a folder. Errors: FlatwaterError when one failed, Interrupted."""
+    from flatwater.errors import FlatwaterError, Interrupted
+    from flatwater.report.published import needless_reasons, published_data, published_lines, read_results
+    from flatwater.report.tables import agreement_text
+    from flatwater.report.units import number
+    from flatwater.results.started import resume_command
+    from flatwater.runner.progress import start_reporter
+    from flatwater.runner.several import run_several
+
     reporter = start_reporter()
     if not as_json:
         for name, why in collection.left_out.items():
@@ -81,7 +90,8 @@ def run_all(
         print(f"table: flatwater report {folder} --published published.md")
     sys.stdout.flush()
     if ended.status == "interrupted":
-        raise Interrupted(f"interrupted; what was done is in {folder}", hint=f"--out {folder} --resume goes on")
+        hint = f"to go on: {resume_command(folder, *json_too(as_json))}"
+        raise Interrupted(f"interrupted; what was done is in {folder}", hint=hint)
     if ended.failures:
         name, why = next(iter(ended.failures.items()))
         many = f"{len(ended.failures)} of {len(collection.experiments)} experiments"

@@ -136,7 +136,7 @@ def notices(result: Result) -> list[Notice]:
     if status:
         left = len(result.cells) - len(done)
         missing = f" {left:,} of {len(result.cells):,} cells did not finish." if left and many else ""
-        found.append(Notice("bad", status + missing + " `flatwater run --resume` does what is missing."))
+        found.append(Notice("bad", status + missing + " `flatwater resume` does what is missing."))
     for cell, summary in done:
         if summary.status != "complete":
             why = f": {summary.error}" if summary.error else ""

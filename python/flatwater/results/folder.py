@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import tempfile
 import tomllib
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -16,12 +18,13 @@ from typing import Any, TypeVar
 
 import pydantic
 
-from flatwater.errors import UserError
+from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned import write_atomic
 from flatwater.results import series as on_disk
 from flatwater.results.phases import measured_samples, measured_span
 from flatwater.results.schema import SCHEMA_VERSION, Agreement, CellPlan, CellSummary, Event, Manifest, Phase
 from flatwater.results.series import Series
+from flatwater.results.started import STARTED, Started, resume_command
 
 #: Refuse to parse JSON larger than this: a hostile or damaged folder must not exhaust memory.
 JSON_BYTES_MAX = 256 * 1024 * 1024
@@ -30,6 +33,9 @@ JSON_BYTES_MAX = 256 * 1024 * 1024
 EARLIER = "earlier.json"
 #: Folder of a result: what was measured and could not be gone on with.
 SET_ASIDE = "set-aside"
+
+#: What a full disk, or one that fails, answers to a write.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 Stored = TypeVar("Stored", bound=pydantic.BaseModel)
 
@@ -216,28 +222,86 @@ class Result:
 
 
 def create_result(
-    path: Path, manifest: Manifest, experiment_toml: str, machine: dict[str, Any], *, exist_ok: bool = False
+    path: Path,
+    manifest: Manifest,
+    experiment_toml: str,
+    machine: dict[str, Any],
+    *,
+    exist_ok: bool = False,
+    started: Started | None = None,
 ) -> Result:
-    """Makes a result folder; refuses one that exists and is not empty."""
+    """Makes a result folder; refuses one that exists and is not empty, unless a run was killed while it made it.
+
+    Errors: UserError; FlatwaterError when the disk is full. Of what it made nothing is left then.
+    """
     try:
         # What reads and writes Parquet knows no other paths.
         str(path).encode()
     except UnicodeEncodeError:
         raise UserError("the path of a result must be UTF-8 text", where=repr(str(path))) from None
+    made: list[Path] = []
     try:
-        if path.exists() and not exist_ok and (not path.is_dir() or any(path.iterdir())):
+        if path.exists() and not exist_ok and not _is_half_made(path, experiment_toml):
             raise UserError(
                 "the result folder exists and is not empty" if path.is_dir() else "this is a file, and no folder",
                 where=str(path),
-                hint="choose another --out, or --resume to finish what a killed run left",
+                hint="choose another --out" + (f", or to go on: {resume_command(path)}" if _is_result(path) else ""),
             )
-        (path / "cells").mkdir(parents=True, exist_ok=True)
-        write_atomic(path / "experiment.toml", experiment_toml)
-        write_atomic(path / "machine.json", json.dumps(machine, indent=1))
-        write_atomic(path / "flatwater.json", manifest.model_dump_json(indent=1))
+        made += make_folders(path / "cells")
+        # The manifest last: what has one is a result.
+        texts = {
+            "experiment.toml": experiment_toml,
+            **({STARTED: started.to_json(path)} if started is not None else {}),
+            "machine.json": json.dumps(machine, indent=1),
+            "flatwater.json": manifest.model_dump_json(indent=1),
+        }
+        for name, text in texts.items():
+            if not (path / name).exists():
+                made.append(path / name)
+            write_atomic(path / name, text)
     except OSError as error:
-        raise UserError(f"cannot write the result folder: {error.strerror}", where=str(path)) from None
+        undo(made)
+        what = f"cannot write the result folder: {error.strerror}"
+        kind = FlatwaterError if error.errno in FULL else UserError
+        raise kind(what, where=str(path), hint="make room there" if kind is FlatwaterError else None) from None
     return open_result(path)
+
+
+def _is_result(path: Path) -> bool:
+    return _is_there(path / "flatwater.json") or _is_there(path / INDEX)
+
+
+def _is_half_made(path: Path, experiment_toml: str) -> bool:
+    """Whether a folder is empty, or as a kill leaves it while it is made for this very experiment. Its experiment is
+    written first, so that nobody's files are taken for ours.
+    """
+    if not path.is_dir():
+        return False
+    names = {entry.name for entry in path.iterdir()}
+    if not names:
+        return True
+    partial = {name for name in names if name.startswith(("experiment.toml.", ".experiment.toml"))}
+    ours = names - {"cells", "experiment.toml", STARTED, "machine.json"} - partial
+    if ours or "cells" not in names or any((path / "cells").iterdir()):
+        return False
+    written = path / "experiment.toml"
+    return names - partial == {"cells"} or (
+        written.is_file() and written.read_text(errors="replace") == experiment_toml
+    )
+
+
+def make_folders(path: Path) -> list[Path]:
+    """Makes a folder with those above it; which of them were not there, the topmost first."""
+    missing = [one for one in (path, *path.parents) if not one.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    return missing[::-1]
+
+
+def undo(made: Iterable[Path]) -> None:
+    """Deletes files and empty folders that were just made."""
+    for path in reversed(list(made)):
+        with suppress(OSError):
+            path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def open_result(path: Path | str) -> Result:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.results.started import resume_command
 
 #: Journal lines turned into one sorted part at a time: bounds the memory of sealing a run of days.
 PART_LINES = 3600
@@ -92,7 +95,7 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
                 raise UserError(
                     f"line {number} is not JSON: {error}",
                     where=str(path),
-                    hint="the result was damaged after it was written; delete this cell's folder and use --resume",
+                    hint="the result was damaged after it was written; a resumed run keeps it aside and measures the cell anew",
                 ) from None
             if not _is_journal_line(line):
                 raise UserError(f"line {number} is no interval and no event", where=str(path))
@@ -212,21 +215,27 @@ def merge_parts(parts: list[Path], target: Path, order: str) -> None:
     """Merges sorted parts into one sorted Parquet file, atomically, in bounded memory."""
     import duckdb  # here, because only sealing needs it and reading must start fast
 
-    partial = target.with_suffix(".partial")
+    partial, spilled = target.with_suffix(".partial"), target.parent / "sealing"
     try:
         with duckdb.connect() as connection:
             connection.execute(f"SET memory_limit='{MERGE_MEMORY}'")
-            connection.execute("SET temp_directory=?", [str(target.parent / "sealing")])
+            connection.execute("SET temp_directory=?", [str(spilled)])
             connection.execute("SET preserve_insertion_order=true")
             connection.read_parquet([str(part) for part in parts]).order(order).write_parquet(
                 str(partial), compression="zstd", row_group_size=ROW_GROUP_ROWS
             )
+        with partial.open("rb+") as written:
+            os.fsync(written.fileno())
+        partial.replace(target)
     except duckdb.Error as error:
-        partial.unlink(missing_ok=True)
         raise FlatwaterError(
-            f"cannot write {target.name}: {error}", where=str(target.parent), hint="make room there, then --resume"
+            f"cannot write {target.name}: {error}",
+            where=str(target.parent),
+            hint=f"make room there, then: {resume_command(target.parent)}",
         ) from None
-    partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+        shutil.rmtree(spilled, ignore_errors=True)
 
 
 @dataclass(frozen=True)

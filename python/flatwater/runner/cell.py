@@ -13,7 +13,7 @@ from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import PlannedCell
 from flatwater.results import Cell, CellSummary, Result
 from flatwater.results.folder import now_utc
-from flatwater.results.phases import DRAIN, MEASURE, PRECONDITION, VERIFY
+from flatwater.results.phases import DRAIN, MEASURE, PRECONDITION, VERIFY, measured_s
 from flatwater.results.schema import CellStatus, Condition
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
@@ -57,7 +57,7 @@ class CellRunner:
         started_at = now_utc()
         self._left = self._look_back()
         status: CellStatus = "complete"
-        failure, begun = None, False
+        failure, begun, over = None, False, False
         conditions: list[Condition] = []
         # What a kill or a power cut takes of a modelled cell, another run computes again.
         durable = not self._experiment.in_virtual_time
@@ -72,17 +72,18 @@ class CellRunner:
                     status, failure = "interrupted", "interrupted by the user"
                 else:
                     conditions = self._stack.check(self._reporter)
+                over = not self._interrupt.asked
             except Interrupted as error:
                 status, failure = "interrupted", str(error)
             except UserError:
                 raise
             except FlatwaterError as error:
-                status, failure = "failed", self._stack.kept(str(error), self._logs)
+                status, failure, over = "failed", self._stack.kept(str(error), self._logs), begun
             except EngineError as error:
-                status, failure = "failed", with_hint(str(error))
+                status, failure, over = "failed", with_hint(str(error)), begun
             finally:
                 # Whatever else it was (a reader that went away, a second Ctrl-C): nothing is left running.
-                self._let_go(journal)
+                self._let_go(journal, goes_on=not over and measured_s(journal.phases) > 0)
         if status == "failed" and not begun and self._left.measured_s:
             # Only what it stands on could not be had now: what was measured waits for the next run.
             return keep_without_running(self._result, self._cell, self._experiment, "failed", failure or "")
@@ -112,7 +113,7 @@ class CellRunner:
         """Where logs of the cell are kept."""
         return self._result.path / "servers" / f"{self._cell.index:04}"
 
-    def _let_go(self, journal: Journal) -> None:
+    def _let_go(self, journal: Journal, *, goes_on: bool) -> None:
         """Ends what the cell used; that it does not end well is worth a warning, but the measurement stands."""
         # What happened since the last look belongs to the record.
         with suppress(FlatwaterError):
@@ -122,7 +123,7 @@ class CellRunner:
             if close is not None:
                 close()
         try:
-            self._stack.end_cell(self._logs)
+            self._stack.end_cell(self._logs, goes_on=goes_on)
         except FlatwaterError as error:
             self._warnings.append(str(error))
 
@@ -169,7 +170,7 @@ class CellRunner:
         left, measured_s = self._left, self._left.measured_s
         if measured_s:
             gap_s = max(0.0, time.time() - left.ended_at)
-            journal.event("seam", f"resumed after {gap_s:.0f} s in which nothing ran")
+            journal.event("seam", f"resumed after {gap_s:.0f} s in which nothing ran{self._stack.seam}")
             self._reporter.note(f"resuming after {measured_s:.0f} s of this cell")
             seed = derived_seed(seed, f"resumed at {journal.at_s}")
         elif precondition is not None:

@@ -26,15 +26,22 @@ RESTARTS_MAX = 10
 class Crashes:
     """Looks after the servers of one cell. Restarts go on in a thread, so that the record has no hole."""
 
-    def __init__(self, cell: Experiment, instances: Sequence[Instance], tell: Callable[[str], None]) -> None:
-        """`tell` shows the user what is also an event of the result."""
+    def __init__(
+        self, cell: Experiment, instances: Sequence[Instance], tell: Callable[[str], None], *, measured_s: float = 0.0
+    ) -> None:
+        """`tell` shows the user what is also an event of the result. `measured_s` were measured before, with the fault
+        among them if its time was then.
+        """
         self.recoveries_s: list[float] = []
         #: Whether the experiment's fault came to pass.
         self.injected = False
         self._tell = tell
         self._restart = cell.server.on_crash == "restart"
         self._fault = cell.server.fault
-        self._thawed = False
+        if self._fault is not None and measured_s >= self._fault.at_s:
+            self.injected = True
+        # A server that was frozen then is another now.
+        self._thawed = self.injected
         self._gap_s = GAP_INTERVALS * cell.record.interval_s
         self._instances = instances
         self._restarting: dict[int, threading.Thread] = {}

@@ -178,7 +178,7 @@ class OnServedStack(Stack):
     def warnings(self) -> list[str]:
         return self._stack.warnings() if self._stack is not None else []
 
-    def end_cell(self, logs: Path) -> None:
+    def end_cell(self, logs: Path, *, goes_on: bool = False) -> None:
         try:
             if self._stack is not None:
                 self._stack.end_cell(logs)

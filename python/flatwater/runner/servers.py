@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psutil
 
@@ -19,6 +21,19 @@ from flatwater.owned import write_atomic
 from flatwater.probe import Probe, device_text, start_probes
 from flatwater.probe.server import ServerProbe
 from flatwater.results.schema import Condition, ResponseLimit, ServerFacts
+from flatwater.runner.copies import (
+    SERVERS,
+    Copy,
+    end_leftover,
+    find_copies,
+    keep_token,
+    kept_token,
+    name_of,
+    new_token,
+    sort_out,
+    why_not,
+    write_copy,
+)
 from flatwater.runner.crashes import Crashes
 from flatwater.runner.dataset import DATASET_VERSION, describe_dataset, estimate_bytes, load_dataset, workload_of
 from flatwater.runner.index_sizes import index_sizes, loaded_sizes, print_loaded
@@ -85,6 +100,15 @@ class ServerStack(Stack):
         self._variables: list[Mapping[str, str]] = []
         self._warnings: list[str] = []
         self._interrupt: Interrupt | None = None
+        #: What an earlier run left, if it is to be gone on with.
+        self._left: Left | None = None
+        #: The token of the cell's copies.
+        self._token = ""
+        self._seam = ""
+        #: How the copies came from the snapshot.
+        self._copied: Literal["reflink", "copy"] | None = None
+        #: What was said of what other runs left.
+        self._told: set[str] = set()
         self._open()
 
     def _open(self) -> None:
@@ -122,48 +146,158 @@ class ServerStack(Stack):
     def turn_to(self, plan: PlannedCell) -> None:
         self._plan, self._cell = plan, plan.experiment
         self._facts, self._variables, self._warnings, self._crashes = [], [], [], None
+        self._left, self._seam = None, ""
         self._open()
 
     def take_up(self, left: Left) -> str | None:
-        return "not yet"
+        token, server = kept_token(left.folder)
+        if self._attached is not None:
+            if server != _identity(self._attached):
+                return "another server answers at database.url now"
+        else:
+            assert self._binary is not None and self._root is not None
+            found = find_copies(self._root, token, self._plan.index, self._cell.server.instances)
+            reason = why_not(found, self._binary, self._root.path)
+            if reason is not None:
+                return reason
+        self._left, self._token = left, token
+        return None
+
+    @property
+    def seam(self) -> str:
+        return self._seam
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
         self._interrupt = interrupt
         if self._attached is not None:
             self._facts = [_facts(0, self._attached.flavour, self._attached.version_text, self._attached)]
             self._variables = [self._attached.variables]
-            if self._cell.server.load:
+            if self._cell.server.load and self._left is None:
                 load_dataset(self._cell, self._cell.server.login(), reporter, interrupt)
+            self._keep_token(_identity(self._attached))
             return
         assert self._binary is not None and self._root is not None
-        server = self._cell.server
-        settings = translate(server.settings, self._binary)
-        self._snapshot = self._loaded(settings, reporter, interrupt)
-        settings = split(settings, server.instances)
-        connections = -(-self._cell.transactions.connections // server.instances) + SPARE_CONNECTIONS
+        settings = translate(self._cell.server.settings, self._binary)
+        if self._left is None:
+            self._snapshot = self._loaded(settings, reporter, interrupt)
+            self._make_copies(self._snapshot, settings, reporter, interrupt)
+            reporter.phase("start", None)
+            self._start(interrupt)
+        else:
+            self._recover(settings, reporter, interrupt)
+        measured_s = self._left.measured_s if self._left is not None else 0.0
+        self._crashes = Crashes(self._cell, self._instances, reporter.note, measured_s=measured_s)
+
+    def _keep_token(self, server: str = "") -> None:
+        if self.kept_in is not None:
+            try:
+                keep_token(self.kept_in, self._token, server)
+            except OSError as error:
+                what = f"cannot write {self.kept_in}: {error.strerror}"
+                raise FlatwaterError(what, where="--out", hint="make room there") from None
+
+    def _make_copies(
+        self, snapshot: Snapshot, settings: Mapping[str, str], reporter: Reporter, interrupt: Interrupt
+    ) -> None:
+        """Gives each server a data directory of its own, which stays until the cell is over."""
+        assert self._binary is not None and self._root is not None
+        self._token = new_token()
+        self._clear_leftovers(reporter)
+        self._keep_token()
         reporter.phase("copy the data", None)
-        for number in range(server.instances):
-            folder = self._root.run_folder(f"{self._plan.index:04}-{number}")
-            copied = self._snapshot.copy_to(folder / "data", reporter.written, lambda: interrupt.asked)
-            name = f"server {number}" if server.instances > 1 else "the server"
-            chosen = {"max_connections": str(connections)}
-            self._instances.append(Instance(self._binary, folder, settings, chosen=chosen, name=name))
-        reporter.phase("start", None)
+        for number in range(self._cell.server.instances):
+            folder = self._run_folder(number, empty=True)
+            copied = snapshot.copy_to(folder / "data", reporter.written, lambda: interrupt.asked)
+            if self.kept_in is not None:
+                binary, many, cell = self._binary, self._cell.server.instances, str(self.kept_in.absolute())
+                kind, version = binary.flavour, binary.version_text
+                write_copy(folder, Copy(self._token, number, many, kind, version, copied.how, cell))
+            self._instances.append(self._instance(number, folder, settings))
+            self._copied = copied.how
+
+    def _run_folder(self, number: int, *, empty: bool = False) -> Path:
+        assert self._root is not None
+        name = name_of(self._token, self._plan.index, number)
+        return self._root.run_folder(name) if empty else self._root.path / "run" / name
+
+    def _instance(self, number: int, folder: Path, settings: Mapping[str, str]) -> Instance:
+        assert self._binary is not None
+        server = self._cell.server
+        connections = -(-self._cell.transactions.connections // server.instances) + SPARE_CONNECTIONS
+        name = f"server {number}" if server.instances > 1 else "the server"
+        chosen = {"max_connections": str(connections)}
+        return Instance(self._binary, folder, split(settings, server.instances), chosen=chosen, name=name)
+
+    def _start(self, interrupt: Interrupt) -> None:
+        """Launches all servers, and waits for each."""
+        assert self._binary is not None
         for instance in self._instances:
             instance.launch()
         for number, instance in enumerate(self._instances):
             instance.wait_ready(stop=lambda: interrupt.asked)
             self._facts.append(_facts(number, self._binary.flavour, self._binary.version_text, instance))
-            self._facts[-1].data = copied.how
+            self._facts[-1].data = self._copied
             self._variables.append(instance.variables())
             for name, (asked, got) in instance.adjusted(self._variables[-1]).items():
                 self._warnings.append(f"{instance.name} runs with {name} = {got}, not {asked}")
-        self._crashes = Crashes(self._cell, self._instances, reporter.note)
+
+    def _recover(self, settings: Mapping[str, str], reporter: Reporter, interrupt: Interrupt) -> None:
+        """Starts the servers on the data as they stood: crash recovery is theirs, and its outcome is checked.
+
+        Errors: FlatwaterError when they do not start, or their data are not consistent; nothing is deleted.
+        """
+        assert self._binary is not None and self._root is not None
+        self._clear_leftovers(reporter)
+        self._snapshot = find_snapshot(self._root, self._shape(settings))
+        many = self._cell.server.instances
+        for number, copy in enumerate(find_copies(self._root, self._token, self._plan.index, many)):
+            folder = self._run_folder(number)
+            end_leftover(folder)
+            if copy is not None:
+                self._copied = "reflink" if copy.data == "reflink" else "copy"
+                if self.kept_in is not None:
+                    # The result may have been moved.
+                    write_copy(folder, replace(copy, cell=str(self.kept_in.absolute())))
+            self._instances.append(self._instance(number, folder, settings))
+        reporter.phase("recover", None)
+        places = " ".join(str(instance.folder) for instance in self._instances)
+        hint = f"mend the cause and resume; or delete {places}, and the cell is measured anew"
+        try:
+            self._start(interrupt)
+        except Interrupted:
+            raise
+        except FlatwaterError as error:
+            raise FlatwaterError(
+                f"the data that the cell stood on cannot be recovered: {error.what}", hint=hint
+            ) from None
+        took_s = max(instance.recovered_s for instance in self._instances)
+        self._seam = f"; recovery took {took_s:.1f} s"
+        broken = [one for one in self.check(reporter) if one.holds is False]
+        if broken:
+            told = ", ".join(str(one.number) for one in broken)
+            what = f"after recovery the data are not consistent: TPC-C condition {told} of clause 3.3.2"
+            raise FlatwaterError(what, hint=hint)
+
+    def _clear_leftovers(self, reporter: Reporter) -> None:
+        """Deletes what no run needs; tells of what another one does, once."""
+        assert self._root is not None
+        rubbish, told = sort_out(self._root, self._token)
+        for name in rubbish:
+            end_leftover(self._root.path / "run" / name)
+            self._root.run_folder(name)
+        for text in told:
+            if text not in self._told:
+                self._told.add(text)
+                reporter.note(text)
+
+    def _shape(self, settings: Mapping[str, str]) -> Shape:
+        assert self._binary is not None
+        return Shape.of(self._binary, describe_dataset(self._cell), settings, dataset_version=DATASET_VERSION)
 
     def _loaded(self, settings: Mapping[str, str], reporter: Reporter, interrupt: Interrupt) -> Snapshot:
         """The loaded data directory that cells start from; made if it is not there yet."""
         assert self._binary is not None and self._root is not None
-        shape = Shape.of(self._binary, describe_dataset(self._cell), settings, dataset_version=DATASET_VERSION)
+        shape = self._shape(settings)
         found = find_snapshot(self._root, shape)
         if found is not None:
             return found
@@ -314,6 +448,8 @@ class ServerStack(Stack):
         return self._crashes.trouble if self._crashes is not None else None
 
     def kept(self, text: str, logs: Path) -> str:
+        if self._left is not None and not self._seam:
+            return text  # of data that could not be recovered, which stay where they are
         for instance in self._instances:
             own = logs / instance.folder.name.rpartition("-")[2] if len(self._instances) > 1 else logs
             text = text.replace(str(instance.folder), str(own))
@@ -326,7 +462,7 @@ class ServerStack(Stack):
         ]
         return [*self._warnings, *recovered]
 
-    def end_cell(self, logs: Path) -> None:
+    def end_cell(self, logs: Path, *, goes_on: bool = False) -> None:
         if self._crashes is not None:
             self._crashes.close()
         failures: list[str] = []
@@ -346,10 +482,19 @@ class ServerStack(Stack):
                 failures += self._end(instance, logs / str(number) if several else logs)
         finally:
             self._close_instances()
-        if self._root is not None:
-            self._root.clear_runs()
+        if not goes_on or self.kept_in is None:
+            self._forget_copies()
         if failures:
             raise FlatwaterError(failures[0])
+
+    def _forget_copies(self) -> None:
+        """The cell is over: nobody goes on with its data."""
+        if self._root is not None and self._token:
+            for number in range(self._cell.server.instances):
+                self._run_folder(number, empty=True)
+        if self.kept_in is not None:
+            (self.kept_in / SERVERS).unlink(missing_ok=True)
+        self._token, self._left = "", None
 
     def _hurried(self) -> bool:
         return self._interrupt is not None and self._interrupt.asked
@@ -387,6 +532,13 @@ class ServerStack(Stack):
         if self._root is not None:
             self._root.close()
             self._root = None
+
+
+def _identity(server: Attached) -> str:
+    """What tells servers apart, and names none of them."""
+    names = ("hostname", "datadir", "port", "socket", "server_uuid")
+    told = [server.flavour, server.version_text, *(str(server.variables.get(name, "")) for name in names)]
+    return hashlib.sha256("\0".join(told).encode()).hexdigest()
 
 
 def _facts(number: int, flavour: str, version: str, told: Instance | Attached) -> ServerFacts:

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater import __version__
 from flatwater.errors import FlatwaterError, Interrupted, UserError
+from flatwater.experiment import Experiment, load, to_toml
 from flatwater.experiment.collection import Collection
 from flatwater.owned import write_atomic
 from flatwater.probe import describe_machine
 from flatwater.results import CellSummary, Result, results_in
-from flatwater.results.folder import INDEX
+from flatwater.results.folder import FULL, INDEX, make_folders, read_json, undo
 from flatwater.results.schema import SCHEMA_VERSION, CellStatus
+from flatwater.results.started import STARTED, Started, resume_command
 from flatwater.runner.executors import Course
 from flatwater.runner.executors.executor import Took
 from flatwater.runner.executors.local import run_in_processes
@@ -59,7 +62,7 @@ def run_several(
     cannot be written.
     """
     machine = describe_machine()
-    _claim(collection, out, resume=resume)
+    _claim(collection, out, jobs, resume=resume)
     ended = Together("complete")
     courses: dict[str, Course] = {}
 
@@ -101,17 +104,30 @@ def run_several(
         raise
     except OSError as error:
         what = f"cannot write the results: {error.strerror or error}"
-        raise FlatwaterError(what, where=str(out), hint="make room there, then --resume goes on") from None
+        raise FlatwaterError(what, where=str(out), hint=f"make room there, then: {resume_command(out)}") from None
     except KeyboardInterrupt:
         raise Interrupted(
-            "interrupted twice: the cells under way were left as they are; --resume repeats them"
+            "interrupted twice: the cells under way were left as they are", hint=f"to go on: {resume_command(out)}"
         ) from None
     if ended.failures and ended.status == "complete":
         ended.status = "failed"
     return ended
 
 
-def _claim(collection: Collection, out: Path, *, resume: bool) -> None:
+def read_experiments(out: Path) -> dict[str, Experiment]:
+    """The experiments that a run of many was begun with, by their names and in their order. Errors: UserError."""
+    names = results_in(out).names
+    texts = read_json(out / INDEX).get("resolved")
+    if not isinstance(texts, dict) or any(not isinstance(texts.get(name), str) for name in names):
+        what = "an older flatwater began it, and did not say with which experiments"
+        raise UserError(what, where=str(out), hint="flatwater run FILE... --all --out RESULT --resume, as then")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            Path(folder, f"{name}.toml").write_text(texts[name])
+        return {name: load(Path(folder, f"{name}.toml")) for name in names}
+
+
+def _claim(collection: Collection, out: Path, jobs: int | None, *, resume: bool) -> None:
     """Makes the folder and its index; with `resume`, checks that it is of the same experiments."""
     names = list(collection.experiments)
     if resume and (out / INDEX).exists():
@@ -121,19 +137,28 @@ def _claim(collection: Collection, out: Path, *, resume: bool) -> None:
             what = f"{out} holds other experiments" + (f" ({odd}, for one)" if odd else ", or in another order")
             raise UserError(what, where="--resume", hint="give the same files as then")
         return
+    made: list[Path] = []
     try:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             what = "the folder exists and is not empty" if out.is_dir() else "this is a file, and no folder"
-            hint = "choose another --out, or --resume to finish what a killed run left"
+            hint = f"choose another --out, or finish what a killed run left: {resume_command(out)}"
             raise UserError(what, where=str(out), hint=hint)
-        out.mkdir(parents=True, exist_ok=True)
+        made += make_folders(out)
         index = {
             "schema_version": SCHEMA_VERSION,
             "kind": "flatwater-experiments",
             "flatwater_version": __version__,
             "experiments": names,
             "left_out": collection.left_out,
+            # A kill may come before each has a folder.
+            "resolved": {name: to_toml(experiment) for name, experiment in collection.experiments.items()},
         }
-        write_atomic(out / INDEX, json.dumps(index, indent=1))
+        for name, text in ((INDEX, json.dumps(index, indent=1)), (STARTED, Started(jobs=jobs).to_json(out))):
+            made.append(out / name)
+            write_atomic(out / name, text)
     except OSError as error:
+        undo(made)
+        if error.errno in FULL:
+            what = f"cannot write the folder: {error.strerror}"
+            raise FlatwaterError(what, where=str(out), hint="make room there") from None
         raise UserError(f"cannot write the folder: {error.strerror}", where=str(out)) from None

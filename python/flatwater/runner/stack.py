@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 class Stack(ABC):
     """What stands below the workload of one experiment: opened once, and made ready for each cell in turn."""
 
+    #: The cell's folder, where a run after this one would go on with it; None where none could.
+    kept_in: Path | None = None
+
     @property
     @abstractmethod
     def place(self) -> Path | None:
@@ -129,8 +132,15 @@ class Stack(ABC):
         """What is weaker than it was asked to be."""
         return []
 
-    def end_cell(self, logs: Path) -> None:  # noqa: B027 (files just stay)
-        """The cell is over: what belongs to its result is put into the folder `logs`, and what it used is let go."""
+    @property
+    def seam(self) -> str:
+        """What to say of how the cell was taken up, after how long nothing ran."""
+        return ""
+
+    def end_cell(self, logs: Path, *, goes_on: bool = False) -> None:  # noqa: B027 (files just stay)
+        """The cell is over: what belongs to its result is put into the folder `logs`, and what it used is let go; but
+        what a resumed run needs of it stays where the cell `goes_on`.
+        """
 
     @abstractmethod
     def remove(self) -> None:

@@ -16,6 +16,7 @@ from flatwater.probe import describe_machine
 from flatwater.results import Cell, Result, create_result, open_result
 from flatwater.results.folder import EARLIER, now_utc
 from flatwater.results.schema import CellStatus, Manifest
+from flatwater.results.started import Started, resume_command
 from flatwater.runner.agreement import judge_agreement
 from flatwater.runner.executors import Course, Executor, OnCell, make_executor
 from flatwater.runner.executors.bench import plan_cell
@@ -48,10 +49,11 @@ def run_experiment(
     *,
     resume: bool = False,
     executor: Executor | None = None,
+    started: Started | None = None,
 ) -> Outcome:
     """Runs what is missing of an experiment into the folder `out`, on an executor (None: all of this machine).
 
-    `on_cell` is told each finished cell's summary, how many are done, and how many there are. A cell that fails keeps
+    `started` is what the command line said besides. `on_cell` is told each finished cell's summary, how many are done, and how many there are. A cell that fails keeps
     its error, and the others go on; a run in which any failed has failed.
     """
     require_runnable(experiment)
@@ -71,7 +73,7 @@ def run_experiment(
         # Ctrl-C before anything is made ends the run at once.
         machine = describe_machine() | executor.open(experiment, reporter)
         if result is None:
-            result = _create_result(experiment, out, machine)
+            result = _create_result(experiment, out, machine, started)
         cells = [result.cells[index] for index in run_order(experiment)]
         missing = [cell for cell in cells if _is_missing(cell)]
         with watch_signals() as interrupt:
@@ -122,7 +124,7 @@ def _reopen_result(experiment: Experiment, out: Path) -> Result | None:
         raise UserError(
             f"{out} holds another experiment",
             where="--resume",
-            hint=f"use the same file and --set as then: {out / 'experiment.toml'} has them, resolved",
+            hint=f"to go on with that one: {resume_command(out)}",
         )
     if len(result.cells) != count_cells(experiment):
         raise UserError(f"{out} has not the cells of its experiment", where="--resume", hint="the result is damaged")
@@ -135,7 +137,9 @@ def _reopen_result(experiment: Experiment, out: Path) -> Result | None:
     return result
 
 
-def _create_result(experiment: Experiment, out: Path, machine: dict[str, Any]) -> Result:
+def _create_result(
+    experiment: Experiment, out: Path, machine: dict[str, Any], started: Started | None = None
+) -> Result:
     manifest = Manifest(
         name=experiment.name,
         title=experiment.title,
@@ -145,7 +149,7 @@ def _create_result(experiment: Experiment, out: Path, machine: dict[str, Any]) -
         seed=experiment.seed,
         cells=[plan_cell(experiment, index) for index in range(count_cells(experiment))],
     )
-    return create_result(out, manifest, to_toml(experiment), machine)
+    return create_result(out, manifest, to_toml(experiment), machine, started=started or Started())
 
 
 def _run_cells(result: Result, executor: Executor, course: Course) -> Outcome:
@@ -168,11 +172,12 @@ def _run_cells(result: Result, executor: Executor, course: Course) -> Outcome:
         raise FlatwaterError(
             f"cannot write the result: {error.strerror or error}",
             where=str(result.path),
-            hint="make room there, then --resume goes on",
+            hint=f"make room there, then: {resume_command(result.path)}",
         ) from None
     except KeyboardInterrupt:
         result.write_manifest("interrupted")
-        raise Interrupted("interrupted twice: the cell under way was left as it is; --resume repeats it") from None
+        hint = f"to go on: {resume_command(result.path)}"
+        raise Interrupted("interrupted twice: the cell under way was left as it is", hint=hint) from None
 
 
 def seal_course(course: Course, status: CellStatus) -> None:

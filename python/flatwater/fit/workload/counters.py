@@ -15,6 +15,7 @@ from flatwater.experiment.twin import FIELD as TWIN
 from flatwater.experiment.units import parse_size
 from flatwater.results import Cell, Result, open_result
 from flatwater.results.phases import lengths_s, measured_samples
+from flatwater.results.started import resume_command
 
 #: Windows are this long: some hundred transactions, and several rounds of a page cleaner.
 WINDOW_S = 5.0
@@ -114,7 +115,7 @@ def count_run(run: str) -> Counted:
         if summary.servers:
             server, version = summary.servers[0].flavour, summary.servers[0].version
     if not cells:
-        hint = "`flatwater run ... --resume` finishes it"
+        hint = f"to finish it: {resume_command(path)}"
         raise UserError("has no complete cell", where=str(path), hint=hint)
     seconds = sum(window.seconds for cell in cells for window in cell.windows)
     transactions = sum(window.transactions for cell in cells for window in cell.windows)

@@ -301,7 +301,9 @@ def _workers(client: Any) -> Workers:
 
 
 def _gone() -> FlatwaterError:
-    return FlatwaterError("the scheduler is gone; what was measured is kept", hint="--resume goes on")
+    return FlatwaterError(
+        "the scheduler is gone; what was measured is kept", hint="`flatwater resume` goes on, with the result folder"
+    )
 
 
 def _places(workers: Workers) -> list[str]:

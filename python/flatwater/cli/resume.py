@@ -1,0 +1,74 @@
+"""`flatwater resume`: goes on with a result that a run left unfinished."""
+
+from __future__ import annotations
+
+import os
+from contextlib import chdir
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from flatwater.experiment.collection import Collection
+
+NAME = "resume"
+EXAMPLES = """\
+[bold]Examples[/bold]
+
+flatwater resume results/monday
+
+flatwater resume results/monday --json > rest.jsonl
+
+flatwater resume results/all-20261122-1  [dim]what `run --all` left[/dim]
+"""
+
+
+def verb(
+    result: Annotated[Path, typer.Argument(help="The result folder of `flatwater run`, or of `flatwater run --all`.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a cell, and nothing else.")] = False,
+    on: Annotated[
+        str | None,
+        typer.Option("--on", metavar="EXECUTOR", help="Where the cells run: as when it was begun if not given."),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", metavar="N", min=1, help="Modelled cells at once: as when it was begun."),
+    ] = None,
+) -> None:
+    """Go on with a run that was killed, interrupted or failed.
+
+    The experiment is the one in the folder, and relative paths in it count from where it was begun. What was measured
+    stays; only what is missing is run.
+    """
+    from flatwater.cli.run import run_one
+    from flatwater.cli.together import run_collection
+    from flatwater.errors import UserError
+    from flatwater.results import open_result
+    from flatwater.results.folder import INDEX
+    from flatwater.results.started import read_started
+
+    out = result.absolute()
+    together = (out / INDEX).exists()
+    if not together and open_result(out).manifest.source != "run":
+        raise UserError("was imported, and not run: nothing is missing of it", where=str(result))
+    started, place = read_started(out)
+    if place is not None and not place.is_dir():
+        hint = "make it again, or flatwater run EXPERIMENT --out RESULT --resume"
+        raise UserError(f"it was begun in {place}, which is not there", where=str(result), hint=hint)
+    with chdir(place or os.curdir):
+        if together:
+            run_collection(_collection(out), out, jobs or started.jobs, as_json=as_json, resume=True)
+        else:
+            file = str(out / "experiment.toml")
+            where = on or started.on
+            run_one(file, [], None, out, jobs or started.jobs, on=where, as_json=as_json, yes=True, resume=True)
+
+
+def _collection(out: Path) -> Collection:
+    """The experiments of a run of many, as they were. Errors: UserError."""
+    from flatwater.experiment.collection import Collection
+    from flatwater.results import results_in
+    from flatwater.runner.several import read_experiments
+
+    return Collection(read_experiments(out), results_in(out).left_out)
