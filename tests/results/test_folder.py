@@ -70,7 +70,7 @@ def one_line(path: Path) -> str:
 
 class TestWhole:
     def test_holds_what_was_asked_and_what_was_found(self, whole: Path) -> None:
-        assert {path.name for path in whole.iterdir()} == {*LEAVES, "histograms.parquet"}
+        assert {path.name for path in whole.iterdir()} == {*LEAVES, "histograms.parquet", "started.json"}
         result = open_result(whole)
         assert result.experiment["sweep"] == {"workload.threads": [1, 2]}
         assert result.machine["cores"] == os.cpu_count()

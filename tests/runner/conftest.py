@@ -46,6 +46,8 @@ def servers(lab: Lab, storage: Path, sockets: Path) -> Iterator[ServerLab]:
     yield servers
     lab.close()
     servers.until_gone()
+    # What a killed run left waits for its result to go on with it, and no other test's does.
+    shutil.rmtree(storage / "flatwater-servers" / "run", ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

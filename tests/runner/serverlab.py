@@ -94,11 +94,11 @@ class ServerLab:
             assert time.monotonic() < until, left
             time.sleep(0.02)
 
-    def check_clean(self, storage: Path | None = None) -> None:
-        """Nothing is left of a run that ended by itself."""
+    def check_clean(self, storage: Path | None = None, *, waiting: int = 0) -> None:
+        """Nothing is left of a run but the data of so many servers that wait to be gone on with."""
         assert self.processes(storage) == []
         assert list(self.sockets.iterdir()) == []
-        assert not made_in(storage or self.storage, "flatwater-servers/run/*")
+        assert len(made_in(storage or self.storage, "flatwater-servers/run/*")) == waiting
 
 
 @dataclass

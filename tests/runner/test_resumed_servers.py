@@ -39,13 +39,6 @@ def copies(servers: ServerLab) -> list[Path]:
     return sorted(servers.storage.glob("flatwater-servers/run/*"))
 
 
-@pytest.fixture(autouse=True)
-def alone(servers: ServerLab) -> None:
-    """What other tests left is not theirs any more."""
-    for folder in copies(servers):
-        shutil.rmtree(folder)
-
-
 class TestTpcc:
     def test_killed_twice(self, servers: ServerLab) -> None:
         file = servers.write({**TPCC, "duration_s": 2.5, "warmup_s": 0.5})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import struct
@@ -75,6 +76,7 @@ def export_images(result: Result, folder: Path, image: Format, *, force: bool = 
             _write(wanted, browser)
         for source, path in zip(drawn_to, paths, strict=True):
             try:
+                _require_whole(source, image)
                 write_atomic(path, _signed(source.read_bytes()), durable=False)
             except OSError as error:
                 raise UserError(f"cannot write an image: {error.strerror}", where=str(path)) from None
@@ -89,6 +91,16 @@ def _signed(image: bytes) -> bytes:
     content = b"tEXt" + b"Software\0" + SIGNATURE.encode()
     chunk = struct.pack(">I", len(content) - 4) + content + struct.pack(">I", zlib.crc32(content))
     return image[:_PNG_HEADER_END] + chunk + image[_PNG_HEADER_END:]
+
+
+def _require_whole(path: Path, image: Format) -> None:
+    """Raises OSError when an image was not written to its end."""
+    with path.open("rb") as drawn:
+        end = drawn.seek(0, os.SEEK_END)
+        drawn.seek(max(0, end - 16))
+        tail = drawn.read()
+    if (b"IEND" if image == "png" else b"</svg>") not in tail:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def _order(drawn: Json, figure: Figure, folder: Path, prefix: str, image: Format) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
                 raise UserError(
                     f"line {number} is not JSON: {error}",
                     where=str(path),
-                    hint="the result was damaged after it was written; a resumed run keeps it aside and measures the cell anew",
+                    hint="the result was damaged after it was written; a resumed run keeps it aside",
                 ) from None
             if not _is_journal_line(line):
                 raise UserError(f"line {number} is no interval and no event", where=str(path))

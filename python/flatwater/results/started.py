@@ -1,4 +1,4 @@
-"""How a result was begun, beside its experiment: what `flatwater resume` needs, and the command that people are told."""
+"""How a result was begun: what `flatwater resume` needs beside its experiment, and the command that it is."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Started:
         if self.jobs is not None:
             told["jobs"] = self.jobs
         with suppress(OSError):  # a directory that is gone
-            told["from"] = os.path.relpath(os.getcwd(), out.resolve())
+            told["from"] = os.path.relpath(Path.cwd(), out.resolve())
         return json.dumps(told)
 
 

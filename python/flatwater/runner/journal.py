@@ -8,6 +8,7 @@ import os
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -74,10 +75,14 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._handle.flush()
-        if self._durable:
-            os.fsync(self._handle.fileno())
-        self._handle.close()
+        try:
+            self._handle.flush()
+            if self._durable:
+                os.fsync(self._handle.fileno())
+        finally:
+            # On a full disk, what could not be written cannot be now either; its first error is told.
+            with suppress(OSError):
+                self._handle.close()
 
     def seal(self) -> None:
         """Turns what is left of the journal into Parquet."""

@@ -53,8 +53,9 @@ def run_experiment(
 ) -> Outcome:
     """Runs what is missing of an experiment into the folder `out`, on an executor (None: all of this machine).
 
-    `started` is what the command line said besides. `on_cell` is told each finished cell's summary, how many are done, and how many there are. A cell that fails keeps
-    its error, and the others go on; a run in which any failed has failed.
+    `started` is what the command line said besides. `on_cell` is told each finished cell's summary, how many are done,
+    and how many there are. A cell that fails keeps its error, and the others go on; a run in which any failed has
+    failed.
     """
     require_runnable(experiment)
     total = count_cells(experiment)
