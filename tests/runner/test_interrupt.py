@@ -20,7 +20,7 @@ def test_in_the_measurement(lab: Lab, number: signal.Signals, engine: str) -> No
     ran = run.send(number)
     assert ran.code == 130
     assert ran.took_s < END_S
-    assert "interrupted; what was measured is in" in ran.error and "--resume goes on" in ran.error
+    assert "interrupted; what was measured is in" in ran.error and "flatwater resume " in ran.error
     assert ran.cell["status"] == "interrupted"
     assert ran.summary.samples >= 5
     assert ran.result.manifest.status == "interrupted"

@@ -56,13 +56,13 @@ class TestTpcc:
         servers.check_clean()
 
     def test_ctrl_c(self, servers: ServerLab) -> None:
-        file = servers.write({**TPCC, "duration_s": 2})
+        file = servers.write({**TPCC, "duration_s": 5})
         run = servers.start(file)
         run.until_recorded(5)
         assert run.send(signal.SIGINT).code == 130
         lines = journal_lines(cell_folder(run.out))
         assert len(copies(servers)) == 1, "its data wait for it"
-        check_kept(resume(servers, file), lines, 2)
+        check_kept(resume(servers, file), lines, 5)
         servers.check_clean()
 
     def test_killed_when_all_was_measured(self, servers: ServerLab) -> None:
@@ -81,13 +81,13 @@ class TestTpcc:
     def test_what_is_not_kept_is_kept_until_it_is_over(self, servers: ServerLab, tmp_path: Path) -> None:
         place = tmp_path / "storage"
         place.mkdir()
-        file = servers.write({**OLTP, "duration_s": 2}, storage=place)
+        file = servers.write({**OLTP, "duration_s": 5}, storage=place)
         file.write_text(file.read_text().replace("[storage]", "[storage]\nkeep = false"))
         run = servers.start(file)
         run.until_recorded(5)
         assert run.send(signal.SIGINT).code == 130
         lines = journal_lines(cell_folder(run.out))
-        check_kept(resume(servers, file), lines, 2)
+        check_kept(resume(servers, file), lines, 5)
         assert not list(place.glob("flatwater-servers/snapshots/*")), "and then it is gone"
 
 

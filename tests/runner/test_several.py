@@ -105,7 +105,7 @@ def test_ctrl_c_keeps_what_is_done_and_resume_does_the_rest(lab: Lab) -> None:
     running.process.send_signal(signal.SIGINT)
     ran = running.wait()
     assert ran.code == 130, ran.stderr
-    assert "--resume goes on" in ran.error
+    assert "flatwater resume " in ran.error
     states = {name: result.manifest.status for name, result in results_in(out).results() if result is not None}
     assert "interrupted" in states.values()
     done = sum('"status":"complete"' in path.read_text() for path in out.glob("*/cells/*/summary.json"))

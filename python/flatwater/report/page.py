@@ -33,7 +33,6 @@ from flatwater.report.tables import (
     tables,
 )
 from flatwater.results import SCHEMA_VERSION, Cell, CellSummary, Result
-from flatwater.results.folder import write_atomic
 from flatwater.results.phases import began_s
 
 #: What the head of every page says (templates/page.html).

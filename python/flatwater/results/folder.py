@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import tomllib
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime

@@ -9,23 +9,18 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from flatwater.errors import FlatwaterError
-from flatwater.results.folder import write_atomic
+from flatwater.owned import write_atomic
 from flatwater.server import Binary, ServersRoot
 
 #: Beside a data directory: of which cell it is.
 COPY = "copy.json"
 #: Beside a cell's journal: on which copies it stands, or on which server.
 SERVERS = "servers.json"
-#: A server that is killed is gone after this long, seconds, unless its storage hangs.
-GONE_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -136,24 +131,6 @@ def _why_needed(copy: Copy) -> str | None:
     except OSError as error:
         return f"it is of {result}, which cannot be read ({error.strerror})"
     return f"a resumed run of {result} goes on with it"
-
-
-def end_leftover(folder: Path) -> None:
-    """Ends a server that outlived its flatwater: two on one data directory would destroy it.
-
-    Errors: FlatwaterError when it does not end.
-    """
-    told = f"--defaults-file={folder / 'my.cnf'}"
-    left = []
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):
-            if told in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
-                process.kill()
-                left.append(process)
-    _, alive = psutil.wait_procs(left, GONE_S)
-    if alive:
-        what = f"a server of the run before (process {alive[0].pid}) does not end"
-        raise FlatwaterError(what, where="storage.path", hint="its storage hangs: see dmesg")
 
 
 def _json(path: Path) -> Mapping[str, Any]:

@@ -24,7 +24,6 @@ from flatwater.results.schema import Condition, ResponseLimit, ServerFacts
 from flatwater.runner.copies import (
     SERVERS,
     Copy,
-    end_leftover,
     find_copies,
     keep_token,
     kept_token,
@@ -252,7 +251,6 @@ class ServerStack(Stack):
         many = self._cell.server.instances
         for number, copy in enumerate(find_copies(self._root, self._token, self._plan.index, many)):
             folder = self._run_folder(number)
-            end_leftover(folder)
             if copy is not None:
                 self._copied = "reflink" if copy.data == "reflink" else "copy"
                 if self.kept_in is not None:
@@ -283,7 +281,6 @@ class ServerStack(Stack):
         assert self._root is not None
         rubbish, told = sort_out(self._root, self._token)
         for name in rubbish:
-            end_leftover(self._root.path / "run" / name)
             self._root.run_folder(name)
         for text in told:
             if text not in self._told:

@@ -152,8 +152,9 @@ class Instance:
         """Starts the process. Several servers may be launched before any is waited for."""
         assert self._process is None or self._process.exit_code() is not None
         self._make_folders()
-        self._write_init_file()
+        # First what tells where the private folder is: who finds it after a kill deletes what is in there.
         write_option_file(self.folder / "my.cnf", self._own_settings(), self.chosen, self.settings)
+        self._write_init_file()
         self._socket.unlink(missing_ok=True)
         self._log_start = self.error_log.stat().st_size if self.error_log.exists() else 0
         self._launched_at = time.monotonic()

@@ -20,6 +20,7 @@ from types import TracebackType
 from flatwater.errors import UserError
 from flatwater.owned import Folder
 from flatwater.probe.disk import require_no_device_folder
+from flatwater.server.leftover import end_leftovers
 
 NAME = "flatwater-servers"
 #: What an older flatwater said that the folder is its own by, which a copy says too.
@@ -89,6 +90,7 @@ def open_root(storage: Path) -> ServersRoot:
         for name in ("snapshots", "loading", "run"):
             inner.append(Folder.open(path / name, where=_WHERE))
             undo.callback(inner[-1].close)
+        end_leftovers(path)
         undo.pop_all()
     for option_file in (*path.glob("run/*/my.cnf"), *path.glob("loading/*/my.cnf")):
         _remove_socket_folder(option_file)

@@ -163,7 +163,7 @@ class TestInterrupted:
         assert (ran.code, ran.took_s < 10) == (130, True), ran
         done = {cell["cell"] for cell in ran.cells}
         assert 2 <= len(done) < 6
-        assert "--resume goes on" in ran.error
+        assert "flatwater resume " in ran.error
         after = lab.run(file, "--json", "--resume", "--on", shared.address, out=ran.out)
         assert after.code == 0, after.stderr
         assert sorted([*done, *(cell["cell"] for cell in after.cells)]) == list(range(6))

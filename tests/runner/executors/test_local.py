@@ -154,7 +154,7 @@ class TestInterrupted:
             one.send_signal(signal.SIGINT)
         ran = run.send(signal.SIGINT)
         assert (ran.code, ran.took_s < 10) == (130, True), ran
-        assert "--resume goes on" in ran.error
+        assert "flatwater resume " in ran.error
         done = {cell["cell"] for cell in ran.cells if cell["status"] == "complete"}
         assert 4 <= len(done) < 40
         assert open_result(ran.out).manifest.status == "interrupted"

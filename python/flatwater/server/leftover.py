@@ -1,0 +1,49 @@
+"""Servers that outlived the flatwater that started them: two on one data directory would destroy it.
+
+The kernel kills a server with its flatwater. It forgets that of one that changed its user, and what a tool started in
+its turn (the server that fills a new data directory) was never asked to be killed.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from flatwater.errors import FlatwaterError
+
+#: What is killed is gone after this long, seconds, unless its storage hangs.
+GONE_S = 60.0
+#: Options that tell whose data directory it is.
+_OPTIONS = ("--defaults-file=", "--datadir=")
+
+
+def end_leftovers(root: Path) -> None:
+    """Ends the servers that run on data below `root`, which whoever calls has locked.
+
+    Errors: FlatwaterError when one does not end.
+    """
+    if not any((*root.glob("run/*"), *root.glob("loading/*"))):
+        return
+    below = f"{root}{os.sep}"
+    left = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.pid != os.getpid() and _is_server_below(process, below):
+                process.kill()
+                left.append(process)
+    _, alive = psutil.wait_procs(left, GONE_S)
+    if alive:
+        what = f"a server of the run before (process {alive[0].pid}) does not end"
+        raise FlatwaterError(what, where="storage.path", hint="its storage hangs: see dmesg")
+
+
+def _is_server_below(process: psutil.Process, below: str) -> bool:
+    command = process.cmdline()
+    if any(argument.startswith(option + below) for argument in command for option in _OPTIONS):
+        return True
+    # Its data directory may have been given by another name; whoever only looks around there has no such option.
+    given = any(argument.startswith(option) for argument in command for option in _OPTIONS)
+    return given and f"{process.cwd()}{os.sep}".startswith(below)
