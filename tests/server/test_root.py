@@ -21,8 +21,9 @@ def test_everything_of_ours_is_in_one_folder(tmp_path: Path) -> None:
         (run / "my.cnf").write_text("")
         assert root.run_folder("0000-0") == run
         assert list(run.iterdir()) == []
-        root.clear_runs()
-        assert not run.exists()
+        assert root.runs() == ["0000-0"]
+        root.remove_run("0000-0")
+        assert not run.exists() and root.runs() == []
     assert (tmp_path / "data.csv").read_text() == "somebody's"
     with open_root(tmp_path) as again:
         assert sorted(path.name for path in again.path.iterdir()) == [
@@ -86,10 +87,11 @@ def test_what_somebody_put_into_it_stays(tmp_path: Path) -> None:
         root.run_folder("0000-0")
         (root.path / "run" / "mine").mkdir()
         (root.path / "run" / "mine" / "thesis").write_text("precious")
-        root.clear_runs()
+        assert root.runs() == ["0000-0"]
+        for done in (root.run_folder, root.remove_run):
+            with pytest.raises(UserError, match="was not made by flatwater"):
+                done("mine")
         assert (root.path / "run" / "mine" / "thesis").read_text() == "precious"
-        with pytest.raises(UserError, match="was not made by flatwater"):
-            root.run_folder("mine")
 
 
 def test_a_link_or_a_file_in_its_place_is_refused(tmp_path: Path) -> None:

@@ -86,7 +86,8 @@ def read_copy(folder: Path) -> Copy | None:
 
 def find_copies(root: ServersRoot, token: str, cell: int, instances: int) -> list[Copy | None]:
     """The copies of a cell by the number of their server; None for each that is gone."""
-    found = [read_copy(root.path / "run" / name_of(token, cell, number)) for number in range(instances)]
+    there, names = root.runs(), [name_of(token, cell, number) for number in range(instances)]
+    found = [read_copy(root.run_path(name)) if name in there else None for name in names]
     return [copy if copy is not None and copy.token == token else None for copy in found]
 
 
@@ -108,13 +109,14 @@ def sort_out(root: ServersRoot, own: str) -> tuple[list[str], list[str]]:
     that is in use.
     """
     rubbish, told = [], []
-    for folder in sorted((root.path / "run").glob("*")):
+    for name in root.runs():
+        folder = root.run_path(name)
         copy = read_copy(folder)
         if copy is not None and copy.token == own:
             continue
         reason = _why_needed(copy) if copy is not None else None
         if reason is None:
-            rubbish.append(folder.name)
+            rubbish.append(name)
         else:
             told.append(f"{folder} is left alone: {reason}")
     return rubbish, told

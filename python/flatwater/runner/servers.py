@@ -217,7 +217,7 @@ class ServerStack(Stack):
     def _run_folder(self, number: int, *, empty: bool = False) -> Path:
         assert self._root is not None
         name = name_of(self._token, self._plan.index, number)
-        return self._root.run_folder(name) if empty else self._root.path / "run" / name
+        return self._root.run_folder(name) if empty else self._root.run_path(name)
 
     def _instance(self, number: int, folder: Path, settings: Mapping[str, str]) -> Instance:
         assert self._binary is not None
@@ -281,7 +281,7 @@ class ServerStack(Stack):
         assert self._root is not None
         rubbish, told = sort_out(self._root, self._token)
         for name in rubbish:
-            self._root.run_folder(name)
+            self._root.remove_run(name)
         for text in told:
             if text not in self._told:
                 self._told.add(text)
@@ -488,7 +488,7 @@ class ServerStack(Stack):
         """The cell is over: nobody goes on with its data."""
         if self._root is not None and self._token:
             for number in range(self._cell.server.instances):
-                self._run_folder(number, empty=True)
+                self._root.remove_run(name_of(self._token, self._plan.index, number))
         if self.kept_in is not None:
             (self.kept_in / SERVERS).unlink(missing_ok=True)
         self._token, self._left = "", None

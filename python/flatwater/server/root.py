@@ -48,10 +48,17 @@ class ServersRoot:
         self._run.remove(name)
         return self._run.make_folder(name)
 
-    def clear_runs(self) -> None:
-        """Deletes the servers of cells, as when a run ends; snapshots stay."""
-        for name in self._run.names():
-            self._run.remove(name)
+    def run_path(self, name: str) -> Path:
+        """Where a server of a cell is, or was."""
+        return self._run.path_of(name)
+
+    def runs(self) -> list[str]:
+        """Names of the servers of cells that earlier runs left. Errors: UserError when one was replaced."""
+        return [name for name in self._run.names() if self._run.holds(name)]
+
+    def remove_run(self, name: str) -> None:
+        """Deletes a server of a cell, if it is there. Errors: UserError for what flatwater did not make."""
+        self._run.remove(name)
 
     def close(self) -> None:
         """Lets other runs use the folder."""
