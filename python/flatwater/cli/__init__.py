@@ -86,6 +86,11 @@ def main() -> None:
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         sys.exit(Interrupted.exit_code)
+    except SystemExit as end:
+        # typer makes this of Ctrl-C, and says nothing.
+        if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
+            print("error: interrupted", file=sys.stderr)
+        raise
     except BrokenPipeError:
         # The reader of our output (head, less) went away: not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

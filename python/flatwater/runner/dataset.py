@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,6 +20,8 @@ DATASET_SEED = 1
 DATASET_VERSION = 1
 #: Sessions that load: one a core, up to what one server's log takes.
 LOAD_THREADS = max(2, min(16, os.cpu_count() or 2))
+#: How long loaders that are told to stop are waited for, seconds: they look up ten times a second.
+STOP_PATIENCE_S = 2.0
 #: What the data take on disk, for choosing memory and checking space: measured on InnoDB with 16 KiB pages.
 _WAREHOUSE_BYTES = 100 * 2**20
 _OLTP_ROW_BYTES = 240
@@ -127,6 +130,7 @@ def load_dataset(
         raise FlatwaterError(str(error)) from None
     shown = "rows"
     reporter.phase("load rows", None)
+    give_up_at: float | None = None
     while not load.join(0.1):
         if load.phase() != shown:
             shown = load.phase()
@@ -135,6 +139,9 @@ def load_dataset(
             reporter.loaded(load.done_rows(), load.total_rows())
         if interrupt.asked:
             load.stop()
+            give_up_at = give_up_at or time.monotonic() + STOP_PATIENCE_S
+            if time.monotonic() > give_up_at:
+                break  # it waits for a host that does not even accept a connection
     failure = load.failure()
     if interrupt.asked:
         raise Interrupted("interrupted while loading; the next run goes on from there")

@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import threading
 from collections.abc import Mapping
-from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -49,6 +47,7 @@ from flatwater.server import (
     ServersRoot,
     Shape,
     Snapshot,
+    ask,
     check_space,
     describe,
     find_server,
@@ -67,11 +66,6 @@ from flatwater.server import (
 CELLS_CHECKED = 10_000
 #: Connections of a server beside the workload's: the recorder's and the checks'.
 SPARE_CONNECTIONS = 16
-
-#: How often a check of the data is looked up from, seconds.
-CHECK_POLL_S = 0.1
-#: Number, title, why it does not apply, violations: of each condition.
-_Checked = list[tuple[int, str, str | None, int | None]]
 
 #: How the engine and servers (error 1049: unknown database) say that a schema was not filled yet.
 _SIGNS_OF_NO_DATA = ("holds no data of this workload", "(error 1049)")
@@ -108,6 +102,7 @@ class ServerStack(Stack):
         self._copied: Literal["reflink", "copy"] | None = None
         #: What was said of what other runs left.
         self._told: set[str] = set()
+        self._reporter: Reporter | None = None
         self._open()
 
     def _open(self) -> None:
@@ -167,7 +162,7 @@ class ServerStack(Stack):
         return self._seam
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
-        self._interrupt = interrupt
+        self._interrupt, self._reporter = interrupt, reporter
         if self._attached is not None:
             self._facts = [_facts(0, self._attached.flavour, self._attached.version_text, self._attached)]
             self._variables = [self._attached.variables]
@@ -225,7 +220,9 @@ class ServerStack(Stack):
         connections = -(-self._cell.transactions.connections // server.instances) + SPARE_CONNECTIONS
         name = f"server {number}" if server.instances > 1 else "the server"
         chosen = {"max_connections": str(connections)}
-        return Instance(self._binary, folder, split(settings, server.instances), chosen=chosen, name=name)
+        return Instance(
+            self._binary, folder, split(settings, server.instances), chosen=chosen, name=name, stop=self._hurried
+        )
 
     def _start(self, interrupt: Interrupt) -> None:
         """Launches all servers, and waits for each."""
@@ -233,7 +230,7 @@ class ServerStack(Stack):
         for instance in self._instances:
             instance.launch()
         for number, instance in enumerate(self._instances):
-            instance.wait_ready(stop=lambda: interrupt.asked)
+            instance.wait_ready()
             self._facts.append(_facts(number, self._binary.flavour, self._binary.version_text, instance))
             self._facts[-1].data = self._copied
             self._variables.append(instance.variables())
@@ -303,10 +300,11 @@ class ServerStack(Stack):
         chosen = loading_settings(self._binary, memory_bytes=memory, data_bytes=size)
         if not loading.resumed:
             check_space(self._root.path, size)
-        with Instance(self._binary, loading.folder, shaping(settings), chosen=chosen) as instance:
+        shape_settings = shaping(settings)
+        with Instance(self._binary, loading.folder, shape_settings, chosen=chosen, stop=self._hurried) as instance:
             if loading.resumed:
                 try:
-                    instance.start(stop=lambda: interrupt.asked)
+                    instance.start()
                 except Interrupted:
                     raise
                 except FlatwaterError:
@@ -314,8 +312,8 @@ class ServerStack(Stack):
                     loading = loading.discard()
             if not instance.running:
                 reporter.phase("make a data directory", None)
-                instance.initialise(stop=lambda: interrupt.asked)
-                instance.start(stop=lambda: interrupt.asked)
+                instance.initialise()
+                instance.start()
             load_dataset(self._cell, instance.login(), reporter, interrupt, instance.died)
             reporter.phase("settle", None)
             print_loaded(instance, self._cell.schema_name, self._hurried)
@@ -353,7 +351,8 @@ class ServerStack(Stack):
 
     def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
         try:
-            return Run.database(json.dumps(spec))
+            # It asks every server for its data.
+            return ask(lambda: Run.database(json.dumps(spec)), self._hurried)
         except EngineError as error:
             if self._attached is None:
                 raise
@@ -370,7 +369,7 @@ class ServerStack(Stack):
         workload = self._cell.workload
         if self._attached is not None:
             # Nobody else watches it: one that died in mid-run must not pass for one that was slow.
-            describe(self._logins(None)[0])
+            describe(self._logins(None)[0], self._hurried)
         if not isinstance(workload, Tpcc) or not workload.check_consistency:
             return []
         reporter.phase("check consistency", None)
@@ -378,41 +377,27 @@ class ServerStack(Stack):
             self._crashes.settle(self._interrupt)
         found = []
         for number, login in enumerate(self._logins(self._cell.schema_name)):
-            conditions = self._conditions(json.dumps(login))
-            found += [
-                Condition(
-                    number=condition,
-                    title=title,
-                    instance=number,
-                    applies=why_not is None,
-                    holds=None if violations is None else violations == 0,
-                    violations=violations,
-                    note=why_not or "",
+            for condition, title, reason, violations in self._ask_conditions(json.dumps(login)):
+                found.append(
+                    Condition(
+                        number=condition,
+                        title=title,
+                        instance=number,
+                        applies=reason is None,
+                        holds=None if violations is None else violations == 0,
+                        violations=violations,
+                        note=reason or "",
+                    )
                 )
-                for condition, title, why_not, violations in conditions
-            ]
         return found
 
-    def _conditions(self, login: str) -> _Checked:
-        """What the engine finds. Its queries may take minutes, for which Ctrl-C must not wait: a thread asks."""
-        answer: Future[_Checked] = Future()
-
-        def run() -> None:
-            try:
-                answer.set_result(check_consistency(login, after_run=True))
-            except EngineError as error:
-                answer.set_exception(error)
-
-        threading.Thread(target=run, daemon=True).start()
-        while True:
-            try:
-                return answer.result(timeout=CHECK_POLL_S)
-            except TimeoutError:
-                if self._interrupt is not None and self._interrupt.asked:
-                    raise Interrupted("interrupted while the consistency of the data was being checked") from None
-            except EngineError as error:
-                died = next((f"{one.name} {how}" for one in self._instances if (how := one.died())), None)
-                raise FlatwaterError(f"the consistency of the data cannot be checked: {died or error}") from None
+    def _ask_conditions(self, login: str) -> list[tuple[int, str, str | None, int | None]]:
+        """Number, title, why it does not apply, violations: of each condition. Its queries may take minutes."""
+        try:
+            return ask(lambda: check_consistency(login, after_run=True), self._hurried)
+        except EngineError as error:
+            died = next((f"{one.name} {how}" for one in self._instances if (how := one.died())), None)
+            raise FlatwaterError(f"the consistency of the data cannot be checked: {died or error}") from None
 
     def response_limits(self, tally: Tally) -> list[ResponseLimit]:
         if not isinstance(self._cell.workload, Tpcc):
@@ -475,6 +460,8 @@ class ServerStack(Stack):
                     write_atomic(own / "tables.json", json.dumps(tables, indent=1))
                 if self._snapshot is not None and (tables := loaded_sizes(self._snapshot.error_log, schema)):
                     write_atomic(own / "loaded-tables.json", json.dumps(tables, indent=1))
+            if self._reporter is not None and self._instances:
+                self._reporter.phase("stop", None)
             for number, instance in enumerate(self._instances):
                 failures += self._end(instance, logs / str(number) if several else logs)
         finally:

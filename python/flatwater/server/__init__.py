@@ -4,6 +4,7 @@ It takes plain values and knows nothing of experiments. A flavour of server is o
 tells what is started with what, and where its files lie.
 """
 
+from flatwater.server.asking import ask
 from flatwater.server.attach import Attached, describe, local_pids
 from flatwater.server.binary import Binary, find_server
 from flatwater.server.copying import Copied, check_space
@@ -31,6 +32,7 @@ __all__ = [
     "ServersRoot",
     "Shape",
     "Snapshot",
+    "ask",
     "check_space",
     "describe",
     "find_server",

@@ -13,6 +13,7 @@ from typing import Any
 
 from flatwater._engine import Connection, EngineError
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.server.asking import Stop, ask, never
 from flatwater.server.binary import OLDEST
 from flatwater.server.flavours import FLAVOURS, Version, recognise
 from flatwater.server.variables import read_variables
@@ -37,11 +38,16 @@ class Attached:
         return f"{FLAVOURS[self.flavour].title} {'.'.join(map(str, self.version))}"
 
 
-def describe(login: Mapping[str, Any]) -> Attached:
+def describe(login: Mapping[str, Any], stop: Stop = never) -> Attached:
     """Asks the server of a login (see `Instance.login`) for its flavour, version and variables.
 
-    Errors: UserError at database.url when it cannot be reached, lets nobody in, or is too old.
+    Errors: UserError at database.url when it cannot be reached, lets nobody in, or is too old; Interrupted when
+    `stop()` says that nobody waits any more.
     """
+    return ask(lambda: _describe(login), stop)
+
+
+def _describe(login: Mapping[str, Any]) -> Attached:
     try:
         connection = Connection(json.dumps(dict(login)), ANSWER_S)
     except EngineError as error:

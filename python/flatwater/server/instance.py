@@ -17,6 +17,7 @@ from typing import Any
 
 from flatwater._engine import Connection, EngineError
 from flatwater.errors import FlatwaterError, Interrupted
+from flatwater.server.asking import GRACE_S, Stop, ask, never
 from flatwater.server.binary import Binary
 from flatwater.server.error_log import find_cause
 from flatwater.server.flavours.flavour import base_folder
@@ -34,9 +35,10 @@ INITIALISE_LOG = "initialise.log"
 SOCKET_PATH_BYTES_MAX = 107
 #: A server that shows no progress for so long will show none: MySQL and MariaDB tell of recovery every 15 s.
 PATIENCE_S = 300.0
+#: A server that lets a login wait for longer than this while it starts is tried again, if it shows progress.
+LOGIN_S = 60.0
 
 OnWait = Callable[[float], None]
-Stop = Callable[[], bool]
 
 
 class Instance:
@@ -44,7 +46,8 @@ class Instance:
 
     `folder` gets `data/`, `tmp/`, `my.cnf` and `error.log`; `settings` are what `translate` returned; `chosen` is what
     flatwater itself picks for this use (`max_connections`, loading settings): `settings` have the last word. The
-    socket lies in a private temporary folder, which `close` removes, unless `socket_folder` names another.
+    socket lies in a private temporary folder, which `close` removes, unless `socket_folder` names another. `stop`
+    tells that its user waits no longer: from then on nothing here waits for a server, not even for a frozen one.
     """
 
     def __init__(
@@ -56,12 +59,16 @@ class Instance:
         chosen: Mapping[str, str] | None = None,
         socket_folder: Path | None = None,
         name: str = "server",
+        stop: Stop = never,
     ) -> None:
         self.binary = binary
         self.folder = folder.absolute()
         self.settings = dict(settings)
         self.chosen = dict(chosen or {})
         self.name = name
+        self._stop = stop
+        #: It owed an answer when its user had asked to stop.
+        self._silent = False
         #: Seconds from its start until it answered; recovery is in it.
         self.recovered_s = 0.0
         self.version_comment = ""
@@ -118,6 +125,7 @@ class Instance:
 
         Errors: FlatwaterError with the tool's reason; UserError when its tools are missing; Interrupted.
         """
+        stop = stop or self._stop
         self._make_folders()
         shape = [f"--{name.replace('_', '-')}={value}" for name, value in shaping(self.settings).items()]
         link = self._socket_folder / "data"
@@ -128,12 +136,12 @@ class Instance:
         log.write_bytes(b"")
         process = ServerProcess(command, self.folder, log, tmp=self.folder / "tmp")
         try:
-            process.wait_while_progress(stop or _never, PATIENCE_S, on_wait)
+            process.wait_while_progress(stop, PATIENCE_S, on_wait)
         finally:
             # With all that it started: the tool may be a script.
             process.kill()
             link.unlink(missing_ok=True)
-        if stop is not None and stop():
+        if stop():
             raise Interrupted("the making of a data directory was stopped")
         code = process.exit_code()
         if code != 0:
@@ -158,7 +166,7 @@ class Instance:
         self._socket.unlink(missing_ok=True)
         self._log_start = self.error_log.stat().st_size if self.error_log.exists() else 0
         self._launched_at = time.monotonic()
-        self._frozen = self._stopped = False
+        self._frozen = self._stopped = self._silent = False
         command = [str(self.binary.path.absolute()), f"--defaults-file={self.folder / 'my.cnf'}"]
         self._process = ServerProcess(command, self.folder, self.error_log)
 
@@ -171,14 +179,17 @@ class Instance:
         Interrupted when `stop()` says so (the server is killed: nothing was running on it yet).
         """
         assert self._process is not None
+        stop = stop or self._stop
         self._answer = ""
         try:
             in_time = self._process.wait_while_progress(
-                lambda: self._answers() or (stop is not None and stop()), patience_s, on_wait
+                lambda: stop() or self._answers(stop, patience_s), patience_s, on_wait
             )
+        except Interrupted:
+            in_time = True  # told below
         finally:
             self._init_file.unlink(missing_ok=True)
-        if stop is not None and stop():
+        if stop():
             self.kill()
             raise Interrupted("the start of a server was stopped")
         code = self._process.exit_code()
@@ -203,17 +214,29 @@ class Instance:
         }
 
     def query(self, sql: str) -> list[tuple[str | None, ...]]:
-        """Rows of one statement, over a connection of its own. Errors: FlatwaterError; at once while it is frozen."""
+        """Rows of one statement, over a connection of its own.
+
+        Errors: FlatwaterError, at once while it is frozen; Interrupted when the user waits no longer.
+        """
         if self._frozen:
             raise FlatwaterError(f"{self.binary.title} is frozen, and answers nothing")
-        try:
+        if self._silent:
+            raise Interrupted(f"{self.binary.title} does not answer")
+
+        def question() -> list[tuple[str | None, ...]]:
             connection = Connection(json.dumps(self.login()))
             try:
                 return connection.query(sql)
             finally:
                 connection.close()
+
+        try:
+            return ask(question, self._stop, grace_s=GRACE_S)
         except EngineError as error:
             raise FlatwaterError(f"{self.binary.title}: {self.died() or error}") from None
+        except Interrupted:
+            self._silent = True
+            raise
 
     def variables(self) -> dict[str, str]:
         """What the server runs with (SHOW GLOBAL VARIABLES), without what could be secret."""
@@ -230,7 +253,8 @@ class Instance:
     def stop(self, *, on_wait: OnWait | None = None, patience_s: float = PATIENCE_S) -> None:
         """Shuts the server down cleanly, and waits as long as that shows progress.
 
-        Errors: FlatwaterError when it was dead already, hangs (it is killed then), or ends with a failure.
+        Errors: FlatwaterError when it was dead already, hangs (it is killed then), or ends with a failure; Interrupted
+        when the user does not wait for it (it is killed, too).
         """
         if self._process is None or self._stopped:
             return
@@ -241,7 +265,12 @@ class Instance:
             self.thaw()
         # SIGTERM is a clean shutdown for every server, and needs no free connection.
         self._process.send(signal.SIGTERM)
-        if not self._process.wait_while_progress(_never, patience_s, on_wait):
+        in_time = self._process.wait_while_progress(self._stop, patience_s, on_wait)
+        if self.running and self._stop():
+            self.kill()
+            self._stopped = True
+            raise Interrupted(f"{self.binary.title} was killed: the user did not wait until it had stopped")
+        if not in_time:
             self.kill()
             raise FlatwaterError(
                 f"{self.binary.title} did not stop: it did nothing for {patience_s:.0f} s, and was killed",
@@ -291,11 +320,13 @@ class Instance:
             if name in runs_with and name != "log_bin" and not _same(asked, runs_with[name])
         }
 
-    def _answers(self) -> bool:
-        if not self._socket.exists():
-            return False
+    def _answers(self, stop: Stop, patience_s: float) -> bool:
+        """Whether it answers by now. Errors: Interrupted."""
+        return self._socket.exists() and ask(lambda: self._try_login(patience_s), stop)
+
+    def _try_login(self, patience_s: float) -> bool:
         try:
-            connection = Connection(json.dumps(self.login()))
+            connection = Connection(json.dumps(self.login()), min(patience_s, LOGIN_S))
         except EngineError as error:
             # Its account is made before it lets anyone in: one that is missing now will never be there.
             self._answer = str(error) if "(error 1045)" in str(error) else ""
@@ -352,10 +383,6 @@ class Instance:
         options = self.binary.options()
         own |= {name: value for name, value in self.binary.kind.quiet().items() if name in options}
         return own
-
-
-def _never() -> bool:
-    return False
 
 
 def _user_option() -> list[str]:

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Sequence
 
 from flatwater.probe.server.process import Processes
-from flatwater.probe.server.watch import Login, Reading, Watch
+from flatwater.probe.server.watch import CLOSE_S, Login, Reading, Watch
 
 Pids = Sequence[int] | Callable[[], Sequence[int]]
 
@@ -107,8 +107,12 @@ class ServerProbe:
 
 
 def _close(watches: list[Watch]) -> None:
+    # All are told before any is waited for: of many servers, all may be frozen.
     for watch in watches:
-        watch.close()
+        watch.end()
+    until_s = time.monotonic() + CLOSE_S
+    for watch in watches:
+        watch.close(until_s)
 
 
 def _interval(before: Reading | None, now: Reading | None) -> Told | None:

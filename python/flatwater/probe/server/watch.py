@@ -65,15 +65,19 @@ class Watch:
             newest = self._newest
         return newest if newest is not None and newest.at_s > since_s else None
 
-    def close(self) -> None:
-        """Ends the session and the thread."""
+    def end(self) -> None:
+        """Ends the session, and has the thread end as soon as it can."""
         with self._changed:
             self._closed = True
             connection = self._connection
             self._changed.notify_all()
         if connection is not None:
             connection.close()
-        self._thread.join(CLOSE_S)
+
+    def close(self, until_s: float | None = None) -> None:
+        """Ends the session and the thread; waits for that until `until_s` (monotonic) at most."""
+        self.end()
+        self._thread.join(CLOSE_S if until_s is None else max(0.0, until_s - time.monotonic()))
 
     def _work(self) -> None:
         while True:
