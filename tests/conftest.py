@@ -14,6 +14,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "runner"))  # the import mode of pytest does not
 from lab import Lab
+from signals import start_children_with_default_signals
+
+start_children_with_default_signals()
 
 MakeTmpfs = Callable[[int], Path]
 MakeDevice = Callable[..., Path]

@@ -106,14 +106,27 @@ class Lab:
         path.write_text(tomli_w.dumps(content))
         return path
 
-    def start(self, file: Path | str, *arguments: str | Path, out: Path | None = None, verb: str = "run") -> Running:
-        """Starts `flatwater run FILE` and does not wait for it."""
+    def start(
+        self,
+        file: Path | str,
+        *arguments: str | Path,
+        out: Path | None = None,
+        verb: str = "run",
+        begin: Callable[[], object] | None = None,
+    ) -> Running:
+        """Starts `flatwater run FILE` and does not wait for it. `begin` is done by the process before the program."""
         if verb == "run":
             out = out or self.folder / f"out{self._count}"
             arguments = (*arguments, "--out", out)
         command = [str(FLATWATER), verb, str(file), *map(str, arguments)]
         process = subprocess.Popen(
-            command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_environment()
+            command,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=_environment(),
+            preexec_fn=begin,
         )
         self._started.append(process)
         return Running(process, out or self.folder)
