@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from cachelab import MIB, CacheLab
+from cachelab import MIB, PATIENCE_S, CacheLab
 
 #: Kills in one test.
 KILLS = 5
@@ -108,7 +108,7 @@ def _kill_both(*processes: int) -> None:
         os.kill(process, signal.SIGSTOP)
     for process in processes:
         os.kill(process, signal.SIGKILL)
-    until = time.monotonic() + 10
+    until = time.monotonic() + PATIENCE_S
     while any(Path(f"/proc/{one}/stat").exists() and not _is_zombie(one) for one in processes):
         assert time.monotonic() < until
         time.sleep(0.01)

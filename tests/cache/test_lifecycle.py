@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from cachelab import MIB, CacheLab
+from cachelab import MIB, PATIENCE_S, CacheLab
 
 from flatwater.cache.mounting import mount_users
 
@@ -145,7 +145,7 @@ def test_size_and_pins_outlive_a_kill_and_a_stop(mounted: CacheLab) -> None:
     mounted.go("pin", "db", "1MiB..2MiB", "--release")
 
     def as_before() -> None:
-        until = time.monotonic() + 20
+        until = time.monotonic() + PATIENCE_S
         while True:
             found = mounted.status()["statistics"]
             if (found["slots"], found["pinned_blocks"]) == (small, 64):

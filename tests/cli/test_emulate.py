@@ -31,7 +31,7 @@ def device(tmp_path: Path) -> Path:
 def _refused(tmp_path: Path, device: Path | str, *arguments: str) -> str:
     places = ["--file", tmp_path / "backing", "--mount", tmp_path / "mount"]
     command = [str(part) for part in (FLATWATER, "emulate", device, *places, *arguments)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert ran.returncode in (1, 2), ran
     assert ran.stderr.startswith("error: ") and len(ran.stderr.splitlines()) == 1, ran.stderr
     assert not (tmp_path / "backing").exists() and not (tmp_path / "mount").exists()

@@ -19,7 +19,7 @@ from lab import FLATWATER
 from flatwater.runner.emulation import loop_devices, unmount
 
 #: For an emulator to be made or to end on a slow machine.
-PATIENCE_S = 30.0
+PATIENCE_S = 240.0
 BLOCK = 4096
 
 

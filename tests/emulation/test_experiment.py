@@ -21,7 +21,7 @@ from flatwater.runner.emulation import MOUNT_SOURCE
 from flatwater.server import find_server
 
 #: For all to be undone on a slow machine.
-PATIENCE_S = 60.0
+PATIENCE_S = 240.0
 
 FILEIO = {"kind": "fileio", "mode": "rndrw", "block_size": "16KiB", "threads": 4, "files": 1, "duration_s": 1.5}
 

@@ -132,6 +132,6 @@ def test_one_that_is_in_use_waits_to_be_let_go(emulators: Any) -> None:
     line = line.strip() or process.stderr.readline()
     assert "is in use" in line and loop in line
     subprocess.run(["losetup", "--detach", loop], check=True)
-    process.communicate(timeout=30)
+    process.communicate(timeout=240)
     assert process.returncode == 0
     assert not os.path.ismount(emulators.mount)

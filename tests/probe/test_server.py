@@ -37,7 +37,7 @@ REASONS = {f"database.pages_flushed_{reason}_per_s" for reason in ("adaptive", "
 
 
 def wait_for(told: Callable[[], bool], what: str) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 240
     while not told():
         assert time.monotonic() < until, what
         time.sleep(0.05)

@@ -28,8 +28,12 @@ from flatwater.results import Cell, CellSummary, Result, open_result
 
 FLATWATER = Path(sys.executable).with_name("flatwater")
 MIB = 2**20
-#: Long enough for any one run of these tests on a slow machine.
-PATIENCE_S = 60.0
+#: What never comes is given up after this long, and no test waits for it to pass: long enough for a machine with a
+#: load of twenty.
+PATIENCE_S = 240.0
+#: Who ends before this heard the signal, and did not wait until flatwater gives something up by itself (a login: 60 s;
+#: a device at the end of a run: the same).
+HEARD_S = 30.0
 
 
 @dataclass

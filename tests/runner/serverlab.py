@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 import tomli_w
-from lab import Lab, Ran, Running
+from lab import PATIENCE_S, Lab, Ran, Running
 
 from flatwater.owned.folder import LEDGER
 from flatwater.server import Instance
@@ -25,8 +25,6 @@ OLTP = {"kind": "oltp", "mode": "read_write", "rows": 1000, "connections": 4, "d
 TPCC = {"kind": "tpcc", "warehouses": 1, "connections": 4, "duration_s": 1.5}
 #: Servers that start quickly, and take little room.
 SMALL = {"innodb_buffer_pool_size": "64M", "innodb_log_file_size": "32M"}
-#: A server that flatwater left to the kernel to kill is gone after this long on a loaded machine.
-GONE_S = 10.0
 
 
 def made_in(storage: Path, pattern: str) -> list[Path]:
@@ -89,7 +87,7 @@ class ServerLab:
 
     def until_gone(self, storage: Path | None = None) -> None:
         """Waits until no server runs; fails when one stays."""
-        until = time.monotonic() + GONE_S
+        until = time.monotonic() + PATIENCE_S
         while left := self.processes(storage):
             assert time.monotonic() < until, left
             time.sleep(0.02)

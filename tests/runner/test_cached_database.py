@@ -56,7 +56,7 @@ def consistent(cell: dict[str, Any]) -> bool:
     return bool(checked) and all(one["holds"] for one in checked)
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 def test_a_server_on_a_cache(lab: Lab) -> None:
     file = lab.folder / "cached.toml"
     content = {

@@ -17,7 +17,7 @@ from flatwater.server.process import ServerProcess, describe_exit
 SLEEP = ["/bin/sleep", "1000"]
 
 
-def _wait_for(holds: object, limit_s: float = 30) -> None:
+def _wait_for(holds: object, limit_s: float = 240) -> None:
     assert callable(holds)
     until = time.monotonic() + limit_s
     while not holds():
