@@ -365,6 +365,16 @@ def test_the_text_of_the_monitor(text: str, found: dict[str, float]) -> None:
     assert parse_monitor(text) == found
 
 
+def test_an_age_is_what_lies_behind_the_checkpoint() -> None:
+    class Server:
+        def query(self, sql: str) -> list[tuple[str | None, ...]]:
+            return [("Innodb_lsn_current", "30171217"), ("Innodb_lsn_last_checkpoint", "30170000")]
+
+    connection: Any = Server()
+    names = Names({"innodb_lsn_current": "lsn", "innodb_lsn_last_checkpoint": "checkpoint_lsn"}, {}, frozenset(), {})
+    assert names.read(connection)["age"] == 1217.0
+
+
 def test_a_counter_that_jumps_back_has_no_rate() -> None:
     before = Reading(10.0, 1, {"flushed": 500.0, "read": 10.0, "dirty": 7.0})
     told = _interval(before, Reading(12.0, 1, {"flushed": 3.0, "read": 30.0, "dirty": 9.0, "queries": 5.0}))

@@ -109,3 +109,19 @@ def test_a_short_cells_series_are_still_there(tmp_path: Path) -> None:
     for _ in range(LINES_KEPT):
         journal._account({"time_s": 1.0, "phase": "warmup", "metrics": {}})
     assert journal.series() is None
+
+
+def test_what_is_kept_of_a_figure(tmp_path: Path) -> None:
+    """Seven digits of a value, microseconds of a time. The tally is of the measured phase, and of errors after it."""
+    told = interval(0.0, 1.0000004)
+    told["metrics"] = {"ops_per_s": 1234567.4, "latency_p99_us": 0.012345678}
+    told["totals"] = {"read": (10, 40960, 1)}
+    with Journal(tmp_path / "journal.jsonl", "IOPS") as journal:
+        for phase in ("warmup", "measure", "drain"):
+            journal.interval(told, 5.0, phase)  # type: ignore[arg-type]
+    lines = journal_lines(tmp_path)
+    assert {line["time_s"] for line in lines} == {6.0} and {line["start_s"] for line in lines} == {5.0}
+    assert lines[0]["metrics"]["workload.ops_per_s"] == 1234567.0
+    assert lines[0]["metrics"]["workload.latency_p99_us"] == 0.01234568
+    assert (journal.tally.operations, journal.tally.errors) == (10, 2)
+    assert [phase.name for phase in journal.phases] == ["warmup", "measure", "drain"]

@@ -112,6 +112,19 @@ mod tests {
     }
 
     #[test]
+    fn quantiles_are_golden() {
+        // Latencies of 1, 2, ... 1000 us, once each: the p-th percentile is 10 p us, to three digits.
+        let mut histogram = Histogram::default();
+        for latency_us in 1..=1000 {
+            histogram.record_ns(latency_us * 1000);
+        }
+        for (quantile, latency_us) in [(0.5, 500.0), (0.9, 900.0), (0.95, 950.0), (0.99, 990.0), (0.999, 999.0)] {
+            let found_us = histogram.quantile_ns(quantile) as f64 / 1000.0;
+            assert!((found_us / latency_us - 1.0).abs() < 0.000_9, "{quantile}: {found_us}");
+        }
+    }
+
+    #[test]
     fn damaged_bytes_are_an_error() {
         assert!(Histogram::from_v2(b"not a histogram").is_err());
         let mut bytes = Histogram::default().to_v2();

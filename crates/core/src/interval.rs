@@ -279,6 +279,7 @@ mod tests {
 
     const READ: usize = storage::Kind::Read as usize;
     const WRITE: usize = storage::Kind::Write as usize;
+    const FSYNC: usize = storage::Kind::Fsync as usize;
 
     fn recorder(flights: Vec<Flights>) -> Recorder {
         Recorder::new(&storage::Kind::TOLD, vec!["retries".into()], flights)
@@ -301,6 +302,28 @@ mod tests {
         recorder.flights(0).end(0);
         let idle = metrics(&recorder.collect(4_000_000_000));
         assert!(!idle.contains_key("latency_p95_us"));
+    }
+
+    #[test]
+    fn the_percentiles_of_an_interval_are_golden() {
+        let recorder = recorder(vec![Flights::new(1, 0)]);
+        let mut shard = recorder.shard(0).lock().unwrap();
+        for latency_us in 1..=1000 {
+            shard[READ].operations += 1;
+            shard[READ].latency.record_ns(latency_us * 1000);
+            // What only serves others is no request, however slow it is.
+            shard[FSYNC].operations += 1;
+            shard[FSYNC].latency.record_ns(1_000_000_000);
+        }
+        drop(shard);
+        let told = metrics(&recorder.collect(2_000_000_000));
+        assert_eq!(told["ops_per_s"], 500.0);
+        for kind in ["latency", "read_latency"] {
+            for (name, us) in [("p50", 500.0), ("p95", 950.0), ("p99", 990.0), ("p999", 999.0), ("max", 1000.0)] {
+                let found = told[&format!("{kind}_{name}_us")];
+                assert!((found / us - 1.0_f64).abs() < 0.000_9, "{kind} {name}: {found}");
+            }
+        }
     }
 
     #[test]

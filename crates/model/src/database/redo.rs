@@ -283,6 +283,16 @@ mod tests {
     }
 
     #[test]
+    fn an_age_counts_what_is_not_durable_yet() {
+        let mut redo = Redo::new(0, 2, 1 << 20, PLAIN);
+        assert_eq!(redo.checkpoint_age(), 0);
+        redo.append(400);
+        assert_eq!(redo.checkpoint_age(), 400);
+        redo.settle(Some(8_304));
+        assert_eq!((redo.checkpoint_age(), redo.durable), (300, 8_604));
+    }
+
+    #[test]
     fn a_write_begins_with_the_block_of_the_last_one() {
         let mut redo = Redo::new(1 << 30, 2, 1 << 20, PLAIN);
         let mut extents = Vec::new();

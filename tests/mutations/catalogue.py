@@ -1,0 +1,318 @@
+"""Mutations: small falsehoods in what decides a figure or a verdict, each with the tests that must see it.
+
+A mutation replaces `old`, which its file has exactly once, by `new`. Every test that it names must then fail. Whoever
+changes such a line changes its entry here; whoever adds a limit or a formula of this kind adds one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """`file` is below the repository's root; `tests` are pytest's names, or cargo's for a file of Rust."""
+
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.file.rpartition('/')[2]}: {self.old.strip()} -> {self.new.strip()}"
+
+
+def _python(module: str, old: str, new: str, *tests: str) -> Mutation:
+    return Mutation(f"python/flatwater/{module}", old, new, tuple(f"tests/{test}" for test in tests))
+
+
+LIMITS = "analysis/test_limits.py::"
+TALLY = "runner/test_tally.py::"
+JOURNAL = "runner/test_journal.py::"
+PROBE = "probe/test_server.py::"
+
+PYTHON = (
+    # The verdict.
+    _python(
+        "analysis/verdict.py",
+        "FLATNESS_MIN = 0.85",
+        "FLATNESS_MIN = 0.80",
+        LIMITS + "TestFlatness::test_a_flat_line_keeps_85_per_cent",
+    ),
+    _python(
+        "analysis/verdict.py",
+        "if share < FLATNESS_MIN:",
+        "if share <= FLATNESS_MIN:",
+        LIMITS + "TestFlatness::test_a_flat_line_keeps_85_per_cent",
+    ),
+    _python(
+        "analysis/verdict.py",
+        "DIP_TIME_MAX = 0.01",
+        "DIP_TIME_MAX = 0.02",
+        LIMITS + "TestFlatness::test_one_dip_may_take_a_hundredth_of_the_time",
+    ),
+    _python(
+        "analysis/verdict.py",
+        "if abs(creep) > RISE_MAX:",
+        "if creep > RISE_MAX:",
+        LIMITS + "TestFlatness::test_a_level_may_creep_by_a_tenth",
+        "analysis/test_verdict.py::test_drifting",
+    ),
+    _python(
+        "analysis/verdict.py",
+        "SAMPLES_MIN = 10",
+        "SAMPLES_MIN = 9",
+        "analysis/test_verdict.py::test_too_few_samples_and_none_at_all",
+    ),
+    _python(
+        "analysis/verdict.py",
+        "_decide(throughput if stalls else settled,",
+        "_decide(settled,",
+        "analysis/test_verdict.py::test_a_stall_to_the_end_is_not_the_level",
+    ),
+    _python(
+        "analysis/steady.py",
+        "RANGE_MAX = 0.20",
+        "RANGE_MAX = 0.21",
+        "analysis/test_steady.py::test_snia_limits",
+    ),
+    _python(
+        "analysis/steady.py",
+        "RISE_MAX = 0.10",
+        "RISE_MAX = 0.11",
+        LIMITS + "TestFlatness::test_a_level_may_creep_by_a_tenth",
+    ),
+    # Dips and stalls.
+    _python("analysis/dips.py", "DEPTH_MIN = 0.20", "DEPTH_MIN = 0.21", LIMITS + "TestDips::test_a_fifth_deep"),
+    _python(
+        "analysis/dips.py",
+        "RECOVERED = 0.10",
+        "RECOVERED = 0.12",
+        LIMITS + "TestDips::test_it_lasts_until_nine_tenths_are_there_again",
+    ),
+    _python(
+        "analysis/dips.py",
+        "USUAL_PCT = 75.0",
+        "USUAL_PCT = 50.0",
+        LIMITS + "TestDips::test_the_usual_level_is_held_for_a_quarter_of_the_time",
+    ),
+    _python(
+        "analysis/dips.py",
+        "PERIOD_SCATTER_MAX = 0.25",
+        "PERIOD_SCATTER_MAX = 0.28",
+        LIMITS + "TestDips::test_a_period_scatters_by_a_quarter",
+    ),
+    _python(
+        "analysis/stalls.py",
+        "EXPECTED_MIN = 10.0",
+        "EXPECTED_MIN = 8.0",
+        LIMITS + "TestStalls::test_ten_requests_would_have_finished",
+    ),
+    # Statistics.
+    _python(
+        "analysis/flatness.py",
+        "BAD_SECOND_PCT = 5.0",
+        "BAD_SECOND_PCT = 6.0",
+        LIMITS + "TestFlatness::test_golden",
+    ),
+    _python("analysis/flatness.py", "values.std(ddof=1)", "values.std()", LIMITS + "TestFlatness::test_golden"),
+    _python(
+        "analysis/autocorrelation.py",
+        "CONFIDENCE = 0.95",
+        "CONFIDENCE = 0.90",
+        LIMITS + "TestIntervals::test_of_95_per_cent",
+    ),
+    _python(
+        "analysis/autocorrelation.py",
+        "tau = max(2.0 * float(kept.sum()) - 1.0, 1.0)",
+        "tau = max(float(kept.sum()), 1.0)",
+        LIMITS + "TestIntervals::test_numbers_that_come_in_pairs_count_half",
+        "analysis/test_autocorrelation.py::test_effective_samples_of_a_known_process",
+    ),
+    _python(
+        "analysis/autocorrelation.py",
+        "values.std(ddof=1)) / math.sqrt(effective), effective - 1.0",
+        "values.std(ddof=1)) / math.sqrt(len(values)), effective - 1.0",
+        "analysis/test_autocorrelation.py::test_the_interval_covers_the_true_mean",
+    ),
+    _python(
+        "analysis/warmup.py",
+        "DIFFERENCE_MIN = 0.02",
+        "DIFFERENCE_MIN = 0.03",
+        LIMITS + "TestTransient::test_two_per_cent_change_nobodys_mind",
+    ),
+    _python(
+        "analysis/warmup.py",
+        "LIMIT = 0.5",
+        "LIMIT = 0.6",
+        LIMITS + "TestTransient::test_one_that_takes_more_than_half_never_ended",
+    ),
+    # Quantiles and totals.
+    _python(
+        "runner/tally.py",
+        "for q in (0.5, 0.95, 0.99, 0.999)",
+        "for q in (0.5, 0.95, 0.98, 0.999)",
+        TALLY + "test_percentiles_are_golden",
+    ),
+    _python(
+        "runner/tally.py",
+        "histogram.quantile_ns(share) / 1000",
+        "histogram.quantile_ns(share * 0.99) / 1000",
+        TALLY + "test_percentiles_are_golden",
+    ),
+    _python(
+        "runner/tally.py",
+        '_SERVING = ("fsync",)',
+        "_SERVING = ()",
+        TALLY + "test_what_serves_others_is_no_operation",
+        TALLY + "test_all_is_of_both_kinds_and_of_no_fsync",
+    ),
+    # NOTPM, and the journal.
+    _python(
+        "runner/journal.py",
+        '("workload.new_order_ops_per_s", 60.0)',
+        '("workload.ops_per_s", 60.0)',
+        JOURNAL + "test_throughput_is_in_the_unit_of_the_experiment",
+    ),
+    _python(
+        "runner/journal.py",
+        "metrics[rate] * factor",
+        "metrics[rate]",
+        JOURNAL + "test_throughput_is_in_the_unit_of_the_experiment",
+    ),
+    _python(
+        "runner/journal.py",
+        '"time_s": round(offset_s + interval["end_s"], 6)',
+        '"time_s": round(interval["end_s"], 6)',
+        JOURNAL + "test_goes_on_where_it_ended",
+        JOURNAL + "test_what_is_kept_of_a_figure",
+    ),
+    _python(
+        "runner/journal.py",
+        'if line["phase"] == MEASURE:',
+        'if line["phase"] in (MEASURE, "warmup"):',
+        JOURNAL + "test_what_is_kept_of_a_figure",
+    ),
+    _python(
+        "runner/journal.py",
+        "            _trim(path)\n",
+        "",
+        JOURNAL + "test_a_torn_line_is_cut_off",
+    ),
+    # Redo ages.
+    _python(
+        "probe/server/limit.py",
+        "return max(0.0, 0.9 * (0.9 * usable - free))",
+        "return max(0.0, 0.9 * usable - free)",
+        PROBE + "test_the_limit_by_rule",
+    ),
+    _python("probe/server/limit.py", "soft = 0.95 * hard", "soft = 0.97 * hard", PROBE + "test_the_limit_by_rule"),
+    _python(
+        "probe/server/names.py",
+        'max(0.0, found["lsn"] - found["checkpoint_lsn"])',
+        'max(0.0, found["lsn"])',
+        PROBE + "test_an_age_is_what_lies_behind_the_checkpoint",
+    ),
+    _python(
+        "probe/server/probe.py",
+        "if delta >= 0:",
+        "if delta > -1e9:",
+        PROBE + "test_a_counter_that_jumps_back_has_no_rate",
+    ),
+)
+
+
+def _rust(crate: str, file: str, old: str, new: str, *tests: str) -> Mutation:
+    return Mutation(f"crates/{crate}/src/{file}", old, new, tests)
+
+
+#: Run by `make test-slow`: a compilation each.
+RUST = (
+    _rust(
+        "core",
+        "interval.rs",
+        '("p99", 0.99)',
+        '("p99", 0.98)',
+        "interval::tests::the_percentiles_of_an_interval_are_golden",
+    ),
+    _rust(
+        "core",
+        "histogram.rs",
+        "self.0.value_at_quantile(quantile).min(self.max_ns())",
+        "self.0.value_at_quantile(quantile - 0.01).min(self.max_ns())",
+        "histogram::tests::quantiles_are_golden",
+    ),
+    _rust(
+        "core",
+        "histogram.rs",
+        "const SIGNIFICANT_DIGITS: u8 = 3;",
+        "const SIGNIFICANT_DIGITS: u8 = 2;",
+        "histogram::tests::quantiles_are_golden",
+    ),
+    _rust(
+        "core",
+        "histogram.rs",
+        "let _ = self.0.add(&other.0);",
+        "let _ = &other.0;",
+        "histogram::tests::survives_encoding_and_merging",
+    ),
+    _rust(
+        "core",
+        "interval.rs",
+        "let oldest_ns = now_ns - oldest_start_ns;",
+        "let oldest_ns = now_ns - start_ns;",
+        "interval::tests::a_dead_second_looks_dead",
+    ),
+    _rust(
+        "core",
+        "interval.rs",
+        "if kind.counts {",
+        "if true {",
+        "interval::tests::the_percentiles_of_an_interval_are_golden",
+    ),
+    _rust(
+        "core",
+        "cache/journal/page.rs",
+        "&& get64(page, 24) == life.number",
+        "",
+        "cache::journal::page::tests::a_page_of_records_comes_back",
+    ),
+    _rust(
+        "core",
+        "cache/journal/page.rs",
+        "&& get32(page, 4) == crc32c::crc32c(&page[8..])",
+        "",
+        "cache::journal::page::tests::a_changed_bit_is_never_believed",
+    ),
+    _rust(
+        "model",
+        "database/redo.rs",
+        "modified_async: margin - margin / 8,\n            modified_sync: margin - margin / 16,",
+        "modified_async: margin - margin / 8,\n            modified_sync: margin - margin / 32,",
+        "database::redo::tests::ages_are_those_of_2x2000_mib",
+        "database::redo::tests::the_sync_age_of_2x1900_mib_is_the_one_seen_on_a_stalled_server",
+    ),
+    _rust(
+        "model",
+        "database/redo.rs",
+        "self.lsn - self.checkpoint\n",
+        "self.durable - self.checkpoint\n",
+        "database::redo::tests::an_age_counts_what_is_not_durable_yet",
+    ),
+    _rust(
+        "model",
+        "database/redo.rs",
+        "const BLOCK_OVERHEAD_BYTES: u64 = 16;",
+        "const BLOCK_OVERHEAD_BYTES: u64 = 12;",
+        "database::redo::tests::lsns_count_headers_and_trailers",
+    ),
+    _rust(
+        "model",
+        "database/redo.rs",
+        "modified_sync: 83 * percent,",
+        "modified_sync: 84 * percent,",
+        "database::redo::tests::mysql_8_counts_in_shares_of_its_capacity",
+    ),
+)
