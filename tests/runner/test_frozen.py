@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
 import pytest
-from lab import HEARD_S, PATIENCE_S, Ran, Running
+from lab import PATIENCE_S, Ran, Running
 from serverlab import OLTP, TPCC, Foreign, ServerLab
 
 import flatwater
@@ -23,8 +22,8 @@ from flatwater.server import ask
 LOADING = ("make a data directory", "load rows", "settle")
 RUNNING = ("start", "warmup", "measure", "check consistency", "stop")
 WITHOUT_SERVER = ("copy the data",)
-#: Told only if indexes outlast the rows, which those of so few rows need not; the same threads are at work.
-SOMETIMES = ("build indexes",)
+#: Told only if indexes outlast the rows, or transactions the measured time: the same threads are at work.
+SOMETIMES = ("build indexes", "drain")
 #: These are looked at in `make test`, the others in `make test-slow`.
 QUICK = ("start", "check consistency", "stop")
 #: A cell of each phase; and a second one, so that a run that ends after the first was interrupted.
@@ -42,19 +41,24 @@ def until_told(run: Running, phase: str) -> None:
 
 
 def freeze_all(run: Running) -> None:
-    """Stops whatever the program has started, as soon as there is something."""
-    until = time.monotonic() + PATIENCE_S
-    frozen: set[int] = set()
-    while not frozen:
-        assert run.process.poll() is None and time.monotonic() < until, "no server was started"
-        for child in psutil.Process(run.process.pid).children(recursive=True):
+    """Stops every program that flatwater has started, as soon as there is one."""
+    flatwater = psutil.Process(run.process.pid)
+    frozen: list[psutil.Process] = []
+
+    def freeze() -> bool:
+        for child in flatwater.children(recursive=True):
             with suppress(psutil.Error):
-                child.suspend()
-                frozen.add(child.pid)
+                # One that is flatwater still has not become a program yet: whoever forks waits for that.
+                if child.cmdline() != flatwater.cmdline():
+                    child.suspend()
+                    frozen.append(child)
+        return bool(frozen)
+
+    run.until(freeze)
 
 
 def check_interrupted(ran: Ran, servers: ServerLab, storage: Path | None = None) -> None:
-    assert (ran.code, ran.took_s < HEARD_S) == (130, True), ran
+    assert (ran.code, ran.at_once) == (130, True), ran
     assert "interrupted" in ran.error
     servers.check_clean(storage)
 
@@ -126,7 +130,7 @@ class TestAttached:
             process = psutil.Process(run.process.pid)
             run.until(lambda: process.net_connections(kind="unix"))
             ran = run.send(signal.SIGINT)
-        assert (ran.code, ran.took_s < HEARD_S) == (130, True), ran
+        assert (ran.code, ran.at_once) == (130, True), ran
 
     @pytest.mark.parametrize(
         "phase",
@@ -138,7 +142,7 @@ class TestAttached:
         until_told(run, phase)
         with frozen(foreign):
             ran = run.send(signal.SIGINT)
-        assert (ran.code, ran.took_s < HEARD_S) == (130, True), ran
+        assert (ran.code, ran.at_once) == (130, True), ran
 
 
 class TestAsking:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import tomli_w
 from dasklab import Cluster, another_build, another_version, other_flatwater
-from lab import HEARD_S, MIB, Lab
+from lab import MIB, Lab
 from modelledlab import summaries, write_modelled
 
 from flatwater.results import open_result
@@ -160,7 +160,7 @@ class TestInterrupted:
         run = lab.start(file, "--json", "--on", shared.address)
         run.until(lambda: summaries(run.out) >= 2)
         ran = run.send(signal.SIGINT)
-        assert (ran.code, ran.took_s < HEARD_S) == (130, True), ran
+        assert (ran.code, ran.at_once) == (130, True), ran
         done = {cell["cell"] for cell in ran.cells}
         assert 2 <= len(done) < 6
         assert "flatwater resume " in ran.error
@@ -195,7 +195,7 @@ class TestInterrupted:
 class TestRefused:
     def test_no_scheduler(self, lab: Lab) -> None:
         ran = lab.run(write_modelled(lab, [1.0]), "--on", "tcp://127.0.0.1:1")
-        assert (ran.code, ran.took_s < HEARD_S) == (1, True)
+        assert (ran.code, ran.at_once) == (1, True)
         assert "no dask scheduler answers at tcp://127.0.0.1:1: Connection refused" in ran.error
         assert not ran.out.exists()
 
