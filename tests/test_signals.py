@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from lab import MIB, Lab
-
 from signals import TOLD
 
 TESTS = Path(__file__).parent
