@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from flatwater.analysis import analyse
+from flatwater.experiment import Experiment, to_toml
 from flatwater.results import CellSummary, Phase, Result, Series, create_result, open_result
 from flatwater.results.schema import CellPlan, Manifest
 
@@ -39,13 +40,20 @@ def make_result(
     unit: str = "IOPS",
     layers: dict[str, str] | None = None,
     more: dict[str, list[Any]] | None = None,
+    experiment: dict[str, Any] | None = None,
+    version: str = "0",
 ) -> Result:
-    """A result folder with cells (set, repeat, throughput a second); `more` adds series by `layer.metric`."""
+    """A result folder with cells (set, repeat, throughput a second); `more` adds series by `layer.metric`.
+
+    `experiment`: tables that replace those of a plain experiment of random reads, which is written with every field.
+    """
+    tables = {"workload": {"kind": "fileio", "mode": "rndrd"}, "storage": {"size": "1GiB", "path": "/mnt"}}
+    written = to_toml(Experiment.model_validate(tables | (experiment or {})))
     plans = [CellPlan(index=i, repeat=repeat, set=values, seed=i) for i, (values, repeat, _) in enumerate(cells)]
     manifest = Manifest(
-        name=path.name, flatwater_version="0", status="running", created_at="2011-01-01", seed=1, cells=plans
+        name=path.name, flatwater_version=version, status="running", created_at="2011-01-01", seed=1, cells=plans
     )
-    result = create_result(path, manifest, "", machine if machine is not None else {"kernel": "6.1"})
+    result = create_result(path, manifest, written, machine if machine is not None else {"kernel": "6.1"})
     for cell, (_, _, values) in zip(result.cells, cells, strict=True):
         cell.folder.mkdir(parents=True)
         with cell.journal.open("w") as journal:

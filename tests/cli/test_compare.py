@@ -69,3 +69,32 @@ def test_nothing_in_common(results: list[str], tmp_path: Path) -> None:
 
 def test_not_a_result(results: list[str], tmp_path: Path) -> None:
     assert isinstance(CliRunner().invoke(app, [results[0], str(tmp_path)]).exception, UserError)
+
+
+def test_what_differs_comes_first_and_forbids_a_ratio(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    workloads = {
+        "reads": {"mode": "rndrd", "block_size": "16KiB", "engine": "io_uring", "queue_depth": 8},
+        "writes": {"mode": "rndwr", "block_size": "4KiB", "engine": "io_uring"},
+    }
+    paths = [
+        str(make_result(tmp_path / name, [({}, 0, 1000 + rng.normal(size=60))],
+                        experiment={"workload": {"kind": "fileio", **workload}}).path)
+        for name, workload in workloads.items()
+    ]  # fmt: skip
+    output = CliRunner(env={"COLUMNS": "80"}).invoke(app, paths)
+    assert output.exit_code == 0, output.exception
+    lines = output.output.splitlines()
+    assert lines[:4] == [
+        "reads / writes differ, besides what is swept:",
+        "  workload.mode: rndrd / rndwr (workload)",
+        "  workload.block_size: 16 KiB / 4 KiB (workload)",
+        "  workload.queue_depth: 8 / 1 (workload)",
+    ]
+    assert max(len(line) for line in lines if "IOPS" in line) <= 80
+    assert "95 % CI" not in output.output
+    assert any(line.startswith("not comparable: they differ in workload.mode") for line in lines)
+    (row,) = json.loads(CliRunner().invoke(app, [*paths, "--json"]).stdout)["rows"]
+    assert (row["comparable"], row["ratio"], row["low"], row["difference"]) == ("no", None, None, None)
+    anyway = CliRunner().invoke(app, [*paths, "--anyway"]).output
+    assert "although they answer different questions" in anyway

@@ -57,3 +57,14 @@ def test_a_password_is_no_value_of_a_sweep() -> None:
 def test_hints_know_the_kind(kind: str, field: str, hint: str) -> None:
     with in_kinds({"workload": kind}):
         assert unknown_field_hint(field) == hint
+
+
+@pytest.mark.parametrize("field", sorted(all_fields()))
+def test_no_field_takes_nonsense_without_saying_so(field: str) -> None:
+    """A swept table (`database.cpu`) was a traceback."""
+
+    class Nonsense:
+        pass
+
+    with pytest.raises(ValueError, match=r"."):
+        resolve_value(field, Nonsense())

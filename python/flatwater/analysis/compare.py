@@ -5,26 +5,29 @@ Cells are matched by their swept values. The ratio of two means gets a 95 % conf
 error accounts for autocorrelation within a run (`autocorrelation`). Where both sides were repeated, the spread between
 repeats is computed as well and the wider interval is the one that is told: a run knows nothing of what changes from
 one run to the next (where the file lay, what the card had been through), and repeats do.
+
+Before any of it stands the question whether the two answer the same question (`alike`): where workload, data size or
+the figure's direction differ, or are not known to be equal, there is no ratio unless it is asked for in so many words.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from flatwater.analysis.alike import Difference, cell_differences, differences
 from flatwater.analysis.autocorrelation import CONFIDENCE, Estimate, estimate_mean, student_quantile
 from flatwater.experiment.units import parse_size, print_size
 from flatwater.results import Cell, Result
 
 #: Degrees of freedom of an estimate read from a summary alone: its interval already holds Student's factor.
 SUMMARY_FREEDOM = 1e9
-#: What of machine.json says that two machines are not the same; clocks and free memory always differ.
-VOLATILE = re.compile(r"time|date|load|free|avail|used|mhz|temperature|pid|uptime|cached|frequency", re.IGNORECASE)
 #: Warnings of this kind in a cell's summary make its comparison doubtful: machine saturated or noisy.
 NOISY = re.compile(r"saturat|steal|other processes|waited for", re.IGNORECASE)
 SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?b)?|b)?", re.IGNORECASE)
@@ -42,9 +45,17 @@ class Side:
     repeats: int
 
 
+#: no: workload, data size or direction differ; unknown: some of them are not known of a side.
+Comparable = Literal["yes", "no", "unknown"]
+
+
 @dataclass(frozen=True)
 class Row:
-    """A matched cell of one result against the baseline; `low`..`high` is the ratio's 95 % confidence interval."""
+    """A matched cell of one result against the baseline; `low`..`high` is the ratio's 95 % confidence interval.
+
+    Where they are not `comparable`, `not_comparable` names the fields, and there is no ratio: it is None, as the
+    interval and `difference` are, unless the comparison was made `anyway`.
+    """
 
     set: dict[str, Any]
     label: str
@@ -57,35 +68,80 @@ class Row:
     high: float | None
     difference: bool | None
     text: str
+    comparable: Comparable = "yes"
+    not_comparable: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Every result but the first against the first."""
+    """Every result but the first against the first.
+
+    `differences`: for each of `others`, every field that is not the same in both besides what is swept.
+    """
 
     baseline: str
     others: list[str]
+    differences: dict[str, list[Difference]]
     rows: list[Row]
     warnings: list[str]
 
 
-def compare(results: list[Result]) -> Comparison:
-    """Compares results cell by cell; the first is the baseline. Needs at least two."""
+def compare(results: list[Result], *, anyway: bool = False) -> Comparison:
+    """Compares results cell by cell; the first is the baseline. Needs at least two.
+
+    `anyway`: gives ratios of what is not comparable too.
+    """
     baseline, others = results[0], results[1:]
     names = unique_names(results)
     rows: list[Row] = []
     warnings: list[str] = []
+    told: dict[str, list[Difference]] = {}
     ours = _grouped(baseline)
     for other, name in zip(others, names[1:], strict=True):
         theirs = _grouped(other)
-        warnings += _whole_warnings(baseline, other, names[0], name)
+        whole = differences(baseline, other)
         shared = [key for key in ours if key in theirs]
         for missing, where in ((ours.keys() - theirs.keys(), name), (theirs.keys() - ours.keys(), names[0])):
             if missing:
                 warnings.append(f"{len(missing)} cells have no partner in {where}: compared are the cells of both")
-        rows += [_row(ours[key], theirs[key], names[0], name) for key in shared]
-    return Comparison(names[0], names[1:], rows, warnings)
+        found = list(whole)
+        for key in shared:
+            own = cell_differences(ours[key][0], theirs[key][0])
+            # Cells of one result differ among each other only in what is swept: what one row tells, others repeat.
+            found += [one for one in own if one not in found]
+            row = _row(ours[key], theirs[key], names[0], name)
+            rows.append(_judged(row, [one for one in (*whole, *own) if one.decisive], anyway=anyway))
+        told[name] = sorted(found, key=lambda one: not one.decisive)
+    return Comparison(names[0], names[1:], told, rows, warnings)
+
+
+def _judged(row: Row, decisive: list[Difference], *, anyway: bool) -> Row:
+    """The row as what is compared allows it: without a ratio where two questions were answered."""
+    if not decisive:
+        return row
+    differ = [one for one in decisive if not one.unknown_in]
+    comparable: Comparable = "no" if differ else "unknown"
+    fields = [one.field for one in decisive]
+    if anyway:
+        why = (
+            "although they answer different questions" if differ else "although it is not known to be the same question"
+        )
+        text = f"{row.text} {why}" if row.ratio is not None else row.text
+        return dataclasses.replace(row, text=text, comparable=comparable, not_comparable=fields)
+    unknown = [one.field for one in decisive if one.unknown_in]
+    parts = [f"they differ in {', '.join(one.text for one in differ)}"] if differ else []
+    parts += [f"unknown: {', '.join(unknown)}"] if unknown else []
+    return dataclasses.replace(
+        row,
+        ratio=None,
+        low=None,
+        high=None,
+        difference=None,
+        text=f"not comparable: {'; '.join(parts)} (--anyway compares them)",
+        comparable=comparable,
+        not_comparable=fields,
+    )
 
 
 def unique_names(results: list[Result]) -> list[str]:
@@ -162,9 +218,7 @@ def _row(ours: list[Cell], theirs: list[Cell], our_name: str, name: str) -> Row:
     units = {cell.summary.unit for cell in ours + theirs if cell.summary}
     unit = " / ".join(sorted(units))
     ratio, low, high = None, None, None
-    if len(units) > 1:
-        text = f"not comparable: the units differ ({unit})"
-    elif not baseline.mean or other.mean is None:
+    if not baseline.mean or other.mean is None:
         text = "not comparable: one of them did nothing"
     else:
         ratio = other.mean / baseline.mean
@@ -191,7 +245,7 @@ def _row(ours: list[Cell], theirs: list[Cell], our_name: str, name: str) -> Row:
         high=high,
         difference=None if low is None or high is None else not low <= 1 <= high,
         text=text,
-        warnings=_row_warnings(ours, our_name) + _row_warnings(theirs, name) + _layer_warnings(ours[0], theirs[0]),
+        warnings=_row_warnings(ours, our_name) + _row_warnings(theirs, name),
     )
 
 
@@ -280,35 +334,3 @@ def _row_warnings(cells: list[Cell], name: str) -> list[str]:
     if noisy:
         found.append(f"{name}: {noisy}")
     return found
-
-
-def _layer_warnings(ours: Cell, theirs: Cell) -> list[str]:
-    if ours.summary is None or theirs.summary is None:
-        return []
-    a, b = ours.summary.layers, theirs.summary.layers
-    differ = [f"{layer} ({a[layer]} / {b[layer]})" for layer in a if layer in b and a[layer] != b[layer]]
-    return [f"layers differ: {', '.join(differ)}"] if differ else []
-
-
-def _whole_warnings(baseline: Result, other: Result, our_name: str, name: str) -> list[str]:
-    if not baseline.machine or not other.machine:
-        unknown = " and ".join(n for n, r in ((our_name, baseline), (name, other)) if not r.machine)
-        return [f"the machine of {unknown} is not known: a difference may be the machine's"]
-    ours, theirs = _leaves(baseline.machine), _leaves(other.machine)
-    differ = [
-        f"{key} ({ours[key]} / {theirs[key]})"
-        for key in ours
-        if key in theirs and ours[key] != theirs[key] and not VOLATILE.search(key)
-    ]
-    if not differ:
-        return []
-    more = f" and {len(differ) - 3} more" if len(differ) > 3 else ""
-    return [f"the machines of {our_name} and {name} differ: {', '.join(differ[:3])}{more}"]
-
-
-def _leaves(tree: Any, prefix: str = "") -> dict[str, str]:
-    if isinstance(tree, dict):
-        return {
-            key: value for name, branch in tree.items() for key, value in _leaves(branch, f"{prefix}{name}.").items()
-        }
-    return {prefix.rstrip("."): str(tree)}

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.table import Table
 
+    from flatwater.analysis.alike import Difference
     from flatwater.analysis.compare import Comparison, Row, Side
 
 NAME = "compare"
@@ -22,6 +25,8 @@ EXAMPLES = """
 
   flatwater compare ext4 xfs btrfs        the first is the baseline
 
+  flatwater compare fio-result old --anyway   what fio did not tell is unknown
+
   flatwater compare old new --json | jq '.rows[].ratio'
 """
 
@@ -30,6 +35,10 @@ def verb(
     results: Annotated[
         list[Path], typer.Argument(metavar="RESULT", help="Two or more result folders; the first is the baseline.")
     ],
+    anyway: Annotated[
+        bool,
+        typer.Option("--anyway", help="Give ratios although workload, data size or direction differ or are unknown."),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")
     ] = False,
@@ -38,6 +47,9 @@ def verb(
 
     A ratio whose interval contains 1 is "no difference shown". Runs that were repeated (repeat = N) are compared by
     the spread between their repeats too.
+
+    First comes every field in which they differ besides what is swept. Where workload, data size or direction differ,
+    or are unknown of an imported result, there is no ratio: that would compare answers to two questions.
     """
     from rich.console import Console
 
@@ -49,7 +61,7 @@ def verb(
     if len(results) < 2:
         raise UserError("a comparison takes two results", where=str(results[0]), hint="flatwater compare A B")
     opened = [open_result(path) for path in results]
-    comparison = compare(opened)
+    comparison = compare(opened, anyway=anyway)
     if not comparison.rows:
         raise UserError(
             nothing_shared(opened),
@@ -62,6 +74,9 @@ def verb(
     console = Console(highlight=False)
     # Text for a script must not be broken into lines of a terminal's width.
     whole = not console.is_terminal
+    for name, found in comparison.differences.items():
+        for line in difference_lines(comparison.baseline, name, found):
+            console.print(line, markup=False, soft_wrap=whole)
     console.print(table(comparison))
     for row in comparison.rows:
         prefix = f"{row.label}: " if len(comparison.rows) > len(comparison.others) else ""
@@ -70,6 +85,27 @@ def verb(
             console.print(f"  warning: {warning}", markup=False, soft_wrap=whole)
     for warning in comparison.warnings:
         console.print(f"warning: {warning}", markup=False, soft_wrap=whole)
+
+
+def difference_lines(baseline: str, name: str, found: list[Difference]) -> Iterator[str]:
+    """What two results differ in, a line a field: what forbids a ratio first, what is unknown last of each."""
+    from flatwater.analysis.alike import shown
+
+    if not found:
+        return
+    yield f"{baseline} / {name} differ, besides what is swept:"
+    for one in sorted(found, key=lambda one: (not one.decisive, bool(one.unknown_in), one.role)):
+        if not one.unknown_in:
+            values = " / ".join(shown(one.field, value) for value in (one.baseline, one.other))
+            yield f"  {one.field}: {values} ({one.role})"
+    for decisive in (True, False):
+        by_side: dict[str, list[str]] = {}
+        for one in found:
+            if one.unknown_in and one.decisive == decisive:
+                by_side.setdefault(one.unknown_in, []).append(one.field)
+        for side, fields in by_side.items():
+            of = {"baseline": baseline, "other": name, "both": "both"}[side]
+            yield f"  unknown: {', '.join(fields)} (of {of})"
 
 
 def table(comparison: Comparison) -> Table:
@@ -81,8 +117,9 @@ def table(comparison: Comparison) -> Table:
     found = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for heading in ("cell", "result"):
         found.add_column(heading, overflow="fold")
-    for heading in ("mean", "95 % ±", "p95 ms", "flat", "ratio"):
+    for heading in ("mean", "95 % ±", "p95 ms", "flat"):
         found.add_column(heading, justify="right", no_wrap=True)
+    found.add_column("ratio", justify="right")
     found.add_column("verdict", overflow="fold")
     # All results of a cell together, cells in the baseline's order.
     by_cell: dict[str, list[Row]] = {}
@@ -95,7 +132,9 @@ def table(comparison: Comparison) -> Table:
             escape(cell), escape(comparison.baseline), *_figures(first.baseline), "1", _verdict(first.baseline)
         )
         for row in rows:
-            ratio = f"{row.ratio:.3g}" if row.ratio is not None else "-"
+            ratio = (
+                f"{row.ratio:.3g}" if row.ratio is not None else "-" if row.comparable == "yes" else "not comparable"
+            )
             found.add_row("", escape(row.name), *_figures(row.other), ratio, _verdict(row.other))
     return found
 

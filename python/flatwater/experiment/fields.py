@@ -134,7 +134,15 @@ def _adapters(field: str, kinds: _Kinds) -> list[TypeAdapter[Any]]:
         Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
         for info in _fields_in(kinds)[field]
     ]
-    return [TypeAdapter(annotation, config=config) for annotation in annotations]
+    return [
+        # A table has a configuration of its own.
+        TypeAdapter(annotation, config=None if _is_table(annotation) else config)
+        for annotation in annotations
+    ]
+
+
+def _is_table(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
 def resolve_value(field: str, value: Any) -> Any:

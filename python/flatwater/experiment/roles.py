@@ -1,0 +1,100 @@
+"""What each field of an experiment is to a comparison: of two runs, which may differ while their ratio means something.
+
+Every field of the format has a role here; `tests/experiment/test_roles.py` fails for one that has none. What is inside
+a table (`database.fault.kind`, an entry of `database.settings`) has its table's role.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+#: workload   what is asked of the stack: other requests are another question
+#: data size  how much data the requests are spread over
+#: direction  what the figure counts, in which unit, and so whether more is better
+#: stack      what answers: its settings, its devices, the state in which it begins, its faults
+#: timing     how long it is measured, how it is recorded and checked
+#: about      words about it, and views of it: nothing of what ran
+Role = Literal["workload", "data size", "direction", "stack", "timing", "about"]
+
+#: Where one of these differs, or is not known, a ratio compares answers to two questions.
+DECISIVE: tuple[Role, ...] = ("workload", "data size", "direction")
+
+
+def _all(role: Role, table: str, names: str) -> dict[str, Role]:
+    return {f"{table}{name}": role for name in names.split()}
+
+
+#: Field, or table, by its dotted name -> its role.
+ROLES: dict[str, Role] = {
+    **_all(
+        "workload",
+        "workload.",
+        "kind mode read_pct rw_ratio block_size files threads queue_depth sync fsync_every fsync fsync_call "
+        "distribution zipf_theta pareto_h hotspot_access_pct hotspot_data_pct compressible_pct rate_per_s arrival "
+        "connections pipeline prepared keying_and_think secondary auto_inc point_selects simple_ranges sum_ranges "
+        "order_ranges distinct_ranges range_selects range_size index_updates non_index_updates delete_inserts "
+        "skip_trx spec_iter spec_pct spec_res zipfian_exp trace format speed offsets repeat",
+    ),
+    **_all("data size", "workload.", "warehouses rows tables"),
+    **_all("data size", "storage.", "size fill capacity_scale"),
+    # Each of several servers has all the data.
+    "database.instances": "data size",
+    "workload.unit": "direction",
+    # How a request travels, and the state in which the device begins: the stack's, though the workload's table has
+    # them.
+    **_all("stack", "workload.", "engine direct precondition_passes precondition_block_size"),
+    **_all(
+        "stack",
+        "database.",
+        "kind binary url settings schema_name on_crash load fault generation servers flushing machine cores cpu "
+        "workload warm memory log_device doublewrite_device binlog_device tables",
+    ),
+    **_all(
+        "stack",
+        "cache.",
+        "kind preset mode size block_size policy dirty_high_pct dirty_low_pct flush_period_s fallow_delay_s "
+        "fallow_speed idle_flush_s sequential_bytes allow_processes deny_processes acknowledge admission ordered "
+        "commit_interval_s enabled verify warm write_back_depth write_back_depth_per_set storage",
+    ),
+    **_all(
+        "stack",
+        "storage.",
+        "kind path overwrite purge keep fault device parameters exclusive_writes real_time file_system initial "
+        "simulate_initial reserve_pct life_used_pct events",
+    ),
+    "twin": "stack",
+    **_all(
+        "timing",
+        "workload.",
+        "duration_s warmup_s steady_state round_s rounds_max on_error verify record_latency check_consistency",
+    ),
+    "record.interval_s": "timing",
+    **_all("timing", "", "repeat seed"),
+    **_all("about", "", "name title about source scale scaled_by sweep report published expected"),
+}
+
+_RANDOM = "workload.distribution"
+#: Field -> another field and the values of it with which the first one means anything.
+MATTERS_WITH: dict[str, tuple[str, tuple[str, ...]]] = {
+    "workload.read_pct": ("workload.mode", ("seqrw", "rndrw")),
+    "workload.zipf_theta": (_RANDOM, ("zipf",)),
+    "workload.pareto_h": (_RANDOM, ("pareto",)),
+    "workload.hotspot_access_pct": (_RANDOM, ("hotspot",)),
+    "workload.hotspot_data_pct": (_RANDOM, ("hotspot",)),
+    "workload.zipfian_exp": (_RANDOM, ("zipfian",)),
+    "workload.spec_iter": (_RANDOM, ("special", "gaussian")),
+    "workload.spec_pct": (_RANDOM, ("special",)),
+    "workload.spec_res": (_RANDOM, ("special",)),
+    "workload.round_s": ("workload.steady_state", ("snia",)),
+    "workload.rounds_max": ("workload.steady_state", ("snia",)),
+    "workload.duration_s": ("workload.steady_state", ("none",)),
+}
+
+
+def role_of(field: str) -> Role | None:
+    """The role of a field by its dotted name: its own, or that of the table that it is in; None for no field."""
+    while field:
+        if field in ROLES:
+            return ROLES[field]
+        field = field.rpartition(".")[0]
+    return None
