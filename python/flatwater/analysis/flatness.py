@@ -23,7 +23,10 @@ class Flatness:
 
 
 def flatness(values: Values) -> Flatness:
-    """Of the throughput of every interval; a figure that the samples cannot give is None."""
+    """Of the throughput of every interval; a figure that the samples cannot give is None.
+
+    One interval is as flat as any line through one point: its flatness is not known.
+    """
     if len(values) == 0:
         return Flatness(None, None, None, None)
     low, median = (float(value) for value in np.percentile(values, [BAD_SECOND_PCT, 50.0]))
@@ -31,5 +34,5 @@ def flatness(values: Values) -> Flatness:
         mean=float(values.mean()),
         stddev=float(values.std(ddof=1)) if len(values) > 1 else None,
         median=median,
-        flatness=low / median if median > 0 else None,
+        flatness=low / median if median > 0 and len(values) > 1 else None,
     )

@@ -40,8 +40,13 @@ def read_files(paths: list[Path], name: str = "auto") -> list[ImportedCell]:
         else:
             read_head(path)
             groups.setdefault(name, []).append(path)
-    by_name = {importer.NAME: importer for importer in FORMATS}
-    return [cell for own, group in groups.items() for cell in by_name[own].read(group)]
+    cells: list[ImportedCell] = []
+    for importer in FORMATS:
+        # A log that a JSON file speaks of is that run's line, and no run of its own.
+        used = {path.resolve() for cell in cells for path in cell.used}
+        group = [path for path in groups.get(importer.NAME, []) if path.resolve() not in used]
+        cells += importer.read(group) if group else []
+    return cells
 
 
 __all__ = ["FORMATS", "NAMES", "Analyse", "ImportedCell", "Importer", "find_importer", "keep", "read_files"]

@@ -2,11 +2,13 @@
 
 One cell a job. With `--status-interval` fio prints one object after another (together not valid JSON); each holds
 totals since the start, so the differences between them are the intervals. Lines that are not JSON (a client's
-preamble, fio's own notes) are passed over.
+preamble, fio's own notes) are passed over. A single object is totals: their line is that of the logs that the job says
+it wrote (`write_iops_log`, `write_bw_log`), where they lie beside the file.
 """
 
 from __future__ import annotations
 
+import glob
 import json
 import re
 from datetime import UTC, datetime
@@ -16,32 +18,20 @@ from typing import Annotated, Any
 import pydantic
 
 from flatwater.errors import UserError
-from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, read_text
-from flatwater.results.schema import LatencyUs
+from flatwater.results.importers import fio_log
+from flatwater.results.importers.fio_log import FILE_NAME
+from flatwater.results.importers.fio_options import settings
+from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, read_text
+from flatwater.results.schema import LatencyUs, MetricSummary
 
 NAME = "fio-json"
 
 #: fio's directions, with the names of their metrics; sync has latencies only.
 DIRECTIONS = ("read", "write", "trim")
-#: fio's names of a job's options and values, in ours.
-MODES = {
-    "read": "seqrd", "write": "seqwr", "rw": "seqrw", "readwrite": "seqrw",
-    "randread": "rndrd", "randwrite": "rndwr", "randrw": "rndrw",
-}  # fmt: skip
-OPTIONS = {
-    "bs": "workload.block_size",
-    "blocksize": "workload.block_size",
-    "iodepth": "workload.queue_depth",
-    "numjobs": "workload.threads",
-    "ioengine": "workload.engine",
-    "direct": "workload.direct",
-    "rate_iops": "workload.rate_per_s",
-    "filename": "storage.path",
-    "size": "storage.size",
-    "filesize": "storage.size",
-}
 #: A status interval under half of the usual length is the tail that fio prints at the end of the run.
 TAIL = 0.5
+#: Logs whose rate or length is further from the totals' than this share are of another run.
+SAME_RUN = 0.1
 
 
 #: Bounded, as a damaged file may hold a number of any length.
@@ -61,6 +51,14 @@ class _Direction(pydantic.BaseModel):
     #: Only fio 3 has it; without, io_bytes is in KiB (fio 2).
     io_kbytes: Count | None = None
     iops: Number = 0.0
+    #: Of fio's own samples (iopsavgtime, 500 ms): fio 3 has them.
+    iops_min: Number | None = None
+    iops_max: Number | None = None
+    iops_stddev: Number | None = None
+    iops_samples: Count = 0
+    #: KiB/s, of fio's own samples (bwavgtime).
+    bw_max: Number | None = None
+    bw_samples: Count = 0
     runtime: Number = 0.0
     total_ios: Count = 0
     lat_ns: _Latency | None = None
@@ -142,6 +140,7 @@ def _read_file(path: Path) -> list[ImportedCell]:
             continue
         history = [output.runs()[place] for output in outputs if len(output.runs()) > place]
         cell = _cell(last, job, history)
+        _add_line(cell, job, _logs_of(path, last, job))
         seen[job.jobname] = seen.get(job.jobname, 0) + 1
         cell.label = job.jobname + (f" {seen[job.jobname]}" if seen[job.jobname] > 1 else "")
         cells.append(cell)
@@ -183,16 +182,13 @@ def _outputs(path: Path, text: str) -> list[_Output]:
 def _cell(output: _Output, job: _Job, history: list[_Job]) -> ImportedCell:
     directions = job.directions()
     intervals = _intervals(history) if len(history) > 1 else []
-    # One object gives one interval: the run.
-    if not intervals:
-        intervals = [Interval(0.0, job.runtime_s, _metrics(job, None))]
     lengths = sorted(interval.end_s - interval.start_s for interval in intervals)
     operations = sum(direction.total_ios for _, direction in directions)
     cell = ImportedCell(
         label=job.jobname,
         unit="IOPS",
         intervals=intervals,
-        interval_s=round(lengths[len(lengths) // 2], 3),
+        interval_s=round(lengths[len(lengths) // 2], 3) if lengths else 1.0,
         settings=settings({**output.options, **job.options}),
         layers={"workload": "real", "storage": "real"},
         operations=operations,
@@ -202,11 +198,6 @@ def _cell(output: _Output, job: _Job, history: list[_Job]) -> ImportedCell:
     )
     if output.timestamp is not None and 0 <= output.timestamp < 2**33:
         cell.started_at = datetime.fromtimestamp(output.timestamp, UTC).isoformat(timespec="seconds")
-    if len(intervals) == 1:
-        cell.warnings.append(
-            "these are totals, without a series: whether the line was flat cannot be said. Have fio write "
-            "write_iops_log with log_avg_msec=1000 and import that, or use --status-interval=1"
-        )
     if job.error:
         cell.warnings.append(f"fio ended this job with error {job.error}: it measured until then")
     for name, direction in [*directions, ("fsync", job.sync)]:
@@ -226,8 +217,90 @@ def _cell(output: _Output, job: _Job, history: list[_Job]) -> ImportedCell:
     return cell
 
 
+def _add_line(cell: ImportedCell, job: _Job, logs: list[Path]) -> None:
+    """Gives a job that printed totals the line of its logs, or says that there is none."""
+    if cell.intervals:
+        return
+    found = _line_of(cell, job, logs)
+    if found is not None:
+        cell.intervals, cell.interval_s, cell.unit, cell.used = found.intervals, found.interval_s, found.unit, logs
+        cell.totals["logs"] = [path.name for path in logs]
+        return
+    cell.totals_only = _totals(job)
+    sampled = [(name, one) for name, one in job.directions() if one.iops_samples]
+    told = "".join(
+        f"; its own {one.iops_samples:,} samples of {name}s were {one.iops_min or 0:,.0f} to {one.iops_max or 0:,.0f} "
+        f"IOPS, standard deviation {one.iops_stddev or 0:,.0f}, in an order that it does not tell"
+        for name, one in sampled
+    )
+    cell.warnings.append(
+        f"these are totals, without a series: whether the line was flat cannot be said{told}. Have fio write "
+        "write_iops_log with log_avg_msec=1000 beside this file, or use --status-interval=1"
+    )
+
+
+def _line_of(cell: ImportedCell, job: _Job, logs: list[Path]) -> ImportedCell | None:
+    """The line in a job's logs; None where there is none, or it is of another run."""
+    if not logs:
+        return None
+    try:
+        (found,) = fio_log.read(logs)
+    except (UserError, ValueError) as error:
+        cell.warnings.append(f"{logs[0].name} is left out: {error.what if isinstance(error, UserError) else error}")
+        return None
+    length_s = found.intervals[-1].end_s - found.intervals[0].start_s
+    rates = (found.operations, cell.operations) if found.unit == "IOPS" else (found.bytes, cell.bytes)
+    ours, theirs = rates[0] / length_s, rates[1] / job.runtime_s
+    if abs(ours - theirs) > SAME_RUN * theirs or found.intervals[-1].end_s > (1 + SAME_RUN) * job.runtime_s + 1:
+        cell.warnings.append(f"{logs[0].name} is left out: its figures are not those of this run")
+        return None
+    return found if len(found.intervals) > 1 else None
+
+
+def _logs_of(path: Path, output: _Output, job: _Job) -> list[Path]:
+    """The logs beside a JSON file that one of its jobs says it wrote: IOPS, else bandwidth."""
+    options = {**output.options, **job.options}
+    for kind in ("iops", "bw"):
+        prefix = Path(str(options.get(f"write_{kind}_log", "")).strip() or ".").name
+        if not prefix:
+            continue
+        found = [one for one in path.parent.glob(f"{glob.escape(prefix)}_{kind}*.log") if one.is_file()]
+        logs = sorted(one for one in found if (match := FILE_NAME.fullmatch(one.name)) and match["prefix"] == prefix)
+        runs = output.runs()
+        shared = [one for one in runs if {**output.options, **one.options}.get(f"write_{kind}_log", "") == prefix]
+        if len(shared) <= 1:
+            return logs
+        # Several jobs of one prefix: fio numbers the logs in the order of the jobs.
+        if len(logs) == len(runs):
+            return [one for one in logs if _number(one) == runs.index(job) + 1]
+    return []
+
+
+def _number(log: Path) -> int:
+    match = FILE_NAME.fullmatch(log.name)
+    return int(match["job"] or 1) if match else 0
+
+
+def _totals(job: _Job) -> Totals:
+    """A job's figures over its whole run, and what fio says of the samples that it took meanwhile."""
+    figures = {name: MetricSummary(mean=value, max=None) for name, value in _metrics(job, None).items()}
+    directions = job.directions()
+    for name, direction in directions:
+        if direction.iops_samples:
+            figures[f"workload.{name}_ops_per_s"].max = direction.iops_max
+        if direction.bw_samples and direction.bw_max is not None:
+            figures[f"workload.{name}_bytes_per_s"].max = direction.bw_max * 1024
+    totals = Totals(job.runtime_s, figures)
+    # Of a mixture, the samples of each direction do not say how their sum went up and down.
+    if len(directions) == 1 and directions[0][1].iops_samples > 1:
+        only = directions[0][1]
+        totals.stddev, totals.samples = only.iops_stddev, only.iops_samples
+        figures["workload.throughput"].max = figures["workload.ops_per_s"].max = only.iops_max
+    return totals
+
+
 def _metrics(job: _Job, before: _Job | None) -> dict[str, float]:
-    """The rates between two states of a job (or from its start), and for a whole run its latencies."""
+    """The rates between two states of a job, or over the whole of it."""
     length_s = job.runtime_s - (before.runtime_s if before else 0.0)
     metrics: dict[str, float] = {}
     total = 0.0
@@ -241,10 +314,6 @@ def _metrics(job: _Job, before: _Job | None) -> dict[str, float]:
         past_bytes = past.bytes if before else 0
         metrics[f"workload.{name}_bytes_per_s"] = (direction.bytes - past_bytes) / length_s
         total += rate
-        latency = latency_of(direction) if before is None else None
-        if latency is not None:
-            for percentile in ("p50", "p95", "p99", "p999", "max"):
-                metrics[f"workload.{name}_latency_{percentile}_us"] = getattr(latency, percentile)
     metrics["workload.ops_per_s"] = metrics["workload.throughput"] = total
     metrics["workload.bytes_per_s"] = sum(metrics[f"workload.{name}_bytes_per_s"] for name, _ in job.directions())
     return metrics
@@ -308,27 +377,3 @@ def percentiles(buckets: list[tuple[int, int]]) -> LatencyUs:
             if name not in found and below >= share * total:
                 found[name] = value_ns / 1000
     return LatencyUs(**found, count=total)
-
-
-def settings(options: dict[str, Any]) -> dict[str, Any]:
-    """A job's options as fields of an experiment; options that have no such field are left out."""
-    found: dict[str, Any] = {}
-    for name, value in options.items():
-        text = str(value).strip()
-        if name in ("rw", "readwrite"):
-            mode = MODES.get(text.split(":")[0])
-            if mode:
-                found["workload.mode"] = mode
-        elif name in OPTIONS:
-            found[OPTIONS[name]] = _value(OPTIONS[name], text)
-    return found
-
-
-def _value(name: str, text: str) -> Any:
-    if name in ("workload.block_size", "storage.size") and (
-        match := re.fullmatch(r"(\d+)([kmgt])(?:i?b)?", text.lower())
-    ):
-        return f"{match[1]}{match[2].upper()}iB"
-    if name == "workload.direct":
-        return text != "0"
-    return int(text) if text.isdecimal() and len(text) < 19 else text

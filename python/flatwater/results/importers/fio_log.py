@@ -266,6 +266,7 @@ def _finished(
         unit=unit,
         intervals=intervals,
         interval_s=round(float(np.median(lengths_s)), 2),
+        settings={"workload.kind": "fileio", "storage.kind": "file"},
         layers={"workload": "real", "storage": "real"},
         operations=round(float(total)),
         bytes=round(float(size)),

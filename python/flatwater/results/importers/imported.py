@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from flatwater.errors import UserError
-from flatwater.results.schema import Event, LatencyUs, Phase
+from flatwater.results.schema import Event, LatencyUs, MetricSummary, Phase
 
 #: Larger text is not the output of a benchmark but a mistake; per-IO logs of fio are read in another way.
 TEXT_BYTES_MAX = 256 * 1024 * 1024
@@ -26,14 +26,31 @@ class Interval:
 
 
 @dataclass
+class Totals:
+    """A run of which only figures of the whole are known: it has no line, so nothing is said of one.
+
+    `figures` by `layer.metric`: the mean over the run, and the highest sample where the tool told it. `stddev` and
+    `samples` are of the throughput's samples that the tool took itself.
+    """
+
+    length_s: float
+    figures: dict[str, MetricSummary]
+    stddev: float | None = None
+    samples: int = 0
+
+
+@dataclass
 class ImportedCell:
     """One run that another tool measured. What it did not report is absent (None or not in the map), never zero."""
 
     label: str
     unit: str
+    #: Empty where the tool told only totals.
     intervals: list[Interval]
     #: The length of an interval, seconds.
     interval_s: float
+    #: In place of intervals.
+    totals_only: Totals | None = None
     #: Fields of an experiment that the tool's output tells, e.g. `workload.threads`.
     settings: dict[str, Any] = field(default_factory=dict)
     layers: dict[str, str] = field(default_factory=dict)
@@ -52,6 +69,8 @@ class ImportedCell:
     #: The tool's own totals, kept as it printed them.
     totals: dict[str, Any] = field(default_factory=dict)
     started_at: str = ""
+    #: Further files that it was read from.
+    used: list[Path] = field(default_factory=list)
 
 
 class Importer(Protocol):

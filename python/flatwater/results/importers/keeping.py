@@ -13,13 +13,15 @@ import tomli_w
 from flatwater import __version__
 from flatwater.errors import UserError
 from flatwater.results.folder import Cell, Result, create_result, now_utc
-from flatwater.results.importers.imported import ImportedCell
+from flatwater.results.importers.imported import ImportedCell, Totals
 from flatwater.results.schema import CellPlan, CellSummary, Manifest, Phase
 from flatwater.results.series import Series
 
 #: `flatwater.analysis.analyse`, whose result is named as in CellSummary. Results do not import the analysis: it reads
 #: results, so it is handed to us.
 Analyse = Callable[[Callable[[str, str], Series], list[tuple[str, str]], list[Phase], str, float], Any]
+
+_THROUGHPUT = "workload.throughput"
 
 
 def keep(cells: list[ImportedCell], out: Path, name: str, about: str, analyse: Analyse) -> Result:
@@ -85,10 +87,18 @@ def _write_journal(cell: Cell, imported: ImportedCell) -> None:
 
 
 def _summary(cell: Cell, imported: ImportedCell, analyse: Analyse) -> CellSummary:
-    measure = Phase(name="measure", start_s=imported.intervals[0].start_s, end_s=imported.intervals[-1].end_s)
+    measure = Phase(name="measure", start_s=0.0, end_s=0.0)
+    if imported.totals_only is not None:
+        measure.end_s = imported.totals_only.length_s
+    else:
+        measure.start_s, measure.end_s = imported.intervals[0].start_s, imported.intervals[-1].end_s
     phases = [*imported.before, measure]
     judged = analyse(cell.series, cell.metrics(), phases, imported.unit, imported.interval_s)
     found = {key: value for key, value in vars(judged).items() if key != "warnings"}
+    warnings = [*imported.warnings, *judged.warnings]
+    if imported.totals_only is not None:
+        found |= _of_totals(imported.totals_only)
+        warnings = imported.warnings
     return CellSummary(
         cell=cell.index,
         set=cell.set,
@@ -103,12 +113,23 @@ def _summary(cell: Cell, imported: ImportedCell, analyse: Analyse) -> CellSummar
         operations=imported.operations,
         bytes=imported.bytes,
         errors=imported.errors,
-        warnings=[*imported.warnings, *judged.warnings],
+        warnings=warnings,
         phases=phases,
         started_at=imported.started_at,
         histograms={kind: _histogram(buckets) for kind, buckets in imported.buckets_ns.items()},
         **found,
     )
+
+
+def _of_totals(totals: Totals) -> dict[str, Any]:
+    """What totals tell of a run; its line, and so its flatness and verdict, stay unknown."""
+    return {
+        "mean": totals.figures[_THROUGHPUT].mean,
+        "stddev": totals.stddev,
+        "samples": totals.samples,
+        "metrics": totals.figures,
+        "verdict_text": "No verdict: only totals of the whole run are known, and no line that could be flat.",
+    }
 
 
 def _histogram(buckets_ns: list[tuple[int, int]]) -> str:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.errors import UserError
-from flatwater.results import LatencyUs
-from flatwater.results.importers.imported import ImportedCell, Interval, bad_line, numbered_lines, read_text
+from flatwater.results import LatencyUs, MetricSummary
+from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, numbered_lines, read_text
 
 NAME = "sysbench"
 
@@ -39,6 +39,7 @@ HEADING = {
     "interval": re.compile(r"Report intermediate results every (\d{1,9}) second"),
     "block": re.compile(r"Block size (\d{1,9}(?:\.\d{1,9})?)\s*([KMG]?)i?[bB]?"),
     "files": re.compile(r"(\d{1,9}) files, "),
+    "size": re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([KMGT]?)(?:i?[Bb])? total file size"),
     "mode": re.compile(r"Doing (.+) test"),
 }
 TOTALS = {
@@ -207,6 +208,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         line, what = run.failures[0]
         warnings.append(f"sysbench failed {len(run.failures)} times, first with (line {line}): {what}")
     total_s = run.totals.get("total_time_s")
+    totals_only: Totals | None = None
     if run.intervals:
         lengths = sorted(interval.end_s - interval.start_s for interval in run.intervals)
         interval_s = lengths[len(lengths) // 2]
@@ -216,7 +218,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
             warnings.append("the totals at the end are missing: sysbench was stopped, or its output cut off")
     elif total_s:
         interval_s = total_s
-        run.intervals.append(Interval(0.0, total_s, _whole_run(path, run)))
+        totals_only = Totals(total_s, _whole_run(path, run))
         warnings.append(
             "these are totals, without a series: whether the line was flat cannot be said. "
             "Run sysbench with --report-interval=1"
@@ -224,14 +226,19 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     else:
         line, what = run.failures[0] if run.failures else (run.line, "no report and no totals")
         raise bad_line(path, line, f"sysbench measured nothing: {what}", "look at the run that printed it")
-    done = sum(i.metrics.get("workload.ops_per_s", 0) * (i.end_s - i.start_s) for i in run.intervals)
-    size = sum(i.metrics.get("workload.bytes_per_s", 0) * (i.end_s - i.start_s) for i in run.intervals)
     fileio = any("workload.bytes_per_s" in interval.metrics for interval in run.intervals)
+    if totals_only is not None:
+        done, size = (_of_whole(totals_only, name) for name in ("ops_per_s", "bytes_per_s"))
+        fileio = run.unit == "IOPS"
+    else:
+        done = sum(i.metrics.get("workload.ops_per_s", 0) * (i.end_s - i.start_s) for i in run.intervals)
+        size = sum(i.metrics.get("workload.bytes_per_s", 0) * (i.end_s - i.start_s) for i in run.intervals)
     return ImportedCell(
         label=path.stem + (f" {number}" if number else ""),
         unit=run.unit,
         intervals=run.intervals,
         interval_s=interval_s,
+        totals_only=totals_only,
         settings=_settings(run, fileio),
         layers={"workload": "real", "storage": "real"} if fileio else {"workload": "real", "database": "real"},
         latency_us=_latency(run.totals),
@@ -243,8 +250,14 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     )
 
 
-def _whole_run(path: Path, run: _Run) -> dict[str, float]:
-    """The run as one interval, from its totals."""
+def _of_whole(totals: Totals, name: str) -> float:
+    """How much was done in all, of a rate."""
+    rate = totals.figures.get(f"workload.{name}")
+    return (rate.mean or 0.0) * totals.length_s if rate else 0.0
+
+
+def _whole_run(path: Path, run: _Run) -> dict[str, MetricSummary]:
+    """The rates of the whole run, from its totals."""
     totals = run.totals
     metrics: dict[str, float] = {}
     if "transactions_per_s" in totals or "events_per_s" in totals:
@@ -266,12 +279,7 @@ def _whole_run(path: Path, run: _Run) -> dict[str, float]:
     else:
         raise bad_line(path, run.line, "sysbench's totals have no throughput")
     metrics["workload.ops_per_s"] = metrics["workload.throughput"] = rate
-    for percent in ("95", "99"):
-        if totals.get(f"latency_p{percent}_ms"):
-            metrics[f"workload.latency_p{percent}_us"] = totals[f"latency_p{percent}_ms"] * 1000
-    if totals.get("latency_max_ms"):
-        metrics["workload.latency_max_us"] = totals["latency_max_ms"] * 1000
-    return metrics
+    return {name: MetricSummary(mean=value, max=None) for name, value in metrics.items()}
 
 
 def _latency(totals: dict[str, float]) -> LatencyUs | None:
@@ -282,8 +290,8 @@ def _latency(totals: dict[str, float]) -> LatencyUs | None:
     return LatencyUs.model_validate(in_us) if in_us else None
 
 
-def _settings(run: _Run, fileio: bool) -> dict[str, str | int]:
-    found: dict[str, str | int] = {"workload.kind": "fileio" if fileio else "oltp"}
+def _settings(run: _Run, fileio: bool) -> dict[str, str | int | float]:
+    found: dict[str, str | int | float] = {"workload.kind": "fileio" if fileio else "oltp"}
     threads = _threads(run)
     if threads is not None:
         found["workload.threads"] = threads
@@ -291,6 +299,11 @@ def _settings(run: _Run, fileio: bool) -> dict[str, str | int]:
         found["workload.block_size"] = f"{block[1]}{block[2]}iB" if block[2] else f"{block[1]}B"
     if files := run.heading.get("files"):
         found["workload.files"] = int(files[1])
+    if (size := run.heading.get("size")) and "." not in size[1]:
+        # Every size of sysbench's is binary, and all of it is used.
+        found |= {"storage.size": f"{size[1]}{size[2]}iB" if size[2] else f"{size[1]}B", "storage.fill": 1.0}
+    if fileio:
+        found["storage.kind"] = "file"
     if (mode := run.heading.get("mode")) and mode[1] in MODES:
         found["workload.mode"] = MODES[mode[1]]
     return found
