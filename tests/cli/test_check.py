@@ -66,6 +66,8 @@ def test_json() -> None:
         "cells": 2,
         "longest_s": 120.0,
         "layers": {"workload": "real", "database": "none", "cache": "none", "storage": "real"},
+        "verdicts": 2,
+        "warnings": [],
     }
     bad = run.invoke(app, ["bad.toml", "--json"])
     assert (bad.exit_code, bad.stderr) == (2, "")
@@ -142,3 +144,18 @@ def test_choices_that_are_numbers_are_listed() -> None:
 def test_an_array_of_other_members_is_not_called_by_its_files_title() -> None:
     told = run.invoke(app, ["raid-wear"]).stdout
     assert "RAID 5 of 4 intel-x25-m (devices/raid10-8.toml" in told
+
+
+def test_it_says_that_no_verdict_can_come() -> None:
+    """The library's `quick` measured 8 samples a cell, and a verdict takes 10."""
+    short = ["good.toml", "--set", "workload.duration_s=8"]
+    result = run.invoke(app, short)
+    assert (result.exit_code, result.stdout) == (0, "good.toml: ok, 2 cells, about 16 s\n")
+    assert result.stderr == (
+        "warning: no cell can get a verdict: 8 samples of 1 s are measured, and it takes 10 "
+        "(hint: workload.duration_s = 10 or more, or record.interval_s = 0.8)\n"
+    )
+    told = json.loads(run.invoke(app, [*short, "--json"]).stdout)
+    assert (told["cells"], told["verdicts"], len(told["warnings"])) == (2, 0, 1)
+    whole = json.loads(run.invoke(app, ["good.toml", "--json"]).stdout)
+    assert (whole["cells"], whole["verdicts"], whole["warnings"]) == (2, 2, [])

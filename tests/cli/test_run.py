@@ -61,15 +61,22 @@ class TestJson:
 
 class TestPlain:
     def test_says_what_happens_and_where_the_result_is(self, lab: Lab) -> None:
-        ran = lab.start(lab.write({"duration_s": 0.5, "warmup_s": 0.2}, title="A test")).wait()
+        ran = lab.start(lab.write({"duration_s": 1.0, "warmup_s": 0.2}, title="A test")).wait()
         assert ran.code == 0
         assert ran.stdout.splitlines() == [f"result: {ran.out}", f"report: flatwater report {ran.out}"]
         said = [line.strip() for line in ran.stderr.splitlines()]
         assert said[0] == "cell 1 of 1: experiment1"
         assert said[1] == "prepare"
         assert said[2].startswith("warmup, ")
-        assert said[3] == "measure, 0.5 s"
+        assert said[3] == "measure, 1 s"
         assert said[4].startswith("[1/1] ") and "IOPS" in said[4]
+
+    def test_says_first_that_no_verdict_can_come(self, lab: Lab) -> None:
+        ran = lab.go({"duration_s": 0.3}, arguments=())
+        assert ran.stderr.splitlines()[0].startswith(
+            "warning: there can be no verdict: 3 samples of 0.1 s are measured"
+        )
+        assert lab.go({"duration_s": 1.0}).stderr.find("no verdict") < 0
 
     def test_a_swept_cell_is_named_by_its_values(self, lab: Lab) -> None:
         ran = lab.go(arguments=(), sweep={"workload.threads": [2], "workload.block_size": ["4KiB"]})

@@ -27,7 +27,7 @@ def verb(
     set_: Overrides = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Check an experiment file without running it, and say how long it takes."""
+    """Check an experiment file without running it; say how long it takes, and whether a verdict can come of it."""
     from flatwater.experiment import (
         InvalidExperimentError,
         count_cells,
@@ -37,11 +37,13 @@ def verb(
         print_duration,
         require_runnable,
     )
+    from flatwater.runner.verdicts import find_shortfall
 
     try:
         experiment = load(file, set_ or [])
         if experiment.storage.path is not None or getattr(experiment.storage, "device", None) is not None:
             require_runnable(experiment)
+        shortfall = find_shortfall(experiment)
     except UserError as error:
         problems = error.problems if isinstance(error, InvalidExperimentError) else [error]
         if as_json:
@@ -55,7 +57,9 @@ def verb(
     device = device_text(experiment)
     layers = experiment.layers | ({"device": device} if device else {})
     if as_json:
-        about = {"name": experiment.name, "cells": cells, "longest_s": seconds, "layers": layers}
+        about: dict[str, object] = {"name": experiment.name, "cells": cells, "longest_s": seconds, "layers": layers}
+        about["verdicts"] = cells - (shortfall.cells if shortfall else 0)
+        about["warnings"] = [shortfall.text] if shortfall else []
         typer.echo(json.dumps({"file": file, "ok": True, **about}))
     else:
         limit = "at most" if experiment.workload.steady_state == "snia" else "about"
@@ -65,3 +69,5 @@ def verb(
         modelled = [layer for layer, what in experiment.layers.items() if what == "modelled"]
         if modelled:
             typer.echo(f"modelled: {', '.join(modelled)}{f'; {device}' if device else ''}")
+        if shortfall is not None:
+            typer.echo(f"warning: {shortfall.text}", err=True)

@@ -125,10 +125,14 @@ def run_one(
     from flatwater.runner.executors import make_executor
     from flatwater.runner.progress import start_reporter
     from flatwater.runner.sweep import default_folder, run_experiment
+    from flatwater.runner.verdicts import find_shortfall
 
     executor = make_executor(on, jobs)
     experiment = load(file, overrides, seed)
     ask_for_many(count_cells(experiment), [experiment], file, yes=yes)
+    shortfall = find_shortfall(experiment)
+    if shortfall is not None:
+        print(f"warning: {shortfall.text}", file=sys.stderr, flush=True)
     folder = out or default_folder(experiment)
     reporter = start_reporter()
 

@@ -36,11 +36,15 @@ def run_all(
     from flatwater.experiment.collection import collect
     from flatwater.results.folder import now_utc
     from flatwater.runner.executors import LOCAL
+    from flatwater.runner.verdicts import find_shortfall
 
     if on != LOCAL:
         raise UserError("--all runs on this machine only", where="--on", hint="leave one of the two out")
     collection = collect(given, overrides, seed)
     ask_for_many(collection.cells, list(collection.experiments.values()), " ".join(given) or "the library", yes=yes)
+    for name, experiment in collection.experiments.items():
+        if (shortfall := find_shortfall(experiment)) is not None:
+            print(f"warning: {name}: {shortfall.text}", file=sys.stderr, flush=True)
     stamp = now_utc().replace(":", "").replace("-", "").replace("T", "-").split("+")[0]
     folder = out or Path("results") / f"all-{stamp}-{secrets.token_hex(1)}"
     run_collection(collection, folder, jobs, as_json=as_json, resume=resume)
