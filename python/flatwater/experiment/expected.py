@@ -11,12 +11,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from flatwater.experiment.fields import resolve_value
 from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse
 from flatwater.experiment.published import (
+    IN_THROUGHPUT_UNIT,
+    MAX_SEARCHED_CELLS,
     cells_text,
     check_cells,
     check_metric,
+    direction_faults,
     one_cell_faults,
     positions_of,
-    published_for,
     set_faults,
 )
 
@@ -129,6 +131,10 @@ def expectation_faults(experiment: Experiment, one: Expectation) -> Iterator[tup
     yield from (("set", what, hint) for what, hint in faults)
     if faults:
         return
+    if one.metric in IN_THROUGHPUT_UNIT and experiment.sweep.positions <= MAX_SEARCHED_CELLS:
+        field = "order" if one.order is not None else "optimum"
+        for what, hint in direction_faults(experiment, _ranked(experiment, one)):
+            yield field, what, hint
     if isinstance(one.order, list):
         for cells in one.order:
             for what, hint in one_cell_faults(experiment, one.set | cells, "an order is of single cells"):
@@ -144,20 +150,30 @@ def expectation_faults(experiment: Experiment, one: Expectation) -> Iterator[tup
             yield "optimum", f"{one.axis} is not swept", f"swept: {', '.join(experiment.sweep.fields) or 'nothing'}"
             return
         places = positions_of(experiment, one.set)
-        swept = [experiment.sweep.values_at(place)[one.axis] for place in places]
+        swept = list(dict.fromkeys(str(experiment.sweep.values_at(place)[one.axis]) for place in places))
         if len(places) < 2:
             yield "optimum", "is of two cells or more, and `set` leaves one", "widen `set`"
         for value in one.optimum[one.axis]:
-            if not any(resolve_value(one.axis, value) == resolve_value(one.axis, other) for other in swept):
+            if not positions_of(experiment, one.set | {one.axis: value}):
                 told = cells_text({one.axis: value})
-                yield "optimum", f"matches no cell: {told}", f"swept: {', '.join(map(str, dict.fromkeys(swept)))}"
+                yield "optimum", f"matches no cell: {told}", f"swept: {', '.join(swept)}"
+
+
+def _ranked(experiment: Experiment, one: Expectation) -> list[int]:
+    """The cells whose figures an expectation sets against each other."""
+    if isinstance(one.order, list):
+        return [place for cells in one.order for place in positions_of(experiment, one.set | cells)]
+    return positions_of(experiment, one.set) if one.verdict is None else []
 
 
 def published_cells(experiment: Experiment, one: Expectation) -> dict[int, float]:
     """Position -> the first published figure of the expectation's metric; of a range its middle."""
     found: dict[int, float] = {}
-    for place in positions_of(experiment, one.set):
-        for figure in published_for(experiment, experiment.sweep.values_at(place)):
-            if figure.metric == one.metric and figure.relative_to is None and not figure.at_least:
+    places = set(positions_of(experiment, one.set))
+    for figure in experiment.published:
+        if figure.metric != one.metric or figure.relative_to is not None or figure.at_least:
+            continue
+        for place in positions_of(experiment, figure.set):
+            if place in places:
                 found.setdefault(place, figure.value if figure.up_to is None else (figure.value + figure.up_to) / 2)
-    return found
+    return dict(sorted(found.items()))

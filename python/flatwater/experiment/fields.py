@@ -59,6 +59,11 @@ def in_kinds(kinds: Mapping[str, str]) -> Iterator[None]:
         _kinds.reset(token)
 
 
+def known_kinds() -> tuple[tuple[str, str], ...]:
+    """The kinds that are known here, as a key: what a field's values mean depends on them."""
+    return _kinds.get()
+
+
 def all_fields() -> dict[str, tuple[FieldInfo, ...]]:
     """Every field that can be swept, by dotted name, with its definitions: those of all layers, and of `record`."""
     return _fields_in(_kinds.get())

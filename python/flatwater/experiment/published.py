@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from flatwater.experiment.database.settings import TABLE as SETTINGS
 from flatwater.experiment.database.settings import spell_field
-from flatwater.experiment.fields import all_fields, get_value, resolve_value, why_no_field
+from flatwater.experiment.fields import all_fields, get_value, known_kinds, resolve_value, why_no_field
 from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse, suggest
+from flatwater.experiment.roles import role_of
 from flatwater.experiment.units import parse_size
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ METRICS = (
 #: Figures that are times.
 _IN_SECONDS = ("transition_s", "transition_begin_s", "transition_end_s", "dip_period_s", "dip_length_s")
 #: Figures in the unit of the experiment's throughput.
-_IN_THROUGHPUT_UNIT = ("mean", "median", "stddev", "fast", "steady")
+IN_THROUGHPUT_UNIT = ("mean", "median", "stddev", "fast", "steady")
 #: The unit of a figure that is a ratio to another cell's.
 RATIO_UNIT = "x"
 #: Cells of a sweep among which the one of a ratio is looked for.
@@ -158,10 +160,17 @@ class PublishedFigure(Table):
         error = self.error(ours)
         return ours == self.value if error is None else abs(error) <= self.within
 
+    @cached_property
+    def _resolved(self) -> dict[Any, dict[str, Any]]:
+        return {}
+
     @property
     def resolved(self) -> dict[str, Any]:
         """`set` with its values in plain units."""
-        return resolve_cells(self.set)
+        kinds = known_kinds()
+        if kinds not in self._resolved:
+            self._resolved[kinds] = resolve_cells(self.set)
+        return self._resolved[kinds]
 
     @property
     def resolved_base(self) -> dict[str, Any]:
@@ -174,12 +183,18 @@ def published_for(
     set: Mapping[str, Any],  # noqa: A002 (the file's own word)
 ) -> list[PublishedFigure]:
     """The figures that stand beside the cell with this `set`, in the file's order: the first is the main one."""
-    return [figure for figure in experiment.published if has_values(experiment, set, figure.resolved)]
+    if not experiment.published:
+        return []
+    cell = resolve_cells(set)
+    return [figure for figure in experiment.published if _has(experiment, cell, figure.resolved)]
 
 
 def has_values(experiment: Experiment, set: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:  # noqa: A002
     """Whether the cell with this `set` has all the values that are `wanted` (in plain units)."""
-    cell = {field: resolve_value(field, value) for field, value in set.items()}
+    return _has(experiment, resolve_cells(set), wanted)
+
+
+def _has(experiment: Experiment, cell: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     return all(
         (cell[field] if field in cell else get_value(experiment, field)) == value for field, value in wanted.items()
     )
@@ -202,14 +217,10 @@ def set_faults(
     """Why no cell of the experiment has this `set`: what is wrong, and a hint."""
     resolved = resolve_cells(set)
     swept: list[str] = []
-    for dimension in experiment.sweep.dimensions:
+    for number, dimension in enumerate(experiment.sweep.dimensions):
         wanted = {field: value for field, value in resolved.items() if field in dimension}
         swept.extend(wanted)
-        rows = zip(*(dimension[field] for field in wanted), strict=True)
-        if wanted and not any(
-            all(resolve_value(field, value) == wanted[field] for field, value in zip(wanted, row, strict=True))
-            for row in rows
-        ):
+        if wanted and not experiment.sweep.matcher.steps(number, wanted):
             told = ", ".join(f"{field} = {set[field]}" for field in wanted)
             choices = ", ".join(str(value) for field in wanted for value in dimension[field][:8])
             if len(wanted) == 1:
@@ -235,6 +246,19 @@ def relative_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator
     ):
         told = cells_text(figure.relative_to)
         yield f"{told} is the very cell that the figure stands beside", "narrow `set`, or name another cell"
+    if not faults and figure.metric in IN_THROUGHPUT_UNIT:
+        places = [*positions_of(experiment, figure.relative_to), *positions_of(experiment, figure.set)]
+        yield from direction_faults(experiment, places)
+
+
+def direction_faults(experiment: Experiment, places: Iterable[int]) -> Iterator[tuple[str, str | None]]:
+    """Why figures of these cells cannot be set against each other: what they count differs from cell to cell."""
+    for field in experiment.sweep.fields:
+        if role_of(field) != "direction":
+            continue
+        found = list(dict.fromkeys(str(experiment.sweep.values_at(place)[field]) for place in places))
+        if len(found) > 1:
+            yield f"is of cells in {' and '.join(found)}, which cannot be compared", f"narrow it to one {field}"
 
 
 def cells_text(cells: Mapping[str, Any]) -> str:
@@ -244,8 +268,9 @@ def cells_text(cells: Mapping[str, Any]) -> str:
 
 def positions_of(experiment: Experiment, cells: Mapping[str, Any]) -> list[int]:
     """The positions of the sweep that have these values."""
-    wanted, sweep = resolve_cells(cells), experiment.sweep
-    return [place for place in range(sweep.positions) if has_values(experiment, sweep.values_at(place), wanted)]
+    wanted = resolve_cells(cells)
+    fixed = {field: value for field, value in wanted.items() if field not in experiment.sweep.fields}
+    return experiment.sweep.matcher.positions(wanted) if _has(experiment, {}, fixed) else []
 
 
 def one_cell_faults(experiment: Experiment, cells: Mapping[str, Any], why: str) -> Iterator[tuple[str, str | None]]:
@@ -266,7 +291,7 @@ def unit_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tup
     if figure.relative_to is not None:
         return
     unit = get_value(experiment, "workload.unit")
-    if figure.metric in _IN_THROUGHPUT_UNIT and figure.unit != unit:
+    if figure.metric in IN_THROUGHPUT_UNIT and figure.unit != unit:
         units = " or ".join(f'"{choice}"' for choice in experiment.workload.units())
         yield f"{figure.unit} cannot be compared with the experiment's {unit}", f"workload.unit = {units}"
     if figure.metric in _IN_SECONDS and figure.unit != "s":

@@ -13,13 +13,15 @@ import math
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, model_serializer, model_validator
 
 from flatwater.errors import UserError
 from flatwater.experiment.database.settings import spell_field
-from flatwater.experiment.fields import resolve_value, why_no_field
+from flatwater.experiment.fields import known_kinds, resolve_value, why_no_field
+from flatwater.experiment.matching import Matcher
 from flatwater.experiment.problem import Problem, Table, quote, raise_problems
 
 if TYPE_CHECKING:
@@ -74,6 +76,18 @@ class Sweep(Table):
     def positions(self) -> int:
         """Cells of one repeat."""
         return math.prod(length(dimension) for dimension in self.dimensions)
+
+    @cached_property
+    def _matchers(self) -> dict[Any, Matcher]:
+        return {}
+
+    @property
+    def matcher(self) -> Matcher:
+        """Finds cells by their values."""
+        kinds = known_kinds()
+        if kinds not in self._matchers:
+            self._matchers[kinds] = Matcher(self.dimensions)
+        return self._matchers[kinds]
 
     def values_at(self, position: int) -> dict[str, Any]:
         """The swept fields of one position of the grid, as the user wrote them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flatwater.experiment import Experiment
-from flatwater.experiment.published import PublishedFigure, has_values, published_for
+from flatwater.experiment.published import PublishedFigure, positions_of, published_for
 from flatwater.results import Cell, Published, Result
 from flatwater.runner.summary import lookup_figure
 
@@ -38,10 +38,11 @@ def _fill(one: Published, figure: PublishedFigure, ours: float) -> None:
 
 
 def _base(experiment: Experiment, figure: PublishedFigure, result: Result) -> float | None:
+    places, positions = set(positions_of(experiment, figure.relative_to or {})), experiment.sweep.positions
     found = [
         value
         for cell in result.cells
-        if has_values(experiment, cell.set, figure.resolved_base) and _is_complete(cell)
+        if cell.index % positions in places and _is_complete(cell)
         if (value := lookup_figure(cell.stored_summary(), figure.metric)) is not None
     ]
     return sum(found) / len(found) if found else None

@@ -70,7 +70,14 @@ def devices_dir() -> Path:
 
 def device_files() -> dict[str, Path]:
     """Name -> file of every device that comes with flatwater, by name."""
-    return {path.stem: path for path in sorted(devices_dir().glob("*.toml"))}
+    place = devices_dir()
+    return dict(_files_in(place, place.stat().st_mtime_ns))
+
+
+@lru_cache(maxsize=4)
+def _files_in(place: Path, changed_ns: int) -> dict[str, Path]:
+    """`changed_ns` only makes a folder that was changed another key: every cell of a sweep asks for its device."""
+    return {path.stem: path for path in sorted(place.glob("*.toml"))}
 
 
 def names_a_device(written: str) -> bool:

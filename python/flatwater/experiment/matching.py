@@ -1,0 +1,58 @@
+"""Which cells of a sweep have some values: found by the values, without going through the cells.
+
+A file with a published figure for each of a thousand cells asks a thousand times: going through all cells each time
+took minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flatwater.experiment.fields import resolve_value
+
+if TYPE_CHECKING:
+    from flatwater.experiment.sweep import Dimension
+
+
+class Matcher:
+    """The values of a sweep's dimensions, in plain units, with the steps at which each stands."""
+
+    def __init__(self, dimensions: Sequence[Dimension]) -> None:
+        self._lengths = [len(next(iter(dimension.values()))) for dimension in dimensions]
+        self._steps: list[dict[str, dict[Hashable, list[int]]]] = []
+        for dimension in dimensions:
+            columns: dict[str, dict[Hashable, list[int]]] = {}
+            for field, values in dimension.items():
+                column = columns.setdefault(field, {})
+                for step, value in enumerate(values):
+                    column.setdefault(_key(resolve_value(field, value)), []).append(step)
+            self._steps.append(columns)
+
+    def steps(self, number: int, wanted: Mapping[str, Any]) -> Iterable[int]:
+        """The steps of a dimension at which all its fields have the values that are `wanted` (in plain units) of
+        them, in order.
+        """
+        columns = self._steps[number]
+        asked = [columns[field].get(_key(value), []) for field, value in wanted.items() if field in columns]
+        if not asked:
+            return range(self._lengths[number])
+        first, *others = sorted(asked, key=len)
+        return [step for step in first if all(step in other for other in others)] if others else first
+
+    def positions(self, wanted: Mapping[str, Any]) -> list[int]:
+        """The positions at which the swept ones of the `wanted` values stand, in order."""
+        found = [0]
+        for number, length in enumerate(self._lengths):
+            steps = self.steps(number, wanted)
+            found = [position * length + step for position in found for step in steps]
+        return found
+
+
+def _key(value: Any) -> Hashable:
+    """Equal for values that are equal: a mixture of block sizes is a table."""
+    if isinstance(value, Mapping):
+        return frozenset((name, _key(one)) for name, one in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(_key(one) for one in value)
+    return value if isinstance(value, Hashable) else repr(value)
