@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 from lab import PATIENCE_S
 
 DASK = Path(sys.executable).with_name("dask")
+DOCS = Path(__file__).parents[2] / "docs" / "sweeps.md"
 #: What a worker logs when the scheduler knows it.
 _READY = "Starting established connection to"
 
@@ -21,11 +23,23 @@ class Cluster:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._started: list[subprocess.Popen[bytes]] = []
-        self.scheduler = self._start("scheduler", "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-        log = folder / "scheduler" / "log"
-        _until_logged(self.scheduler, log, "Scheduler at:")
+        self.scheduler = self.start_scheduler("--host", "127.0.0.1", "--no-dashboard")
+
+    def start_scheduler(self, *options: str) -> subprocess.Popen[bytes]:
+        """Starts a scheduler at any free port, and learns its address."""
+        scheduler = self._start("scheduler", "scheduler", *options, "--port", "0")
+        log = self.folder / "scheduler" / "log"
+        _until_logged(scheduler, log, "Scheduler at:")
         (line,) = [line for line in log.read_text().splitlines() if "Scheduler at:" in line]
         self.address = line.split()[-1]
+        return scheduler
+
+    def start_worker(self, name: str, *arguments: str) -> subprocess.Popen[bytes]:
+        """Starts a worker with these arguments, in a folder of its own, and waits until the scheduler knows it."""
+        options = ("--local-directory", str(self.folder / name))
+        started = self._start(name, "worker", *arguments, *options)
+        _until_logged(started, self.folder / name / "log", _READY)
+        return started
 
     def worker(
         self, name: str, *, host: int = 1, real: float = 0, threads: int = 1, python_path: Path | None = None
@@ -49,11 +63,81 @@ class Cluster:
         self._started.append(process)
         return process
 
+    @property
+    def processes(self) -> list[int]:
+        """The ids of everything that was started."""
+        return [process.pid for process in self._started]
+
     def close(self) -> None:
         """Ends everything."""
         for process in reversed(self._started):
             process.kill()
             process.wait()
+
+
+class DocumentedCluster(Cluster):
+    """A scheduler and a worker that are started by the very commands of docs/sweeps.md, at addresses of this machine.
+
+    `kind` is how their addresses begin: `tcp` or `tls`; `certificates` is where the files are that `tls` needs.
+    """
+
+    def __init__(self, folder: Path, kind: str, certificates: Path | None = None) -> None:
+        self.folder = folder
+        self._started = []
+        lines = [line.strip() for line in DOCS.read_text().splitlines()]
+        self.commands = [
+            line
+            for line in lines
+            if line.startswith("dask ") and "--host" in line and (kind == "tls") == ("--tls-" in line)
+        ]
+        scheduler, worker = (shlex.split(line)[2:] for line in self.commands)
+        self.scheduler = self.start_scheduler(*(self._here(word, certificates) for word in scheduler))
+        address = self.address
+        self.start_worker("worker", address, *(self._here(word, certificates) for word in worker[1:]), "--no-nanny")
+
+    @staticmethod
+    def _here(word: str, certificates: Path | None) -> str:
+        word = word.replace("10.0.0.1", "127.0.0.1").replace("10.0.0.2", "127.0.0.2")
+        return str(certificates / word) if certificates is not None and word.endswith((".pem", ".key")) else word
+
+
+def make_certificates(folder: Path, *names: str) -> Path:
+    """A certificate authority, and for each name a key and a certificate of it; `stranger` is another authority's."""
+    folder.mkdir(parents=True)
+
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    for authority in ("ca", "stranger"):
+        subject = ("-subj", f"/CN={authority}", "-days", "2")
+        openssl(
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            *subject,
+            "-keyout",
+            f"{authority}.key",
+            "-out",
+            f"{authority}.pem",
+        )
+    for name in names:
+        openssl(
+            "req",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-subj",
+            f"/CN={name}",
+            "-keyout",
+            f"{name}.key",
+            "-out",
+            f"{name}.csr",
+        )
+        signer = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2")
+        openssl("x509", "-req", "-in", f"{name}.csr", *signer, "-out", f"{name}.pem")
+    return folder
 
 
 def _until_logged(process: subprocess.Popen[bytes], log: Path, text: str) -> None:

@@ -69,6 +69,7 @@ class DaskExecutor:
     def open(self, experiment: Experiment, reporter: Reporter) -> dict[str, Any]:
         _be_quiet()
         _knock(self._address)
+        _check_certificates(self._address)
         try:
             make: Any = Client
             self._client = make(self._address, timeout=CONNECT_S, set_as_default=False, name="flatwater")
@@ -289,6 +290,26 @@ def _knock(address: str) -> None:
             where="--on",
             hint="start one with: dask scheduler",
         ) from None
+
+
+def _check_certificates(address: str) -> None:
+    """Makes sure that there is something to speak TLS with: a client of dask's without it does not end well.
+
+    Errors: UserError.
+    """
+    if not address.startswith("tls://"):
+        return
+    hint = "distributed.comm.tls: ca-file, client.cert and client.key; docs/sweeps.md has the commands"
+    try:
+        from distributed.security import Security
+
+        make: Any = Security
+        context = make().get_connection_args("client").get("ssl_context")
+    except (OSError, ValueError, TypeError) as error:
+        what = f"the certificates that dask's configuration names cannot be used: {error}"
+        raise UserError(what, where="--on", hint=hint) from None
+    if context is None:
+        raise UserError("tls:// needs certificates, and dask's configuration names none", where="--on", hint=hint)
 
 
 def _workers(client: Any) -> Workers:
