@@ -83,3 +83,23 @@ def test_what_is_no_measured_run(tmp_path: Path, run: str) -> None:
         told(run, "--cell", "7")
     with pytest.raises(UserError, match="joins several --set"):
         told(run, "--together")
+
+
+def test_another_workload_is_predicted_and_has_no_ratio(run: str) -> None:
+    asked = ("--set", "workload.connections=3", "--set", "database.settings.innodb_io_capacity=400")
+    other, same = json.loads(told(run, *asked, "--json"))["changes"]
+    if other["set"] != ["workload.connections=3"]:
+        other, same = same, other
+    assert (other["comparable"], other["not_comparable"]) == ("no", ["workload.connections"])
+    assert (other["ratio"], other["low"], other["high"], other["ratios"]) == (None, None, None, None)
+    assert other["throughput"] > 0
+    assert (same["comparable"], same["not_comparable"]) == ("yes", [])
+    assert same["ratio"] > 0
+    anyway = json.loads(told(run, *asked[:2], "--anyway", "--json"))["changes"][0]
+    assert anyway["ratio"] > 0
+    assert "not comparable" in told(run, *asked[:2])
+
+
+def test_what_is_counted_stays(run: str) -> None:
+    with pytest.raises(UserError, match="would count something else than the run"):
+        told(run, "--set", "workload.unit=tps")

@@ -67,6 +67,7 @@ def test_an_effect_is_shown(known: tuple[Hidden, Twin], fitted: Fitted) -> None:
 def test_the_usual_questions(known: tuple[Hidden, Twin], fitted: Fitted) -> None:
     _, twin = known
     asked = usual_questions(twin)
+    assert {one.not_comparable for one in asked} == {()}, "each changes the stack, and nothing else"
     assert [one.name.partition(":")[0] for one in asked[:3]] == ["memory", "settings", "settings"]
     assert any(one.experiment.flash_cache is not None for one in asked)
     assert not any("synced once" in one.name for one in asked), "the run had that already"

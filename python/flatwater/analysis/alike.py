@@ -18,7 +18,7 @@ from flatwater.experiment.device.parameters import TABLES as PARAMETERS
 from flatwater.experiment.fields import in_kinds, resolve_value, split_open
 from flatwater.experiment.kinds import BUILT
 from flatwater.experiment.record import Record
-from flatwater.experiment.roles import DECISIVE, MATTERS_WITH, Role, role_of
+from flatwater.experiment.roles import DECISIVE, MATTERS_WITH, Role, role_of, role_with
 from flatwater.experiment.units import print_size
 from flatwater.results import Cell, Result
 from flatwater.results.folder import read_json
@@ -96,6 +96,12 @@ def differences(baseline: Result, other: Result) -> list[Difference]:
     return sorted(found, key=lambda one: not one.decisive)
 
 
+def experiment_differences(baseline: Mapping[str, Any], other: Mapping[str, Any]) -> list[Difference]:
+    """In what two experiments differ, as whole data of theirs tell: decisive fields first."""
+    found = _of_experiments(_run_with(baseline), _run_with(other), set())
+    return sorted(found, key=lambda one: not one.decisive)
+
+
 def cell_differences(baseline: Cell, other: Cell) -> list[Difference]:
     """What is of two cells only: their figures' unit, which layers were modelled, what their servers ran with."""
     found: list[Difference] = []
@@ -125,8 +131,11 @@ def _swept(result: Result) -> set[str]:
 
 def _run_of(result: Result) -> _Run:
     """The fields of a result's experiment, in plain units."""
-    data = result.experiment
-    run = _Run(whole=result.manifest.source != "import")
+    return _run_with(result.experiment, whole=result.manifest.source != "import")
+
+
+def _run_with(data: Mapping[str, Any], *, whole: bool = True) -> _Run:
+    run = _Run(whole=whole)
     for layer, built in BUILT.items():
         table = data.get(layer)
         kind = table.get("kind") if isinstance(table, Mapping) else None
@@ -161,8 +170,10 @@ def _plain(name: str, value: Any) -> Any:
 def _of_experiments(ours: _Run, theirs: _Run, swept: set[str]) -> Iterator[Difference]:
     expected = {**_schema(ours.kinds), **_schema(theirs.kinds)}
     names = ["workload.kind", *expected, *(name for name in {**ours.fields, **theirs.fields} if name not in expected)]
+    kinds = {run.kinds.get("workload") for run in (ours, theirs)}
+    workload_kind = kinds.pop() if len(kinds) == 1 else None
     for name in dict.fromkeys(names):
-        role = role_of(name)
+        role = role_with(name, workload_kind)
         # What both sweep has the same value in cells of one row; a table that is swept is there with all it holds.
         if role is None or any(name == one or name.startswith(f"{one}.") for one in swept):
             continue

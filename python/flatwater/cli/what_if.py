@@ -46,6 +46,9 @@ def verb(
     cell: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="Which cell of a sweep; its repeats are taken with it.")
     ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Give ratios of changes of the workload or the data's size too.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")
     ] = False,
@@ -77,12 +80,12 @@ def verb(
         found = predict(twin, fitted, changes, progress)
     found.sort(key=lambda one: -one.ratio)
     if as_json:
-        typer.echo(json.dumps(as_data(base, fitted, found), indent=1))
+        typer.echo(json.dumps(as_data(base, fitted, found, anyway=anyway), indent=1))
         return
-    _print(Console(highlight=False), base, fitted, found)
+    _print(Console(highlight=False), base, fitted, found, anyway=anyway)
 
 
-def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction]) -> None:
+def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction], *, anyway: bool) -> None:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -117,24 +120,33 @@ def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction]
     # Where there is room for them.
     each = [one.name for one in fitted.explanations] if console.width >= WIDE else []
     for heading in (base.unit, "95 % interval", "ratio", *(f"by {name}" for name in each)):
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right", no_wrap=heading != "ratio")
     for prediction in found:
         table.add_row(
             escape(prediction.change.name),
             f"{prediction.throughput:,.0f}",
             f"{prediction.throughput_low:,.0f} to {prediction.throughput_high:,.0f}",
-            f"{prediction.ratio:.3g}" if prediction.shown else f"({prediction.ratio:.3g})",
-            *(f"{prediction.ratios[name]:.3g}" for name in each),
+            _ratio(prediction) if comparable(prediction, anyway) else "not comparable",
+            *(f"{prediction.ratios[name]:.3g}" if comparable(prediction, anyway) else "-" for name in each),
         )
     console.print(table)
-    if not all(one.shown for one in found):
+    if not all(one.shown for one in found if comparable(one, anyway)):
         say("a ratio in brackets: no difference is shown, its interval contains 1")
     for prediction in found:
         for note in prediction.notes:
             say(f"{prediction.change.name}: {note}")
 
 
-def as_data(base: Base, fitted: Fitted, found: list[Prediction]) -> dict[str, Any]:
+def comparable(one: Prediction, anyway: bool) -> bool:
+    """Whether a change is given as a ratio: not where it asks another question, unless told so."""
+    return anyway or not one.change.not_comparable
+
+
+def _ratio(one: Prediction) -> str:
+    return f"{one.ratio:.3g}" if one.shown else f"({one.ratio:.3g})"
+
+
+def as_data(base: Base, fitted: Fitted, found: list[Prediction], *, anyway: bool = False) -> dict[str, Any]:
     """Everything that is told, as JSON has it."""
     return {
         "run": str(base.result.path),
@@ -167,13 +179,15 @@ def as_data(base: Base, fitted: Fitted, found: list[Prediction]) -> dict[str, An
             {
                 "name": one.change.name,
                 "set": list(one.change.written),
-                "ratio": one.ratio,
-                "low": one.low,
-                "high": one.high,
+                "comparable": "no" if one.change.not_comparable else "yes",
+                "not_comparable": list(one.change.not_comparable),
+                "ratio": one.ratio if comparable(one, anyway) else None,
+                "low": one.low if comparable(one, anyway) else None,
+                "high": one.high if comparable(one, anyway) else None,
                 "throughput": one.throughput,
                 "throughput_low": one.throughput_low,
                 "throughput_high": one.throughput_high,
-                "ratios": one.ratios,
+                "ratios": one.ratios if comparable(one, anyway) else None,
                 "pages_read": one.pages_read,
                 "pages_written": one.pages_written,
                 "hit_ratio": one.hit_ratio,

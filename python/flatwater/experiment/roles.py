@@ -98,3 +98,14 @@ def role_of(field: str) -> Role | None:
             return ROLES[field]
         field = field.rpartition(".")[0]
     return None
+
+
+def role_with(field: str, workload_kind: str | None) -> Role | None:
+    """The role of a field beside a workload.
+
+    How large a database is follows from its workload, so that there the size of what it lies on is the stack's.
+    """
+    role = role_of(field)
+    if role == "data size" and field.startswith("storage.") and workload_kind in ("tpcc", "oltp"):
+        return "stack"
+    return role

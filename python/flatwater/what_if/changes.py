@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flatwater.analysis.alike import Difference, experiment_differences
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, print_size
 from flatwater.experiment.database import InnodbModel
@@ -46,6 +47,8 @@ class Change:
     name: str
     experiment: Experiment
     notes: tuple[str, ...] = ()
+    #: Fields of the workload, of the data's size or of what is counted that it changes: there is no ratio then.
+    not_comparable: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -90,7 +93,22 @@ def make_change(twin: Twin, written: tuple[str, ...], name: str = "", notes: tup
         known = "docs/models/innodb.md has what is modelled"
         raise UserError(f"{ignored[0]} changes nothing in the model: it cannot be predicted", where=where, hint=known)
     own += _risks(twin, experiment)
-    return Change(written, name or ", ".join(_short(one) for one in written), experiment, tuple(own))
+    unlike = _another_question(twin, experiment, where)
+    if unlike:
+        own.append(f"not comparable: it asks for another {unlike[0].role} ({', '.join(one.text for one in unlike)})")
+    told = name or ", ".join(_short(one) for one in written)
+    return Change(written, told, experiment, tuple(own), tuple(one.field for one in unlike))
+
+
+def _another_question(twin: Twin, experiment: Experiment, where: str) -> list[Difference]:
+    """What a change asks for besides another stack. Errors: UserError where the figures would count something else."""
+    before, after = (one.model_dump(exclude_none=True) for one in (twin.experiment(twin.data(), where), experiment))
+    found = [one for one in experiment_differences(before, after) if one.decisive]
+    counted = next((one for one in found if one.role == "direction" or one.field == "workload.kind"), None)
+    if counted is not None:
+        what = f"{counted.text}: the prediction would count something else than the run"
+        raise UserError(what, where=where, hint="fields of database, storage, cache or workload")
+    return found
 
 
 def usual_questions(twin: Twin) -> list[Change]:
