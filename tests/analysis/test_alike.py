@@ -70,7 +70,7 @@ def test_every_field_that_differs_is_told_and_a_decisive_one_takes_the_ratio(
     shared: dict[str, Any] = {"kind": kind} if kind else {}
     if field in MATTERS_WITH:
         other, values = MATTERS_WITH[field]
-        shared[other.removeprefix(f"{layer}.")] = values[0]
+        shared[other.removeprefix(f"{layer}.")] = values[0] if values else 1
     # Values need not be valid: what was written is what was run.
     results = with_tables(pair, {layer: {**shared, name: "this"}}, {layer: {**shared, name: "that"}})
     comparison = compare(results)

@@ -66,6 +66,7 @@ def test_jobs_that_differ_in_an_option_are_a_sweep(tmp_path: Path) -> None:
         "mode": "rndrd",
         "block_size": "16KiB",
         "direct": True,
+        "unit": "IOPS",
     }
 
 

@@ -138,3 +138,9 @@ def test_what_an_import_was_not_told_is_unknown_and_not_equal(tmp_path: Path) ->
     (anyway,) = compare([bare, told], anyway=True).rows
     assert anyway.ratio == 1
     assert anyway.text.endswith("although it is not known to be the same question")
+
+
+def test_runs_of_tpcc_start_tell_all_that_a_comparison_asks_for(tmp_path: Path) -> None:
+    results = [imported(tmp_path / name, [SAMPLES / "tpcc.txt"]) for name in ("a", "b")]
+    (row,) = compare(results).rows
+    assert (row.comparable, row.not_comparable, row.difference) == ("yes", [], False)

@@ -22,7 +22,15 @@ def test_notpm_with_the_ramp_up_as_warm_up(tmp_path: Path) -> None:
         ("measure", 10, 130),
     ]
     assert found.mean == pytest.approx(2 * result.experiment["import"][0]["tpmc"] / 2, rel=1e-4)
-    assert result.experiment["workload"] == {"kind": "tpcc", "warehouses": 500, "connections": 32}
+    assert result.experiment["workload"] == {
+        "kind": "tpcc",
+        "keying_and_think": False,
+        "rate_per_s": 0.0,
+        "pipeline": False,
+        "warehouses": 500,
+        "connections": 32,
+        "unit": "NOTPM",
+    }
     assert cell.series("workload", "payment_per_s").value[0] > 1000
 
 

@@ -202,8 +202,11 @@ def _where(baseline: bool, other: bool) -> Unknown:
 
 def _matters(run: _Run, name: str, swept: set[str]) -> bool:
     """Whether a field means anything in a run: the parameter of a distribution that is not used does not."""
-    rule = MATTERS_WITH.get(name)
-    return rule is None or rule[0] in swept or run.fields.get(rule[0]) in rule[1]
+    if name not in MATTERS_WITH:
+        return True
+    other, values = MATTERS_WITH[name]
+    value = run.fields.get(other)
+    return other in swept or (value in values if values else bool(value))
 
 
 class _Absent:

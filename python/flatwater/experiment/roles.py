@@ -74,7 +74,7 @@ ROLES: dict[str, Role] = {
 }
 
 _RANDOM = "workload.distribution"
-#: Field -> another field and the values of it with which the first one means anything.
+#: Field -> another field and the values of it with which the first one means anything; none: any but zero.
 MATTERS_WITH: dict[str, tuple[str, tuple[str, ...]]] = {
     "workload.read_pct": ("workload.mode", ("seqrw", "rndrw")),
     "workload.zipf_theta": (_RANDOM, ("zipf",)),
@@ -88,6 +88,8 @@ MATTERS_WITH: dict[str, tuple[str, tuple[str, ...]]] = {
     "workload.round_s": ("workload.steady_state", ("snia",)),
     "workload.rounds_max": ("workload.steady_state", ("snia",)),
     "workload.duration_s": ("workload.steady_state", ("none",)),
+    "workload.arrival": ("workload.rate_per_s", ()),
+    "workload.precondition_block_size": ("workload.precondition_passes", ()),
 }
 
 

@@ -69,6 +69,8 @@ def _experiment(cells: list[ImportedCell], name: str, about: str) -> str:
         if all(cell.settings.get(field) == value for cell in cells):
             layer, key = field.split(".", 1)
             document.setdefault(layer, {})[key] = value
+    if len(units := {cell.unit for cell in cells}) == 1:
+        document.setdefault("workload", {})["unit"] = units.pop()
     document["import"] = [{"label": cell.label, **cell.totals} for cell in cells]
     return tomli_w.dumps(document)
 

@@ -294,7 +294,12 @@ def _settings(run: _Run, fileio: bool) -> dict[str, str | int | float]:
     found: dict[str, str | int | float] = {"workload.kind": "fileio" if fileio else "oltp"}
     threads = _threads(run)
     if threads is not None:
-        found["workload.threads"] = threads
+        found["workload.threads" if fileio else "workload.connections"] = threads
+    if run.intervals and not run.open_loop:
+        # With a rate, every report tells the queue.
+        found["workload.rate_per_s"] = 0.0
+    if not fileio:
+        found["workload.pipeline"] = False
     if block := run.heading.get("block"):
         found["workload.block_size"] = f"{block[1]}{block[2]}iB" if block[2] else f"{block[1]}B"
     if files := run.heading.get("files"):

@@ -36,6 +36,14 @@ OLD = re.compile(r"\s*(\d{1,12})((?:, \d{1,12}\(\d+\):[\d.]+(?:\|[\d.]+)?){5})\s
 #: Transactions in the order of the columns.
 KINDS = ("new_order", "payment", "order_status", "delivery", "stock_level")
 
+#: What holds of every run of tpcc_start: it has no think time, no rate, and sends one statement after another.
+KNOWN: dict[str, str | int | float] = {
+    "workload.kind": "tpcc",
+    "workload.keying_and_think": False,
+    "workload.rate_per_s": 0.0,
+    "workload.pipeline": False,
+}
+
 
 @dataclass
 class _Run:
@@ -137,7 +145,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         unit="NOTPM",
         intervals=intervals,
         interval_s=lengths[len(lengths) // 2],
-        settings={"workload.kind": "tpcc"},
+        settings=dict(KNOWN),
         layers={"workload": "real", "database": "real"},
         before=[Phase(name="warmup", start_s=0.0, end_s=rampup_s)] if rampup_s else [],
         operations=sum(sum(done) for _, done, _ in run.intervals),
