@@ -2,6 +2,8 @@
 
     FlatwaterError          exit 1   the run or the command failed
     ├── UserError           exit 2   the file or the arguments are wrong
+    ├── OutputError         exit 1   what was asked for cannot be printed
+    │   └── ReaderGoneError exit 0   nobody reads it any more; says nothing
     └── Interrupted         exit 130 the user stopped it; the result is whole
 
 Each carries *what* happened, *where* in the user's input, and a *hint* (what to do next), and prints as one
@@ -33,6 +35,16 @@ class UserError(FlatwaterError):
     """The experiment file or the arguments are wrong."""
 
     exit_code = 2
+
+
+class OutputError(FlatwaterError):
+    """What was asked for cannot be printed: the disk is full, for example."""
+
+
+class ReaderGoneError(OutputError):
+    """Whoever read the output (head, less) went away: not an error of ours, and there is nobody to tell."""
+
+    exit_code = 0
 
 
 class Interrupted(FlatwaterError):

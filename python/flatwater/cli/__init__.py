@@ -7,12 +7,13 @@ To add a verb: write `cli/VERB.py` with one function named for it, name it below
 from __future__ import annotations
 
 import functools
-import os
 import sys
 
 import typer
+from typer.exceptions import TyperException
 
-from flatwater.errors import FlatwaterError, Interrupted
+from flatwater.errors import FlatwaterError, Interrupted, ReaderGoneError, UserError
+from flatwater.printing import guarded_output
 
 EXAMPLES = """\
 [bold]Start with[/bold]
@@ -78,20 +79,37 @@ def make_app() -> typer.Typer:
 
 def main() -> None:
     """Entry point: turns errors into one line and the right exit code."""
+    with guarded_output():
+        code = _call()
+    sys.exit(code)
+
+
+def _call() -> int:
+    """Runs the verb that was asked for; its exit code."""
     try:
-        make_app()()
+        try:
+            code = make_app()(standalone_mode=False)
+            sys.stdout.flush()
+        except TyperException as error:
+            return _refuse(error)
     except FlatwaterError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+        if not isinstance(error, ReaderGoneError):
+            print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        code = Interrupted.exit_code
+    # Typer makes an exit code of Ctrl-C, and says nothing.
+    if code == Interrupted.exit_code:
         print("error: interrupted", file=sys.stderr)
-        sys.exit(Interrupted.exit_code)
-    except SystemExit as end:
-        # typer makes this of Ctrl-C, and says nothing.
-        if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
-            print("error: interrupted", file=sys.stderr)
-        raise
-    except BrokenPipeError:
-        # The reader of our output (head, less) went away: not an error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    return code if isinstance(code, int) else 0
+
+
+def _refuse(error: TyperException) -> int:
+    """Tells what is wrong with the arguments."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        # Typer printed the help already.
+        return UserError.exit_code
+    from flatwater.cli.usage import explain_usage
+
+    print(f"error: {explain_usage(error)}", file=sys.stderr)
+    return UserError.exit_code

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flatwater.printing import make_console
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -51,8 +53,6 @@ def verb(
     First comes every field in which they differ besides what is swept. Where workload, data size or direction differ,
     or are unknown of an imported result, there is no ratio: that would compare answers to two questions.
     """
-    from rich.console import Console
-
     from flatwater.analysis import compare
     from flatwater.analysis.compare import nothing_shared
     from flatwater.errors import UserError
@@ -71,20 +71,20 @@ def verb(
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(comparison), indent=1, default=str))
         return
-    console = Console(highlight=False)
+    console = make_console()
     # Text for a script must not be broken into lines of a terminal's width.
     whole = not console.is_terminal
     for name, found in comparison.differences.items():
         for line in difference_lines(comparison.baseline, name, found):
-            console.print(line, markup=False, soft_wrap=whole)
+            console.print(line, soft_wrap=whole)
     console.print(table(comparison))
     for row in comparison.rows:
         prefix = f"{row.label}: " if len(comparison.rows) > len(comparison.others) else ""
-        console.print(f"{prefix}{row.text}", markup=False, soft_wrap=whole)
+        console.print(f"{prefix}{row.text}", soft_wrap=whole)
         for warning in row.warnings:
-            console.print(f"  warning: {warning}", markup=False, soft_wrap=whole)
+            console.print(f"  warning: {warning}", soft_wrap=whole)
     for warning in comparison.warnings:
-        console.print(f"warning: {warning}", markup=False, soft_wrap=whole)
+        console.print(f"warning: {warning}", soft_wrap=whole)
 
 
 def difference_lines(baseline: str, name: str, found: list[Difference]) -> Iterator[str]:
@@ -111,7 +111,6 @@ def difference_lines(baseline: str, name: str, found: list[Difference]) -> Itera
 def table(comparison: Comparison) -> Table:
     """A line a cell and result: mean with its margin, p95, flatness, verdict, ratio to the baseline."""
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
 
     found = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
@@ -128,14 +127,12 @@ def table(comparison: Comparison) -> Table:
     for label, rows in by_cell.items():
         first = rows[0]
         cell = f"{label} {first.unit}"
-        found.add_row(
-            escape(cell), escape(comparison.baseline), *_figures(first.baseline), "1", _verdict(first.baseline)
-        )
+        found.add_row(cell, comparison.baseline, *_figures(first.baseline), "1", _verdict(first.baseline))
         for row in rows:
             ratio = (
                 f"{row.ratio:.3g}" if row.ratio is not None else "-" if row.comparable == "yes" else "not comparable"
             )
-            found.add_row("", escape(row.name), *_figures(row.other), ratio, _verdict(row.other))
+            found.add_row("", row.name, *_figures(row.other), ratio, _verdict(row.other))
     return found
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flatwater.printing import make_console
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -63,8 +65,6 @@ def verb(
     The model is the engine itself, on a small copy of the device. What is told: every row beside the model, the
     parameters with their 95 % intervals, and which of them the rows cannot tell apart.
     """
-    from rich.console import Console
-
     from flatwater.errors import UserError
     from flatwater.fit import Evaluator, fit, fitted_names, read_measurements, to_device_toml
 
@@ -82,7 +82,7 @@ def verb(
         hint = "--free controller.write_mib_per_s,..."
         raise UserError("the device's file has no fitted figure: say what is free", where=device, hint=hint)
     evaluator = Evaluator(device, seed=seed)
-    errors = Console(stderr=True, highlight=False)
+    errors = make_console(stderr=True)
     with errors.status("simulating...") as status:
         found = fit(evaluator, rows, names, progress=_progress(status.update))
     if out is not None:
@@ -90,16 +90,14 @@ def verb(
     if as_json:
         typer.echo(json.dumps(_as_json(device, found), indent=1))
         return
-    console = Console(highlight=False)
+    console = make_console()
     _print(console, found)
     if out is not None:
-        console.print(f"written: {out}", markup=False, soft_wrap=True)
+        console.print(f"written: {out}", soft_wrap=True)
 
 
 def _fit_workload(run: str, out: Path | None, *, as_json: bool) -> None:
     """What transactions cost the real server of a run: told, and written as a measured workload."""
-    from rich.console import Console
-
     from flatwater.fit.workload import count_run, derive, to_workload_toml
 
     found = derive(count_run(run))
@@ -108,10 +106,10 @@ def _fit_workload(run: str, out: Path | None, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(found.model_dump(), indent=1))
         return
-    console = Console(highlight=False)
+    console = make_console()
     _print_workload(console, found)
     if out is not None:
-        console.print(f"written: {out}", markup=False, soft_wrap=True)
+        console.print(f"written: {out}", soft_wrap=True)
 
 
 def _keep(out: Path, text: str) -> None:
@@ -131,7 +129,7 @@ def _print_workload(console: Console, found: MeasuredWorkload) -> None:
     from rich import box
     from rich.table import Table
 
-    console.print(f"{found.title}, {found.date}: {found.transactions} transactions", markup=False, soft_wrap=True)
+    console.print(f"{found.title}, {found.date}: {found.transactions} transactions", soft_wrap=True)
     figures = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     figures.add_column("of a transaction", overflow="fold")
     for heading in ("measured", "95 % +-"):
@@ -152,7 +150,7 @@ def _print_workload(console: Console, found: MeasuredWorkload) -> None:
         cells.add_row(f"{cell.pool_share:.3g}", str(cell.transactions), *(f"{value:.4g}" for value in told))
     console.print(cells)
     for note in found.notes:
-        console.print(f"note: {note}", markup=False, soft_wrap=True)
+        console.print(f"note: {note}", soft_wrap=True)
 
 
 def _progress(update: Callable[[str], None]) -> Callable[[int, float], None]:
@@ -180,7 +178,6 @@ def _print(console: Console, found: Fit) -> None:
     console.print(
         f"rms error {100 * found.rms:.1f} % (before the fit {100 * found.rms_before:.1f} %); worst "
         f"{100 * worst.error:+.1f} %: {worst.measured.condition} ({found.runs} simulations)",
-        markup=False,
         soft_wrap=True,
     )
     parameters = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
@@ -193,7 +190,7 @@ def _print(console: Console, found: Fit) -> None:
         parameters.add_row(one.name, f"{one.before:.5g}", f"{one.value:.5g}{note}", interval)
     console.print(parameters)
     for confusion in found.confusions:
-        console.print(f"warning: {confusion.text}", markup=False, soft_wrap=not console.is_terminal)
+        console.print(f"warning: {confusion.text}", soft_wrap=not console.is_terminal)
 
 
 def _as_json(device: str, found: Fit) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from flatwater.printing import make_console
+
 NAME = "import"
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -33,8 +35,6 @@ def verb(
 
     What a tool did not report stays unknown: it is never shown as zero.
     """
-    from rich.console import Console
-
     from flatwater.analysis import analyse
     from flatwater.errors import UserError
     from flatwater.results.importers import NAMES, keep, read_files
@@ -48,11 +48,11 @@ def verb(
     out = out or Path(f"{name}-result")
     sources = ", ".join(path.name for path in files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
     result = keep(cells, out, name, f"Imported from {sources}", analyse)
-    console = Console(highlight=False)
+    console = make_console()
     for cell in result.cells:
         if cell.summary is not None:
             label = cell.label if len(result.cells) > 1 else name
-            console.print(f"{label}: {cell.summary.verdict_text}", markup=False, soft_wrap=True)
+            console.print(f"{label}: {cell.summary.verdict_text}", soft_wrap=True)
             for warning in cell.summary.warnings:
-                console.print(f"  warning: {warning}", markup=False, soft_wrap=True)
-    console.print(str(result.path), markup=False, soft_wrap=True)
+                console.print(f"  warning: {warning}", soft_wrap=True)
+    console.print(str(result.path), soft_wrap=True)

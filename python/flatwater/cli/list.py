@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from flatwater.printing import make_console
+
 NAME = "list"
 EXAMPLES = """\
 [bold]Examples[/bold]
@@ -34,8 +36,6 @@ def verb(
 
 def _list_experiments(as_json: bool) -> None:
     from rich import box
-    from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     from flatwater.experiment import library, print_duration
@@ -70,8 +70,8 @@ def _list_experiments(as_json: bool) -> None:
         layers = mixture if len(set(used.values())) > 1 else next(iter(used.values()))
         # What is computed is not waited for: usually some seconds.
         time = print_duration(entry.longest_s) + (" *" if entry.virtual else "  ")
-        table.add_row(entry.name, escape(entry.title), f"{entry.cells:,}", time, layers)
-    console = Console()
+        table.add_row(entry.name, entry.title, f"{entry.cells:,}", time, layers)
+    console = make_console()
     console.print(table)
     console.print("* of virtual time: computed, not waited for", style="dim")
     console.print("flatwater run NAME --set storage.path=DIR", style="dim")
@@ -79,8 +79,6 @@ def _list_experiments(as_json: bool) -> None:
 
 def _list_devices(as_json: bool) -> None:
     from rich import box
-    from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     from flatwater.experiment import list_devices, print_size
@@ -106,7 +104,7 @@ def _list_devices(as_json: bool) -> None:
     table.add_column("capacity", justify="right", no_wrap=True)
     table.add_column("title")
     for entry in entries:
-        table.add_row(entry.name, entry.kind, print_size(entry.capacity), escape(entry.title))
-    console = Console()
+        table.add_row(entry.name, entry.kind, print_size(entry.capacity), entry.title)
+    console = make_console()
     console.print(table)
     console.print("flatwater run NAME --set storage.kind=KIND --set storage.device=DEVICE", style="dim")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flatwater.printing import make_console
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -59,15 +61,13 @@ def verb(
 
     Without --set the usual questions are asked. The interval is where 19 in 20 runs like the measured one are expected.
     """
-    from rich.console import Console
-
     from flatwater.errors import UserError
     from flatwater.what_if import fit_twin, parse_changes, predict, read_base, usual_questions
     from flatwater.what_if.twin import Twin
 
     if together and not overrides:
         raise UserError("joins several --set, and there is none", where="--together", hint="--set FIELD=VALUE")
-    errors = Console(stderr=True, highlight=False)
+    errors = make_console(stderr=True)
     base = read_base(run, cell)
     with Twin(base) as twin, errors.status("reading...") as status:
 
@@ -82,16 +82,15 @@ def verb(
     if as_json:
         typer.echo(json.dumps(as_data(base, fitted, found, anyway=anyway), indent=1))
         return
-    _print(Console(highlight=False), base, fitted, found, anyway=anyway)
+    _print(make_console(), base, fitted, found, anyway=anyway)
 
 
 def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction], *, anyway: bool) -> None:
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
 
     def say(text: str) -> None:
-        console.print(text, markup=False, soft_wrap=not console.is_terminal)
+        console.print(text, soft_wrap=not console.is_terminal)
 
     runs = f"{base.runs} runs" if base.runs > 1 else "a run"
     say(
@@ -123,7 +122,7 @@ def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction]
         table.add_column(heading, justify="right", no_wrap=heading != "ratio")
     for prediction in found:
         table.add_row(
-            escape(prediction.change.name),
+            prediction.change.name,
             f"{prediction.throughput:,.0f}",
             f"{prediction.throughput_low:,.0f} to {prediction.throughput_high:,.0f}",
             _ratio(prediction) if comparable(prediction, anyway) else "not comparable",

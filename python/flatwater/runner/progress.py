@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flatwater.experiment import print_duration, print_size
+from flatwater.printing import make_console
 
 #: Seconds between two lines where there is no terminal.
 PLAIN_LINE_S = 10.0
@@ -90,7 +91,7 @@ class Reporter(Protocol):
 def start_reporter(stream: TextIO | None = None) -> Reporter:
     """The reporter that suits standard error."""
     stream = stream or sys.stderr
-    console = Console(file=stream)
+    console = make_console(stream)
     return LiveReporter(console) if console.is_terminal else PlainReporter(stream)
 
 
@@ -287,7 +288,7 @@ class LiveReporter:
             self._share = min(1.0, at_s / self._length_s)
 
     def note(self, text: str) -> None:
-        self._console.print(text, highlight=False, markup=False)
+        self._console.print(text, highlight=False)
 
     def close(self) -> None:
         self._live.stop()

@@ -100,8 +100,6 @@ def run_several(
                 if course.cells and not course.over:
                     ended.status = "interrupted"
                     end(name)
-    except BrokenPipeError:
-        raise
     except OSError as error:
         what = f"cannot write the results: {error.strerror or error}"
         raise FlatwaterError(what, where=str(out), hint=f"make room there, then: {resume_command(out)}") from None

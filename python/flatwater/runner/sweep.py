@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flatwater import __version__
-from flatwater.errors import FlatwaterError, Interrupted, UserError
+from flatwater.errors import FlatwaterError, Interrupted, ReaderGoneError, UserError
 from flatwater.experiment import Experiment, count_cells, require_runnable, run_order, to_toml
 from flatwater.probe import describe_machine
 from flatwater.results import Cell, Result, create_result, open_result
@@ -158,15 +158,16 @@ def _run_cells(result: Result, executor: Executor, course: Course) -> Outcome:
         result.write_manifest("running")
         try:
             executor.run(course)
+        except ReaderGoneError:
+            # As if the user had stopped the run.
+            result.write_manifest("interrupted")
+            what = f"whoever read the output went away; what was measured is in {result.path}"
+            raise Interrupted(what, hint="--resume goes on") from None
         except FlatwaterError:
             result.seal("failed")
             raise
         course.reporter.close()
         return end_course(course)
-    except BrokenPipeError:
-        # Whoever read our output went away: as if the user had stopped the run.
-        result.write_manifest("interrupted")
-        raise
     except OSError as error:
         with suppress(OSError):
             result.write_manifest("failed")

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from flatwater.printing import make_console
+
 #: Is told what is done, and of how much.
 Told = Callable[[int, int], None]
 
@@ -16,7 +18,6 @@ def bar(title: str, *, unit_bytes: int | None, quiet: bool) -> Iterator[Told]:
     if quiet or not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         DownloadColumn,
@@ -28,8 +29,8 @@ def bar(title: str, *, unit_bytes: int | None, quiet: bool) -> Iterator[Told]:
     )
 
     count = [DownloadColumn(binary_units=True), TransferSpeedColumn()] if unit_bytes else [MofNCompleteColumn()]
-    columns = (TextColumn("{task.description}"), BarColumn(), *count, TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), *count, TimeRemainingColumn())
+    with Progress(*columns, console=make_console(stderr=True), transient=True) as progress:
         task = progress.add_task(title, total=None)
         scale = unit_bytes or 1
         yield lambda done, total: progress.update(task, completed=done * scale, total=(total or 0) * scale or None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flatwater.cli.cache.arguments import Json, complete_name
+from flatwater.printing import make_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,8 +35,6 @@ def verb(
     """Show caches: hits, what is dirty and how old, flushes under way, whether the cache device may be unplugged."""
     import json
 
-    from rich.console import Console
-
     from flatwater.cache.report import report_of
     from flatwater.cache.state import list_names, load_state
     from flatwater.cli.cache.arguments import find
@@ -45,14 +44,14 @@ def verb(
     if as_json:
         typer.echo(json.dumps({"caches": told}))
         return
-    console = Console(highlight=False)
+    console = make_console()
     if not told:
         console.print("no cache is known here: flatwater cache create --help")
         return
     _print_table(console, told)
     for one in told:
         for line in _sentences(one, detail=name is not None):
-            console.print(line, markup=False, soft_wrap=True)
+            console.print(line, soft_wrap=True)
 
 
 def _print_table(console: Console, told: list[dict[str, Any]]) -> None:
