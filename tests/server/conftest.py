@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 from flatwater.errors import UserError
 from flatwater.server import Binary, Instance, find_server
+
+sys.path.insert(0, str(Path(__file__).parent))  # the import mode of pytest does not
 
 MakeInstance = Callable[..., Instance]
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.spelling import suggest
 
 #: A name is a folder's and a word of a command line.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -175,7 +176,7 @@ def find_state(text: str) -> CacheState:
             if state is not None and state.fast == real:
                 return state
     names = list_names()
-    known = f"there are {', '.join(names)}" if names else "there is none yet: flatwater cache create"
+    known = suggest(text, names) if names else "there is none yet: flatwater cache create"
     raise UserError(f"no cache is called {text!r}", where="NAME", hint=known)
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from flatwater.printing import make_console
+
 if TYPE_CHECKING:
     from flatwater._engine import Emulator
     from flatwater.experiment.device import Initial
@@ -192,6 +194,9 @@ def _users(mount: Path) -> str:
 
 
 def _status(emulator: Emulator) -> None:
+    from rich.control import Control
+    from rich.segment import ControlType
+
     for sample in emulator.samples():
         for time_s, text in sample["incidents"]:
             _note(f"at {time_s:.1f} s: {text}")
@@ -204,8 +209,9 @@ def _status(emulator: Emulator) -> None:
                 shown.append(f"behind the model {series['lag_p95_us']:,.0f} us (p95)")
             if "write_amplification" in series:
                 shown.append(f"write amplification {series['write_amplification']:.2f}")
-            sys.stdout.write("\r" + "  ".join(shown) + "\x1b[K")
-            sys.stdout.flush()
+            console = make_console()
+            console.control(Control(ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 0)))
+            console.print("  ".join(shown), end="", soft_wrap=True)
 
 
 def _summarise(told: dict[str, Any]) -> None:

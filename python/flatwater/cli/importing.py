@@ -38,9 +38,10 @@ def verb(
     from flatwater.analysis import analyse
     from flatwater.errors import UserError
     from flatwater.results.importers import NAMES, keep, read_files
+    from flatwater.spelling import suggest
 
     if format_ not in ("auto", *NAMES):
-        raise UserError(f"no format {format_!r}", where="--format", hint=f"one of auto, {', '.join(NAMES)}")
+        raise UserError(f"no format {format_!r}", where="--format", hint=suggest(format_, ("auto", *NAMES)))
     cells = read_files(files, format_)
     stem = files[0].stem
     # The logs of one fio run are named PREFIX_iops.1.log: the prefix is the run's name.

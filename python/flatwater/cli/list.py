@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+import os
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flatwater.printing import make_console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flatwater.experiment import LibraryEntry
+
+#: With less room, columns of a table would be cut or broken into single words.
+TABLE_COLUMNS_MIN = 110
+#: Into a file or a pipe, nothing is broken.
+FILE_COLUMNS = 240
 
 NAME = "list"
 EXAMPLES = """\
@@ -34,6 +45,30 @@ def verb(
         _list_experiments(as_json)
 
 
+def _console() -> Console:
+    """A console that is as wide as a table needs where there is no terminal: a line an entry, for grep."""
+    console = make_console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = FILE_COLUMNS
+    return console
+
+
+def _stack(console: Console, name: str, title: str, facts: str) -> None:
+    """An entry where there is no room for a table: nothing of it is cut."""
+    from rich.padding import Padding
+
+    console.print(name, style="bold", overflow="fold")
+    console.print(Padding(title, (0, 0, 0, 2)))
+    console.print(Padding(facts, (0, 0, 0, 2)), style="dim")
+
+
+def _layers(entry: LibraryEntry, between: str) -> str:
+    """Which layers are real. Mixtures are spelled out; most experiments are all real or all modelled."""
+    used = {layer: what for layer, what in entry.layers.items() if what != "none"}
+    mixture = between.join(f"{layer} {what}" for layer, what in used.items())
+    return mixture if len(set(used.values())) > 1 else next(iter(used.values()))
+
+
 def _list_experiments(as_json: bool) -> None:
     from rich import box
     from rich.table import Table
@@ -57,6 +92,14 @@ def _list_experiments(as_json: bool) -> None:
         ]
         typer.echo(json.dumps(told, indent=2))
         return
+    console = _console()
+    if console.width < TABLE_COLUMNS_MIN:
+        for entry in entries:
+            time = print_duration(entry.longest_s) + (" of virtual time" if entry.virtual else "")
+            cells = f"{entry.cells:,} cell{'' if entry.cells == 1 else 's'}"
+            _stack(console, entry.name, entry.title, f"{cells}, {time}, {_layers(entry, ', ')}")
+        console.print("flatwater run NAME --set storage.path=DIR", style="dim")
+        return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
     table.add_column("title")
@@ -64,14 +107,11 @@ def _list_experiments(as_json: bool) -> None:
     table.add_column("up to", justify="right", no_wrap=True)
     table.add_column("layers")
     for entry in entries:
-        used = {layer: what for layer, what in entry.layers.items() if what != "none"}
-        # Mixtures are spelled out; most experiments are all real or all modelled.
-        mixture = "\n".join(f"{layer} {what}" for layer, what in used.items())
-        layers = mixture if len(set(used.values())) > 1 else next(iter(used.values()))
         # What is computed is not waited for: usually some seconds.
         time = print_duration(entry.longest_s) + (" *" if entry.virtual else "  ")
-        table.add_row(entry.name, entry.title, f"{entry.cells:,}", time, layers)
-    console = make_console()
+        table.add_row(
+            entry.name, entry.title, f"{entry.cells:,}", time, _layers(entry, "\n" if console.is_terminal else ", ")
+        )
     console.print(table)
     console.print("* of virtual time: computed, not waited for", style="dim")
     console.print("flatwater run NAME --set storage.path=DIR", style="dim")
@@ -98,6 +138,12 @@ def _list_devices(as_json: bool) -> None:
         ]
         typer.echo(json.dumps(told, indent=2))
         return
+    console = _console()
+    if console.width < TABLE_COLUMNS_MIN:
+        for entry in entries:
+            _stack(console, entry.name, entry.title, f"{entry.kind}, {print_size(entry.capacity)}")
+        console.print("flatwater run NAME --set storage.kind=KIND --set storage.device=DEVICE", style="dim")
+        return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
     table.add_column("kind")
@@ -105,6 +151,5 @@ def _list_devices(as_json: bool) -> None:
     table.add_column("title")
     for entry in entries:
         table.add_row(entry.name, entry.kind, print_size(entry.capacity), entry.title)
-    console = make_console()
     console.print(table)
     console.print("flatwater run NAME --set storage.kind=KIND --set storage.device=DEVICE", style="dim")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flatwater.cli.arguments import ExperimentFiles, Overrides
+from flatwater.cli.warned import Warned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,6 +88,9 @@ def verb(
     if resume and out is None:
         raise UserError("which result?", where="--resume", hint="give its folder with --out DIR")
     given = files or []
+    for written in given:
+        if "=" in written and not Path(written).exists():
+            raise UserError("is no experiment file", where=written, hint=f"did you mean --set {written}?")
     if all_:
         from flatwater.cli.together import run_all
 
@@ -135,17 +139,22 @@ def run_one(
         print(f"warning: {shortfall.text}", file=sys.stderr, flush=True)
     folder = out or default_folder(experiment)
     reporter = start_reporter()
+    warned = Warned()
 
     def tell(summary: CellSummary, done: int, total: int) -> None:
         if as_json:
             print_cell(summary)
         elif total <= CELLS_TOLD or summary.status == "failed":
             reporter.note(cell_line(summary, done, total))
+        warned.add(summary, cell_label(summary))
 
     try:
         started = Started(on, jobs)
         outcome = run_experiment(experiment, folder, reporter, tell, resume=resume, executor=executor, started=started)
     finally:
+        if not as_json:
+            for line in warned.lines():
+                reporter.note(line)
         reporter.close()
     if not as_json:
         agreement = outcome.result.agreement
@@ -185,13 +194,21 @@ def print_cell(summary: CellSummary, **more: str) -> None:
     print(json.dumps(more | summary.model_dump(mode="json", exclude={"histograms"})), flush=True)
 
 
+def cell_label(summary: CellSummary) -> str:
+    """What a cell is, in its sweep."""
+    return ", ".join(f"{name.split('.')[-1]} {value}" for name, value in summary.set.items())
+
+
 def cell_line(summary: CellSummary, done: int, total: int) -> str:
     """A finished cell in a line: what it was, what it gave."""
-    label = ", ".join(f"{name.split('.')[-1]} {value}" for name, value in summary.set.items())
+    from flatwater.experiment import print_duration
+
+    label = cell_label(summary)
     place = f"[{done}/{total}] {label}: " if label else f"[{done}/{total}] "
     if summary.status == "failed" and total > 1:
         return f"{place}failed: {summary.error}"
     if summary.status != "complete":
-        # Why the only cell failed is told at the end, as the run's error.
-        return f"{place}{summary.status} after {summary.samples * summary.interval_s:g} s of measurement"
-    return place + summary.verdict_text + "".join(f"\n      warning: {text}" for text in summary.warnings)
+        # It is none of those done, and why the only cell failed is told at the end, as the run's error.
+        measured = print_duration(summary.samples * summary.interval_s)
+        return f"{label or 'cell'}: {summary.status} after {measured} of measurement"
+    return place + summary.verdict_text

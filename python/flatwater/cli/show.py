@@ -42,7 +42,7 @@ def verb(
     from flatwater.experiment import find_device, find_experiment, load, names_a_device, read_text, to_toml
     from flatwater.experiment.device.load import device_files
     from flatwater.experiment.library import library_files
-    from flatwater.experiment.problem import suggest
+    from flatwater.spelling import suggest
 
     if names_a_device(file):
         if resolved or set_:

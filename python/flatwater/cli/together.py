@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flatwater.cli.run import CELLS_TOLD, ask_for_many, cell_line, json_too, print_cell
+from flatwater.cli.run import CELLS_TOLD, ask_for_many, cell_label, cell_line, json_too, print_cell
+from flatwater.cli.warned import Warned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,12 +66,14 @@ def run_collection(collection: Collection, folder: Path, jobs: int | None, *, as
         for name, why in collection.left_out.items():
             reporter.note(f"left out: {name} {why}")
     few = collection.cells <= CELLS_TOLD
+    warned = Warned()
 
     def tell(name: str, summary: CellSummary, done: int, total: int) -> None:
         if as_json:
             print_cell(summary, experiment=name)
         elif few or summary.status == "failed":
             reporter.note(f"{name} {cell_line(summary, done, total)}")
+        warned.add(summary, f"{name} {cell_label(summary)}".strip())
 
     def tell_experiment(name: str, result: Result, status: CellStatus, error: str | None, took: Took) -> None:
         if not as_json:
@@ -81,6 +84,9 @@ def run_collection(collection: Collection, folder: Path, jobs: int | None, *, as
     try:
         ended = run_several(collection, folder, reporter, tell, tell_experiment, resume=resume, jobs=jobs)
     finally:
+        if not as_json:
+            for line in warned.lines():
+                reporter.note(line)
         reporter.close()
     named, left_out = read_results(folder)
     for line in needless_reasons(named):

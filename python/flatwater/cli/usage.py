@@ -48,7 +48,7 @@ def explain_usage(error: TyperException) -> UserError:
 
 
 def _unknown(match: re.Match[str], context: Any, help_: str) -> UserError:
-    from flatwater.experiment.problem import nearest
+    from flatwater.spelling import nearest
 
     word = match["word"]
     kind = "verb" if match[1] == "command '" else "option"

@@ -25,7 +25,7 @@ from flatwater.experiment.runnable import require_runnable
 from flatwater.experiment.storage import FileStorage, ModelledStorage
 from flatwater.experiment.sweep import PlannedCell, cell_at, count_cells, iter_cells, run_order
 from flatwater.experiment.toml import to_toml
-from flatwater.experiment.units import print_duration, print_size
+from flatwater.experiment.units import print_duration, print_left, print_size
 from flatwater.experiment.workload import Fileio, Oltp, Timing, Tpcc
 from flatwater.experiment.workload.transactions import Transactions
 
@@ -62,6 +62,7 @@ __all__ = [
     "longest_s",
     "names_a_device",
     "print_duration",
+    "print_left",
     "print_size",
     "published_for",
     "read_text",

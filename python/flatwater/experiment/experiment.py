@@ -18,7 +18,7 @@ from flatwater.experiment.database import Database, NoDatabase, Server
 from flatwater.experiment.expected import Expectation, expectation_faults
 from flatwater.experiment.fields import in_kinds, with_values
 from flatwater.experiment.kinds import BUILT, read_layer
-from flatwater.experiment.problem import Problem, Table, explain_error, nearest, quote, raise_problems
+from flatwater.experiment.problem import Problem, Table, explain_error, quote, raise_problems
 from flatwater.experiment.published import (
     PublishedFigure,
     figure_faults,
@@ -35,6 +35,7 @@ from flatwater.experiment.twin import FIELD as TWIN_FIELD
 from flatwater.experiment.twin import Twin, as_twin, swept_with_twin, twin_conflicts
 from flatwater.experiment.workload import Fileio, Workload
 from flatwater.experiment.workload.transactions import Transactions
+from flatwater.spelling import nearest
 
 #: How many cells of a sweep are built to find values that do not go together; the rest are checked as they come.
 MAX_CHECKED_CELLS = 2000

@@ -12,10 +12,11 @@ from pydantic_core import ErrorDetails
 from flatwater.experiment.expected import Expectation
 from flatwater.experiment.experiment import OVERRIDDEN, Experiment, kinds_of
 from flatwater.experiment.fields import all_fields, in_kinds, is_known_elsewhere, path_of, unknown_field_hint
-from flatwater.experiment.problem import Problem, explain_error, nearest
+from flatwater.experiment.problem import Problem, explain_error
 from flatwater.experiment.published import PublishedFigure
 from flatwater.experiment.report import Report
 from flatwater.experiment.sweep import swept_fields
+from flatwater.spelling import nearest
 
 #: Kinds and fields, then fields of one layer together, then layers together, each perhaps in two steps.
 _STAGES = 8

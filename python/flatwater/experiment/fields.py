@@ -23,10 +23,11 @@ from flatwater.experiment.database.address import has_password
 from flatwater.experiment.database.server import PASSWORD_VARIABLE
 from flatwater.experiment.device import parameters
 from flatwater.experiment.kinds import BUILT, check_kind
-from flatwater.experiment.problem import Table, explain_custom, explain_error, nearest
+from flatwater.experiment.problem import Table, explain_custom, explain_error
 from flatwater.experiment.record import Record
 from flatwater.experiment.twin import Twin
 from flatwater.experiment.workload import ALTERNATIVES
+from flatwater.spelling import nearest
 
 #: Layer -> its kind, for layers whose kind is known: as pairs, so that it can be a key.
 _Kinds = tuple[tuple[str, str], ...]

@@ -8,7 +8,8 @@ from pydantic_core import PydanticCustomError
 
 from flatwater.experiment import cache, database, storage, workload
 from flatwater.experiment.layer import Layer
-from flatwater.experiment.problem import Problem, explain_custom, nearest, quote, raise_problems, refuse
+from flatwater.experiment.problem import Problem, explain_custom, quote, raise_problems, refuse
+from flatwater.spelling import nearest
 
 #: Layer, top to bottom -> its kinds that work.
 BUILT: dict[str, dict[str, type[Layer]]] = {

@@ -17,10 +17,11 @@ from flatwater.experiment.faults import validate
 from flatwater.experiment.library import library_files
 from flatwater.experiment.lines import LineIndex
 from flatwater.experiment.overrides import override, shown
-from flatwater.experiment.problem import Problem, nearest, suggest
+from flatwater.experiment.problem import Problem
 from flatwater.experiment.reading import parse_toml, read_text
 from flatwater.experiment.scale import apply_scale
 from flatwater.experiment.sweep import swept_fields
+from flatwater.spelling import guessed, nearest
 
 
 class InvalidExperimentError(UserError):
@@ -98,9 +99,8 @@ def find_experiment(path_or_name: str | Path) -> Path:
             f"flatwater run fill-level --set storage.device={written}",
         )
         raise UserError(what, where=written, hint=f"{hint} --set storage.kind=KIND")
-    raise UserError(
-        "neither a file nor an experiment of the library", where=written, hint=suggest(written, list(files))
-    )
+    hint = guessed(written, files) or "`flatwater list` shows the library"
+    raise UserError("neither a file nor an experiment of the library", where=written, hint=hint)
 
 
 def _parse(path: Path, text: str) -> dict[str, Any]:

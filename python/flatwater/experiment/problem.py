@@ -7,17 +7,16 @@ them together, so that a file's faults are all reported at once. Pydantic carrie
 from __future__ import annotations
 
 import datetime
-import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-#: Choices that are listed beside a guess: few enough to read, and the guess may be wrong.
-_FEW_CHOICES = 8
+from flatwater.spelling import suggest
+
 #: Values longer than this are cut when an error quotes them.
 _LONGEST_QUOTE = 60
 
@@ -61,31 +60,6 @@ def raise_problems(title: str, problems: Iterable[Problem], *, within: str = "")
     ]
     if details:
         raise ValidationError.from_exception_data(title, details)
-
-
-def nearest(word: str, choices: Iterable[str]) -> str | None:
-    """The valid choice that looks most like `word`, if any does."""
-    close = _closest(word, choices)
-    return close[0] if close else None
-
-
-def _closest(word: str, choices: Iterable[str]) -> list[str]:
-    """The valid choices that look most like `word`: several where they are equally near."""
-    by_lower = {choice.lower(): choice for choice in choices}
-    near = difflib.get_close_matches(word.lower(), by_lower, n=max(len(by_lower), 1), cutoff=0.6)
-    likeness = [difflib.SequenceMatcher(a=one, b=word.lower()).ratio() for one in near]
-    best = {one for one, ratio in zip(near, likeness, strict=True) if ratio == likeness[0]}
-    return [choice for lower, choice in by_lower.items() if lower in best]
-
-
-def suggest(word: str, choices: Sequence[str]) -> str:
-    """The hint for a word that is not one of `choices`."""
-    close = _closest(word, choices)
-    listed = f"one of: {', '.join(choices)}"
-    if not close:
-        return listed
-    guess = f"did you mean {' or '.join(filter(None, (', '.join(close[:-1]), close[-1])))}?"
-    return f"{guess} {listed}" if len(choices) <= _FEW_CHOICES else guess
 
 
 def quote(value: Any) -> str:

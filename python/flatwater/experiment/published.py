@@ -13,9 +13,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from flatwater.experiment.database.settings import TABLE as SETTINGS
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.fields import all_fields, get_value, known_kinds, resolve_value, why_no_field
-from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse, suggest
+from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse
 from flatwater.experiment.roles import role_of
 from flatwater.experiment.units import parse_size
+from flatwater.spelling import suggest
 
 if TYPE_CHECKING:
     from flatwater.experiment.experiment import Experiment

@@ -11,7 +11,8 @@ from typing import Generic, TypeVar
 from pydantic import ValidationError
 
 from flatwater.errors import UserError
-from flatwater.experiment.problem import Table, explain_error, quote, suggest
+from flatwater.experiment.problem import Table, explain_error, quote
+from flatwater.spelling import suggest
 
 Kind = TypeVar("Kind", bound=Table)
 

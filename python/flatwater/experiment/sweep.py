@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 import random
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 MAX_ORDERED_CELLS = 10_000_000
 #: Of a list in which everything is wrong, this many values are told one by one.
 _MOST_TOLD = 5
+#: What stands in TOML without quotes.
+_BARE = re.compile(r"[+-]?\d[\d_]*(\.\d+)?([eE][+-]?\d+)?|true|false")
 
 #: One dimension of the grid: fields -> lists of the same length.
 Dimension = dict[str, list[Any]]
@@ -142,13 +145,21 @@ def _faults(grid: Dimension, zips: Mapping[str, Dimension]) -> Iterator[Problem]
             yield Problem(place, f"lists that are walked together must have equal lengths: {told}", None, tuple(group))
 
 
+def _as_list(value: Any) -> str:
+    """The list that was meant, as TOML: of `1,2` two whole numbers."""
+    if not isinstance(value, str):
+        return f"[{quote(value)}]"
+    parts = [part.strip(" '\"") for part in value.strip("[] ").split(",")]
+    return f"[{', '.join(part if _BARE.fullmatch(part) else quote(part) for part in parts)}]"
+
+
 def _list_faults(name: str, field: str, values: Any) -> Iterator[Problem]:
     missing = why_no_field(field)
     if missing is not None:
         what, hint = missing
         yield Problem(name, what.replace("no such field", "no such field to sweep"), hint, (field,))
     elif not isinstance(values, list):
-        yield Problem(name, f"must be a list of values, not {quote(values)}", f"[{quote(values)}]", (field,))
+        yield Problem(name, f"must be a list of values, not {quote(values)}", _as_list(values), (field,))
     elif not values:
         yield Problem(name, "the list of values is empty", "take it out, or give it a value", (field,))
     else:

@@ -91,9 +91,13 @@ def parse_duration(value: Any) -> float:
 
 
 def print_duration(seconds: float) -> str:
-    """A duration for people, two units at most (`1 h 30 min`)."""
-    if seconds < 60:
-        return f"{seconds:.3g} s" if seconds < 10 else f"{round(seconds)} s"
+    """A duration for people, two units at most (`1 h 30 min`); below a tenth of a second in ms or us."""
+    if seconds < 0:
+        return f"-{print_duration(-seconds)}"
+    if 0 < seconds < 0.1:
+        return f"{seconds * 1000:.3g} ms" if seconds >= 0.001 else f"{seconds * 1e6:.3g} us"
+    if seconds < 59.5:
+        return f"{seconds:.3g} s" if seconds < 9.995 else f"{round(seconds)} s"
     minutes = round(seconds / 60)
     if minutes < 60:
         return f"{minutes} min"
@@ -102,6 +106,11 @@ def print_duration(seconds: float) -> str:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     days = hours / 24
     return f"{days:.0f} days" if days < 730 else f"{days / 365.25:,.0f} years"
+
+
+def print_left(seconds: float) -> str:
+    """What is left of something, for people: nobody waits for fractions of a second (`12 s left`)."""
+    return "less than 1 s left" if seconds < 1 else f"{print_duration(math.ceil(seconds))} left"
 
 
 def _size_field(value: Any) -> int:

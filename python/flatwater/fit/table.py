@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, InvalidExperimentError, iter_cells, load, published_for
 from flatwater.experiment.library import library_files
-from flatwater.experiment.problem import nearest, suggest
 from flatwater.experiment.units import parse_size
 from flatwater.results import open_result
+from flatwater.spelling import nearest, suggest
 
 if TYPE_CHECKING:
     from flatwater.results import CellSummary

@@ -25,6 +25,7 @@ from flatwater.results.phases import measured_samples, measured_span
 from flatwater.results.schema import SCHEMA_VERSION, Agreement, CellPlan, CellSummary, Event, Manifest, Phase
 from flatwater.results.series import Series
 from flatwater.results.started import STARTED, Started, resume_command
+from flatwater.spelling import guessed_path
 
 #: Refuse to parse JSON larger than this: a hostile or damaged folder must not exhaust memory.
 JSON_BYTES_MAX = 256 * 1024 * 1024
@@ -311,10 +312,10 @@ def open_result(path: Path | str) -> Result:
     """
     path = Path(path)
     if not _is_there(path / "flatwater.json"):
-        what = "not a flatwater result (no flatwater.json in it)" if _is_there(path) else "no such folder"
-        raise UserError(
-            what, where=str(path), hint="give the folder that `flatwater run` or `flatwater import` printed"
-        )
+        hint = "give the folder that `flatwater run` or `flatwater import` printed"
+        if _is_there(path):
+            raise UserError("not a flatwater result (no flatwater.json in it)", where=str(path), hint=hint)
+        raise UserError("no such folder", where=str(path), hint=guessed_path(path) or hint)
     raw = read_json(path / "flatwater.json")
     version = raw.get("schema_version") if isinstance(raw, dict) else None
     if isinstance(version, int) and version > SCHEMA_VERSION:

@@ -46,7 +46,7 @@ def index_sizes(instance: Instance, schema: str, stop: Callable[[], bool] = lamb
     if not instance.running:
         return []
     try:
-        rows = [row for row in instance.query(_STATISTICS) if row[0] == schema]
+        rows = [row for row in instance.query(_STATISTICS, columns=6) if row[0] == schema]
     except FlatwaterError as error:
         return read_monitor(_printed(instance, schema, stop, 0.0), schema) if _MISSING in str(error) else []
     names = ("leaf_pages", "pages", "rows")
@@ -83,7 +83,7 @@ def _printed(instance: Instance, schema: str, stop: Callable[[], bool], patience
         missing_s = max(_MONITOR_AGE_S - float(told or 0), 0.0)
         if missing_s > patience_s:
             return ""
-        for (table,) in instance.query(f"SHOW TABLES FROM `{schema}`"):
+        for table, *_ in instance.query(f"SHOW TABLES FROM `{schema}`", columns=1):
             # Pages are counted anew; else the numbers are as old as the last sixteenth of rows that changed.
             instance.query(f"ANALYZE TABLE `{schema}`.`{table}`")
         start = instance.error_log.stat().st_size

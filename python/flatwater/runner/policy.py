@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from flatwater.errors import UserError
-from flatwater.experiment.problem import nearest, quote
+from flatwater.experiment.problem import quote
+from flatwater.spelling import nearest
 
 WHERE = "database.flushing"
 #: Shortest and longest time between two rounds, seconds.

@@ -17,7 +17,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from flatwater.experiment import print_duration, print_size
+from flatwater.experiment import print_duration, print_left, print_size
 from flatwater.printing import make_console
 
 #: Seconds between two lines where there is no terminal.
@@ -29,6 +29,10 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 #: Lines of real cells that a live view has room for.
 CELLS_SHOWN_MAX = 8
+#: So many cells under way are told how far they are.
+SHARES_SHOWN_MAX = 8
+#: Before this many seconds, how long the rest will take is a guess.
+LEFT_AFTER_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -43,13 +47,51 @@ class SweepProgress:
     left_s: float | None = None
     #: A line for each real cell that runs on another machine.
     cells: tuple[str, ...] = ()
+    #: How far the modelled cells are that run, 0..1 each.
+    shares: tuple[float, ...] = ()
 
     def text(self) -> str:
         """The counts in a line."""
-        told = f"{self.done:,} of {self.total:,} cells done, {self.running:,} running"
+        told = f"{self.done:,} of {self.total:,} cells done"
+        if self.done == self.total:
+            return told + (f", {self.failed:,} failed" if self.failed else "")
+        told += f", {self.running:,} running"
+        if self.shares:
+            shown = ", ".join(f"{100 * share:.0f} %" for share in sorted(self.shares, reverse=True)[:SHARES_SHOWN_MAX])
+            told += f" ({shown}{', ...' if len(self.shares) > SHARES_SHOWN_MAX else ''})"
         if self.failed:
             told += f", {self.failed:,} failed"
-        return told + (f", {print_duration(max(1.0, round(self.left_s)))} left" if self.left_s is not None else "")
+        return told + (f", {print_left(self.left_s)}" if self.left_s is not None else "")
+
+
+class PhaseClock:
+    """How long the rest of a phase takes. Virtual time is computed and not waited for: there it is told by how fast
+    it passed so far.
+    """
+
+    def __init__(self, *, virtual: bool = False) -> None:
+        self.virtual = virtual
+        self._length_s: float | None = None
+        self._began_s = 0.0
+        self._told_s = float("inf")
+
+    def begin(self, length_s: float | None) -> None:
+        """A phase begins."""
+        self._length_s, self._began_s, self._told_s = length_s, time.monotonic(), float("inf")
+
+    def left_text(self, at_s: float) -> str:
+        """`12 s left` when `at_s` of it have passed; "" where that cannot be known."""
+        if not self._length_s:
+            return ""
+        left_s = max(0.0, self._length_s - at_s)
+        if self.virtual:
+            passed_s = time.monotonic() - self._began_s
+            if at_s <= 0 or passed_s < LEFT_AFTER_S:
+                return ""
+            left_s *= passed_s / at_s
+        # What is left never grows: who sees it counts on it.
+        self._told_s = min(self._told_s, left_s)
+        return print_left(self._told_s) if left_s else ""
 
 
 class Reporter(Protocol):
@@ -59,8 +101,8 @@ class Reporter(Protocol):
         """How far all cells are; told often."""
         ...
 
-    def cell(self, number: int, total: int, label: str) -> None:
-        """A cell begins."""
+    def cell(self, number: int, total: int, label: str, *, virtual: bool = False) -> None:
+        """A cell begins; `virtual`: its time is computed and not waited for."""
         ...
 
     def phase(self, name: str, length_s: float | None) -> None:
@@ -125,7 +167,7 @@ class _RowRate:
         if now - then < 1 or done == before:
             return told
         rate = (done - before) / (now - then)
-        left = f", {print_duration((total - done) / rate)} left" if done < total else ""
+        left = f", {print_left((total - done) / rate)}" if done < total else ""
         return f"{told}, {rate:,.0f}/s{left}"
 
 
@@ -135,7 +177,7 @@ class SilentReporter:
     def sweep(self, progress: SweepProgress) -> None:
         pass
 
-    def cell(self, number: int, total: int, label: str) -> None:
+    def cell(self, number: int, total: int, label: str, *, virtual: bool = False) -> None:
         pass
 
     def phase(self, name: str, length_s: float | None) -> None:
@@ -165,7 +207,7 @@ class PlainReporter:
         self._next = 0.0
         self._next_sweep = time.monotonic() + PLAIN_LINE_S
         self._phase = ""
-        self._length_s: float | None = None
+        self._clock = PhaseClock()
         self._rows = _RowRate()
 
     def _line(self, text: str) -> None:
@@ -187,16 +229,19 @@ class PlainReporter:
         for line in progress.cells:
             self._line(f"  {line}")
 
-    def cell(self, number: int, total: int, label: str) -> None:
+    def cell(self, number: int, total: int, label: str, *, virtual: bool = False) -> None:
+        self._clock.virtual = virtual
         # Its lines say where the sweep is.
         self._next_sweep = time.monotonic() + PLAIN_LINE_S
         self._line(f"cell {number} of {total}: {label}")
 
     def phase(self, name: str, length_s: float | None) -> None:
-        self._phase, self._length_s = name, length_s
+        self._phase = name
+        self._clock.begin(length_s)
         self._rows = _RowRate()
         self._next = time.monotonic() + PLAIN_LINE_S
-        self._line(f"  {name}" + (f", {print_duration(length_s)}" if length_s else ""))
+        virtual = " of virtual time" if self._clock.virtual else ""
+        self._line(f"  {name}" + (f", {print_duration(length_s)}{virtual}" if length_s else ""))
 
     def written(self, done: int, total: int) -> None:
         if self._due():
@@ -210,8 +255,9 @@ class PlainReporter:
 
     def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
         if self._due():
-            left = f", {print_duration(max(0.0, self._length_s - at_s))} left" if self._length_s else ""
-            self._line(f"  {self._phase} {at_s:.0f} s: {throughput:,.0f} {unit}, p95 {latency_text(p95_us)}{left}")
+            left = self._clock.left_text(at_s)
+            told = f"{throughput:,.0f} {unit}, p95 {latency_text(p95_us)}{', ' if left else ''}{left}"
+            self._line(f"  {self._phase} {at_s:.0f} s: {told}")
 
     def note(self, text: str) -> None:
         self._line(f"  {text}")
@@ -228,6 +274,7 @@ class LiveReporter:
         self._title = ""
         self._phase = "starting"
         self._length_s: float | None = None
+        self._clock = PhaseClock()
         self._rows = _RowRate()
         self._at_s = 0.0
         self._now = ""
@@ -251,9 +298,7 @@ class LiveReporter:
 
     def _render_cell(self) -> list[RenderableType]:
         figures = Table.grid(padding=(0, 3))
-        left = ""
-        if self._length_s and self._share is not None:
-            left = f"{print_duration(max(0.0, self._length_s - self._at_s))} left"
+        left = self._clock.left_text(self._at_s) if self._at_s else ""
         figures.add_row(self._phase, self._now, self._p95, left)
         spark = Text(sparkline(list(self._throughputs)), style="cyan")
         bar = ProgressBar(total=1.0, completed=self._share or 0.0, width=SPARKLINE_WIDTH, pulse=self._share is None)
@@ -262,12 +307,14 @@ class LiveReporter:
     def sweep(self, progress: SweepProgress) -> None:
         self._sweep = progress
 
-    def cell(self, number: int, total: int, label: str) -> None:
+    def cell(self, number: int, total: int, label: str, *, virtual: bool = False) -> None:
+        self._clock.virtual = virtual
         self._title = f"cell {number} of {total}: {label}"
         self._throughputs.clear()
 
     def phase(self, name: str, length_s: float | None) -> None:
         self._phase, self._length_s = name, length_s
+        self._clock.begin(length_s)
         self._rows = _RowRate()
         self._at_s, self._now, self._p95 = 0.0, "", ""
         self._share = 0.0 if length_s else None

@@ -13,6 +13,8 @@ from typing import Any
 
 from flatwater._engine import Connection, EngineError
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.experiment.problem import quote
+from flatwater.server.answers import rows_of
 from flatwater.server.asking import Stop, ask, never
 from flatwater.server.binary import OLDEST
 from flatwater.server.flavours import FLAVOURS, Version, recognise
@@ -58,21 +60,25 @@ def _describe(login: Mapping[str, Any]) -> Attached:
             hint="is it running, and is the login right?",
         ) from None
     try:
-        text, comment = (value or "" for value in connection.query("SELECT VERSION(), @@version_comment")[0])
-        variables = read_variables(connection.query("SHOW GLOBAL VARIABLES"))
+        first = rows_of(connection, "SELECT VERSION(), @@version_comment", columns=2, rows_min=1)[0]
+        text, comment = first[0] or "", first[1] or ""
+        variables = read_variables(rows_of(connection, "SHOW GLOBAL VARIABLES", columns=2))
     except EngineError as error:
-        raise FlatwaterError(f"{_place(login)} does not answer: {error}", where="database.url") from None
+        hint = "is it a MySQL-compatible server, and well?"
+        raise FlatwaterError(f"{_place(login)} does not answer: {error}", where="database.url", hint=hint) from None
     finally:
         connection.close()
-    match = re.match(r"(\d+)\.(\d+)\.(\d+)", text)
+    match = re.match(r"(\d{1,4})\.(\d{1,4})\.(\d{1,4})", text, re.ASCII)
     if match is None:
-        raise UserError(f"{_place(login)} is no MySQL-compatible server: its version is {text!r}", where="database.url")
+        what = f"{_place(login)} is no MySQL-compatible server: its version is {quote(text)}"
+        raise UserError(what, where="database.url", hint="is the address right?")
     version = (int(match[1]), int(match[2]), int(match[3]))
     flavour = recognise(f"{text} {comment}")
     if version < OLDEST:
         raise UserError(
             f"{_place(login)} is {FLAVOURS[flavour].title} {text}: the oldest that flatwater knows is 5.5",
             where="database.url",
+            hint="a newer server",
         )
     return Attached(flavour, version, text, comment, variables)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from flatwater._engine import Connection, EngineError
 from flatwater.errors import FlatwaterError, Interrupted
+from flatwater.server.answers import rows_of
 from flatwater.server.asking import GRACE_S, Stop, ask, never
 from flatwater.server.binary import Binary
 from flatwater.server.error_log import find_cause
@@ -213,8 +214,8 @@ class Instance:
             "schema": schema,
         }
 
-    def query(self, sql: str) -> list[tuple[str | None, ...]]:
-        """Rows of one statement, over a connection of its own.
+    def query(self, sql: str, *, columns: int = 0) -> list[tuple[str | None, ...]]:
+        """Rows of one statement, each of at least `columns` values, over a connection of its own.
 
         Errors: FlatwaterError, at once while it is frozen; Interrupted when the user waits no longer.
         """
@@ -226,7 +227,7 @@ class Instance:
         def question() -> list[tuple[str | None, ...]]:
             connection = Connection(json.dumps(self.login()))
             try:
-                return connection.query(sql)
+                return rows_of(connection, sql, columns=columns)
             finally:
                 connection.close()
 
@@ -332,7 +333,7 @@ class Instance:
             self._answer = str(error) if "(error 1045)" in str(error) else ""
             return bool(self._answer)
         try:
-            self.version_comment = connection.query("SELECT @@version_comment")[0][0] or ""
+            self.version_comment = rows_of(connection, "SELECT @@version_comment", columns=1, rows_min=1)[0][0] or ""
         except EngineError:
             return False
         finally:

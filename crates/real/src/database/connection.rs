@@ -117,6 +117,9 @@ pub struct Connection {
 
 /// First size of the receive buffer: most replies are smaller; it grows to the largest one.
 const RECEIVE_BYTES: usize = 16 << 10;
+/// The largest reply: a thousand times what any statement here asks for.
+const REPLY_BYTES_MAX: usize = 64 << 20;
+
 impl Connection {
     /// Connects and logs in. `abandon`: when it becomes true, whatever waits for the server gives up.
     ///
@@ -134,12 +137,13 @@ impl Connection {
     /// # Errors
     /// As `open`.
     pub fn open_within(login: &Login, abandon: Arc<AtomicBool>, patience: Duration) -> Result<Self, SqlError> {
-        let stream = Stream::open(&login.address)
+        let deadline = Instant::now() + patience;
+        let stream = Stream::open(&login.address, deadline)
             .map_err(|source| SqlError::Unreachable { address: login.address.clone(), source })?;
         let mut connection = Self {
             stream,
             abandon,
-            deadline: Some(Instant::now() + patience),
+            deadline: Some(deadline),
             version: String::new(),
             capabilities: 0,
             out: Vec::new(),
@@ -332,6 +336,7 @@ impl Connection {
                     let warnings = if has_eof { 0 } else { read_ok(payload)?.warnings };
                     return Ok(Reply { rows, last_insert_id: 0, warnings });
                 }
+                _ if span.1 > REPLY_BYTES_MAX => return Err(SqlError::Protocol("its rows have no end".into())),
                 _ => self.rows.spans.push(span),
             }
         }
@@ -429,7 +434,10 @@ impl Connection {
         while done < self.out.len() {
             match self.stream.write(&self.out[done..]) {
                 Ok(0) => return Err(SqlError::Lost(io::ErrorKind::WriteZero.into())),
-                Ok(count) => done += count,
+                Ok(count) => {
+                    done += count;
+                    self.still_wanted()?;
+                }
                 Err(error) => {
                     let full = error.kind() == io::ErrorKind::WouldBlock;
                     self.look_up(error)?;
@@ -475,7 +483,10 @@ impl Connection {
         while self.unread.1 - from < wanted {
             match self.stream.read(&mut self.rows.data[self.unread.1..]) {
                 Ok(0) => return Err(SqlError::Lost(io::ErrorKind::UnexpectedEof.into())),
-                Ok(count) => self.unread.1 += count,
+                Ok(count) => {
+                    self.unread.1 += count;
+                    self.still_wanted()?;
+                }
                 Err(error) => self.look_up(error)?,
             }
         }
@@ -491,7 +502,7 @@ impl Connection {
             Ok(0) => Err(SqlError::Lost(io::ErrorKind::UnexpectedEof.into())),
             Ok(count) => {
                 self.unread.1 += count;
-                Ok(())
+                self.still_wanted()
             }
             Err(error) => self.look_up(error),
         }
@@ -501,16 +512,20 @@ impl Connection {
     fn look_up(&self, error: io::Error) -> Result<(), SqlError> {
         match error.kind() {
             io::ErrorKind::Interrupted => Ok(()),
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                if self.abandon.load(Relaxed) {
-                    Err(SqlError::Abandoned)
-                } else if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
-                    Err(SqlError::Lost(io::ErrorKind::TimedOut.into()))
-                } else {
-                    Ok(())
-                }
-            }
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => self.still_wanted(),
             _ => Err(SqlError::Lost(error)),
+        }
+    }
+
+    /// Whether anyone still wants what is exchanged here. It is asked after every system call, not only after one that
+    /// waited in vain: a server that sends a byte now and then, or rows without an end, would never be given up.
+    fn still_wanted(&self) -> Result<(), SqlError> {
+        if self.abandon.load(Relaxed) {
+            Err(SqlError::Abandoned)
+        } else if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            Err(SqlError::Lost(io::ErrorKind::TimedOut.into()))
+        } else {
+            Ok(())
         }
     }
 

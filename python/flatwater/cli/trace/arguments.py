@@ -37,6 +37,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object, and nothing
 def engine_errors() -> Iterator[None]:
     """Within it, what the engine refuses becomes a UserError: it says what, where, and what to do."""
     from flatwater.errors import UserError
+    from flatwater.spelling import guessed_path
 
     try:
         yield
@@ -44,6 +45,8 @@ def engine_errors() -> Iterator[None]:
         if len(error.args) != 3:
             raise
         what, where, hint = error.args
+        if where and not hint and not Path(where).exists():
+            hint = guessed_path(Path(where))
         raise UserError(what, where=where or None, hint=hint or None) from None
 
 

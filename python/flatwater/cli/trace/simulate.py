@@ -105,12 +105,13 @@ def _ratio(value: object) -> str:
 def _policies(text: str) -> list[str]:
     from flatwater._engine import cache_policies
     from flatwater.errors import UserError
+    from flatwater.spelling import suggest
 
     known = [name for name, _ in cache_policies()]
     found = [one.strip() for one in text.split(",") if one.strip()]
     for name in found:
         if name not in known:
-            raise UserError(f"there is no policy {name!r}", where="--policy", hint=", ".join(known))
+            raise UserError(f"there is no policy {name!r}", where="--policy", hint=suggest(name, known))
     if not found:
         raise UserError("says no policy", where="--policy", hint=", ".join(known))
     return list(dict.fromkeys(found))

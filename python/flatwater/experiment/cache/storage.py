@@ -7,8 +7,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from flatwater.experiment.layer import Layer
-from flatwater.experiment.problem import Problem, explain_error, quote, raise_problems, refuse, suggest
+from flatwater.experiment.problem import Problem, explain_error, quote, raise_problems, refuse
 from flatwater.experiment.storage import KINDS
+from flatwater.spelling import suggest
 
 #: Where the table is in an experiment.
 TABLE = "cache.storage"

@@ -22,8 +22,9 @@ from flatwater.experiment.database.measured import CpuFigures, MeasuredWorkload,
 from flatwater.experiment.database.placement import PARTS, DeviceName, device_problems, held
 from flatwater.experiment.database.settings import Setting
 from flatwater.experiment.layer import Layer
-from flatwater.experiment.problem import Problem, Table, nearest, quote, refuse
+from flatwater.experiment.problem import Problem, Table, quote, refuse
 from flatwater.experiment.units import Size, print_size
+from flatwater.spelling import nearest
 
 if TYPE_CHECKING:
     from flatwater.experiment.workload.transactions import Transactions

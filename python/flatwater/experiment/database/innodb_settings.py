@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from flatwater.experiment.database.settings import Setting, name_fault, spell, value_fault
-from flatwater.experiment.problem import Problem, nearest, quote, raise_problems
+from flatwater.experiment.problem import Problem, quote, raise_problems
 from flatwater.experiment.units import parse_size
+from flatwater.spelling import nearest
 
 Generation = Literal["mysql-5.1", "mysql-5.5", "percona-5.5", "mysql-5.6", "mysql-5.7", "mysql-8.0", "mariadb-10.11"]
 

@@ -21,8 +21,9 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment.device import KINDS
 from flatwater.experiment.device.device import Device
 from flatwater.experiment.device.parameters import TABLE
-from flatwater.experiment.problem import Problem, Table, explain_error, nearest, quote, suggest
+from flatwater.experiment.problem import Problem, Table, explain_error, quote
 from flatwater.experiment.reading import parse_toml, read_text
+from flatwater.spelling import nearest, suggest
 
 #: A device that is based on one that is based on one, ...: longer chains are a circle.
 _LONGEST_CHAIN = 8

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from flatwater._engine import Connection, EngineError
 from flatwater.probe.server.limit import VARIABLES, age_max_bytes
+from flatwater.server.answers import rows_of
 
 #: Names are compared in lower case: Percona's `Innodb_buffer_pool_pages_LRU_flushed` is MariaDB's `..._lru_flushed`.
 #: Each figure: (variables of SHOW GLOBAL STATUS, counters of information_schema.INNODB_METRICS).
@@ -89,7 +90,7 @@ class Names:
         """
         found: dict[str, float] = {}
         for question, names in zip(self.questions, (self.status, self.metrics), strict=False):
-            for name, value, *_ in connection.query(question):
+            for name, value, *_ in rows_of(connection, question, columns=2):
                 figure = names.get((name or "").lower())
                 number = _number(value)
                 if figure is not None and number is not None:
@@ -110,7 +111,7 @@ def find_names(connection: Connection, *, own: bool) -> Names:
 
     Errors: EngineError when the connection is lost; what an account may not see is taken as absent.
     """
-    there = {(row[0] or "").lower() for row in connection.query("SHOW GLOBAL STATUS")}
+    there = {(row[0] or "").lower() for row in rows_of(connection, "SHOW GLOBAL STATUS", columns=1)}
     enabled = _enabled(connection)
     wanted = [name for _, metrics in PLACES.values() for name in metrics] + [AGE_METRIC]
     if own:
@@ -136,7 +137,8 @@ def find_names(connection: Connection, *, own: bool) -> Names:
     lacking |= {"history"} - figures
     monitor = frozenset(lacking & _monitor(connection).keys()) if lacking else frozenset[str]()
     rows = _quietly(connection, f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({_quoted(VARIABLES)})")
-    return Names(status, metrics, monitor, {row[0].lower(): row[1] or "" for row in rows if row[0]})
+    told = {row[0].lower(): row[1] or "" for row in rows if len(row) > 1 and row[0]}
+    return Names(status, metrics, monitor, told)
 
 
 def _enabled(connection: Connection) -> dict[str, bool]:
@@ -148,12 +150,13 @@ def _enabled(connection: Connection) -> dict[str, bool]:
     if where is None or "name" not in columns:
         return {}
     name = columns.index("name")
-    return {(row[name] or "").lower(): row[where] in ("enabled", "1") for row in rows}
+    whole = [row for row in rows if len(row) > max(name, where)]
+    return {(row[name] or "").lower(): row[where] in ("enabled", "1") for row in whole}
 
 
 def _monitor(connection: Connection) -> dict[str, float]:
     rows = _quietly(connection, "SHOW ENGINE INNODB STATUS")
-    text = (rows[0][-1] or "") if rows else ""
+    text = (rows[0][-1] or "") if rows and rows[0] else ""
     return parse_monitor(text)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from flatwater.errors import UserError
 from flatwater.results.schema import Event, LatencyUs, MetricSummary, Phase
+from flatwater.spelling import guessed_path
 
 #: Larger text is not the output of a benchmark but a mistake; per-IO logs of fio are read in another way.
 TEXT_BYTES_MAX = 256 * 1024 * 1024
@@ -95,7 +96,7 @@ def read_head(path: Path) -> str:
     except IsADirectoryError:
         raise UserError("is a folder, not a file", where=str(path), hint="a flatwater result needs no import") from None
     except OSError as error:
-        raise UserError(f"cannot read it: {error.strerror}", where=str(path)) from None
+        raise UserError(f"cannot read it: {error.strerror}", where=str(path), hint=guessed_path(path)) from None
     if not head.strip():
         raise UserError("the file is empty", where=str(path), hint="did the benchmark run to its end?")
     if b"\0" in head:
@@ -112,7 +113,7 @@ def read_text(path: Path) -> str:
             raise UserError(f"larger than {TEXT_BYTES_MAX >> 20} MiB", where=str(path), hint="import parts of it")
         text = path.read_bytes().decode("utf-8", errors="replace")
     except OSError as error:
-        raise UserError(f"cannot read it: {error.strerror}", where=str(path)) from None
+        raise UserError(f"cannot read it: {error.strerror}", where=str(path), hint=guessed_path(path)) from None
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise UserError("binary data in the text: the file is damaged", where=f"{path}:{line}")

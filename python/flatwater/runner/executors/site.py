@@ -23,13 +23,13 @@ from distributed.worker import Worker
 
 from flatwater import __version__, _engine
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.experiment import Experiment, print_duration
+from flatwater.experiment import Experiment
 from flatwater.probe import describe_machine
 from flatwater.results import Cell, CellSummary
 from flatwater.runner.executors.bench import Bench, plan_cell, side_result
 from flatwater.runner.executors.executor import Clock, Took
 from flatwater.runner.interrupt import Interrupt
-from flatwater.runner.progress import SilentReporter, latency_text
+from flatwater.runner.progress import PhaseClock, SilentReporter, latency_text
 from flatwater.runner.summary import keep_without_running
 
 #: How often a cell under way looks whether its client still wants it.
@@ -154,11 +154,12 @@ class SiteReporter(SilentReporter):
         self._topic = topic
         self._index = index
         self._phase = ""
-        self._length_s: float | None = None
+        self._clock = PhaseClock()
         self._next = 0.0
 
     def phase(self, name: str, length_s: float | None) -> None:
-        self._phase, self._length_s = name, length_s
+        self._phase = name
+        self._clock.begin(length_s)
 
     def written(self, done: int, total: int) -> None:
         self._share(done, total)
@@ -170,8 +171,9 @@ class SiteReporter(SilentReporter):
         self._tell(f"{self._phase} {100 * done / total if total else 100:.0f} %")
 
     def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
-        left = f", {print_duration(max(0.0, self._length_s - at_s))} left" if self._length_s else ""
-        self._tell(f"{self._phase} {at_s:.0f} s: {throughput:,.0f} {unit}, p95 {latency_text(p95_us)}{left}")
+        left = self._clock.left_text(at_s)
+        told = f"{throughput:,.0f} {unit}, p95 {latency_text(p95_us)}{', ' if left else ''}{left}"
+        self._tell(f"{self._phase} {at_s:.0f} s: {told}")
 
     def _tell(self, text: str) -> None:
         now = time.monotonic()

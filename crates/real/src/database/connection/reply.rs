@@ -3,6 +3,9 @@
 use super::{Reply, SqlError};
 use crate::database::wire::{ERROR, Reader};
 
+/// A server's words are told in one line: MySQL's are never longer (MYSQL_ERRMSG_SIZE in its sources).
+const MESSAGE_BYTES_MAX: usize = 512;
+
 pub(super) fn short() -> SqlError {
     SqlError::Protocol("a packet ends too early".into())
 }
@@ -29,6 +32,7 @@ pub(super) fn read_error(payload: &[u8]) -> SqlError {
             [b'#', _, _, _, _, _, text @ ..] => text,
             text => text,
         };
+        let text = &text[..text.len().min(MESSAGE_BYTES_MAX)];
         Some(SqlError::Server { code, message: String::from_utf8_lossy(text).into_owned() })
     };
     read().unwrap_or_else(|| SqlError::Protocol("an answer that is neither good nor an error".into()))
