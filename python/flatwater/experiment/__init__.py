@@ -14,7 +14,7 @@ from flatwater.experiment.cache import FlashCache
 from flatwater.experiment.database import NoDatabase, Server, ServerFault
 from flatwater.experiment.device.load import DeviceEntry, find_device, list_devices, load_device, names_a_device
 from flatwater.experiment.device.text import device_text
-from flatwater.experiment.duration import longest_s
+from flatwater.experiment.duration import cell_seconds, longest_s
 from flatwater.experiment.expected import Expectation
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.library import LibraryEntry, library, library_dir
@@ -49,6 +49,7 @@ __all__ = [
     "Tpcc",
     "Transactions",
     "cell_at",
+    "cell_seconds",
     "count_cells",
     "device_text",
     "find_device",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.sweep import Sweep, count_cells
@@ -17,6 +18,22 @@ _TIME_FIELDS = {
 }
 #: Beyond this many different times, they are sampled evenly.
 _MOST_TIMES = 1000
+
+
+def cell_seconds(experiment: Experiment) -> Callable[[int], float]:
+    """Seconds of warm-up and measurement of a cell by its number, at most. A cell is made once for each time swept."""
+    timed = [field for field in experiment.sweep.fields if field in _TIME_FIELDS]
+    positions = experiment.sweep.positions
+    known: dict[tuple[str, ...], float] = {}
+
+    def seconds(index: int) -> float:
+        values = experiment.sweep.values_at(index % positions) if timed or not known else {}
+        times = tuple(repr(values[field]) for field in timed)
+        if times not in known:
+            known[times] = experiment.cell(values).workload.longest_s
+        return known[times]
+
+    return seconds
 
 
 def longest_s(experiment: Experiment) -> float:

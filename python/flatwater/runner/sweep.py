@@ -195,7 +195,7 @@ def _ended(course: Course) -> tuple[CellStatus, str | None]:
     # A cell that was under way may have been the last one, and have ended well.
     if course.interrupted is not None and not course.over:
         return "interrupted", course.interrupted
-    assert course.finished == len(course.cells), "an executor left cells out"
+    assert course.over, f"an executor ended with {course.finished} of {len(course.cells)} cells"
     if first is None:
         return "complete", None
     if course.total == 1:

@@ -75,12 +75,16 @@ class TestCourse:
         now = 1000.0
         monkeypatch.setattr(module.time, "monotonic", lambda: now)
         it = course(4)
-        it.keep(summary(2, "complete"))
-        assert it._left_s() is None
+        it.keep(summary(2, "complete"), module.Took(4.0, 4.0))
+        assert it.left_s(1) is None
         now = 1010.0
-        assert it._left_s() == pytest.approx(30.0)
-        it.keep(summary(3, "complete"))
-        assert it._left_s() == pytest.approx(10.0)
+        # As much virtual time each: 4 s, by the one that ran.
+        assert it.left_s(1) == pytest.approx(12.0)
+        it.keep(summary(3, "complete"), module.Took(6.0, 6.0))
+        assert it.left_s(1) == pytest.approx(10.0)
+        assert it.left_s(2) == pytest.approx(5.0)
+        it.remaining.advance(4, 0.5, 2.5)
+        assert it.left_s(1) == pytest.approx(7.5)
 
     def test_parts_the_modelled_cells_from_the_real_ones(self, course: MakeCourse) -> None:
         modelled, real = course(4).parted()

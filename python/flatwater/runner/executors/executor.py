@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from flatwater.experiment import Experiment, cell_at
+from flatwater.experiment import Experiment, cell_at, cell_seconds
 from flatwater.results import Cell, CellSummary, Result
+from flatwater.runner.executors.remaining import Countdown, Remaining
 from flatwater.runner.interrupt import Interrupt
-from flatwater.runner.progress import Reporter, SweepProgress
+from flatwater.runner.progress import LEFT_AFTER_S, Reporter, SweepProgress
 
 #: Told each finished cell's summary (without histograms, when it comes from another process), how many are done, and
 #: how many there are.
 OnCell = Callable[[CellSummary, int, int], None]
-
-#: Before this many seconds, how long the rest will take is a guess.
-LEFT_AFTER_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,14 @@ class Course:
     interrupted: str | None = field(default=None, init=False)
     #: What the cells themselves took, without what it took to hand them out.
     took: Took = field(default=Took(), init=False)
+    remaining: Remaining = field(init=False)
+    countdown: Countdown = field(default_factory=Countdown, init=False)
     _begun: float = field(default_factory=lambda: time.monotonic(), init=False)
+
+    def __post_init__(self) -> None:
+        real = functools.cache(functools.partial(is_real_cell, self.experiment))
+        self.remaining = Remaining(cell_seconds(self.experiment), real)
+        self.remaining.expect(cell.index for cell in self.cells)
 
     @property
     def total(self) -> int:
@@ -83,6 +89,9 @@ class Course:
             self.interrupted = summary.error or "interrupted by the user"
         else:
             self.finished += 1
+            # One that failed may have ended at once.
+            tells = summary.status == "complete" and took is not None
+            self.remaining.finish(summary.cell, took.wall_s if tells and took is not None else None)
         if summary.status == "failed":
             self.failed += 1
             self.first_failure = self.first_failure or summary
@@ -92,26 +101,27 @@ class Course:
         """Shows how far the sweep is: `running` cells are under way; `cells` has a line for each real one elsewhere."""
         if self.total > 1:
             done = self.done_before + self.finished
-            self.reporter.sweep(SweepProgress(done, running, self.failed, self.total, self._left_s(), tuple(cells)))
+            left_s = self.countdown.tell(self.left_s(running))
+            shares = self.remaining.shares
+            self.reporter.sweep(SweepProgress(done, running, self.failed, self.total, left_s, tuple(cells), shares))
 
     @property
     def over(self) -> bool:
         """Whether all its cells have ended."""
         return self.finished == len(self.cells)
 
-    def _left_s(self) -> float | None:
-        """Seconds for the rest of the cells, at the speed so far."""
-        passed_s = time.monotonic() - self._begun
-        if not self.finished or passed_s < LEFT_AFTER_S:
+    def left_s(self, running: int) -> float | None:
+        """Seconds for the rest of the cells, by what those took that ran."""
+        if time.monotonic() - self._begun < LEFT_AFTER_S:
             return None
-        return passed_s / self.finished * (len(self.cells) - self.finished)
+        return self.remaining.left_s(running)
 
     def parted(self) -> tuple[list[Cell], list[Cell]]:
         """The modelled cells and the real ones, each in their order. Real ones have a machine for themselves."""
         modelled: list[Cell] = []
         real: list[Cell] = []
         for cell in self.cells:
-            (real if is_real_cell(self.experiment, cell.index) else modelled).append(cell)
+            (real if self.remaining.is_real(cell.index) else modelled).append(cell)
         return modelled, real
 
 
@@ -119,11 +129,13 @@ def tell_together(courses: Sequence[Course], running: int) -> None:
     """Shows how far several courses are as one, on the first one's reporter."""
     done = sum(course.done_before + course.finished for course in courses)
     failed, total = (sum(counts) for counts in zip(*((one.failed, one.total) for one in courses), strict=True))
-    begun = min(course._begun for course in courses)
-    finished, passed_s = sum(course.finished for course in courses), time.monotonic() - begun
-    left = sum(len(course.cells) for course in courses) - finished
-    left_s = passed_s / finished * left if finished and passed_s >= LEFT_AFTER_S else None
-    courses[0].reporter.sweep(SweepProgress(done, running, failed, total, left_s))
+    # Experiments differ in how fast they are computed: as long as one has not begun, the rest is not known.
+    lefts_s = [course.left_s(running) for course in courses if not course.over]
+    known = [left_s for left_s in lefts_s if left_s is not None]
+    left_s = sum(known) if len(known) == len(lefts_s) else None
+    shares = tuple(share for course in courses for share in course.remaining.shares)
+    told_s = courses[0].countdown.tell(left_s)
+    courses[0].reporter.sweep(SweepProgress(done, running, failed, total, told_s, (), shares))
 
 
 class Executor(Protocol):

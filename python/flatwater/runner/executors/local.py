@@ -26,8 +26,9 @@ from flatwater.experiment import Experiment, cell_at
 from flatwater.probe import describe_storage
 from flatwater.results import Cell, CellSummary
 from flatwater.runner.executors.bench import Bench
-from flatwater.runner.executors.executor import Clock, Course, is_real_cell, tell_together
-from flatwater.runner.executors.process import Errand, Told, Trouble
+from flatwater.runner.executors.executor import Clock, Course, tell_together
+from flatwater.runner.executors.following import Following
+from flatwater.runner.executors.process import Errand, Told, Trouble, UnderWay
 from flatwater.runner.progress import Reporter, SilentReporter
 from flatwater.runner.summary import keep_without_running
 
@@ -78,9 +79,10 @@ class LocalExecutor:
                 course.interrupted = course.interrupted or "interrupted by the user"
                 return
             course.tell(running=1)
-            fleeting = course.total > CELLS_TOLD and not is_real_cell(course.experiment, cell.index)
-            reporter = SilentReporter() if fleeting else course.reporter
-            reporter.cell(course.number, course.total, cell.label)
+            fleeting = course.total > CELLS_TOLD and not course.remaining.is_real(cell.index)
+            real = course.remaining.is_real(cell.index)
+            reporter = self._follow(course, cell, SilentReporter() if fleeting else course.reporter)
+            reporter.cell(course.number, course.total, cell.label, virtual=not real)
             clock = Clock()
             try:
                 summary = self._bench.run(course.result, cell, reporter, course.interrupt)
@@ -94,6 +96,16 @@ class LocalExecutor:
             if course.interrupted:
                 return
         course.tell(running=0)
+
+    @staticmethod
+    def _follow(course: Course, cell: Cell, reporter: Reporter) -> Reporter:
+        """Tells the course how far its cell is."""
+
+        def advance(share: float, took_s: float) -> None:
+            course.remaining.advance(cell.index, share, took_s)
+            course.tell(running=1)
+
+        return Following(reporter, lambda: cell_at(course.experiment, cell.index).experiment, advance)
 
     def close(self) -> None:
         if self._bench is not None:
@@ -207,7 +219,7 @@ class _Pool:
 
     def _hear(self, process: _Process) -> None:
         try:
-            told: list[Told] | Trouble | None = process.connection.recv()
+            told: list[Told] | UnderWay | Trouble | None = process.connection.recv()
         except (EOFError, OSError):  # between two messages, or in the middle of one
             self._bury(process)
             return
@@ -215,6 +227,9 @@ class _Pool:
             if told.errno is not None:
                 raise OSError(told.errno, told.text)
             raise RuntimeError(f"a process that ran cells ended with:\n{told.text}")
+        if isinstance(told, UnderWay):
+            self._courses[process.course].remaining.advance(told.index, told.share, told.took_s)
+            return
         for one in told or []:
             process.under_way.popleft()
             self._courses[process.course].keep(one.summary, one.took)
@@ -239,6 +254,8 @@ class _Pool:
             self._lost[number, rest[0].index] += 1
             if self._lost[number, rest[0].index] == TRIES:
                 course.keep(_give_up(course, rest.popleft(), code))
+            for cell in rest:
+                course.remaining.forget(cell.index)
             self._left.extendleft((number, cell) for cell in reversed(rest))
         replacement = self._start()
         self._processes.append(replacement)

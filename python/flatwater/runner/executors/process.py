@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 import signal
@@ -16,10 +17,11 @@ from types import FrameType
 from typing import Any
 
 from flatwater.errors import UserError
-from flatwater.experiment import Experiment
+from flatwater.experiment import Experiment, cell_at
 from flatwater.results import Cell, CellSummary, Result
 from flatwater.runner.executors.bench import Bench, plan_cell, side_result
 from flatwater.runner.executors.executor import Clock, Took
+from flatwater.runner.executors.following import Following
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import SilentReporter
 
@@ -47,6 +49,15 @@ class Told:
 
     summary: CellSummary
     took: Took
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """How far a cell is, 0..1, and what that took."""
+
+    index: int
+    share: float
+    took_s: float
 
 
 @dataclass(frozen=True)
@@ -79,7 +90,9 @@ class Worker:
                 for index in indices:
                     if self._interrupt.asked:
                         break
-                    self._untold.append(self.run(index))
+                    # What is told meanwhile begins a new list.
+                    done = self.run(index)
+                    self._untold.append(done)
                     if time.monotonic() - self._told_at > TOLD_EVERY_S:
                         self._tell()
                 self._tell()
@@ -100,11 +113,21 @@ class Worker:
         clock = Clock()
         cell = Cell(self._result, plan_cell(self._errands[self._number].experiment, index), None)
         try:
-            summary = self._bench.run(self._result, cell, SilentReporter(), self._interrupt)
+            experiment = self._errands[self._number].experiment
+            plan = functools.partial(cell_at, experiment, index)
+            reporter = Following(
+                SilentReporter(), lambda: plan().experiment, functools.partial(self._tell_share, index)
+            )
+            summary = self._bench.run(self._result, cell, reporter, self._interrupt)
         except UserError as error:
             summary = self._bench.refuse(self._result, cell, error)
         slim = summary.model_copy(update={"histograms": {}})
         return Told(slim, clock.took())
+
+    def _tell_share(self, index: int, share: float, took_s: float) -> None:
+        # What was finished before it comes first.
+        self._tell()
+        self._connection.send(UnderWay(index, share, took_s))
 
     def _tell(self) -> None:
         if self._untold:

@@ -1,0 +1,69 @@
+"""How far a cell is, from what its reporter is told."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+
+from flatwater.experiment import Experiment
+from flatwater.runner.progress import Reporter, SweepProgress
+from flatwater.runner.schedule import MEASURE, WARMUP
+
+#: How often it is told.
+TOLD_EVERY_S = 0.5
+
+
+class Following:
+    """Passes everything on to another reporter, and tells now and then how far the cell is (0..1) and what that took.
+
+    What comes before the warm-up (the state of a device, preconditioning) is not known in advance: it is 0 until then.
+    """
+
+    def __init__(
+        self, reporter: Reporter, cell: Callable[[], Experiment], tell: Callable[[float, float], None]
+    ) -> None:
+        self._reporter = reporter
+        #: Made when it is first told of: most cells of a large sweep are over before.
+        self._cell = functools.cache(cell)
+        self._tell = tell
+        self._began_s = self._told_s = time.monotonic()
+        self._phase = ""
+        self._share = 0.0
+
+    def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
+        now = time.monotonic()
+        if now - self._told_s >= TOLD_EVERY_S:
+            self._told_s = now
+            self._share = max(self._share, self._share_at(at_s))
+            self._tell(self._share, now - self._began_s)
+        self._reporter.interval(at_s, throughput, unit, p95_us)
+
+    def _share_at(self, at_s: float) -> float:
+        workload = self._cell().workload
+        if self._phase not in (WARMUP, MEASURE) or not workload.longest_s:
+            return 0.0
+        before_s = workload.warmup_s if self._phase == MEASURE else 0.0
+        return min(1.0, (before_s + at_s) / workload.longest_s)
+
+    def phase(self, name: str, length_s: float | None) -> None:
+        self._phase = name
+        self._reporter.phase(name, length_s)
+
+    def sweep(self, progress: SweepProgress) -> None:
+        self._reporter.sweep(progress)
+
+    def cell(self, number: int, total: int, label: str, *, virtual: bool = False) -> None:
+        self._reporter.cell(number, total, label, virtual=virtual)
+
+    def written(self, done: int, total: int) -> None:
+        self._reporter.written(done, total)
+
+    def loaded(self, done: int, total: int) -> None:
+        self._reporter.loaded(done, total)
+
+    def note(self, text: str) -> None:
+        self._reporter.note(text)
+
+    def close(self) -> None:
+        self._reporter.close()
