@@ -1,0 +1,48 @@
+"""A file that is swap is refused with that reason, whatever the experiment allows."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from lab import Lab
+
+from flatwater.runner import swapped
+
+
+def test_a_file_that_is_swap_is_told_as_such(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = lab.folder / "my swap"
+    file.write_bytes(bytes(2**20))
+    kernel = lab.folder / "swaps"
+    name = str(file).replace(" ", "\\040")
+    kernel.write_text(f"Filename\tType\tSize\tUsed\tPriority\n/dev/sdz1 partition 1 0 -1\n{name} file 1020 0 -2\n")
+    monkeypatch.setattr(swapped, "SWAPS", kernel)
+    link = lab.folder / "link"
+    link.symlink_to(file)
+    for path in (file, link):
+        for overwrite in (False, True):
+            ran = lab.go({"mode": "rndwr"}, {"path": str(path), "size": "512KiB", "overwrite": overwrite})
+            assert ran.code == 2 and "is swap that is in use" in ran.error and "swapoff" in ran.error
+    assert file.read_bytes() == bytes(2**20)
+
+
+@pytest.mark.skipif(shutil.which("mkswap") is None, reason="there is no mkswap on this machine")
+def test_the_kernel_is_asked(lab: Lab, as_root: None) -> None:
+    file = lab.folder / "swap"
+    file.write_bytes(bytes(4 * 2**20))
+    file.chmod(0o600)
+    subprocess.run(["mkswap", str(file)], check=True, capture_output=True)
+    if subprocess.run(["swapon", str(file)], capture_output=True).returncode:
+        pytest.skip("swap cannot be switched on here")
+    try:
+        ran = lab.go({"mode": "rndwr"}, {"path": str(file), "size": "1MiB"})
+    finally:
+        subprocess.run(["swapoff", str(file)], check=True)
+    assert ran.code == 2 and "is swap that is in use" in ran.error
+
+
+def test_no_list_is_no_swap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(swapped, "SWAPS", tmp_path / "absent")
+    assert not swapped.is_swap_file(tmp_path)
