@@ -37,6 +37,7 @@ def verb(
         print_duration,
         require_runnable,
     )
+    from flatwater.runner.trial import real_seconds
     from flatwater.runner.verdicts import find_shortfall
 
     try:
@@ -60,11 +61,18 @@ def verb(
         about: dict[str, object] = {"name": experiment.name, "cells": cells, "longest_s": seconds, "layers": layers}
         about["verdicts"] = cells - (shortfall.cells if shortfall else 0)
         about["warnings"] = [shortfall.text] if shortfall else []
+        # What it takes in this world, which of a real cell is no less than its own length.
+        about["real_s"] = real_seconds(experiment) if experiment.in_virtual_time else seconds
         typer.echo(json.dumps({"file": file, "ok": True, **about}))
     else:
         limit = "at most" if experiment.workload.steady_state == "snia" else "about"
-        virtual = " of virtual time (computed, not waited for)" if experiment.in_virtual_time else ""
-        time = f"{limit} {print_duration(seconds)}{virtual}"
+        time = f"{limit} {print_duration(seconds)}"
+        if experiment.in_virtual_time:
+            real_s = real_seconds(experiment)
+            virtual = "computed, not waited for"
+            if real_s is not None:
+                virtual = f"computed in about {print_duration(max(1.0, round(real_s)))} here"
+            time = f"{time} of virtual time ({virtual})"
         typer.echo(f"{file}: ok, {cells:,} cell{'' if cells == 1 else 's'}, {time}")
         modelled = [layer for layer, what in experiment.layers.items() if what == "modelled"]
         if modelled:
