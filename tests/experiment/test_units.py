@@ -9,6 +9,7 @@ from flatwater.experiment.units import (
     parse_duration,
     parse_size,
     print_duration,
+    print_left,
     print_size,
     write_size,
 )
@@ -133,6 +134,17 @@ def test_durations(written: object, seconds: float) -> None:
 def test_what_is_no_duration(written: object) -> None:
     with pytest.raises(ValueError, match=r"duration|seconds|year|finite"):
         parse_duration(written)
+
+
+def test_short_durations_for_people() -> None:
+    durations = (0.00388, 0.0996, 3e-6, 9.996, 59.7, 3599.9, -0.002)
+    told = ["3.88 ms", "99.6 ms", "3 us", "10 s", "1 min", "1 h", "-2 ms"]
+    assert [print_duration(seconds) for seconds in durations] == told
+
+
+def test_what_is_left_has_no_fractions() -> None:
+    left = [print_left(seconds) for seconds in (0.0, 0.00388, 1, 1.2, 61, 7200.5)]
+    assert left == ["less than 1 s left"] * 2 + ["1 s left", "2 s left", "1 min left", "2 h left"]
 
 
 def test_durations_for_people() -> None:

@@ -87,6 +87,28 @@ def test_a_sweep_in_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) ->
     ]
 
 
+def test_a_sweep_that_is_over_has_nothing_left() -> None:
+    assert SweepProgress(2, 0, 1, 2, 0.4).text() == "2 of 2 cells done, 1 failed"
+    text = SweepProgress(1, 2, 0, 3, 0.00388, shares=(0.121, 0.8)).text()
+    assert text == "1 of 3 cells done, 2 running (80 %, 12 %), less than 1 s left"
+
+
+def test_what_is_left_of_virtual_time_is_told_in_seconds_of_this_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    said = io.StringIO()
+    reporter = PlainReporter(said)
+    reporter.cell(1, 1, "x", virtual=True)
+    reporter.phase("measure", 3600.0)
+    # It becomes slower: what was told before does not grow.
+    for seconds, at_s in ((11.0, 1100.0), (22.0, 1200.0), (33.0, 3300.0)):
+        now = seconds
+        reporter.interval(at_s, 5.0, "IOPS", None)
+    assert [line.rpartition(", ")[2] for line in said.getvalue().splitlines()[1:]] == [
+        *("1 h of virtual time", "25 s left", "25 s left", "3 s left")
+    ]
+
+
 def test_a_sweep_is_not_told_beside_the_lines_of_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr(progress.time, "monotonic", lambda: now)
