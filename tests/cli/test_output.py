@@ -35,6 +35,7 @@ IOLOG = "fio version 3 iolog\n0 /dev/sdb add\n0 /dev/sdb open\n100 /dev/sdb writ
 #: which is told on standard error.
 CALLS = {
     "run": ["run", "small.toml", "--out", "new"],
+    "resume": ["resume", "small"],
     "report": ["report", "small", "--out", "new.html"],
     "compare": ["compare", "small", "small"],
     "check": ["check", "small.toml"],

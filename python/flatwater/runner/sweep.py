@@ -162,7 +162,7 @@ def _run_cells(result: Result, executor: Executor, course: Course) -> Outcome:
             # As if the user had stopped the run.
             result.write_manifest("interrupted")
             what = f"whoever read the output went away; what was measured is in {result.path}"
-            raise Interrupted(what, hint="--resume goes on") from None
+            raise Interrupted(what, hint=f"to go on: {resume_command(result.path)}") from None
         except FlatwaterError:
             result.seal("failed")
             raise

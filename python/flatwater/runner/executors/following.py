@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 
 from flatwater.experiment import Experiment
+from flatwater.results.phases import MEASURE, WARMUP
 from flatwater.runner.progress import Reporter, SweepProgress
-from flatwater.runner.schedule import MEASURE, WARMUP
 
 #: How often it is told.
 TOLD_EVERY_S = 0.5
