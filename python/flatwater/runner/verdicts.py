@@ -10,7 +10,8 @@ from flatwater.experiment import Experiment, count_cells
 from flatwater.experiment.database import Server
 from flatwater.experiment.sweep import Sweep
 from flatwater.experiment.workload import Replay
-from flatwater.runner.schedule import MEASURE, Schedule, Timed, UntilSteady
+from flatwater.results.phases import MEASURE
+from flatwater.runner.schedule import Schedule, Timed, UntilSteady
 
 #: Fields that the number of a cell's samples follows from.
 _FIELDS = {
