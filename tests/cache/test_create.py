@@ -162,3 +162,72 @@ def test_what_is_neither_file_nor_device_is_refused(caches: CacheLab) -> None:
         assert "neither a file nor a block device" in caches.refused(
             "create", caches.fast, bad, "--name", "db", "--size", "16MiB"
         )
+
+
+def _other_cache(caches: CacheLab, *options: str | Path) -> tuple[str | Path, ...]:
+    return ("create", caches.folder / "fast2", caches.backing, "--name", "two", "--size", "16MiB", *options)
+
+
+@pytest.mark.parametrize("kind", ["file", "zeros", "symlink", "dangling", "folder", "backing", "fifo"])
+@pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
+def test_a_pair_file_that_is_not_ours_is_never_overwritten(caches: CacheLab, kind: str, force: list[str]) -> None:
+    _file(caches.backing)
+    precious, pair = caches.folder / "precious", caches.folder / "pair"
+    precious.write_bytes(b"precious" * 512)
+    if kind == "file":
+        pair.write_bytes(b"precious" * 512)
+    elif kind == "zeros":
+        pair.write_bytes(bytes(4096))
+    elif kind in ("symlink", "dangling"):
+        pair.symlink_to(precious if kind == "symlink" else caches.folder / "nowhere")
+    elif kind == "folder":
+        pair.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(pair)
+    else:
+        pair = caches.backing
+    before = _content(precious, caches.backing)
+    said = caches.refused(*_other_cache(caches, "--pair", pair, *force))
+    assert "exists and is no pairing record" in said and "--pair" in said
+    assert _content(precious, caches.backing) == before
+    assert kind != "file" or pair.read_bytes() == b"precious" * 512
+    assert not (caches.folder / "nowhere").exists() and not (caches.folder / "fast2").exists()
+    assert caches.go("status")["caches"] == []
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_two_caches_on_one_backing_file_cannot_be(caches: CacheLab, force: list[str], elsewhere: bool) -> None:
+    caches.make(*(["--pair", str(caches.folder / "pair1")] if elsewhere else []))
+    own = Path(caches.folder / "pair1" if elsewhere else f"{caches.backing}.flatwater-pair")
+    before = _content(own)
+    os.link(caches.backing, caches.folder / "hard")
+    for pair in ([], ["--pair", caches.folder / "pair2"], ["--pair", own]):
+        said = caches.refused(*_other_cache(caches, *pair, *force))
+        assert "the backing device belongs to the cache db already" in said and "destroy db" in said
+        hard = ("create", caches.folder / "fast2", caches.folder / "hard", "--name", "two", "--size", "16MiB")
+        assert "belongs to the cache db already" in caches.refused(*hard, *pair, *force)
+    assert _content(own) == before and not (caches.folder / "fast2").exists()
+    assert not (caches.folder / "pair2").exists()
+
+
+def test_the_pair_file_of_another_cache_is_refused(caches: CacheLab) -> None:
+    caches.make()
+    other, pair = _file(caches.folder / "other"), Path(f"{caches.backing}.flatwater-pair")
+    before = _content(pair)
+    fresh = ("create", caches.folder / "fast2", other, "--name", "two", "--size", "16MiB", "--pair", pair)
+    for force in ([], ["--force"]):
+        assert "is the pairing record of the cache" in caches.refused(*fresh, *force)
+    assert _content(pair) == before
+
+
+def test_a_backing_file_of_a_cache_that_is_not_known_here(caches: CacheLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    caches.make()
+    pair = Path(f"{caches.backing}.flatwater-pair")
+    monkeypatch.setenv("FLATWATER_STATE_DIR", str(caches.folder / "state" / "elsewhere"))
+    for options in ([], ["--pair", caches.folder / "pair2"]):
+        assert "the backing device belongs to the cache" in caches.refused(*_other_cache(caches, *options))
+    taken = ("create", caches.folder / "fast2", _file(caches.folder / "other"), "--name", "two", "--size", "16MiB")
+    assert "is the pairing record of the cache" in caches.refused(*taken, "--pair", pair)
+    caches.go(*_other_cache(caches, "--pair", caches.folder / "pair2", "--force"))
+    assert not pair.exists(), "it is the other one's no more"

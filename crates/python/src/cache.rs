@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use flatwater_core::cache::journal::recovery::{self, Blocks, Layout, Progress, Sizes, Trouble};
+use flatwater_core::cache::journal::recovery::{self, Blocks, Layout, Progress, Sizes, Terms, Trouble};
 use flatwater_core::cache::{Change, Command, Failure, Settings};
 use flatwater_real::cache::{Devices, Source};
 use flatwater_serve::cache::{self, Server};
@@ -67,15 +67,6 @@ impl From<Order> for Command {
 
 fn named(changes: Vec<(String, String)>) -> Vec<Change> {
     changes.into_iter().map(|(name, value)| Change { name, value }).collect()
-}
-
-const fn words(failure: Failure) -> &'static str {
-    match failure {
-        Failure::Medium => "a device failed",
-        Failure::Outside => "it is outside of the device",
-        Failure::Stopping => "the cache is stopping",
-        Failure::Busy => "busy",
-    }
 }
 
 /// What is offered over NBD, to who comes to a listening socket. The server works on a copy: it stays open.
@@ -159,7 +150,12 @@ impl CacheServer {
                 }
             }
         })
-        .map_err(|failure| engine_error(words(failure)))
+        .map_err(|failure| match failure {
+            // Whoever waits for a write-back knows this one: it was ended.
+            Failure::Busy => engine_error("busy"),
+            Failure::Size { .. } | Failure::Pins { .. } => PyValueError::new_err(failure.to_string()),
+            _ => engine_error(failure),
+        })
     }
 
     /// What happened by itself since the last call: when, in nanoseconds of the server's clock, and in words.
@@ -258,6 +254,12 @@ struct Places {
     fast: PathBuf,
     slow: PathBuf,
     pair: PathBuf,
+    /// The backing device is the right one although it is not as it was left.
+    #[serde(default)]
+    trust: bool,
+    /// What the kernel calls the backing device.
+    #[serde(default)]
+    identity: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -285,9 +287,10 @@ pub fn cache_make(py: Python<'_>, spec: &str) -> PyResult<()> {
         block_bytes: wanted.block_bytes,
     };
     py.detach(|| {
-        let Places { fast, slow, pair } = &wanted.places;
+        let Places { fast, slow, pair, identity, .. } = &wanted.places;
+        let identity = identity.as_deref().unwrap_or_default();
         let mut devices = Devices::open(fast, slow, pair).map_err(engine_error)?;
-        recovery::format(borrowed(&mut devices), &layout, Sizes::default(), wanted.force)
+        recovery::format_as(borrowed(&mut devices), &layout, Sizes::default(), wanted.force, identity)
             .map(drop)
             .map_err(|trouble| trouble_error(&trouble))
     })
@@ -297,17 +300,17 @@ fn borrowed(devices: &mut Devices) -> recovery::Devices<'_> {
     recovery::Devices { fast: &mut devices.fast, slow: &mut devices.slow, pair: &mut devices.pair }
 }
 
-/// What a resting cache says of itself, as JSON; None: there is none. With `pair`, also whether it and a backing device of
-/// `slow_bytes` belong together. Blocks are not read.
+/// What a resting cache says of itself, as JSON; None: there is none. With `pair` and `slow`, also whether it and
+/// that backing device belong together. Blocks are not read.
 #[pyfunction]
-#[pyo3(signature = (fast, pair=None, slow_bytes=0))]
+#[pyo3(signature = (fast, pair=None, slow=None))]
 pub fn cache_inspect(
     py: Python<'_>,
     fast: PathBuf,
     pair: Option<PathBuf>,
-    slow_bytes: u64,
+    slow: Option<PathBuf>,
 ) -> PyResult<Option<String>> {
-    py.detach(|| match inspect(&fast, pair.as_ref(), slow_bytes, false, &mut |_| true) {
+    py.detach(|| match inspect(&fast, pair.as_ref().zip(slow.as_ref()), false, &mut |_| true) {
         Ok(report) => Ok(Some(report.to_string())),
         Err(Failed::Trouble(Trouble::NoCache(_))) => Ok(None),
         Err(failed) => Err(failed.into()),
@@ -330,15 +333,14 @@ impl From<Failed> for PyErr {
 
 fn inspect(
     fast: &PathBuf,
-    pair: Option<&PathBuf>,
-    slow_bytes: u64,
+    beside: Option<(&PathBuf, &PathBuf)>,
     check: bool,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Value, Failed> {
     let open = |path: &PathBuf| Looked::open(path).map_err(|error| Failed::Open(path.clone(), error));
     let mut fast = open(fast)?;
-    let mut pair = pair.map(open).transpose()?;
-    let beside = pair.as_mut().map(|pair| (pair as &mut dyn Blocks, slow_bytes));
+    let mut beside = beside.map(|(pair, slow)| Ok((open(pair)?, open(slow)?))).transpose()?;
+    let beside = beside.as_mut().map(|(pair, slow)| (pair as &mut dyn Blocks, slow as &mut dyn Blocks));
     let report = recovery::inspect(&mut fast, beside, check, progress).map_err(Failed::Trouble)?;
     Ok(json!(report))
 }
@@ -416,14 +418,14 @@ impl CacheTask {
 }
 
 fn check(places: &Places, shared: &Shared) -> Ended {
-    let slow = Looked::open(&places.slow).map_err(|error| Failed::Open(places.slow.clone(), error))?;
-    inspect(&places.fast, Some(&places.pair), slow.bytes, true, &mut |progress| shared.told(progress))
+    inspect(&places.fast, Some((&places.pair, &places.slow)), true, &mut |progress| shared.told(progress))
 }
 
 fn drain(places: &Places, shared: &Shared) -> Ended {
-    let Places { fast, slow, pair } = places;
+    let Places { fast, slow, pair, trust, identity } = places;
+    let terms = Terms { trust: *trust, identity: identity.clone(), ..Terms::default() };
     let mut devices = Devices::open(fast, slow, pair).map_err(|error| Failed::Open(PathBuf::new(), error))?;
-    let drained = recovery::drain(borrowed(&mut devices), &mut |progress| shared.told(progress));
+    let drained = recovery::drain_on(borrowed(&mut devices), &terms, &mut |progress| shared.told(progress));
     let drained = drained.map_err(Failed::Trouble)?;
     Ok(json!({
         "written_blocks": drained.written_blocks,

@@ -34,6 +34,7 @@ fn serve(file: &Path, socket: &Path, direct: bool) -> Result<(), String> {
         sources: vec![Box::new(server)],
         adversities: [Adversity::default(); 3],
         record: None,
+        witness: None,
     })?;
     let _ = io::stdin().read_to_end(&mut Vec::new());
     handle.stop(false);

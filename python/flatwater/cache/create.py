@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import stat
 import uuid
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.cache import engine
+from flatwater.cache.identity import differs, identity_of
+from flatwater.cache.locate import identified, located
 from flatwater.cache.place import Place, claim, contents, open_place, overlap, require_space, require_unused
 from flatwater.cache.state import CacheState, check_name, find_state, lasting_folder, list_names, load_state
 from flatwater.errors import FlatwaterError, UserError
@@ -18,7 +22,7 @@ BLOCK_BYTES = (4096, 8192, 16384, 32768, 65536)
 #: A cache of fewer blocks has more to say of itself than it holds.
 _BLOCKS_MIN = 64
 #: Of the pairing record, crates/core/src/cache/journal/mod.rs.
-_PAIR_BYTES = 4096
+_PAIR_BYTES, _PAIR_MAGIC = 4096, b"flatwater pair \n"
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,9 @@ def create(wanted: Wanted) -> CacheState:
             preset=wanted.preset,
             settings=dict(wanted.settings),
         )
-        _make_pair(pair, undo)
+        state = identified(state)
+        _require_unpaired(wanted, backing, pair)
+        _make_pair(wanted, backing, pair, undo)
         engine.make(state, force=wanted.force)
         state.save()
         undo.pop_all()
@@ -147,7 +153,11 @@ def _make_file(wanted: Wanted, fast: Place | None, undo: ExitStack) -> Place:
         )
     require_space(folder, wanted.size_bytes, "--size")
     try:
-        handle = os.open(wanted.fast, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if fast is None:
+            flags, file = os.O_CREAT | os.O_EXCL, wanted.fast
+        else:
+            flags, file = 0, fast.path
+        handle = os.open(file, flags | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise UserError(f"{wanted.fast} cannot be made: {error.strerror}", where="FAST") from None
     if fast is None:
@@ -200,22 +210,113 @@ def _size(wanted: Wanted, fast: Place) -> int:
 
 def _pair_path(wanted: Wanted, backing: Place) -> Path:
     if wanted.pair is not None:
-        return wanted.pair.absolute()
-    if backing.kind == "file":
-        return backing.path.with_name(f"{backing.path.name}.flatwater-pair")
-    return lasting_folder(wanted.name) / "pair"
+        return Path(os.path.realpath(wanted.pair.parent)) / wanted.pair.name
+    return _beside(backing) or lasting_folder(wanted.name) / "pair"
 
 
-def _make_pair(pair: Path, undo: ExitStack) -> None:
-    """A pairing record of zeros says nothing; one that is there is left to say whose the backing device is."""
-    if pair.exists():
+def _require_unpaired(wanted: Wanted, backing: Place, pair: Path) -> None:
+    """A backing device belongs to one cache. Errors: UserError when it has one that is known here, forced or not: that
+    one would still believe what it holds; or one that only its pairing record knows of, unless forced.
+    """
+    for other in _known():
+        if _is_on(other, backing):
+            raise UserError(
+                f"the backing device belongs to the cache {other.name} already",
+                where="BACKING",
+                hint=f"flatwater cache destroy {other.name} first; nothing that is dirty in it is lost by that",
+            )
+        if Path(other.pair) == pair:
+            raise UserError(
+                f"{pair} is the pairing record of the cache {other.name}", where="--pair", hint="another file"
+            )
+    beside = _beside(backing)
+    if beside is None or beside == pair:
         return
+    owner = read_pair(beside)
+    if owner is not None and not wanted.force:
+        raise UserError(
+            f"the backing device belongs to the cache {owner}, as {beside} says",
+            where="BACKING",
+            hint="destroy that one first, or --force",
+        )
+    if owner is not None:
+        # It does not belong to that one any more.
+        beside.unlink()
+
+
+def _known() -> Iterator[CacheState]:
+    for name in list_names():
+        with suppress(FlatwaterError):
+            state = load_state(name)
+            if state is not None:
+                yield located(state)[0]
+
+
+def _is_on(cache: CacheState, backing: Place) -> bool:
+    if cache.backing_identity and differs(cache.backing_identity, identity_of(backing.path) or {}):
+        return False
     try:
-        pair.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        pair.write_bytes(bytes(_PAIR_BYTES))
+        theirs = open_place(cache.backing, "BACKING")
+    except FlatwaterError:
+        return cache.backing == str(backing.path)
+    return theirs is not None and overlap(theirs, backing) is not None
+
+
+def _make_pair(wanted: Wanted, backing: Place, pair: Path, undo: ExitStack) -> None:
+    """A new pairing record, of zeros, which say nothing; or the one that lies beside the backing device, which is left
+    to say whose that is. Anything else of this name is somebody's. Errors: UserError.
+    """
+    try:
+        if wanted.pair is None:
+            pair.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        handle = os.open(pair, flags, 0o600)
+    except FileExistsError:
+        return _require_pair_file(pair, usual=wanted.pair is None or pair == _beside(backing))
     except OSError as error:
         raise UserError(f"{pair} cannot be made: {error.strerror}", where="--pair", hint="another place") from None
     undo.callback(pair.unlink, missing_ok=True)
+    try:
+        os.write(handle, bytes(_PAIR_BYTES))
+    except OSError as error:
+        raise UserError(f"{pair} cannot be written: {error.strerror}", where="--pair", hint="another place") from None
+    finally:
+        os.close(handle)
+    return None
+
+
+def _require_pair_file(pair: Path, *, usual: bool) -> None:
+    """What lies where the record usually does, and is one, is judged by the engine. Errors: UserError for all else."""
+    owner = read_pair(pair)
+    if owner is None or (not owner and not usual):
+        raise UserError(f"{pair} exists and is no pairing record", where="--pair", hint="another file, or move it away")
+    if owner and not usual:
+        raise UserError(f"{pair} is the pairing record of the cache {owner}", where="--pair", hint="another file")
+
+
+def read_pair(path: Path) -> str | None:
+    """The UUID of the cache whose pairing record a file is; empty if it says nothing yet. None: it is none."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        info = os.fstat(handle)
+        page = os.read(handle, _PAIR_BYTES) if stat.S_ISREG(info.st_mode) and info.st_size == _PAIR_BYTES else b""
+    finally:
+        os.close(handle)
+    if len(page) < _PAIR_BYTES:
+        return None
+    if page == bytes(_PAIR_BYTES):
+        return ""
+    # Copies in a row, of which a power cut may have torn one.
+    sectors = [page[at : at + 512] for at in range(0, _PAIR_BYTES, 512)]
+    return next((str(uuid.UUID(bytes=one[16:32])) for one in sectors if one.startswith(_PAIR_MAGIC)), None)
+
+
+def _beside(backing: Place) -> Path | None:
+    """Where a pairing record usually is; None for a device, beside which there is nothing."""
+    return backing.path.with_name(f"{backing.path.name}.flatwater-pair") if backing.kind == "file" else None
 
 
 def adopt(fast_path: str, backing_path: str | None, name: str | None, pair: str | None) -> CacheState:

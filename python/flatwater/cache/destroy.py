@@ -7,7 +7,9 @@ import shutil
 from pathlib import Path
 
 from flatwater.cache import engine
+from flatwater.cache.create import read_pair
 from flatwater.cache.guard import claimed
+from flatwater.cache.locate import located
 from flatwater.cache.place import open_place
 from flatwater.cache.state import CacheState, lasting_folder, read_process, running_folder
 from flatwater.errors import UserError
@@ -26,6 +28,7 @@ def destroy(state: CacheState, *, discard_dirty: int | None, gone: bool) -> int:
         raise UserError(
             f"cache {state.name} runs (process {process.pid})", hint=f"flatwater cache stop {state.name} --drain"
         )
+    state, _ = located(state)
     fast = open_place(state.fast, "FAST")
     found = engine.look(Path(state.fast)) if fast is not None else None
     if found is None or found.uuid != state.uuid:
@@ -57,6 +60,8 @@ def _wipe(fast: Path) -> None:
 
 
 def _forget(state: CacheState) -> None:
-    Path(state.pair).unlink(missing_ok=True)
+    # Only what is this cache's: somebody may have put something else there.
+    if read_pair(Path(state.pair)) in ("", state.uuid):
+        Path(state.pair).unlink(missing_ok=True)
     for folder in (running_folder(state.name), lasting_folder(state.name)):
         shutil.rmtree(folder, ignore_errors=True)

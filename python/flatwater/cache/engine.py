@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flatwater._engine import CacheTask, EngineError, cache_inspect, cache_make, cache_settings
+from flatwater.cache.identity import differs, digested, digests, identity_of, in_words, read_digests
 from flatwater.cache.state import CacheState
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 
@@ -47,6 +48,10 @@ class Found:
     dirty_blocks: int
     #: Why it and its backing device do not belong together, if they do not.
     pairing: str | None
+    #: That the backing device is not as it was left, if so.
+    changed: str | None
+    #: What the kernel called the backing device, as the cache device has it (`identity.digests`); None: not known.
+    identity: str | None
     #: The cache device failed, and writes went past it since.
     degraded: bool
     #: Blocks that were read and held against their checksums.
@@ -83,9 +88,21 @@ def settings_of(preset: str | None, changes: dict[str, str]) -> dict[str, Any]:
     try:
         settings: dict[str, Any] = json.loads(cache_settings(preset, list(changes.items())))
     except ValueError as error:
-        where = next((f"{name}={value}" for name, value in changes.items() if name in str(error)), None)
-        raise UserError(str(error), where=where) from None
+        raise UserError(str(error), where=_blamed(preset, changes, str(error))) from None
     return settings
+
+
+def _blamed(preset: str | None, changes: dict[str, str], said: str) -> str | None:
+    """The change that an error is about: the one that alone gives the same; else the last one that it begins with, for
+    some do not go together.
+    """
+    for name, value in changes.items():
+        try:
+            cache_settings(preset, [(name, value)])
+        except ValueError as error:
+            if str(error) == said:
+                return f"{name}={value}"
+    return next((f"{name}={value}" for name, value in reversed(changes.items()) if said.startswith(f"{name} ")), None)
 
 
 def look(path: Path) -> Found | None:
@@ -97,13 +114,14 @@ def look(path: Path) -> Found | None:
     return Found.read(json.loads(told)) if told is not None else None
 
 
-def require_pair(state: CacheState) -> Found:
-    """What a cache holds, after it was made sure that both devices are its own.
+def require_pair(state: CacheState, *, trust: bool = False) -> Found:
+    """What a cache holds, after it was made sure that both devices are its own. With `trust` the backing device may be
+    another one than the kernel said before, or be changed.
 
     Errors: UserError when they do not belong together; FlatwaterError.
     """
     try:
-        told = cache_inspect(Path(state.fast), Path(state.pair), _length(state.backing))
+        told = cache_inspect(Path(state.fast), Path(state.pair), Path(state.backing))
     except (EngineError, ValueError) as error:
         raise FlatwaterError(f"{state.fast}: {error}") from None
     if told is None:
@@ -116,7 +134,29 @@ def require_pair(state: CacheState) -> Found:
         raise UserError(what, where="FAST", hint="start it by its own name")
     if found.pairing is not None:
         raise UserError(found.pairing, where=state.backing, hint="docs/cache.md, under Wrong pairs")
+    if not trust:
+        _require_backing(state, found)
     return found
+
+
+def _require_backing(state: CacheState, found: Found) -> None:
+    """Errors: UserError when the backing device is another one, or not as it was left."""
+    now = identity_of(state.backing) or {}
+    kept = state.backing_identity
+    what = None
+    if differs(kept, now):
+        what = (
+            f"it is another {'device' if 'part' in now else 'file'}: {in_words(now)}; the cache's is {in_words(kept)}"
+        )
+    elif found.identity is not None and differs(read_digests(found.identity), digested(now)):
+        what = f"the cache was made for another one; this is {in_words(now)}"
+    elif _length(state.backing) > found.slow_bytes:
+        what = f"it grew: {_length(state.backing)} B, and the cache was made for {found.slow_bytes} B"
+    elif found.changed is not None:
+        what = found.changed
+    if what is not None:
+        hint = "put the right one there; if it is the right one: --trust-backing, and docs/cache.md, under Wrong pairs"
+        raise UserError(what, where=state.backing, hint=hint)
 
 
 def _length(path: str) -> int:
@@ -124,9 +164,10 @@ def _length(path: str) -> int:
         return handle.seek(0, 2)
 
 
-def places(state: CacheState) -> dict[str, Any]:
+def places(state: CacheState, *, trust: bool = False) -> dict[str, Any]:
     """Where a cache lies, as the engine takes it."""
-    return {"fast": state.fast, "slow": state.backing, "pair": state.pair}
+    known = digests(identity_of(state.backing) or {})
+    return {"fast": state.fast, "slow": state.backing, "pair": state.pair, "trust": trust, "identity": known}
 
 
 def make(state: CacheState, *, force: bool) -> None:
@@ -161,18 +202,20 @@ class Drained:
     damaged: tuple[Damage, ...]
 
 
-def drain(state: CacheState, *, stop: Callable[[], bool], progress: Progress) -> Drained:
+def drain(state: CacheState, *, stop: Callable[[], bool], progress: Progress, trust: bool = False) -> Drained:
     """Writes all that is dirty in a resting cache back, durably.
 
     Errors: FlatwaterError; Interrupted, after which what was written back is, and the rest still is dirty.
     """
-    told = _work("drain", state, stop, progress)
+    told = _work("drain", state, stop, progress, trust)
     return Drained(told["written_blocks"], tuple(Damage(**one) for one in told["damaged"]))
 
 
-def _work(kind: str, state: CacheState, stop: Callable[[], bool], progress: Progress) -> dict[str, Any]:
+def _work(
+    kind: str, state: CacheState, stop: Callable[[], bool], progress: Progress, trust: bool = False
+) -> dict[str, Any]:
     try:
-        task = CacheTask(kind, json.dumps(places(state)))
+        task = CacheTask(kind, json.dumps(places(state, trust=trust)))
         stopped = False
         while not task.ended():
             progress(task.done(), task.total())

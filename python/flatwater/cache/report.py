@@ -7,6 +7,7 @@ from typing import Any
 
 from flatwater.cache import engine
 from flatwater.cache.control import ask, running
+from flatwater.cache.locate import located
 from flatwater.cache.start import log_path
 from flatwater.cache.state import CacheState
 from flatwater.errors import FlatwaterError
@@ -92,6 +93,7 @@ def gauges(statistics: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resting(state: CacheState) -> dict[str, Any]:
+    state, _ = located(state)
     if not Path(state.fast).exists():
         return {"state": "cache device gone", "problem": f"{state.fast} is gone"}
     found = engine.require_pair(state)

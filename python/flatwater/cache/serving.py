@@ -45,7 +45,13 @@ class Serving:
         self._record: str | None = task.get("record")
         self._stopping = False
         state, fds = task["state"], task["fds"]
-        spec = {"name": state["name"], "fast": state["fast"], "slow": state["backing"], "pair": state["pair"]}
+        spec = {
+            "name": state["name"],
+            "fast": _held(state["fast"], fds),
+            "slow": state["backing"],
+            "pair": state["pair"],
+        }
+        spec |= {"trust": task.get("trust", False), "identity": task.get("identity")}
         spec["settings"] = json.loads(cache_settings(state["preset"], list(state["settings"].items())))
         spec |= {"record": task.get("record"), "give_up": task.get("give_up", False)}
         if "fuse" in fds:
@@ -233,6 +239,19 @@ class Serving:
     def _end_quietly(self) -> None:
         with suppress(EngineError):
             self._server.stop(False)
+
+
+def _held(fast: str, fds: dict[str, int]) -> str:
+    """The cache device's path, or that of the descriptor that the supervisor holds if somebody removed it: what is
+    dirty in it is nowhere else.
+    """
+    held = fds.get("fast")
+    if held is None:
+        return fast
+    with suppress(OSError):
+        if os.path.samestat(os.stat(fast), os.fstat(held)):  # noqa: PTH116 - of a path that is text here
+            return fast
+    return f"/proc/self/fd/{held}"
 
 
 def _command(request: dict[str, Any]) -> Any:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flatwater.cache import engine
+from flatwater.cache.locate import identified, located
 from flatwater.cache.mounting import check_mount_point, require_fuse
 from flatwater.cache.place import claim, open_place, overlap, require_unused
 from flatwater.cache.state import CacheState, lasting_folder, read_process
@@ -37,6 +38,8 @@ class Start:
     record: Path | None = None
     #: Start empty a cache whose device had failed, without what was dirty on it.
     give_up: bool = False
+    #: The backing device is the right one although it does not look so.
+    trust: bool = False
 
 
 def prepare(start: Start) -> tuple[dict[str, Any], list[str]]:
@@ -45,7 +48,7 @@ def prepare(start: Start) -> tuple[dict[str, Any], list[str]]:
 
     Errors: UserError, FlatwaterError.
     """
-    state, notes = start.state, []
+    state = start.state
     running = read_process(state.name)
     if running is not None:
         raise UserError(
@@ -53,6 +56,7 @@ def prepare(start: Start) -> tuple[dict[str, Any], list[str]]:
         )
     if start.mount is None and start.nbd is None:
         raise UserError("nobody could use it", where="--mount", hint="--mount DIR, --nbd SOCKET, or both")
+    state, notes = located(state)
     fds: dict[str, int] = {}
     with ExitStack() as undo:
         for role, path, where in (("fast", state.fast, "FAST"), ("backing", state.backing, "BACKING")):
@@ -67,7 +71,8 @@ def prepare(start: Start) -> tuple[dict[str, Any], list[str]]:
                 same = overlap(fast, place) if fast is not None else None
                 if same:
                     raise UserError(same, where=where, hint="a cache needs two: a fast one and a slow one")
-        engine.require_pair(state)
+        engine.require_pair(state, trust=start.trust)
+        state = identified(state)
         if start.mount is not None:
             require_fuse()
             note = check_mount_point(start.mount, state)
@@ -83,6 +88,8 @@ def prepare(start: Start) -> tuple[dict[str, Any], list[str]]:
         "state": asdict(state),
         "record": record,
         "give_up": start.give_up,
+        "trust": start.trust,
+        "identity": engine.places(state)["identity"],
         "fds": fds,
     }
     return task, notes

@@ -49,6 +49,9 @@ class CacheState:
     used_bytes: int | None = None
     #: Pinned ranges: where each begins, and its length in bytes. None overlaps another one.
     pins: list[list[int]] = field(default_factory=list)
+    #: What the kernel calls both places, as identity.py tells it; empty for caches that an older version made.
+    fast_identity: dict[str, str] = field(default_factory=dict)
+    backing_identity: dict[str, str] = field(default_factory=dict)
     #: Where it was served last.
     mount: str | None = None
     nbd: str | None = None

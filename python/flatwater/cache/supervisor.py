@@ -174,6 +174,7 @@ class Supervisor:
         self._trouble = None
         # It was given up once: what comes now is not.
         self._task.pop("give_up", None)
+        self._task.pop("trust", None)
         with self._child_lock:
             self._child = child
             self._child_lock.notify_all()

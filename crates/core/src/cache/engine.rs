@@ -165,7 +165,9 @@ pub struct Engine {
     pause_ns: u64,
     resume_ns: u64,
     /// Tries of write-back that failed since one went well.
-    retries: u32,
+    /// Blocks that the slow device refused, how often each, since they were asked for; and since when there is one.
+    refused: std::collections::BTreeMap<u32, u32>,
+    refused_since_ns: u64,
 
     /// Records that things under way will make.
     promised: u64,
@@ -296,7 +298,8 @@ impl Engine {
             unsynced: 0,
             pause_ns: 0,
             resume_ns: 0,
-            retries: 0,
+            refused: std::collections::BTreeMap::new(),
+            refused_since_ns: 0,
             promised: 0,
             journal_due: true,
             due: true,

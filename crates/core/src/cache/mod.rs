@@ -151,8 +151,43 @@ pub enum Failure {
     Outside,
     /// The cache is going down: ESHUTDOWN.
     Stopping,
-    /// A command that cannot be done now: EBUSY.
+    /// A command that another one of its kind is in the way of, or that was ended: EBUSY.
     Busy,
+    /// A size that the cache cannot have.
+    Size {
+        /// Bytes of the cache device that it must have, and can have.
+        least_bytes: u64,
+        /// The same.
+        most_bytes: u64,
+    },
+    /// More than can be pinned.
+    Pins {
+        /// Blocks that can be, in all.
+        most_blocks: u32,
+    },
+    /// Not all of it came in: there is no room that is neither dirty nor pinned, or it could not be read.
+    NoRoom,
+    /// The cache device failed, and is not used any more.
+    Degraded,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Medium => f.write_str("a device failed"),
+            Self::Outside => f.write_str("it is outside of the device"),
+            Self::Stopping => f.write_str("the cache is stopping"),
+            Self::Busy => f.write_str("another one is under way, or it was ended"),
+            Self::Size { least_bytes, most_bytes } => {
+                write!(f, "the cache can use from {least_bytes} to {most_bytes} bytes of its device")
+            }
+            Self::Pins { most_blocks } => {
+                write!(f, "{most_blocks} blocks can be pinned in all: a tenth of the cache must stay free")
+            }
+            Self::NoRoom => f.write_str("not all of it came in: the rest of the cache is dirty or pinned"),
+            Self::Degraded => f.write_str("the cache device failed, and is not used any more"),
+        }
+    }
 }
 
 /// What a command asks of the engine itself. It ends as a request does, with an answer of its tag.

@@ -81,6 +81,9 @@ pub struct Settings {
     pub verify: bool,
     /// Writes are made durable at least so often without being asked; 0: never.
     pub commit_interval_s: f64,
+    /// When no process can serve, requests that wait are answered with EIO after so long; 0: they wait. Whoever holds the
+    /// mount looks at it: the engine does not.
+    pub outage_s: f64,
 }
 
 impl Default for Settings {
@@ -104,6 +107,8 @@ impl Default for Settings {
             ordered: false,
             verify: true,
             commit_interval_s: 1.0,
+            // As long as the kernel takes until it warns of a task that hangs (hung_task_timeout_secs).
+            outage_s: 120.0,
         }
     }
 }
@@ -200,6 +205,7 @@ impl Settings {
             "fallow_delay_s" => self.fallow_delay_s = seconds(value).ok_or_else(|| bad(SECONDS))?,
             "idle_flush_s" => self.idle_flush_s = seconds(value).ok_or_else(|| bad(SECONDS))?,
             "commit_interval_s" => self.commit_interval_s = seconds(value).ok_or_else(|| bad(SECONDS))?,
+            "outage_s" => self.outage_s = seconds(value).ok_or_else(|| bad(SECONDS))?,
             "fallow_speed" => self.fallow_speed = count(value, 1, 1024).ok_or_else(|| bad(DEPTH))?,
             "write_back_depth" => self.write_back_depth = count(value, 1, 1024).ok_or_else(|| bad(DEPTH))?,
             "write_back_depth_per_set" => {
@@ -227,6 +233,7 @@ impl Settings {
         inside("fallow_delay_s", self.fallow_delay_s, SECONDS_MAX)?;
         inside("idle_flush_s", self.idle_flush_s, SECONDS_MAX)?;
         inside("commit_interval_s", self.commit_interval_s, SECONDS_MAX)?;
+        inside("outage_s", self.outage_s, SECONDS_MAX)?;
         if self.dirty_low_pct > self.dirty_high_pct {
             return Err(format!(
                 "dirty_low_pct = {} is above dirty_high_pct = {}: it must not be",
@@ -266,6 +273,7 @@ impl Settings {
             "ordered" => switch(self.ordered),
             "verify" => switch(self.verify),
             "commit_interval_s" => self.commit_interval_s.to_string(),
+            "outage_s" => self.outage_s.to_string(),
             _ => return None,
         })
     }
@@ -275,7 +283,7 @@ impl Settings {
 pub const PRESETS: [&str; 3] = ["default", "flashcache", "vcache"];
 
 /// The settings' names, in the order in which they are told.
-pub const NAMES: [&str; 18] = [
+pub const NAMES: [&str; 19] = [
     "mode",
     "policy",
     "admission",
@@ -294,6 +302,7 @@ pub const NAMES: [&str; 18] = [
     "ordered",
     "verify",
     "commit_interval_s",
+    "outage_s",
 ];
 
 const MODES: [(&str, Mode); 4] = [

@@ -236,3 +236,25 @@ impl Blocks for Disk {
         Ok(())
     }
 }
+
+/// The same disk, for one who waits for each write until it is durable, while others' writes go on.
+pub struct AtOnce<'a>(pub &'a mut Disk);
+
+impl Blocks for AtOnce<'_> {
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        self.0.read(offset, into)
+    }
+
+    fn write(&mut self, offset: u64, from: &[u8]) -> io::Result<()> {
+        self.0.overwrite(offset as usize, from);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,7 +1,8 @@
 //! Making, pairing, looking at and emptying a cache offline, and that all of it survives cuts.
 
-use flatwater_core::cache::journal::PAIR_BYTES;
-use flatwater_core::cache::journal::recovery::{self, Blocks, Devices, Layout, Report, Sizes, Trouble};
+use flatwater_core::cache::journal::recovery::{self, Blocks, Devices, Layout, Report, Sizes, Terms, Trouble};
+use flatwater_core::cache::journal::witness::WITNESS_OFFSETS;
+use flatwater_core::cache::journal::{Holding, PAIR_BYTES, Witness};
 use flatwater_core::seed;
 use rand::Rng as _;
 
@@ -189,4 +190,79 @@ fn a_dirty_block_that_rotted_is_named_and_not_written() {
     assert_eq!(drained.written_blocks, 0);
     assert!(drained.damaged.len() as u64 <= dirty);
     assert!(content(&mut world.disks[1]) == below, "damaged blocks were written");
+}
+
+#[test]
+fn another_backing_device_of_the_same_size_is_refused_and_not_written() {
+    // Stopped and killed ones; with many seeds, so that what is dirty lies everywhere.
+    let mut refused = 0;
+    for seed in 1..40 {
+        let (mut world, dirty) = dirty_world(seed * 300);
+        let layout = world.layout();
+        let places = Witness::newest(&mut world.disks[0], &layout).unwrap().compare(&mut world.disks[1]);
+        assert_eq!(places.differ, 0, "seed {seed}: the right one");
+        if places.places == 0 {
+            // All of this small device was written since.
+            continue;
+        }
+        refused += 1;
+        let mut other = Disk::new(world.disks[1].len());
+        other.overwrite(0, &vec![0x5a; other.len()]);
+        let before = content(&mut other);
+        std::mem::swap(&mut world.disks[1], &mut other);
+        for what in [
+            said(recovery::recover(world.devices(), false)),
+            said(recovery::drain(world.devices(), &mut |_| true)),
+            said(recovery::recover(world.devices(), true)),
+        ] {
+            assert!(what.contains("is not as it was left"), "seed {seed}: {what}");
+        }
+        assert!(content(&mut world.disks[1]) == before, "seed {seed}: it was written to");
+        let [fast, slow, pair] = &mut world.disks;
+        let report = recovery::inspect(fast, Some((pair, slow)), false, &mut |_| true).unwrap();
+        assert!(report.changed.is_some_and(|what| what.contains("is not as it was left")));
+        // The right one goes.
+        std::mem::swap(&mut world.disks[1], &mut other);
+        let drained = recovery::drain(world.devices(), &mut |_| true).unwrap();
+        assert_eq!(drained.written_blocks, dirty, "seed {seed}");
+        recovery::recover(world.devices(), false).unwrap();
+    }
+    assert!(refused > 20, "{refused}");
+}
+
+#[test]
+fn a_backing_device_that_was_changed_is_taken_when_it_is_trusted_and_nothing_clean_is_believed() {
+    let (mut world, dirty) = dirty_world(11);
+    let end = world.disks[1].len();
+    for at in (0..end).step_by(4096) {
+        world.disks[1].flip_bit(at + 9, 1);
+    }
+    assert!(said(recovery::recover(world.devices(), false)).contains("is not as it was left"));
+    let terms = Terms { trust: true, identity: Some("wwid:1".into()), ..Terms::default() };
+    let recovered = recovery::recover_on(world.devices(), &terms).unwrap();
+    assert_eq!(recovered.held.iter().filter(|held| held.entry.holding == Holding::Clean).count(), 0);
+    assert_eq!(recovered.held.iter().filter(|held| held.entry.holding == Holding::Dirty).count() as u64, dirty);
+    let recovered = recovery::recover(world.devices(), false).unwrap();
+    assert_eq!(recovered.witness.unwrap().identity, "wwid:1", "it is kept");
+}
+
+#[test]
+fn a_cache_of_an_older_version_starts_and_is_looked_at_from_then_on() {
+    let mut disks = made(1);
+    for offset in WITNESS_OFFSETS {
+        disks[0].overwrite(offset as usize, &[0; 4096]);
+    }
+    recovery::recover(devices(&mut disks), false).unwrap();
+    disks[1].overwrite(0, &vec![6; SLOW_BYTES as usize]);
+    recovery::recover(devices(&mut disks), false).unwrap(); // an empty cache can do no harm
+    // Started once more by an older version, which keeps no marks: what it wrote is not held against the device.
+    let kept: Vec<u8> = content(&mut disks[0])[32 << 10..128 << 10].to_vec();
+    recovery::recover(devices(&mut disks), false).unwrap();
+    for (offset, from) in [(32 << 10, 0), (96 << 10, 64 << 10)] {
+        disks[0].overwrite(offset, &kept[from..from + 4096]);
+    }
+    disks[1].overwrite(0, &vec![7; SLOW_BYTES as usize]);
+    recovery::recover(devices(&mut disks), false).unwrap();
+    let found = Witness::newest(&mut disks[0], &layout(1)).unwrap();
+    assert_eq!((found.generation, found.compare(&mut disks[1]).differ), (5, 0), "it is looked at anew");
 }

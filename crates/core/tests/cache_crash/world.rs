@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use flatwater_core::cache::journal::PAIR_BYTES;
 use flatwater_core::cache::journal::recovery::{self, Devices, Layout};
+use flatwater_core::cache::journal::{PAIR_BYTES, Witness};
 use flatwater_core::cache::{Command, Engine, Failure, Io, IoKind, Kind, Out, Request};
 use flatwater_core::seed::{self, Rng};
 use rand::Rng as _;
 
-use crate::disk::{Disk, SECTOR};
+use crate::disk::{AtOnce, Disk, SECTOR};
 use crate::memory::{Plain, stamp, stamped};
 use crate::oracle::Oracle;
 use crate::plan::Plan;
@@ -81,6 +81,8 @@ pub struct World {
     memory: Plain,
     out: Out,
     engine: Option<Engine>,
+    /// What the backing device is known by: whoever drives the engine keeps it.
+    witness: Option<Witness>,
     asked: BTreeMap<u64, Asked>,
     commands: BTreeMap<u64, bool>,
     running: Vec<Running>,
@@ -121,6 +123,7 @@ impl World {
             memory: Plain::default(),
             out: Out::default(),
             engine: None,
+            witness: None,
             asked: BTreeMap::new(),
             commands: BTreeMap::new(),
             running: Vec::new(),
@@ -190,14 +193,18 @@ impl World {
         self.cut_for_good(end == End::Stopped)
     }
 
-    /// Makes the cache.
-    pub fn make(&mut self) -> Checked {
-        let layout = Layout {
+    pub fn layout(&self) -> Layout {
+        Layout {
             uuid: [self.seed as u8; 16],
             fast_bytes: self.plan.fast_bytes,
             slow_bytes: self.plan.slow_bytes,
             block_bytes: self.plan.block_bytes,
-        };
+        }
+    }
+
+    /// Makes the cache.
+    pub fn make(&mut self) -> Checked {
+        let layout = self.layout();
         let sizes = self.plan.sizes;
         recovery::format(self.devices(), &layout, sizes, false).map_err(|trouble| trouble.to_string())?;
         Ok(())
@@ -206,7 +213,8 @@ impl World {
     /// From a start to where the power is to be cut: some lives end in the middle, some when all was answered, some cleanly.
     pub fn live(&mut self) -> Checked<End> {
         assert!(!self.disks.iter().any(Disk::writes), "a write of a dead life is under way");
-        let recovered = self.recover()?;
+        let mut recovered = self.recover()?;
+        self.witness = recovered.witness.take();
         let values = self.content(&recovered)?;
         self.oracle.settle(&values);
         self.engine = Some(Engine::new(self.plan.settings.clone(), recovered, self.now_ns)?);
@@ -275,6 +283,10 @@ impl World {
         self.finish()?;
         if self.faults.is_none() {
             self.oracle.flushed(issued, self.step);
+        }
+        if let Some(mut witness) = self.witness.take().filter(|_| self.rng.random()) {
+            witness.look_again(&mut self.disks[1]);
+            witness.store(&mut AtOnce(&mut self.disks[0])).map_err(|error| error.to_string())?;
         }
         Ok(())
     }
@@ -376,6 +388,13 @@ impl World {
         let end = io.offset + u64::from(io.bytes);
         if end > self.disks[side].len() as u64 {
             return Err(format!("an IO past the end: {io:?}"));
+        }
+        if side == 1
+            && matches!(io.kind, IoKind::Write | IoKind::Discard)
+            && let Some(witness) = &mut self.witness
+            && witness.touch(io.offset, io.bytes.into())
+        {
+            witness.store(&mut AtOnce(&mut self.disks[0])).map_err(|error| error.to_string())?;
         }
         let disk = match io.kind {
             IoKind::Read => 0,

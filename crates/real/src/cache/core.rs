@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
+use flatwater_core::cache::journal::Witness;
 use flatwater_core::cache::{Command, Failure, Io, IoKind, Kind, Out, Request, Side, Told};
 use flatwater_core::trace::Entry;
 use flatwater_core::trace::recorder::{Options, Recorder};
@@ -84,6 +85,10 @@ pub struct Core {
     pub(super) adversities: Adversities,
     pub(super) answers: VecDeque<Answer>,
     devices: Devices,
+    /// What the backing device is known by, of a cache.
+    witness: Option<Witness>,
+    /// A mark of it could not be made durable.
+    unmarked: bool,
     clock: Clock,
     now_ns: u64,
     out: Out,
@@ -101,7 +106,7 @@ impl Core {
     ///
     /// # Errors
     /// What the system says of the ring.
-    pub fn new(devices: Devices, target: Target, clock: Clock) -> io::Result<Self> {
+    pub fn new(devices: Devices, target: Target, clock: Clock, witness: Option<Witness>) -> io::Result<Self> {
         let mut builder = IoUring::builder();
         // One thread submits, and completions are handled when it waits (Linux 6.1); older kernels get a plain ring.
         builder.setup_single_issuer().setup_defer_taskrun().setup_cqsize(4 * ENTRIES);
@@ -117,6 +122,8 @@ impl Core {
             adversities: Adversities::default(),
             answers: VecDeque::new(),
             devices,
+            witness,
+            unmarked: false,
             clock,
             now_ns: clock.now_ns(),
             out: Out::default(),
@@ -164,6 +171,9 @@ impl Core {
     /// # Errors
     /// What hinders it, in words.
     pub fn record(&mut self, path: Option<&Path>) -> Result<(), String> {
+        if let (Some(now), Some(path)) = (self.records(), path) {
+            return if now == path { Ok(()) } else { Err(super::handle::already(now)) };
+        }
         let ended = self.take_recording().map(Recording::end).transpose()?;
         self.told.extend(ended.map(|text| Told { at_ns: self.now_ns, text }));
         self.recording = path.map(|path| Recording::begin(path, self.recording_options())).transpose()?;
@@ -305,6 +315,9 @@ impl Core {
         }
         self.flights[id] = flight;
         self.in_flight += 1;
+        if io.side == Side::Slow && matches!(io.kind, IoKind::Write | IoKind::Discard) {
+            self.mark_touched(io.offset, io.bytes.into());
+        }
         if let Some(errno) = self.adversities.errno(io.side, io.kind) {
             return self.short_cuts.push((io.id, -errno));
         }
@@ -313,6 +326,26 @@ impl Core {
             return self.short_cuts.push((io.id, 0));
         }
         self.start(io.id);
+    }
+
+    /// The backing device is about to be written: what it is known by says so before, durably. That is waited for, in all
+    /// for a few dozen places between two stops.
+    #[inline]
+    fn mark_touched(&mut self, offset: u64, bytes: u64) {
+        let Some(witness) = &mut self.witness else { return };
+        if witness.touch(offset, bytes) || self.unmarked {
+            // A cache device that fails is given up by the engine; until then it is tried again with each write.
+            self.unmarked = witness.store(&mut self.devices.fast).is_err();
+        }
+    }
+
+    /// After a stop: looks at the backing device, so that no other one is taken for it.
+    pub(super) fn seal(&mut self) {
+        if let Some(witness) = &mut self.witness {
+            witness.look_again(&mut self.devices.slow);
+            // If it does not go, the marks of before still hold.
+            let _ = witness.store(&mut self.devices.fast);
+        }
     }
 
     /// Puts an IO, or what is left of it, into the ring.

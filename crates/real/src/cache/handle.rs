@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -76,6 +76,11 @@ impl Pending {
             Err(Disconnected) => Some(Err(Failure::Stopping)),
         }
     }
+}
+
+/// Requests are recorded to one file at a time.
+pub(super) fn already(path: &Path) -> String {
+    format!("requests are recorded to {} already: stop that first", path.display())
 }
 
 impl Handle {
@@ -191,6 +196,10 @@ impl Handle {
     pub fn record(&self, path: Option<PathBuf>) -> Result<(), String> {
         // What takes long is done here: nobody else has to wait for it.
         let over = || "the cache has ended".to_owned();
+        if let (Some(now), Some(path)) = (self.records(), &path) {
+            // What is being recorded is somebody's: nobody else ends it without a word.
+            return if now == *path { Ok(()) } else { Err(already(&now)) };
+        }
         if let Some(recording) = self.within(Core::take_recording).ok_or_else(over)? {
             let text = recording.end()?;
             self.within(move |core| core.tell(text)).ok_or_else(over)?;

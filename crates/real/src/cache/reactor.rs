@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
+use flatwater_core::cache::journal::Witness;
 use flatwater_core::cache::{Command, Failure, Kind};
 use io_uring::{opcode, types};
 
@@ -32,6 +33,8 @@ pub struct Parts {
     pub adversities: [Adversity; 3],
     /// Where requests are recorded to, from the first on.
     pub record: Option<PathBuf>,
+    /// What the backing device is known by, of a cache.
+    pub witness: Option<Witness>,
 }
 
 /// How far it is with ending.
@@ -61,6 +64,8 @@ pub struct Reactor {
     next_key: u64,
     woken: Box<[u8; 8]>,
     phase: Phase,
+    /// The engine has marked the cache as stopped.
+    stopped_well: bool,
     trouble: Option<String>,
 }
 
@@ -94,9 +99,10 @@ impl Reactor {
     }
 
     fn begin(parts: Parts, handle: Handle) -> Result<Self, String> {
-        let Parts { devices, target, clock, sources, adversities, record } = parts;
+        let Parts { devices, target, clock, sources, adversities, record, witness } = parts;
         let hint = "io_uring may be switched off here, see sysctl kernel.io_uring_disabled";
-        let mut core = Core::new(devices, target, clock).map_err(|error| format!("no io_uring: {error} ({hint})"))?;
+        let mut core =
+            Core::new(devices, target, clock, witness).map_err(|error| format!("no io_uring: {error} ({hint})"))?;
         use flatwater_core::cache::Side::{Fast, Pair, Slow};
         for (side, adversity) in [Fast, Slow, Pair].into_iter().zip(adversities) {
             core.adversities.set(side, adversity);
@@ -104,7 +110,9 @@ impl Reactor {
         core.record(record.as_deref())?;
         let (over, waiting, woken) = (vec![false; sources.len()], BTreeMap::new(), Box::default());
         let phase = Phase::Serving;
-        let mut reactor = Self { core, sources, over, handle, waiting, next_key: 0, woken, phase, trouble: None };
+        let (stopped_well, trouble) = (false, None);
+        let mut reactor =
+            Self { core, sources, over, handle, waiting, next_key: 0, woken, phase, stopped_well, trouble };
         reactor.listen();
         for (number, source) in reactor.sources.iter_mut().enumerate() {
             source.begin(&mut Port { core: &mut reactor.core, source: number as u8 })?;
@@ -130,6 +138,9 @@ impl Reactor {
             }
             self.settle();
             if self.finished() {
+                if self.stopped_well {
+                    self.core.seal();
+                }
                 return Ended { trouble: self.trouble.take() };
             }
             let until_ns = if more { Some(0) } else { self.core.next_ns() };
@@ -276,6 +287,7 @@ impl Reactor {
                 self.core.command(STOP, 0, Command::Stop { drain: false });
             }
             (_, result) => {
+                self.stopped_well = result.is_ok();
                 if let Err(failure) = result {
                     self.trouble.get_or_insert(format!("the cache could not be marked as stopped ({failure:?})"));
                 }

@@ -7,7 +7,8 @@ use std::sync::Mutex;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use flatwater_core::cache::journal::recovery::{self, Blocks};
+use flatwater_core::cache::journal::Witness;
+use flatwater_core::cache::journal::recovery::{self, Blocks, Terms};
 use flatwater_core::cache::{Command, Engine, Failure, Settings};
 use flatwater_real::cache::adversity::Adversity;
 use flatwater_real::cache::reactor::Parts;
@@ -38,6 +39,12 @@ pub struct Spec {
     /// If the cache device failed in an earlier life, start empty, and give up the dirty blocks that were only there.
     #[serde(default)]
     pub give_up: bool,
+    /// The backing device is the right one although it is not as it was left.
+    #[serde(default)]
+    pub trust: bool,
+    /// What the kernel calls the backing device; as was said before if absent.
+    #[serde(default)]
+    pub identity: Option<String>,
     /// Record all requests to this file (a trace); it is appended to.
     #[serde(default)]
     pub record: Option<PathBuf>,
@@ -101,12 +108,12 @@ impl Server {
     pub fn start_with(spec: Spec, mut sources: Vec<Box<dyn Source>>) -> Result<Self, String> {
         let clock = Clock::start();
         let mut devices = Devices::open(&spec.fast, &spec.slow, &spec.pair).map_err(|error| error.to_string())?;
-        let (target, notes) = if spec.plain {
+        let (target, notes, witness) = if spec.plain {
             let bytes = devices.slow.bytes() / 4096 * 4096;
-            (Target::Plain(Plain::new(bytes)), Vec::new())
+            (Target::Plain(Plain::new(bytes)), Vec::new(), None)
         } else {
-            let (engine, notes) = open_cache(&mut devices, &spec, clock)?;
-            (Target::Cache(Box::new(engine)), notes)
+            let (engine, notes, witness) = open_cache(&mut devices, &spec, clock)?;
+            (Target::Cache(Box::new(engine)), notes, witness)
         };
         let bytes = target.bytes();
         if let Some(fuse) = spec.fuse {
@@ -115,7 +122,8 @@ impl Server {
             let owner = fuse.owner.unwrap_or_else(|| unsafe { (libc::geteuid(), libc::getegid()) });
             sources.push(Box::new(Session::new(descriptor, fuse.protocol, spec.name.clone(), owner)));
         }
-        let parts = Parts { devices, target, clock, sources, adversities: spec.adversities, record: spec.record };
+        let (adversities, record) = (spec.adversities, spec.record);
+        let parts = Parts { devices, target, clock, sources, adversities, record, witness };
         // From a thread of its own, whose manners the reactor's inherits.
         let started = std::thread::spawn(move || {
             set_manners();
@@ -184,13 +192,18 @@ impl Drop for Server {
     }
 }
 
+/// A cache, what was found and done, and what its backing device is known by.
+type Opened = (Engine, Vec<String>, Option<Witness>);
+
 /// Finds out what the cache holds.
-fn open_cache(devices: &mut Devices, spec: &Spec, clock: Clock) -> Result<(Engine, Vec<String>), String> {
+fn open_cache(devices: &mut Devices, spec: &Spec, clock: Clock) -> Result<Opened, String> {
     let Devices { fast, slow, pair } = devices;
-    let found = recovery::recover(recovery::Devices { fast, slow, pair }, spec.give_up);
+    let terms = Terms { give_up: spec.give_up, trust: spec.trust, identity: spec.identity.clone() };
+    let found = recovery::recover_on(recovery::Devices { fast, slow, pair }, &terms);
     let mut recovered = found.map_err(|trouble| trouble.to_string())?;
     let notes = std::mem::take(&mut recovered.notes);
-    Ok((Engine::new(spec.settings.clone(), recovered, clock.now_ns())?, notes))
+    let witness = recovered.witness.take();
+    Ok((Engine::new(spec.settings.clone(), recovered, clock.now_ns())?, notes, witness))
 }
 
 /// Timers to the nanosecond; no waiting for dirty pages that only this process can make clean, for it may stand below a

@@ -77,7 +77,9 @@ fn errno(failure: Failure, kind: Kind) -> i32 {
         Failure::Outside if kind == Kind::Read => libc::EINVAL,
         Failure::Outside => libc::ENOSPC,
         Failure::Stopping => libc::ESHUTDOWN,
-        Failure::Busy => libc::EBUSY,
+        Failure::Busy | Failure::Size { .. } | Failure::Pins { .. } | Failure::NoRoom | Failure::Degraded => {
+            libc::EBUSY
+        }
     }
 }
 

@@ -329,10 +329,9 @@ impl Session {
 
 const fn error_of(failure: Failure, ask: Ask) -> u32 {
     match failure {
-        // The protocol has no better word for a cache that cannot take more.
-        Failure::Medium | Failure::Busy => error::EIO,
         Failure::Outside if matches!(ask, Ask::Write | Ask::Zero) => error::ENOSPC,
         Failure::Outside => error::EINVAL,
         Failure::Stopping => error::ESHUTDOWN,
+        _ => error::EIO,
     }
 }

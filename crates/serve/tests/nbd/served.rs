@@ -55,6 +55,7 @@ impl Served {
             sources: vec![Box::new(server)],
             adversities: [Adversity::default(); 3],
             record: None,
+            witness: None,
         })
         .unwrap();
         Self { handle, thread: Some(thread), tally, socket, folder }

@@ -41,6 +41,28 @@ Settings = Annotated[
 ]
 
 
+TrustBacking = Annotated[
+    bool,
+    typer.Option(
+        "--trust-backing",
+        help="BACKING is the right one although it was copied, grew, or was written without the cache: what the cache "
+        "holds clean is forgotten.",
+    ),
+]
+
+
+def find_located(name: str) -> CacheState:
+    """A cache that is meant, with the paths that its devices have now; says so if they changed. Errors: UserError."""
+    import sys
+
+    from flatwater.cache.locate import located
+
+    state, told = located(find(name))
+    for text in told:
+        print(text, file=sys.stderr)
+    return state
+
+
 def find(name: str) -> CacheState:
     """The cache that is meant. Errors: UserError with the names that there are."""
     from flatwater.cache.state import find_state

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flatwater.cli.cache.arguments import Json, Name, find, require_resting, say
+from flatwater.cli.cache.arguments import Json, Name, find_located, require_resting, say
 
 #: Damaged blocks that are named to people; --json names all.
 _NAMED_MAX = 20
@@ -37,7 +37,7 @@ def verb(
     from flatwater.experiment.units import print_size
     from flatwater.runner.interrupt import watch_signals
 
-    state = find(name)
+    state = find_located(name)
     require_resting(state, "it checks itself as it serves")
     found = engine.require_pair(state)
     if not quick:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.cli.cache.arguments import Json, Name, find, require_resting, say
+from flatwater.cli.cache.arguments import Json, Name, TrustBacking, find_located, require_resting, say
 
 NAME = "drain"
 EXAMPLES = """\
@@ -12,26 +12,30 @@ flatwater cache drain db      also after a crash; no mount and no server are nee
 """
 
 
-def verb(name: Name, as_json: Json = False) -> None:
+def verb(name: Name, trust_backing: TrustBacking = False, as_json: Json = False) -> None:
     """Write everything dirty of a cache that does not run to its backing device. Ctrl-C loses nothing."""
     from dataclasses import asdict
 
     from flatwater.cache import engine
     from flatwater.cache.guard import claimed
+    from flatwater.cache.locate import identified
     from flatwater.cli.cache.progress import bar
     from flatwater.errors import FlatwaterError
     from flatwater.experiment.units import print_size
     from flatwater.runner.interrupt import watch_signals
 
-    state = find(name)
+    state = find_located(name)
     require_resting(state, "`flatwater cache flush` does it while it serves")
-    engine.require_pair(state)
+    engine.require_pair(state, trust=trust_backing)
     with (
         claimed(state),
         watch_signals() as interrupt,
         bar("drain", unit_bytes=state.block_bytes, quiet=as_json) as told,
     ):
-        found = engine.drain(state, stop=lambda: interrupt.asked, progress=told)
+        found = engine.drain(state, stop=lambda: interrupt.asked, progress=told, trust=trust_backing)
+    if trust_backing:
+        # It is known by what it is called now.
+        identified(state).save()
     text = f"{state.name}: {found.written_blocks:,} blocks ({print_size(found.written_blocks * state.block_bytes)}) "
     text += "were written back"
     if not found.damaged:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from flatwater.cli.cache.arguments import Json, Name, say
+from flatwater.cli.cache.arguments import Json, Name, TrustBacking, say
 
 NAME = "start"
 EXAMPLES = """\
@@ -39,6 +39,7 @@ def verb(
     give_up: Annotated[
         bool, typer.Option("--give-up-dirty", help="Of a cache device that had failed: without what was dirty on it.")
     ] = False,
+    trust_backing: TrustBacking = False,
     foreground: Annotated[bool, typer.Option("--foreground", help="Stay here; Ctrl-C stops it.")] = False,
     backing: Annotated[
         str | None, typer.Option("--backing", metavar="BACKING", help="For a cache that is not known here.")
@@ -69,7 +70,7 @@ def verb(
             if "/" not in name or (backing is not None and _is_known(name)):
                 raise
             state = adopt(name, backing, called, pair)
-        task, notes = prepare(Start(state, mount, nbd, record, give_up))
+        task, notes = prepare(Start(state, mount, nbd, record, give_up, trust_backing))
         for note in notes:
             print(note, file=sys.stderr)
         served = {

@@ -70,6 +70,8 @@ class Settings(Table):
     verify: bool | None = None
     #: Writes are made durable at least this often without being asked; 0: never.
     commit_interval_s: Seconds | None = None
+    #: When no process can serve a real cache, requests get EIO after so long; 0: they wait.
+    outage_s: Seconds | None = None
 
     def said(self) -> dict[str, str]:
         """What the file says, by name, as the engine takes it."""

@@ -76,6 +76,7 @@ impl Engine {
                 turn.out.answers.push((tag, result));
             }
             Command::WriteBack(range) => {
+                self.refused.clear();
                 self.commands.flushes.push_back((tag, range));
                 self.next_flush(turn.now_ns);
                 self.flushing_left(turn);
@@ -96,6 +97,7 @@ impl Engine {
             Command::Stop { .. } if self.commands.stop.is_some() => turn.out.answers.push((tag, Err(Failure::Busy))),
             Command::Stop { drain } => {
                 self.stopping = true;
+                self.refused.clear();
                 self.commands.stop = Some(Stop { tag, drain, told: false });
             }
         }
@@ -199,6 +201,9 @@ impl Engine {
     pub(super) fn fail_flush<M: Memory>(&mut self, turn: &mut Turn<M>) {
         if let Some(flushing) = self.flushing.take() {
             turn.out.answers.push((flushing.tag, Err(Failure::Medium)));
+            for slot in 0..self.slots.len() {
+                self.slots.unmark(slot, WANTED);
+            }
             self.next_flush(turn.now_ns);
         }
     }
@@ -248,7 +253,8 @@ impl Engine {
                 turn,
                 format!("{all} blocks can not be pinned: {} slots, of which a tenth must stay", self.space.limit),
             );
-            return turn.out.answers.push((tag, Err(Failure::Busy)));
+            let most_blocks = self.space.limit * 9 / 10;
+            return turn.out.answers.push((tag, Err(Failure::Pins { most_blocks })));
         }
         self.pins.push((from, to));
         for block in from..to {
@@ -285,7 +291,7 @@ impl Engine {
                 }
                 let load = self.commands.loads.pop_front().expect("it is the first");
                 let failed = load.failed || load.next < load.end;
-                turn.out.answers.push((load.tag, if failed { Err(Failure::Busy) } else { Ok(()) }));
+                turn.out.answers.push((load.tag, if failed { Err(Failure::NoRoom) } else { Ok(()) }));
                 continue;
             }
             let goes = |engine: &Self, block| {
@@ -323,11 +329,13 @@ impl Engine {
     fn resize<M: Memory>(&mut self, tag: u64, bytes: u64, turn: &mut Turn<M>) {
         let slots = bytes.saturating_sub(self.geometry.slots_offset) >> self.block_shift;
         let (least, most) = (16, u64::from(self.geometry.slots));
-        if self.commands.resize.is_some() || !(least..=most).contains(&slots) {
-            let room = |slots: u64| self.geometry.slots_offset + slots * u64::from(self.block_bytes);
-            let text = format!("a cache of {bytes} bytes: it can have {} to {} bytes", room(least), room(most));
-            self.tell(turn, text);
+        if self.commands.resize.is_some() {
             return turn.out.answers.push((tag, Err(Failure::Busy)));
+        }
+        if !(least..=most).contains(&slots) {
+            let room = |slots: u64| self.geometry.slots_offset + slots * u64::from(self.block_bytes);
+            let (least_bytes, most_bytes) = (room(least), room(most));
+            return turn.out.answers.push((tag, Err(Failure::Size { least_bytes, most_bytes })));
         }
         self.commands.resize = Some(tag);
         let before = self.space.limit;
@@ -347,7 +355,7 @@ impl Engine {
         if self.degraded() {
             // Slots of a device that is not written any more never come free.
             self.commands.resize = None;
-            return turn.out.answers.push((tag, Err(Failure::Busy)));
+            return turn.out.answers.push((tag, Err(Failure::Degraded)));
         }
         if self.space.outside > 0 {
             for slot in self.space.limit..self.slots.len() {

@@ -11,8 +11,12 @@ use crate::cache::{IoKind, Memory, Place, Side};
 /// The first and the longest pause after the slow device failed to take a write-back.
 const PAUSE_FIRST_NS: u64 = 100_000_000;
 const PAUSE_MOST_NS: u64 = 30_000_000_000;
-/// Tries after the first one, with nothing that went well between them, after which a stop does not wait any more: 3 s.
+/// Tries of a block after the first one, after which who asked for its write-back does not wait any more: 3 s, if nothing
+/// else goes either.
 const RETRIES_MAX: u32 = 5;
+
+/// Nor is waited longer while one block or another is refused.
+const REFUSED_NS_MAX: u64 = 30_000_000_000;
 
 /// Blocks on their way back.
 pub(super) struct Destage {
@@ -212,7 +216,6 @@ impl Engine {
         if destage.ok {
             self.unsynced -= 1;
             self.pause_ns = 0;
-            self.retries = 0;
         }
         let mut failed = false;
         for (nth, slot) in destage.slots.iter().enumerate() {
@@ -230,6 +233,7 @@ impl Engine {
                 self.no_more_wanted(now, self.slots.has(now, LOST), turn);
                 self.queue_again(block, now);
             } else if destage.ok {
+                self.refused.remove(&block);
                 self.counts.cleanings += 1;
                 self.slots.unmark(now, ALONE);
                 if same {
@@ -247,6 +251,10 @@ impl Engine {
                 }
             } else {
                 failed = true;
+                if self.refused.is_empty() {
+                    self.refused_since_ns = turn.now_ns;
+                }
+                *self.refused.entry(block).or_default() += 1;
                 if self.slots.has(now, ALONE) {
                     self.no_more_wanted(now, true, turn);
                 }
@@ -267,12 +275,15 @@ impl Engine {
             }
             // Those that were begun together fail together: that is one try.
             if turn.now_ns >= self.resume_ns {
-                self.retries += 1;
                 self.pause_ns = (self.pause_ns * 2).clamp(PAUSE_FIRST_NS, PAUSE_MOST_NS);
                 self.resume_ns = turn.now_ns + self.pause_ns;
-                if self.retries > RETRIES_MAX {
-                    self.drain_fails(turn);
-                }
+            }
+            // What others do meanwhile does not count: a full file takes what it has space for, and never the rest.
+            let long = turn.now_ns.saturating_sub(self.refused_since_ns) > REFUSED_NS_MAX;
+            if long || self.refused.values().any(|&tries| tries > RETRIES_MAX) {
+                self.fail_flush(turn);
+                self.drain_fails(turn);
+                self.refused.clear();
             }
         }
     }
@@ -315,6 +326,9 @@ impl Engine {
 
     /// A dirty block is written over elsewhere, or given up.
     pub(super) fn no_more_dirty(&mut self, slot: u32) {
+        if !self.refused.is_empty() {
+            self.refused.remove(&self.slots.block(slot));
+        }
         self.dirty -= 1;
         self.dirty_went(self.slots.block(slot));
         if self.slots.has(slot, LOST) {
@@ -329,7 +343,8 @@ impl Engine {
         if self.slots.has(slot, WANTED)
             && let Some(flushing) = &mut self.flushing
         {
-            flushing.blocks.push(block);
+            // All others first: they may go.
+            flushing.blocks.insert(0, block);
         }
     }
 

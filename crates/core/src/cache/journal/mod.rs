@@ -1,7 +1,7 @@
 //! What makes a cache survive: superblocks, a journal of what each slot holds, two checkpoints in turn, recovery.
 //!
 //! `runtime.rs` is the journal at work; `layout.rs` says what lies where; `superblock.rs`, `page.rs` and `checkpoint.rs`
-//! are the bytes of it; `foreign.rs` knows what else a device may hold; `recovery.rs` makes, recovers, inspects and drains.
+//! are the bytes of it; `witness.rs` tells the backing device from another one; `foreign.rs` knows what else a device may hold; `recovery.rs` makes, recovers, inspects and drains.
 
 pub mod foreign;
 pub mod layout;
@@ -9,9 +9,11 @@ mod page;
 pub mod recovery;
 pub mod runtime;
 pub mod superblock;
+pub mod witness;
 
 pub use layout::{Geometry, Layout};
 pub use runtime::{Journal, Mark, PageWrite};
+pub use witness::Witness;
 
 /// Length of the pairing record.
 pub const PAIR_BYTES: u64 = 4096;

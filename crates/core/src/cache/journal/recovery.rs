@@ -18,10 +18,11 @@ pub use super::layout::{Geometry, Layout, Sizes};
 use super::layout::{SLOTS_PER_PAGE, SUPERBLOCK_OFFSETS};
 use super::page::PAGE;
 use super::superblock::{Pair, State, Superblock, named};
-pub use drain::{Drained, Progress, drain};
+use super::witness::Witness;
+pub use drain::{Drained, Progress, drain, drain_on};
 pub use inspect::{Damage, Report, inspect};
-pub use make::format;
-pub use start::recover;
+pub use make::{format, format_as};
+pub use start::{recover, recover_on};
 
 /// A device read and written by one caller who waits: what making, recovery, `check` and `drain` need.
 pub trait Blocks {
@@ -75,6 +76,17 @@ pub enum Trouble {
     /// The two do not belong together.
     #[error("cache device and backing device do not belong together: {0}")]
     Pairing(String),
+    /// The backing device is not what it was.
+    #[error(
+        "the backing device is not as it was left: {differ} of {places} places that nobody wrote to differ; it is another \
+         one, or it was written without the cache"
+    )]
+    Changed {
+        /// Places that were compared.
+        places: u32,
+        /// Those that differ.
+        differ: u32,
+    },
     /// What is on the cache device cannot be believed.
     #[error("the cache is damaged: {0}")]
     Damaged(String),
@@ -95,6 +107,17 @@ pub enum Trouble {
         /// What the device said.
         source: io::Error,
     },
+}
+
+/// What a start or a drain goes by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// If the cache device failed in an earlier life, start empty, and give up the dirty blocks that were only there.
+    pub give_up: bool,
+    /// The backing device is the right one although it is not as it was left. What the cache holds clean is forgotten.
+    pub trust: bool,
+    /// What the kernel calls the backing device; None: as it was said before.
+    pub identity: Option<String>,
 }
 
 /// A slot that holds something.
@@ -136,6 +159,8 @@ pub struct Recovered {
     pub degraded: bool,
     /// What was found and done, in words.
     pub notes: Vec<String>,
+    /// What the backing device is known by. Whoever writes to that says so before: `Witness::touch`, and `store` if it wants.
+    pub witness: Option<Witness>,
     /// No bytes of metadata are made: nobody will read them.
     pub(super) blank: bool,
     pub(super) start: Start,
@@ -169,6 +194,7 @@ impl Recovered {
             was_clean: true,
             degraded: false,
             notes: Vec::new(),
+            witness: None,
             blank: true,
             start: Start { superblock, pair, first_record: 1 },
         }
@@ -274,8 +300,8 @@ fn check_pairing(superblock: &Superblock, pair: Option<&Pair>, slow_bytes: u64) 
     let before = superblock.state == State::Starting && pair.generation + 1 == generation;
     if pair.generation != generation && !before {
         return Err(Trouble::Pairing(format!(
-            "the cache {ours} was last started for the {generation}th time, the backing device with it for the {}th: one \
-             of them is an older copy",
+            "the cache {ours} counts {generation} starts, and the backing device's pairing record {}: one of them is an older \
+             copy",
             pair.generation
         )));
     }
@@ -286,6 +312,23 @@ fn check_pairing(superblock: &Superblock, pair: Option<&Pair>, slow_bytes: u64) 
         )));
     }
     Ok(*pair)
+}
+
+/// What the backing device is known by, if that is of this cache's last life: a version that knows nothing of it may have
+/// started it since.
+fn read_witness(fast: &mut dyn Blocks, superblock: &Superblock) -> Option<Witness> {
+    let generation = superblock.generation;
+    Witness::newest(fast, &superblock.layout).filter(|found| {
+        found.generation == generation || superblock.state == State::Starting && found.generation + 1 == generation
+    })
+}
+
+/// That the backing device is the one that the cache was stopped with.
+fn check_witness(witness: Option<&Witness>, slow: &mut dyn Blocks) -> Result<(), Trouble> {
+    match witness.map(|witness| witness.compare(slow)) {
+        Some(found) if found.differ > 0 => Err(Trouble::Changed { places: found.places, differ: found.differ }),
+        _ => Ok(()),
+    }
 }
 
 /// Writes a checkpoint of `entries` into an area: the first of a life, with an empty journal behind it.

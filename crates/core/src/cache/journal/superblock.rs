@@ -4,7 +4,7 @@
 use super::layout::{Geometry, Layout};
 use super::page::{Life, PAGE, get32, get64, put32, put64};
 
-const SECTOR: usize = 512;
+pub(super) const SECTOR: usize = 512;
 
 /// How superblocks begin; also how a cache is recognised by others.
 pub const MAGIC: &[u8; 16] = b"flatwater cache\n";
@@ -53,7 +53,8 @@ pub(super) struct Pair {
     pub dirty_blocks: u64,
 }
 
-fn seal(mut sector: [u8; SECTOR]) -> [u8; PAGE] {
+/// A page of copies of a sector, with its checksum.
+pub(super) fn seal(mut sector: [u8; SECTOR]) -> [u8; PAGE] {
     let crc = crc32c::crc32c(&sector[..SECTOR - 4]);
     put32(&mut sector, SECTOR - 4, crc);
     let mut page = [0; PAGE];
@@ -62,7 +63,7 @@ fn seal(mut sector: [u8; SECTOR]) -> [u8; PAGE] {
 }
 
 /// The sectors of a page that begin with a magic and pass their checksum.
-fn intact<'a>(magic: &'a [u8; 16], page: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+pub(super) fn intact<'a>(magic: &'a [u8; 16], page: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
     page.chunks_exact(SECTOR)
         .filter(move |sector| sector.starts_with(magic))
         .filter(|sector| get32(sector, SECTOR - 4) == crc32c::crc32c(&sector[..SECTOR - 4]))

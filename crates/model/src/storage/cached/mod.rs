@@ -140,7 +140,7 @@ fn request(tag: u64, command: Command) -> cache::Request {
 fn failure(failure: cache::Failure) -> Failure {
     match failure {
         cache::Failure::Outside => Failure::Full,
-        cache::Failure::Medium | cache::Failure::Stopping | cache::Failure::Busy => Failure::Medium,
+        _ => Failure::Medium,
     }
 }
 

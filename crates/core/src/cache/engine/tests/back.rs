@@ -211,6 +211,34 @@ fn a_stop_that_drains_ends_when_the_slow_device_fails_and_says_what_stays() {
 }
 
 #[test]
+fn a_slow_device_that_is_full_ends_a_write_back_whatever_else_it_takes() {
+    // New blocks become dirty and go back all the time; what is asked for never does.
+    for stop in [false, true] {
+        let mut bench = with_dirty(Settings { dirty_high_pct: 1.0, dirty_low_pct: 0.0, ..quiet() }, 0);
+        bench.fails = |io| io.side == Side::Slow && io.kind == IoKind::Write && io.offset >= 300 * u64::from(BLOCK);
+        for block in 300..305 {
+            bench.one(Kind::Write, block * u64::from(BLOCK), BLOCK).unwrap();
+        }
+        let begin_ns = bench.now_ns;
+        let tag = bench.command(if stop { Command::Stop { drain: true } } else { Command::WriteBack(None) });
+        let mut block = 0;
+        while !bench.answers.contains_key(&tag) {
+            assert!(bench.now_ns < begin_ns + 60 * SECOND_NS, "it never gives up");
+            if !stop {
+                bench.ask(Kind::Write, block % 100 * u64::from(BLOCK), BLOCK, false, 1);
+                block += 1;
+            }
+            bench.step();
+        }
+        assert_eq!(bench.answers[&tag], Err(Failure::Medium));
+        assert!(bench.count().dirty_blocks >= 5);
+        bench.fails = |_| false;
+        let tag = bench.command(if stop { Command::Stop { drain: true } } else { Command::WriteBack(None) });
+        assert_eq!(bench.answer(tag), Ok(()), "once there is room, the next one goes");
+    }
+}
+
+#[test]
 fn a_stop_that_drains_waits_for_a_slow_device_that_fails_for_a_while() {
     let mut bench = with_dirty(quiet(), 30);
     bench.fails = |io| io.side == Side::Slow && io.kind == IoKind::Write;

@@ -1,7 +1,11 @@
 //! Emptying a dirty cache offline.
 
-use super::{Damage, Devices, SLOW, Trouble, check_pairing, need_superblock, read_pair, replay, start, sync, write};
+use super::{
+    Damage, Devices, SLOW, Terms, Trouble, check_pairing, check_witness, need_superblock, read_pair, read_witness,
+    replay, start, sync, write,
+};
 use crate::cache::journal::superblock::State;
+use crate::cache::journal::witness::Witness;
 use crate::cache::journal::{Entry, Holding};
 
 /// How far something has come, in blocks.
@@ -31,19 +35,49 @@ pub struct Drained {
 /// # Errors
 /// Why it is not this cache, not these devices, damaged, or what a device says; what is dirty stays so then.
 pub fn drain(devices: Devices, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Drained, Trouble> {
+    drain_on(devices, &Terms::default(), progress)
+}
+
+/// As `drain`, on terms.
+///
+/// # Errors
+/// As of `drain`.
+pub fn drain_on(
+    devices: Devices,
+    terms: &Terms,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Drained, Trouble> {
     let Devices { fast, slow, pair } = devices;
     let superblock = need_superblock(fast)?;
     let beside = check_pairing(&superblock, read_pair(pair)?.as_ref(), slow.bytes())?;
     if beside.degraded {
         return Err(Trouble::Degraded { dirty_blocks: beside.dirty_blocks });
     }
+    let mut witness = read_witness(fast, &superblock);
+    if !terms.trust {
+        check_witness(witness.as_ref(), slow)?;
+    }
     let mut replayed = replay::replay(fast, &superblock)?;
+    if terms.trust {
+        let held = replayed.entries.iter_mut().filter(|entry| entry.holding == Holding::Clean);
+        held.for_each(|entry| *entry = Entry::default());
+    }
     let geometry = superblock.geometry;
     let dirty = |entry: &Entry| entry.holding == Holding::Dirty;
     let mut slots: Vec<usize> = (0..replayed.entries.len()).filter(|&slot| dirty(&replayed.entries[slot])).collect();
     slots.sort_by_key(|&slot| replayed.entries[slot].block);
     let mut drained = Drained { written_blocks: 0, left_blocks: slots.len() as u64, damaged: Vec::new() };
     let total = slots.len() as u64;
+    if let Some(witness) = &mut witness {
+        let begin = |&slot: &usize| u64::from(replayed.entries[slot].block) * u64::from(geometry.block_bytes);
+        let mut marked = false;
+        for slot in &slots {
+            marked |= witness.touch(begin(slot), u64::from(geometry.block_bytes));
+        }
+        if marked {
+            start::store(fast, witness)?;
+        }
+    }
     let mut data = vec![0; geometry.block_bytes as usize];
     let mut written = Vec::new();
     for (nth, &slot) in slots.iter().enumerate() {
@@ -74,6 +108,17 @@ pub fn drain(devices: Devices, progress: &mut dyn FnMut(Progress) -> bool) -> Re
             *entry = Entry::default();
         }
     }
-    start::begin_life(fast, pair, superblock, beside, &replayed, State::Stopped)?;
+    let said = terms.identity.clone().or_else(|| witness.as_ref().map(|witness| witness.identity.clone()));
+    match &mut witness {
+        Some(witness) => witness.look_again(slow),
+        None => {
+            let layout = &superblock.layout;
+            witness = Some(Witness::look(slow, layout, superblock.generation, "").following(fast, layout));
+        }
+    }
+    if let (Some(witness), Some(said)) = (&mut witness, said) {
+        witness.identity = said;
+    }
+    start::begin_life(fast, pair, superblock, beside, &replayed, witness.as_mut(), State::Stopped)?;
     Ok(drained)
 }

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use super::{Blocks, Progress, Trouble, check_pairing, need_superblock, read_pair, replay};
+use super::{
+    Blocks, Progress, Trouble, check_pairing, check_witness, need_superblock, read_pair, read_witness, replay,
+};
 use crate::cache::journal::Holding;
 use crate::cache::journal::superblock::{State, named};
 
@@ -50,6 +52,10 @@ pub struct Report {
     pub oldest_stamp: Option<u32>,
     /// Why cache and backing device do not belong together; None: they do, or no backing device was given.
     pub pairing: Option<String>,
+    /// That the backing device is not as it was left; None: it is, or none was given.
+    pub changed: Option<String>,
+    /// What the kernel calls the backing device, as the cache device has it; None: that is not known.
+    pub identity: Option<String>,
     /// The cache device failed, and writes went past it since.
     pub degraded: bool,
     /// Blocks whose checksums were compared with their data.
@@ -60,25 +66,31 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-/// Looks at a cache, with its pairing record and the backing device's length if they are given. With `check` every block
+/// Looks at a cache, with its pairing record and the backing device if they are given. With `check` every block
 /// is read and compared with its checksum; `progress` is told, and ends that when it says false.
 ///
 /// # Errors
 /// That there is no cache, that it is damaged, or what the device says.
 pub fn inspect(
     fast: &mut dyn Blocks,
-    beside: Option<(&mut dyn Blocks, u64)>,
+    beside: Option<(&mut dyn Blocks, &mut dyn Blocks)>,
     check: bool,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Report, Trouble> {
     let superblock = need_superblock(fast)?;
-    let (mut pairing, mut degraded) = (None, false);
-    if let Some((pair, slow_bytes)) = beside {
+    let (mut pairing, mut changed, mut degraded, mut beside_slow) = (None, None, false, None);
+    let witness = read_witness(fast, &superblock);
+    if let Some((pair, slow)) = beside {
         let record = read_pair(pair)?;
         degraded = record.is_some_and(|record| record.uuid == superblock.layout.uuid && record.degraded);
-        pairing = check_pairing(&superblock, record.as_ref(), slow_bytes).err().map(|trouble| trouble.to_string());
+        pairing = check_pairing(&superblock, record.as_ref(), slow.bytes()).err().map(|trouble| trouble.to_string());
+        beside_slow = Some(slow);
     }
     let replayed = replay::replay(fast, &superblock)?;
+    let empty = replayed.entries.iter().all(|entry| entry.holding == Holding::Nothing);
+    if let Some(slow) = beside_slow.filter(|_| pairing.is_none() && !degraded && !empty) {
+        changed = check_witness(witness.as_ref(), slow).err().map(|trouble| trouble.to_string());
+    }
     let geometry = superblock.geometry;
     let count = |holding| replayed.entries.iter().filter(|entry| entry.holding == holding).count() as u64;
     let dirty_blocks = count(Holding::Dirty);
@@ -104,6 +116,8 @@ pub fn inspect(
         superseded_blocks: count(Holding::Superseded),
         oldest_stamp: oldest.min(),
         pairing,
+        changed,
+        identity: witness.map(|witness| witness.identity).filter(|identity| !identity.is_empty()),
         degraded,
         verified_blocks: 0,
         damaged: Vec::new(),

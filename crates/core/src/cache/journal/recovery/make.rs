@@ -6,6 +6,7 @@ use super::{
 };
 use crate::cache::journal::page::PAGE;
 use crate::cache::journal::superblock::{Pair, State, Superblock, named};
+use crate::cache::journal::witness::Witness;
 
 /// Makes an empty cache. Whatever the cache device holds is looked at first, and refused by its name unless `force`; so is
 /// a backing device that belongs to another cache. The UUID must be a new one.
@@ -13,6 +14,20 @@ use crate::cache::journal::superblock::{Pair, State, Superblock, named};
 /// # Errors
 /// What cannot be, what is in the way, or what a device says.
 pub fn format(devices: Devices, layout: &Layout, sizes: Sizes, force: bool) -> Result<Geometry, Trouble> {
+    format_as(devices, layout, sizes, force, "")
+}
+
+/// As `format`, with what the kernel calls the backing device.
+///
+/// # Errors
+/// As of `format`.
+pub fn format_as(
+    devices: Devices,
+    layout: &Layout,
+    sizes: Sizes,
+    force: bool,
+    identity: &str,
+) -> Result<Geometry, Trouble> {
     let Devices { fast, slow, pair } = devices;
     for (name, has, needs) in [(FAST, fast.bytes(), layout.fast_bytes), (super::SLOW, slow.bytes(), layout.slow_bytes)]
     {
@@ -63,6 +78,11 @@ pub fn format(devices: Devices, layout: &Layout, sizes: Sizes, force: bool) -> R
         write_checkpoint(fast, &superblock, area, &[], 1)?;
     }
     sync(fast, FAST)?;
+    let stored = Witness::look(slow, layout, 1, identity).store(fast);
+    stored.map_err(|source| Trouble::Io {
+        what: format!("write to {FAST} what the backing device is known by"),
+        source,
+    })?;
     let sequence = beside.map_or(1, |beside| beside.sequence + 1);
     let record = Pair { uuid: layout.uuid, sequence, generation: 1, degraded: false, dirty_blocks: 0 };
     let page: [u8; PAGE] = record.page();

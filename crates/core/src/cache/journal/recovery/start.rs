@@ -1,10 +1,11 @@
 //! Starting a cache: what it holds is found out, and a new life begins.
 
 use super::{
-    Devices, FAST, Held, PAIR, Recovered, SLOW, Start, Trouble, check_pairing, need_superblock, read_pair, replay,
-    sync, write, write_checkpoint, write_superblock,
+    Devices, FAST, Held, PAIR, Recovered, SLOW, Start, Terms, Trouble, check_pairing, check_witness, need_superblock,
+    read_pair, read_witness, replay, sync, write, write_checkpoint, write_superblock,
 };
 use crate::cache::journal::superblock::{Pair, State, Superblock};
+use crate::cache::journal::witness::Witness;
 use crate::cache::journal::{Entry, Holding};
 
 /// Finds out what a cache holds and begins a new life of it. With `give_up`, a cache whose device had failed starts
@@ -13,12 +14,21 @@ use crate::cache::journal::{Entry, Holding};
 /// # Errors
 /// Why it is not this cache, not these devices, damaged, or what a device says. Nothing is changed then.
 pub fn recover(devices: Devices, give_up: bool) -> Result<Recovered, Trouble> {
+    recover_on(devices, &Terms { give_up, ..Terms::default() })
+}
+
+/// As `recover`, on terms.
+///
+/// # Errors
+/// As of `recover`.
+pub fn recover_on(devices: Devices, terms: &Terms) -> Result<Recovered, Trouble> {
     let Devices { fast, slow, pair } = devices;
     let superblock = need_superblock(fast)?;
     let beside = check_pairing(&superblock, read_pair(pair)?.as_ref(), slow.bytes())?;
-    if beside.degraded && beside.dirty_blocks > 0 && !give_up {
+    if beside.degraded && beside.dirty_blocks > 0 && !terms.give_up {
         return Err(Trouble::Degraded { dirty_blocks: beside.dirty_blocks });
     }
+    let mut witness = read_witness(fast, &superblock);
     let mut replayed = match replay::replay(fast, &superblock) {
         Err(Trouble::Damaged(what)) if beside.degraded => replay::Replayed::empty(&superblock, what),
         other => other?,
@@ -28,9 +38,28 @@ pub fn recover(devices: Devices, give_up: bool) -> Result<Recovered, Trouble> {
         replayed.lost.clear();
         replayed.notes.push("the cache device had failed: it starts empty".into());
     }
+    // Of a failed device nothing is believed, its marks neither; and an empty cache can do no harm.
+    let empty = replayed.entries.iter().all(|entry| entry.holding == Holding::Nothing);
+    let anew = beside.degraded || terms.trust || empty || witness.is_none();
+    if !anew {
+        check_witness(witness.as_ref(), slow)?;
+    }
+    if terms.trust {
+        let held = replayed.entries.iter_mut().filter(|entry| entry.holding == Holding::Clean);
+        held.for_each(|entry| *entry = Entry::default());
+        replayed.notes.push("the backing device is trusted: what the cache held clean is forgotten".into());
+    }
     // What an earlier life wrote there without syncing must not be lost once clean blocks are believed again.
     sync(slow, SLOW)?;
-    let (superblock, beside) = begin_life(fast, pair, superblock, beside, &replayed, State::Open)?;
+    if anew {
+        let said = witness.take().map_or_else(String::new, |witness| witness.identity);
+        let layout = &superblock.layout;
+        witness = Some(Witness::look(slow, layout, superblock.generation, &said).following(fast, layout));
+    }
+    if let (Some(witness), Some(identity)) = (&mut witness, &terms.identity) {
+        witness.identity.clone_from(identity);
+    }
+    let (superblock, beside) = begin_life(fast, pair, superblock, beside, &replayed, witness.as_mut(), State::Open)?;
     let held = replayed.entries.iter().enumerate().filter(|(_, entry)| entry.holding != Holding::Nothing);
     Ok(Recovered {
         slow_bytes: superblock.layout.slow_bytes,
@@ -42,6 +71,7 @@ pub fn recover(devices: Devices, give_up: bool) -> Result<Recovered, Trouble> {
         was_clean: replayed.was_clean,
         degraded: beside.degraded,
         notes: replayed.notes,
+        witness,
         blank: false,
         start: Start {
             superblock,
@@ -49,6 +79,12 @@ pub fn recover(devices: Devices, give_up: bool) -> Result<Recovered, Trouble> {
             first_record: replayed.next_record,
         },
     })
+}
+
+/// Writes what the backing device is known by.
+pub(super) fn store(fast: &mut dyn super::Blocks, witness: &mut Witness) -> Result<(), Trouble> {
+    let what = || format!("write to {FAST} what the backing device is known by");
+    witness.store(fast).map_err(|source| Trouble::Io { what: what(), source })
 }
 
 /// Writes what was found as the first checkpoints of a new life, then names it. The order makes every cut harmless: the
@@ -59,6 +95,7 @@ pub(super) fn begin_life(
     old: Superblock,
     beside: Pair,
     replayed: &replay::Replayed,
+    witness: Option<&mut Witness>,
     then: State,
 ) -> Result<(Superblock, Pair), Trouble> {
     let mut superblock = Superblock {
@@ -75,6 +112,10 @@ pub(super) fn begin_life(
     write_superblock(fast, &superblock)?;
     write_checkpoint(fast, &superblock, replayed.area, &replayed.entries, replayed.next_record)?;
     sync(fast, FAST)?;
+    if let Some(witness) = witness {
+        witness.generation = superblock.generation;
+        store(fast, witness)?;
+    }
     let record = Pair {
         sequence: beside.sequence + 1,
         generation: superblock.generation,

@@ -1,0 +1,178 @@
+"""What the kernel calls a place, apart from its path: a renamed disk is the same, another one of that name is not.
+
+An identity is text by kind. Two of them are of different places when a kind that both know differs, and of the same
+place when all that both know agree. What the kernel does not tell is not in it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import hashlib
+import os
+import stat
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+#: Of a disk: what its maker gave it, below its folder in sysfs.
+_DISK_FILES = {
+    "wwid": ("wwid", "device/wwid"),
+    "serial": ("serial", "device/serial", "device/cid"),
+    "dm": ("dm/uuid",),
+    "md": ("md/uuid",),
+    "nbd": ("backend",),
+}
+#: LOOP_GET_STATUS64, linux/loop.h; the struct begins with the file's device, its inode, its number as a device, and
+#: where the loop device begins in it.
+_LOOP_GET_STATUS64, _LOOP_INFO_BYTES = 0x4C05, 232
+#: statx(2): the flag that asks for the time of birth, and where the answer has its mask and that time.
+_STATX_BTIME, _STATX_BYTES, _BTIME_AT = 0x800, 256, 80
+_AT_FDCWD, _AT_SYMLINK_NOFOLLOW = -100, 0x100
+#: Longer text of a device is cut.
+_TEXT_MAX = 200
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+#: Text by kind.
+Identity = dict[str, str]
+
+
+def identity_of(path: str | Path) -> Identity | None:
+    """A file's or a block device's; empty if the kernel tells nothing. None: there is no such place."""
+    try:
+        info = os.stat(path)  # noqa: PTH116 - links are followed, as whoever uses the place does
+    except (OSError, ValueError):
+        return None
+    if stat.S_ISBLK(info.st_mode):
+        return _of_device(os.major(info.st_rdev), os.minor(info.st_rdev))
+    return _of_file(os.path.realpath(path), info) if stat.S_ISREG(info.st_mode) else None
+
+
+def differs(kept: Mapping[str, str], now: Mapping[str, str]) -> str | None:
+    """The first kind by which they are two places; None: nothing says so."""
+    return next((kind for kind in kept if kind in now and kept[kind] != now[kind]), None)
+
+
+def is_same(kept: Mapping[str, str], now: Mapping[str, str]) -> bool:
+    """Whether they surely are one place: something agrees that is no mere part of it, and nothing differs."""
+    agrees = any(now.get(kind) == text for kind, text in kept.items() if kind not in ("part", "offset"))
+    return agrees and differs(kept, now) is None
+
+
+def in_words(identity: Mapping[str, str]) -> str:
+    """For people: `serial S3Z8NB0K, wwid eui.0025`."""
+    return ", ".join(f"{kind} {text}" for kind, text in identity.items() if kind not in ("part", "offset"))
+
+
+def digests(identity: Mapping[str, str]) -> str:
+    """Short enough for a superblock: each kind with a digest of its text."""
+    return " ".join(f"{kind}:{_digest(text)}" for kind, text in sorted(identity.items()))
+
+
+def read_digests(text: str) -> Identity:
+    """What `digests` wrote, by kind."""
+    return dict(one.split(":", 1) for one in text.split(" ") if ":" in one)
+
+
+def digested(identity: Mapping[str, str]) -> Identity:
+    """An identity that can be held against `read_digests`."""
+    return read_digests(digests(identity))
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+def find_device(kept: Mapping[str, str]) -> Path | None:
+    """The block device that this is the identity of, whatever it is called now; None too if there are several, as with
+    the serial numbers that emulators make up.
+    """
+    if "part" not in kept:
+        return None
+    found = set()
+    for folder in sorted(Path("/sys/class/block").glob("*")):
+        with suppress(OSError, ValueError):
+            major, minor = map(int, (folder / "dev").read_text().split(":"))
+            # As sysfs writes the names of devices in folders.
+            node = Path("/dev") / folder.name.replace("!", "/")
+            if is_same(kept, _of_device(major, minor)) and node.is_block_device():
+                found.add(node)
+    return found.pop() if len(found) == 1 else None
+
+
+def _of_file(path: str, info: os.stat_result) -> Identity:
+    # Without a time of birth an inode's number says little: it is given again, and not all file systems keep it.
+    born = _born(path)
+    return {} if born is None else {"inode": str(info.st_ino), "born": born}
+
+
+def _born(path: str) -> str | None:
+    answer = ctypes.create_string_buffer(_STATX_BYTES)
+    try:
+        failed = _libc.statx(_AT_FDCWD, os.fsencode(path), _AT_SYMLINK_NOFOLLOW, _STATX_BTIME, answer)
+    except AttributeError:
+        return None
+    (mask,) = struct.unpack_from("=I", answer.raw)
+    seconds, nanoseconds = struct.unpack_from("=qI", answer.raw, _BTIME_AT)
+    # A file system that keeps none says 1970.
+    told = not failed and mask & _STATX_BTIME and seconds > 0
+    return f"{seconds}.{nanoseconds:09}" if told else None
+
+
+def _of_device(major: int, minor: int) -> Identity:
+    folder = Path(f"/sys/dev/block/{major}:{minor}").resolve()
+    number = _text(folder / "partition")
+    found = {"part": number or "0"}
+    if number is not None:
+        partuuid = _partuuid(folder, f"{major}:{minor}")
+        found |= {"partuuid": partuuid} if partuuid else {}
+        return dict(_of_disk(folder.parent)) | found
+    return dict(_of_disk(folder)) | found
+
+
+def _of_disk(folder: Path) -> Iterator[tuple[str, str]]:
+    for kind, files in _DISK_FILES.items():
+        told = next((text for file in files if (text := _text(folder / file))), None)
+        if told is not None:
+            yield kind, told[:_TEXT_MAX]
+    if (folder / "loop").is_dir():
+        yield from _of_loop(folder).items()
+
+
+def _of_loop(folder: Path) -> Identity:
+    """A loop device is what its file is, from where it begins in it."""
+    try:
+        handle = os.open(Path("/dev") / folder.name, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return {}
+    try:
+        answer = fcntl.ioctl(handle, _LOOP_GET_STATUS64, bytes(_LOOP_INFO_BYTES))
+    except OSError:
+        return {}
+    finally:
+        os.close(handle)
+    _, inode, _, offset = struct.unpack_from("=4Q", answer)
+    below = identity_of(_text(folder / "loop/backing_file") or "") or {}
+    own = {kind: text for kind, text in below.items() if kind != "part"}
+    # Of a file that was deleted, or that this process cannot see, its number is known.
+    return {f"file-{kind}": text for kind, text in ({"inode": str(inode)} | own).items()} | {"offset": str(offset)}
+
+
+def _partuuid(folder: Path, number: str) -> str | None:
+    for line in (_text(folder / "uevent") or "").splitlines():
+        if line.startswith("PARTUUID="):
+            return line.partition("=")[2]
+    for line in (_text(Path(f"/run/udev/data/b{number}")) or "").splitlines():
+        if line.startswith("E:ID_PART_ENTRY_UUID="):
+            return line.partition("=")[2]
+    return None
+
+
+def _text(path: Path) -> str | None:
+    try:
+        text = path.read_text(errors="replace").strip()
+    except (OSError, ValueError):
+        return None
+    return "".join(letter for letter in text if letter.isprintable() or letter == "\n") or None
