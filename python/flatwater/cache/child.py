@@ -52,6 +52,11 @@ class Child:
         return self._process.pid
 
     @property
+    def alive(self) -> bool:
+        """Whether it still is there."""
+        return not self._gone and self._process.poll() is None
+
+    @property
     def how_it_ended(self) -> str:
         """In words, after it did."""
         code = self._process.poll()

@@ -81,17 +81,24 @@ def _read_line(link: socket.socket) -> bytes:
     return bytes(received)
 
 
+def ask_job(name: str, job: int) -> dict[str, Any]:
+    """How far a job is, or how it ended: `state`, `done`, `total`, `error`. Errors: as of `ask`."""
+    found: dict[str, Any] = ask(name, {"do": "job", "job": job})["found"]
+    return found
+
+
 def watch_job(name: str, job: int, told: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """Waits for the end of a job, and tells how far it is: `state`, `done`, `total`.
 
     Errors: FlatwaterError when it failed or was stopped.
     """
     while True:
-        found = ask(name, {"do": "job", "job": job})
+        found = ask_job(name, job)
         told(found)
         if found["state"] == "done":
             return found
         if found["state"] in ("failed", "stopped"):
             what = found.get("error") or "it was stopped"
-            raise FlatwaterError(f"{found['kind']}: {what}", hint=found.get("hint"))
+            failure = UserError if found.get("user") else FlatwaterError
+            raise failure(f"{found['kind']}: {what}", hint=found.get("hint"))
         time.sleep(POLL_S)

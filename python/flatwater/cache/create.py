@@ -76,6 +76,7 @@ def create(wanted: Wanted) -> CacheState:
             slow_bytes=backing.bytes,
             preset=wanted.preset,
             settings=dict(wanted.settings),
+            dirty_blocks=0,
         )
         state = identified(state)
         _require_unpaired(wanted, backing, pair)

@@ -18,8 +18,10 @@ from flatwater.errors import UserError
 _HEADER_BYTES = 128 * 1024
 
 
-def destroy(state: CacheState, *, discard_dirty: int | None, gone: bool) -> int:
-    """Destroys a resting cache; how many dirty blocks were thrown away. The caller holds `state.alone()`.
+def destroy(state: CacheState, *, discard_dirty: int | None, gone: bool) -> int | None:
+    """Destroys a resting cache; how many dirty blocks were thrown away, None if nobody can tell.
+
+    The caller holds `state.alone()`.
 
     Errors: UserError while it runs, or is dirty and `discard_dirty` does not name how much; nothing is changed then.
     """
@@ -38,7 +40,7 @@ def destroy(state: CacheState, *, discard_dirty: int | None, gone: bool) -> int:
                 f"{what}: what was dirty in it cannot be told", hint="bring it back, or --gone if it is lost for good"
             )
         _forget(state)
-        return 0
+        return state.dirty_blocks
     with claimed(state):
         dirty = found.dirty_blocks
         if dirty and discard_dirty != dirty:

@@ -43,7 +43,7 @@ class Jobs:
         with self._lock:
             job = self._jobs.get(message["job"])
             if job is not None:
-                job |= {name: message[name] for name in ("state", "error", "hint") if name in message}
+                job |= {name: message[name] for name in ("state", "error", "hint", "user") if name in message}
                 job["ended_s"] = time.time()
                 if job["state"] == "done" and job["total"] is not None:
                     job["done"] = job["total"]

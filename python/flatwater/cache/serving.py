@@ -145,12 +145,25 @@ class Serving:
                 return  # the next child does it
             # A write-back says `busy` when somebody ended it.
             stopped = kind == "flush" and str(error) == "busy"
-            self._say(job=number, state="stopped" if stopped else "failed", error=None if stopped else str(error))
+            what, hint = (None, None) if stopped else self._why(kind, str(error))
+            user = isinstance(error, ValueError)
+            self._say(job=number, state="stopped" if stopped else "failed", error=what, hint=hint, user=user)
         else:
             self._say(job=number, state="done")
         finally:
             if not self._stopping:
                 self._jobs.pop(number, None)
+
+    def _why(self, kind: str, said: str) -> tuple[str, str | None]:
+        """What a job that failed says, and what to do."""
+        if said == "busy":
+            return f"another {kind} is under way", "wait for its end: flatwater cache status"
+        if kind != "flush":
+            return said, None
+        with suppress(EngineError):
+            left = json.loads(self._server.statistics())["statistics"]["dirty_blocks"]
+            said = f"{left:,} blocks stay dirty, safe in the cache: the backing device does not take them ({said})"
+        return said, "is it full, or read-only? Then once more"
 
     def _in_pieces(self, number: int, request: dict[str, Any]) -> None:
         """A range a piece at a time, so that it is known how far it is."""

@@ -80,7 +80,7 @@ def prepare(start: Start) -> tuple[dict[str, Any], list[str]]:
             state = replace(state, mount=os.path.realpath(start.mount))
         else:
             state = replace(state, mount=None)
-        state = replace(state, nbd=_socket(start.nbd) if start.nbd is not None else None)
+        state = replace(state, dirty_blocks=None, nbd=_socket(start.nbd) if start.nbd is not None else None)
         record = check_record(start.record, state.mount, "--record") if start.record is not None else None
         state.save()
         undo.pop_all()

@@ -52,6 +52,8 @@ class CacheState:
     #: What the kernel calls both places, as identity.py tells it; empty for caches that an older version made.
     fast_identity: dict[str, str] = field(default_factory=dict)
     backing_identity: dict[str, str] = field(default_factory=dict)
+    #: Dirty blocks when it was made, stopped or drained last; None: not known, because it serves or was killed.
+    dirty_blocks: int | None = None
     #: Where it was served last.
     mount: str | None = None
     nbd: str | None = None
@@ -232,6 +234,13 @@ def keep_job(name: str, job: dict[str, Any]) -> None:
         cut += [(max(first, end), first + length) for first, length in state.pins]
         cut += [(begin, end)] if job["kind"] == "pin" else []
         state.pins = [[first, last - first] for first, last in sorted(cut) if first < last]
+
+
+def keep_dirty(name: str, blocks: int | None) -> None:
+    """Keeps how much only the cache device of a resting cache holds. Errors: FlatwaterError."""
+    with _changing(name) as state:
+        if state is not None:
+            state.dirty_blocks = blocks
 
 
 @contextmanager

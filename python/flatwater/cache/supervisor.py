@@ -24,11 +24,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from flatwater.cache import engine
 from flatwater.cache.child import Child
 from flatwater.cache.control import LINE_BYTES_MAX, short_path
 from flatwater.cache.jobs import KINDS, Jobs
 from flatwater.cache.mounting import mount, mount_users, process_name, unmount
-from flatwater.cache.state import CacheState, Process, keep_job, keep_settings, load_state, running_folder, write_whole
+from flatwater.cache.outage import Outage
+from flatwater.cache.state import (
+    CacheState,
+    Process,
+    keep_dirty,
+    keep_job,
+    keep_settings,
+    load_state,
+    running_folder,
+    write_whole,
+)
 from flatwater.cache.task import become_supervisor, read_task
 from flatwater.errors import FlatwaterError, UserError
 
@@ -40,6 +51,8 @@ BACK_OFF_S, BACK_OFF_MAX_S = 0.1, 10.0
 BEGIN_S = 600.0
 #: How long answers are waited for at the end.
 ANSWERS_S = 2.0
+#: How long requests wait for a process that serves where the settings cannot be read.
+OUTAGE_S = 120.0
 #: What is remembered of what happened.
 TOLD_MAX = 50
 
@@ -55,6 +68,7 @@ class Supervisor:
         self._events: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self._jobs = Jobs(task.get("jobs", []))
         self._child: Child | None = None
+        self._outage: Outage | None = None
         self._child_lock = threading.Condition()
         self._began_s: float = task.setdefault("began_s", time.time())
         self._restarts: int = task.get("restarts", 0)
@@ -171,6 +185,8 @@ class Supervisor:
                 with suppress(FlatwaterError):
                     unmount(Path(self._state.mount), lazily=True)
             raise
+        if self._outage is not None:
+            self._outage.end()
         self._trouble = None
         # It was given up once: what comes now is not.
         self._task.pop("give_up", None)
@@ -212,6 +228,32 @@ class Supervisor:
             f"the serving process {child.pid} died ({child.how_it_ended}) after {lived:.1f} s: another takes its place"
         )
         self._remember(time.time(), what)
+        refusal = self._plan_outage()
+        try:
+            self._spawn_until_one_serves()
+        finally:
+            refusal.cancel()
+            refusal.join()
+            if self._outage is not None:
+                self._outage.end()
+
+    def _plan_outage(self) -> threading.Timer:
+        """Requests that wait get EIO when no process serves for as long as `outage_s` says."""
+        wait_s = OUTAGE_S
+        with suppress(FlatwaterError):
+            wait_s = float(engine.settings_of(self._state.preset, self._state.settings)["outage_s"])
+        self._outage = Outage(self._fds.get("fuse"), self._fds.get("nbd"))
+
+        def begin(outage: Outage = self._outage) -> None:
+            self._remember(time.time(), f"no process can serve since {wait_s:g} s: requests get EIO until one does")
+            outage.begin()
+
+        timer = threading.Timer(wait_s if wait_s > 0 else threading.TIMEOUT_MAX, begin)
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def _spawn_until_one_serves(self) -> None:
         while not self._stopping:
             try:
                 return self._spawn()
@@ -250,6 +292,12 @@ class Supervisor:
         """What was set through the files beside the exported one is kept for the next start too."""
         with suppress(FlatwaterError):
             keep_settings(self._name, changed)
+
+    def _keep_dirty(self) -> None:
+        """How much only the cache device holds is kept: when that is lost, nobody else can tell."""
+        with suppress(FlatwaterError, KeyError):
+            found = engine.look(Path(f"/proc/self/fd/{self._fds['fast']}"))
+            keep_dirty(self._name, found.dirty_blocks if found is not None else None)
 
     def _keep_job(self, number: int) -> None:
         """What a job did is kept before anybody is told that it is done: it then outlives whatever dies."""
@@ -293,7 +341,8 @@ class Supervisor:
         if do == "status":
             return self._status()
         if do == "job":
-            return self._job(int(request["job"]))
+            # Apart: what it failed of is no error of this answer.
+            return {"found": self._job(int(request["job"]))}
         if do == "stop":
             self._begin_stop(request)
             return {"stopping": True}
@@ -317,14 +366,14 @@ class Supervisor:
         answer: dict[str, Any] = {
             "name": self._name,
             "process": os.getpid(),
-            "state": "stopping" if self._stopping else "serving" if self._child is not None else "restarting",
+            "state": self._life(),
             "running_s": time.time() - self._began_s,
             "restarts": self._restarts,
             "mount": self._state.mount,
             "nbd": self._state.nbd,
             "nbd_clients": None,
             "record": self._task.get("record"),
-            "trouble": self._trouble,
+            "trouble": self._trouble or self._removed("fast") or self._removed("backing"),
             "told": self._told,
             "statistics": None,
         }
@@ -338,6 +387,23 @@ class Supervisor:
         self._jobs.progress(answer.pop("progress", {}))
         answer["jobs"] = self._jobs.all()
         return answer
+
+    def _life(self) -> str:
+        if self._stopping:
+            return "stopping"
+        if self._child is not None and self._child.alive:
+            return "serving"
+        if self._outage is not None and self._outage.is_on:
+            return "refusing"
+        return "restarting" if self._trouble is None else "not serving"
+
+    def _removed(self, role: str) -> str | None:
+        """That a place is not there any more under its path, in words."""
+        path, held = str(getattr(self._state, role)), self._fds.get(role)
+        with suppress(OSError):
+            if held is None or os.path.samestat(os.stat(path), os.fstat(held)):  # noqa: PTH116 - follows links
+                return None
+        return f"{path} was removed or replaced: flatwater cache stop {self._name} --drain writes back what is dirty"
 
     def _job(self, number: int) -> dict[str, Any]:
         child = self._child
@@ -358,7 +424,9 @@ class Supervisor:
         if path is not None and not unmount(Path(path), lazily=bool(request.get("force"))):
             by = ", ".join(mount_users(Path(path))) or "nobody says by whom"
             raise FlatwaterError(f"{path} is in use: {by}", hint="let it go first, or --force")
-        threading.Thread(target=self._stop, args=(bool(request.get("drain")),), daemon=True).start()
+        # With a file that was removed goes what is dirty in it, when this process lets it go.
+        drain = bool(request.get("drain")) or self._removed("fast") is not None
+        threading.Thread(target=self._stop, args=(drain,), daemon=True).start()
 
     def _require_no_clients(self) -> None:
         child = self._child
@@ -405,7 +473,10 @@ class Supervisor:
     def _close(self) -> None:
         if self._child is not None:
             self._child.kill()
+        if self._outage is not None:
+            self._outage.end()
         self._leave_nbd()
+        self._keep_dirty()
         # Who asked for the end gets the answer.
         with self._answered:
             self._answered.wait_for(lambda: self._asked == 0, ANSWERS_S)

@@ -37,5 +37,13 @@ def verb(
     with alone():
         lost = destroy(state, discard_dirty=discard_dirty, gone=gone)
     text = f"{state.name} is destroyed"
-    text += f"; {lost:,} dirty blocks were thrown away" if lost else f"; {state.backing} is whole without it"
+    older = f"{state.backing} is older than it was"
+    if lost is None:
+        text += (
+            f"; what was dirty on {state.fast} is lost, and nobody can tell how much: {older}, unless that was nothing"
+        )
+    elif lost:
+        text += f"; {lost:,} dirty blocks were {'lost' if gone else 'thrown away'}: {older}"
+    else:
+        text += f"; {state.backing} is whole without it"
     say({"name": state.name, "destroyed": True, "lost_blocks": lost}, text, as_json)

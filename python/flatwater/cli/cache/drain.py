@@ -14,11 +14,12 @@ flatwater cache drain db      also after a crash; no mount and no server are nee
 
 def verb(name: Name, trust_backing: TrustBacking = False, as_json: Json = False) -> None:
     """Write everything dirty of a cache that does not run to its backing device. Ctrl-C loses nothing."""
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
     from flatwater.cache import engine
     from flatwater.cache.guard import claimed
     from flatwater.cache.locate import identified
+    from flatwater.cache.state import keep_dirty
     from flatwater.cli.cache.progress import bar
     from flatwater.errors import FlatwaterError
     from flatwater.experiment.units import print_size
@@ -33,9 +34,11 @@ def verb(name: Name, trust_backing: TrustBacking = False, as_json: Json = False)
         bar("drain", unit_bytes=state.block_bytes, quiet=as_json) as told,
     ):
         found = engine.drain(state, stop=lambda: interrupt.asked, progress=told, trust=trust_backing)
+    if state.dirty_blocks is not None or not found.damaged:
+        keep_dirty(state.name, len(found.damaged))
     if trust_backing:
         # It is known by what it is called now.
-        identified(state).save()
+        replace(identified(state), dirty_blocks=len(found.damaged)).save()
     text = f"{state.name}: {found.written_blocks:,} blocks ({print_size(found.written_blocks * state.block_bytes)}) "
     text += "were written back"
     if not found.damaged:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Annotated, Any
 
@@ -28,13 +29,14 @@ def verb(
     as_json: Json = False,
 ) -> None:
     """Stop serving a cache. What is dirty stays in it, safely, and is told; --drain writes it back."""
-    from flatwater.cache.control import ask, running
+    from flatwater.cache.control import ask, ask_job, running
     from flatwater.cache.state import read_process
     from flatwater.cli.cache.progress import bar, follow_job
     from flatwater.errors import FlatwaterError
 
     state = find(name)
     process = read_process(state.name)
+    refused = False
     if drain:
         # First while it serves: nobody has to wait without the device, and Ctrl-C here changes nothing.
         try:
@@ -43,7 +45,13 @@ def verb(
         except KeyboardInterrupt:
             ask(state.name, {"do": "stop-flush"})
             raise
-    ask(state.name, {"do": "stop", "drain": drain, "force": force})
+        except FlatwaterError as error:
+            if ask_job(state.name, job)["state"] != "failed":
+                raise
+            # It was tried, and what stays dirty is safe.
+            refused = True
+            print(error, file=sys.stderr)
+    ask(state.name, {"do": "stop", "drain": drain and not refused, "force": force})
     with bar("stop", unit_bytes=state.block_bytes, quiet=as_json) as told:
         while process is not None and process.alive and running(state.name):
             _look(state.name, told)
@@ -66,7 +74,10 @@ def verb(
         text += f"; nothing is dirty: {state.backing} is whole without it"
     say(told_json, text, as_json)
     if drain and found.dirty_blocks:
-        raise FlatwaterError(f"{found.dirty_blocks:,} blocks could not be written back", hint="its log tells why")
+        raise FlatwaterError(
+            f"{found.dirty_blocks:,} blocks could not be written back to {state.backing}",
+            hint=f"is it full? Then flatwater cache drain {state.name}; its log tells more",
+        )
 
 
 def _look(name: str, told: Any) -> None:
