@@ -12,6 +12,7 @@ import sys
 import typer
 from typer.exceptions import TyperException
 
+from flatwater.cli.verb import add_verb
 from flatwater.errors import FlatwaterError, Interrupted, ReaderGoneError, UserError
 from flatwater.printing import guarded_output
 
@@ -71,7 +72,7 @@ def make_app() -> typer.Typer:
     )
     app.callback()(_options)
     for module in (run, resume, report, compare, check, list, show, importing, emulate, fit, what_if):
-        app.command(module.NAME, epilog=module.EXAMPLES)(module.verb)
+        add_verb(app, module)
     app.add_typer(cache.make_app(), name=cache.NAME)
     app.add_typer(trace.make_app(), name=trace.NAME)
     return app

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import typer
 
+from flatwater.cli.verb import add_verb
+
 NAME = "cache"
 EXAMPLES = """\
 [bold]Start with[/bold]
@@ -52,5 +54,5 @@ def make_app() -> typer.Typer:
     )
     verbs = (create, start, status, setting, flush, pin, preload, record, resize, restart, stop, check, drain, destroy)
     for module in verbs:
-        app.command(module.NAME, epilog=module.EXAMPLES)(module.verb)
+        add_verb(app, module)
     return app

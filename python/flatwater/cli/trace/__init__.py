@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import typer
 
+from flatwater.cli.verb import add_verb
+
 NAME = "trace"
 EXAMPLES = """\
 [bold]Start with[/bold]
@@ -35,5 +37,5 @@ def make_app() -> typer.Typer:
         rich_markup_mode="rich",
     )
     for module in (record, show, simulate, convert):
-        app.command(module.NAME, epilog=module.EXAMPLES)(module.verb)
+        add_verb(app, module)
     return app
