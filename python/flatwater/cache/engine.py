@@ -155,7 +155,7 @@ def _require_backing(state: CacheState, found: Found) -> None:
     elif found.changed is not None:
         what = found.changed
     if what is not None:
-        hint = "put the right one there; if it is the right one: --trust-backing, and docs/cache.md, under Wrong pairs"
+        hint = "put the right one there; if this is it: start or drain with --trust-backing (docs/cache.md)"
         raise UserError(what, where=state.backing, hint=hint)
 
 

@@ -22,7 +22,6 @@ _DISK_FILES = {
     "serial": ("serial", "device/serial", "device/cid"),
     "dm": ("dm/uuid",),
     "md": ("md/uuid",),
-    "nbd": ("backend",),
 }
 #: LOOP_GET_STATUS64, linux/loop.h; the struct begins with the file's device, its inode, its number as a device, and
 #: where the loop device begins in it.

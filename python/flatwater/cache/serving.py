@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import Any
 
 from flatwater._engine import CacheServer, EngineError, cache_settings
+from flatwater.cache.held import reachable
 from flatwater.cache.task import become_supervisor, read_task
 
 #: How often the engine is looked after: whether it still serves, what it tells, what was set.
@@ -47,8 +48,8 @@ class Serving:
         state, fds = task["state"], task["fds"]
         spec = {
             "name": state["name"],
-            "fast": _held(state["fast"], fds),
-            "slow": state["backing"],
+            "fast": reachable(state["fast"], fds.get("fast")),
+            "slow": reachable(state["backing"], fds.get("backing")),
             "pair": state["pair"],
         }
         spec |= {"trust": task.get("trust", False), "identity": task.get("identity")}
@@ -252,19 +253,6 @@ class Serving:
     def _end_quietly(self) -> None:
         with suppress(EngineError):
             self._server.stop(False)
-
-
-def _held(fast: str, fds: dict[str, int]) -> str:
-    """The cache device's path, or that of the descriptor that the supervisor holds if somebody removed it: what is
-    dirty in it is nowhere else.
-    """
-    held = fds.get("fast")
-    if held is None:
-        return fast
-    with suppress(OSError):
-        if os.path.samestat(os.stat(fast), os.fstat(held)):  # noqa: PTH116 - of a path that is text here
-            return fast
-    return f"/proc/self/fd/{held}"
 
 
 def _command(request: dict[str, Any]) -> Any:

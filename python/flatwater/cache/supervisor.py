@@ -27,6 +27,7 @@ from typing import Any
 from flatwater.cache import engine
 from flatwater.cache.child import Child
 from flatwater.cache.control import LINE_BYTES_MAX, short_path
+from flatwater.cache.held import is_there
 from flatwater.cache.jobs import KINDS, Jobs
 from flatwater.cache.mounting import mount, mount_users, process_name, unmount
 from flatwater.cache.outage import Outage
@@ -400,10 +401,13 @@ class Supervisor:
     def _removed(self, role: str) -> str | None:
         """That a place is not there any more under its path, in words."""
         path, held = str(getattr(self._state, role)), self._fds.get(role)
-        with suppress(OSError):
-            if held is None or os.path.samestat(os.stat(path), os.fstat(held)):  # noqa: PTH116 - follows links
-                return None
-        return f"{path} was removed or replaced: flatwater cache stop {self._name} --drain writes back what is dirty"
+        if held is None or is_there(path, held):
+            return None
+        if role == "fast":
+            what = f"flatwater cache stop {self._name} --drain writes back what is dirty"
+        else:
+            what = "copy what the cache serves elsewhere before it is stopped"
+        return f"{path} was removed or replaced: {what}"
 
     def _job(self, number: int) -> dict[str, Any]:
         child = self._child

@@ -97,6 +97,7 @@ def _rest(state: Any) -> Any:
     from flatwater.errors import FlatwaterError
 
     try:
-        return engine.require_pair(state)
+        # Whether it is the right backing device is asked at the next start.
+        return engine.require_pair(state, trust=True)
     except FlatwaterError:
         return None

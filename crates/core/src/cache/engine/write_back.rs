@@ -16,7 +16,7 @@ const PAUSE_MOST_NS: u64 = 30_000_000_000;
 const RETRIES_MAX: u32 = 5;
 
 /// Nor is waited longer while one block or another is refused.
-const REFUSED_NS_MAX: u64 = 30_000_000_000;
+const REFUSED_NS_MAX: u64 = 10_000_000_000;
 
 /// Blocks on their way back.
 pub(super) struct Destage {
