@@ -14,7 +14,7 @@ from rich.table import Table
 from typer.testing import CliRunner
 
 from flatwater.cli import make_app
-from flatwater.printing import make_console
+from flatwater.printing import make_console, printable
 
 SOURCES = Path(__file__).parents[2] / "python" / "flatwater"
 #: What a name, a title or a message may be.
