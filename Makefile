@@ -1,6 +1,8 @@
 # make demo   two short experiments, on this machine's storage and on a MariaDB, and their reports
 # make test   every test that takes less than a few minutes
 # make check  formatting, lints and types
+# make fuzz   what reads bytes of others, with inputs nobody thought of, for a minute
+# make advisories  known vulnerabilities of what is depended on, where their data can be had
 # make bench  side by side with fio, sysbench, tpcc-mysql, MQSim, libCacheSim and nbdkit; writes the pages of benchmarks/
 # Each target installs what it needs first.
 
@@ -22,7 +24,11 @@ TEST_TOOLS := fio:fio sysbench:sysbench chromium:chromium mkfs.ext4:e2fsprogs mk
 
 ENGINE_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: setup demo test test-slow check bench lock clean build-tools test-tools
+# How long `make fuzz` tries all targets side by side, and from which seed (none: another each time).
+FUZZ_S ?= 60
+FUZZ_SEED ?=
+
+.PHONY: setup demo test test-slow check fuzz advisories bench lock clean build-tools test-tools
 
 setup: $(VENV)/.engine
 
@@ -75,6 +81,21 @@ check: setup
 	$(BIN)/python -m mypy.stubtest flatwater._engine
 	$(BIN)/lint-imports
 
+# With the folder of `make test`, whose compiled dependencies are used again. No input takes memory without end.
+fuzz: build-tools
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target --features libfuzzer --locked --quiet -- --deny warnings
+	cargo build --manifest-path fuzz/Cargo.toml --target-dir target --locked --quiet --bin drive
+	ulimit -v 4194304; target/debug/drive $(FUZZ_S) $(FUZZ_SEED)
+
+$(VENV)/audit/bin/pip-audit: requirements/audit.txt | $(VENV)/.python
+	$(PYTHON) -m venv $(VENV)/audit
+	$(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/audit.txt
+	touch $@
+
+advisories: $(VENV)/audit/bin/pip-audit
+	$(VENV)/audit/bin/python scripts/advisories.py
+
 bench: setup test-tools
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.database
@@ -92,6 +113,10 @@ lock: setup
 	        --custom-compile-command "make lock" pyproject.toml $$([ $$set = dev ] && echo requirements/dev.in) \
 	        --output-file requirements/$$set.txt; \
 	done
+	$(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --universal --python-version 3.11 \
+	    --custom-compile-command "make lock" requirements/audit.in --output-file requirements/audit.txt
+	cp Cargo.lock fuzz/Cargo.lock
+	cargo metadata --manifest-path fuzz/Cargo.toml --format-version 1 >/dev/null
 
 clean:
 	rm -rf $(VENV) target dist demo-result demo-result-tpcc .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

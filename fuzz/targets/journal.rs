@@ -1,21 +1,6 @@
-//! Pages of the journal and of checkpoints with anything in them: each change is an offset (3 bytes), whether the page is
-//! sealed again (1), and a byte.
+//! `src/journal.rs`, driven by libFuzzer.
 #![no_main]
 
-use flatwater_fuzz::{Cache, PAGE};
-use libfuzzer_sys::fuzz_target;
-
-/// The pages behind the superblocks and before the slots.
-const PAGES: std::ops::Range<usize> = 32..102;
-
-fuzz_target!(|input: &[u8]| {
-    let mut cache = Cache::new();
-    for change in input.chunks_exact(5) {
-        let at = u32::from_le_bytes([change[0], change[1], change[2], 0]) as usize % (PAGES.len() * PAGE);
-        cache.fast.0[PAGES.start * PAGE + at] = change[4];
-        if change[3] & 1 == 0 {
-            cache.seal_page(PAGES.start + at / PAGE);
-        }
-    }
-    cache.try_all();
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    flatwater_fuzz::journal::run(input);
 });

@@ -152,15 +152,23 @@ pub(super) fn full_of<'a>(records: impl Iterator<Item = &'a Record>) -> Made {
     made
 }
 
+/// Pages, records and checkpoints are counted from 1; no cache lives to see this many, and none that is read can overflow.
+const COUNTS: std::ops::RangeInclusive<u64> = 1..=1 << 62;
+
 /// A page of the journal, if it is one of this life.
 pub(super) fn read_journal(life: Life, page: &[u8]) -> Option<JournalHead> {
-    believed(JOURNAL_MAGIC, life, page).then(|| JournalHead {
+    if !believed(JOURNAL_MAGIC, life, page) {
+        return None;
+    }
+    let head = JournalHead {
         number: get64(page, 32),
         first_record: get64(page, 40),
         durable: get64(page, 48),
         before_crc: get32(page, 60),
         crc: get32(page, 4),
-    })
+    };
+    let counts = [head.number, head.first_record].iter().all(|count| COUNTS.contains(count));
+    (counts && head.durable <= *COUNTS.end()).then_some(head)
 }
 
 /// The records of a page that `read_journal` believed; None: it makes no sense although its checksum is right.
@@ -243,7 +251,10 @@ pub(super) fn checkpoint_header(life: Life, head: &CheckpointHead) -> [u8; PAGE]
 
 /// The header of a checkpoint, if it is one of this life.
 pub(super) fn read_checkpoint_header(life: Life, page: &[u8]) -> Option<CheckpointHead> {
-    believed(HEADER_MAGIC, life, page).then(|| CheckpointHead {
+    if !believed(HEADER_MAGIC, life, page) {
+        return None;
+    }
+    let head = CheckpointHead {
         number: get64(page, 32),
         start: get64(page, 40),
         first_record: get64(page, 48),
@@ -251,7 +262,9 @@ pub(super) fn read_checkpoint_header(life: Life, page: &[u8]) -> Option<Checkpoi
         before_crc: get32(page, 64),
         digest: get32(page, 68),
         intents: Box::new(page[128..128 + INTENT_BYTES].try_into().expect("its length")),
-    })
+    };
+    let counts = [head.number, head.start, head.first_record].iter().all(|count| COUNTS.contains(count));
+    (counts && head.durable <= *COUNTS.end()).then_some(head)
 }
 
 /// Makes a page of a checkpoint: the slots from `index * SLOTS_PER_PAGE` on. Gives its checksum with it.
@@ -341,6 +354,28 @@ mod tests {
             let mut changed = page;
             changed[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(read_journal(LIFE, &changed), None, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn counts_that_cannot_be_are_not_believed() {
+        // Recovery computes with them: a checkpoint that starts at page 0 was a panic.
+        let read = |head: JournalHead| {
+            let mut page = [0; PAGE];
+            journal_page(&mut page, LIFE, head, [].iter());
+            read_journal(LIFE, &page).is_some()
+        };
+        let of = |number, start, first_record, durable| {
+            let (before_crc, digest, intents) = (4, 7, Box::new([0; INTENT_BYTES]));
+            let head = CheckpointHead { number, start, before_crc, first_record, durable, digest, intents };
+            read_checkpoint_header(LIFE, &checkpoint_header(LIFE, &head)).is_some()
+        };
+        assert!(read(JournalHead { durable: 0, ..head() }) && of(1, 1, 1, 0));
+        for bad in [0, u64::MAX, 1 << 63] {
+            assert!(!read(JournalHead { number: bad, ..head() }));
+            assert!(!read(JournalHead { first_record: bad, ..head() }));
+            assert!(!of(bad, 1, 1, 0) && !of(1, bad, 1, 0) && !of(1, 1, bad, 0));
+            assert!(bad == 0 || !read(JournalHead { durable: bad, ..head() }) && !of(1, 1, 1, bad));
         }
     }
 
