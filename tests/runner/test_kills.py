@@ -46,8 +46,6 @@ class Subject:
     settle: Callable[[], None] = lambda: None
     #: A measured time is kept to so many seconds.
     slack_s: float = 0.35
-    #: Whether it has files of its own below the lab's data.
-    owns_files: bool = False
 
     def __post_init__(self) -> None:
         self.out = self.file.with_suffix(".out")
@@ -88,9 +86,7 @@ class Subject:
 
     def _began(self, phase: str, before: int) -> bool:
         if phase == PREPARE:
-            # From when the storage knows whose its files are.
-            known = any(self.lab.data.glob("*.json")) or self.journal.exists()
-            return known if self.owns_files else (self.out / "flatwater.json").exists()
+            return (self.out / "flatwater.json").exists()
         if phase == MERGE:
             return (self.out / "summary.json").exists()
         if phase == RESUMED_WARMUP:
@@ -137,7 +133,7 @@ def fileio(lab: Lab) -> Subject:
     workload = {"mode": "rndrw", "block_size": "4KiB", "verify": True, "fsync": "end", "precondition_passes": 2}
     times = {"duration_s": 1.0, "warmup_s": 0.3}
     file = lab.write(workload | times, {"size": 32 * MIB})
-    return Subject(lab, file, 1.0, frozenset(), owns_files=True)
+    return Subject(lab, file, 1.0, frozenset())
 
 
 def modelled(lab: Lab) -> Subject:
