@@ -154,7 +154,7 @@ def subject(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Subject]:
     servers: ServerLab = request.getfixturevalue("servers")
     file = servers.write({**TPCC, "duration_s": 1.5, "warmup_s": 0.3})
     yield Subject(lab, file, 1.5, frozenset({"precondition", "verify"}), settle=servers.until_gone)
-    assert not servers.processes() and not list(servers.storage.glob("flatwater-servers/run/*"))
+    assert not servers.processes() and not list(servers.storage.glob("flatwater-servers/run/*/data"))
     # A folder that was just made, of which nothing tells yet, is all that a kill may leave.
     assert not [path for path in servers.sockets.rglob("*") if not path.is_dir()], f"seed {SEED}"
 
