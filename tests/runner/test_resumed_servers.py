@@ -36,7 +36,7 @@ def resume(servers: ServerLab, file: Path, code: int = 0) -> Ran:
 
 
 def copies(servers: ServerLab) -> list[Path]:
-    return sorted(servers.storage.glob("flatwater-servers/run/*"))
+    return sorted(path.parent for path in servers.storage.glob("flatwater-servers/run/*/data"))
 
 
 class TestTpcc:
