@@ -11,9 +11,12 @@ fn os_error(error: &std::io::Error) -> PyErr {
     PyOSError::new_err((error.raw_os_error(), error.to_string()))
 }
 
+/// Time of birth, ns since 1970, and handle.
+type Told = (Option<i64>, Option<Cow<'static, [u8]>>);
+
 /// When an open file was made, ns since 1970, and its handle; None for what its file system does not tell.
 #[pyfunction]
-pub fn file_witness(fd: RawFd) -> PyResult<(Option<i64>, Option<Cow<'static, [u8]>>)> {
+pub fn file_witness(fd: RawFd) -> PyResult<Told> {
     // SAFETY: the caller holds the descriptor open; one that is not makes the calls fail.
     let file = unsafe { BorrowedFd::borrow_raw(fd) };
     let told = witness::witness(file).map_err(|error| os_error(&error))?;

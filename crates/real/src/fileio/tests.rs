@@ -32,7 +32,7 @@ impl Bench {
         std::fs::File::create(&path).unwrap();
         let prepare = prepare::Prepare::start(prepare::Spec {
             paths: vec![path.clone()],
-            permit: permit(&[path.clone()]),
+            permit: permit(std::slice::from_ref(&path)),
             file_bytes: FILE_BYTES,
             done_bytes: 0,
             threads: 2,
@@ -61,7 +61,7 @@ impl Bench {
                 seed: 1,
                 replay: None,
             },
-            permit: Some(permit(&[path.clone()])),
+            permit: Some(permit(std::slice::from_ref(&path))),
             paths: vec![path],
             threads: 2,
             queue_depth: 8,
