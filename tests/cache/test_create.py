@@ -155,6 +155,13 @@ def test_a_cache_on_two_block_devices(caches: CacheLab, device) -> None:  # type
     assert not Path(told["pair"]).exists()
 
 
+def test_a_device_that_was_mistyped_is_no_file_in_memory(caches: CacheLab) -> None:
+    _file(caches.backing)
+    told = caches.refused("create", Path("/dev/nvme9n1"), caches.backing, "--name", "db", "--size", "16MiB")
+    assert "is no block device" in told
+    assert not Path("/dev/nvme9n1").exists()
+
+
 def test_what_is_neither_file_nor_device_is_refused(caches: CacheLab) -> None:
     _file(caches.backing)
     for bad in (caches.folder, Path("/dev/null")):

@@ -16,6 +16,7 @@ from flatwater.cache.locate import identified, located
 from flatwater.cache.place import Place, claim, contents, open_place, overlap, require_space, require_unused
 from flatwater.cache.state import CacheState, check_name, find_state, lasting_folder, list_names, load_state
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.probe.disk import require_no_device_folder
 
 #: Powers of two that a block may have: a sector of today's devices, to InnoDB's largest page.
 BLOCK_BYTES = (4096, 8192, 16384, 32768, 65536)
@@ -144,6 +145,7 @@ def _fast_place(wanted: Wanted, backing: Place, undo: ExitStack) -> Place:
 
 
 def _make_file(wanted: Wanted, fast: Place | None, undo: ExitStack) -> Place:
+    require_no_device_folder(wanted.fast, "FAST")
     if wanted.size_bytes is None:
         what = "is empty" if fast is not None else "does not exist"
         raise UserError(f"{wanted.fast} {what}", where="FAST", hint="--size 10GiB makes it so long")
