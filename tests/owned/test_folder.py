@@ -159,6 +159,14 @@ def test_is_used_by_one_run_at_a_time(tmp_path: Path, folder: Folder) -> None:
     other.close()
 
 
+def test_a_folder_that_cannot_have_its_name_is_not_left(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder.path / "taken").mkdir()
+    monkeypatch.setattr(folder, "holds", lambda name: False)  # it was made right after that
+    with pytest.raises(UserError, match="was not made by flatwater"):
+        folder.make_folder("taken")
+    assert [path.name for path in folder.path.iterdir() if path.name.startswith(".")] == []
+
+
 def test_a_full_disk_leaves_nothing_half_made(tmpfs: Callable[[int], Path]) -> None:
     place = tmpfs(1)
     folder = Folder.open(place / "ours", where=WHERE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from lab import Lab
 from modelledlab import write_modelled
 
+from flatwater.owned import write_atomic
 from flatwater.results import open_result
 
 Tmpfs = Callable[..., Path]
@@ -88,6 +90,28 @@ class TestHalfMade:
                     (out / name).write_bytes((whole.out / name).read_bytes())
                 ran = lab.run(file, *arguments, out=out)
                 assert ran.code == 0, ran.stderr
+
+    @pytest.mark.parametrize("names", [(), ("experiment.toml",)])
+    def test_a_file_that_was_being_written_is_no_hindrance(
+        self, lab: Lab, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...]
+    ) -> None:
+        file = lab.write()
+        whole = lab.run(file)
+        out = lab.folder / "half"
+        (out / "cells").mkdir(parents=True)
+        for name in names:
+            (out / name).write_bytes((whole.out / name).read_bytes())
+
+        def killed(*arguments: object, **options: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "rename", killed)
+            patch.setattr(os, "unlink", killed)
+            with pytest.raises(KeyboardInterrupt):
+                write_atomic(out / "started.json", "half")
+        assert len(list(out.iterdir())) == 2 + len(names)
+        assert lab.run(file, out=out).code == 0
 
     @pytest.mark.parametrize("names", [("experiment.toml",), ("machine.json",), ("cells/x",), ("holiday.jpg",)])
     def test_what_is_somebody_s_is_not(self, lab: Lab, names: tuple[str, ...]) -> None:

@@ -9,9 +9,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
 from lab import MIB, Lab
 
+from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import print_size
+from flatwater.owned import Witness
+from flatwater.runner import prepare
+from flatwater.runner.manifest import Prepared, PreparedFile
+from flatwater.runner.target import Target
 
 
 def manifest(lab: Lab) -> dict[str, object]:
@@ -25,6 +31,36 @@ def prepares(stderr: str) -> bool:
 
 def has_holes(path: Path) -> bool:
     return path.stat().st_blocks * 512 < path.stat().st_size
+
+
+def target_in(folder: Path, manifest: Path, files: list[PreparedFile]) -> Target:
+    prepared = Prepared(set_id=1, files=files, file_bytes=4096, boot_id="", compressible_pct=0)
+    return Target(folder, "directory", [folder / "one"], 4096, prepared, manifest, writable=True)
+
+
+def test_new_files_that_no_manifest_can_name_are_not_left(tmp_path: Path) -> None:
+    target = target_in(tmp_path, tmp_path / "gone" / "manifest", [])
+    _, missing = prepare._entries(target)
+    assert len(list(tmp_path.iterdir())) == 1
+    with pytest.raises(FlatwaterError, match="cannot write"):
+        prepare._publish(target, missing)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_the_length_of_somebody_elses_file_is_left_alone(tmp_path: Path, link: bool) -> None:
+    ours, theirs = tmp_path / "one", tmp_path / "theirs"
+    with ours.open("w") as handle:
+        known = PreparedFile(name="one", witness=Witness.put(handle.fileno()))
+    theirs.write_text("precious")
+    ours.unlink()
+    if link:
+        ours.symlink_to(theirs)
+    else:
+        theirs.rename(ours)
+    with pytest.raises(FlatwaterError if link else UserError):
+        prepare._set_length(target_in(tmp_path, tmp_path / "manifest", [known]), ours)
+    assert ours.read_text() == "precious"
 
 
 class TestReuse:

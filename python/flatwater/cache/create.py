@@ -80,11 +80,14 @@ def create(wanted: Wanted) -> CacheState:
             dirty_blocks=0,
         )
         state = identified(state)
-        _require_unpaired(wanted, backing, pair)
+        stale = _require_unpaired(wanted, backing, pair)
         _make_pair(wanted, backing, pair, undo)
         engine.make(state, force=wanted.force)
         state.save()
         undo.pop_all()
+        if stale is not None:
+            # The backing device does not belong to the cache before any more.
+            stale.unlink(missing_ok=True)
     return state
 
 
@@ -217,9 +220,11 @@ def _pair_path(wanted: Wanted, backing: Place) -> Path:
     return _beside(backing) or lasting_folder(wanted.name) / "pair"
 
 
-def _require_unpaired(wanted: Wanted, backing: Place, pair: Path) -> None:
-    """A backing device belongs to one cache. Errors: UserError when it has one that is known here, forced or not: that
-    one would still believe what it holds; or one that only its pairing record knows of, unless forced.
+def _require_unpaired(wanted: Wanted, backing: Place, pair: Path) -> Path | None:
+    """A backing device belongs to one cache. The pairing record beside it that is to go once there is another, if any.
+
+    Errors: UserError when it has one that is known here, forced or not: that one would still believe what it holds; or
+    one that only its pairing record knows of, unless forced.
     """
     for other in _known():
         if _is_on(other, backing):
@@ -234,17 +239,15 @@ def _require_unpaired(wanted: Wanted, backing: Place, pair: Path) -> None:
             )
     beside = _beside(backing)
     if beside is None or beside == pair:
-        return
+        return None
     owner = read_pair(beside)
-    if owner is not None and not wanted.force:
+    if owner and not wanted.force:
         raise UserError(
             f"the backing device belongs to the cache {owner}, as {beside} says",
             where="BACKING",
             hint="destroy that one first, or --force",
         )
-    if owner is not None:
-        # It does not belong to that one any more.
-        beside.unlink()
+    return beside if owner is not None else None
 
 
 def _known() -> Iterator[CacheState]:

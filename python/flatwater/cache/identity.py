@@ -6,7 +6,6 @@ place when all that both know agree. What the kernel does not tell is not in it.
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import hashlib
 import os
@@ -15,6 +14,8 @@ import struct
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+
+from flatwater._engine import file_witness
 
 #: Of a disk: what its maker gave it, below its folder in sysfs.
 _DISK_FILES = {
@@ -26,13 +27,8 @@ _DISK_FILES = {
 #: LOOP_GET_STATUS64, linux/loop.h; the struct begins with the file's device, its inode, its number as a device, and
 #: where the loop device begins in it.
 _LOOP_GET_STATUS64, _LOOP_INFO_BYTES = 0x4C05, 232
-#: statx(2): the flag that asks for the time of birth, and where the answer has its mask and that time.
-_STATX_BTIME, _STATX_BYTES, _BTIME_AT = 0x800, 256, 80
-_AT_FDCWD, _AT_SYMLINK_NOFOLLOW = -100, 0x100
 #: Longer text of a device is cut.
 _TEXT_MAX = 200
-
-_libc = ctypes.CDLL(None, use_errno=True)
 
 #: Text by kind.
 Identity = dict[str, str]
@@ -41,12 +37,19 @@ Identity = dict[str, str]
 def identity_of(path: str | Path) -> Identity | None:
     """A file's or a block device's; empty if the kernel tells nothing. None: there is no such place."""
     try:
-        info = os.stat(path)  # noqa: PTH116 - links are followed, as whoever uses the place does
+        # To ask it, and not to read it. Links are followed, as whoever uses the place does.
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None
-    if stat.S_ISBLK(info.st_mode):
-        return _of_device(os.major(info.st_rdev), os.minor(info.st_rdev))
-    return _of_file(os.path.realpath(path), info) if stat.S_ISREG(info.st_mode) else None
+    try:
+        info = os.fstat(descriptor)
+        if stat.S_ISBLK(info.st_mode):
+            return _of_device(os.major(info.st_rdev), os.minor(info.st_rdev))
+        return _of_file(descriptor, info) if stat.S_ISREG(info.st_mode) else None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
 
 
 def differs(kept: Mapping[str, str], now: Mapping[str, str]) -> str | None:
@@ -101,23 +104,10 @@ def find_device(kept: Mapping[str, str]) -> Path | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _of_file(path: str, info: os.stat_result) -> Identity:
+def _of_file(descriptor: int, info: os.stat_result) -> Identity:
     # Without a time of birth an inode's number says little: it is given again, and not all file systems keep it.
-    born = _born(path)
-    return {} if born is None else {"inode": str(info.st_ino), "born": born}
-
-
-def _born(path: str) -> str | None:
-    answer = ctypes.create_string_buffer(_STATX_BYTES)
-    try:
-        failed = _libc.statx(_AT_FDCWD, os.fsencode(path), _AT_SYMLINK_NOFOLLOW, _STATX_BTIME, answer)
-    except AttributeError:
-        return None
-    (mask,) = struct.unpack_from("=I", answer.raw)
-    seconds, nanoseconds = struct.unpack_from("=qI", answer.raw, _BTIME_AT)
-    # A file system that keeps none says 1970.
-    told = not failed and mask & _STATX_BTIME and seconds > 0
-    return f"{seconds}.{nanoseconds:09}" if told else None
+    born_ns, _ = file_witness(descriptor)
+    return {} if born_ns is None else {"inode": str(info.st_ino), "born": f"{born_ns // 10**9}.{born_ns % 10**9:09}"}
 
 
 def _of_device(major: int, minor: int) -> Identity:

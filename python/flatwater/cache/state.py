@@ -12,7 +12,6 @@ import fcntl
 import json
 import os
 import re
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.owned import write_atomic
 from flatwater.spelling import suggest
 
 #: A name is a folder's and a word of a command line.
@@ -196,13 +196,8 @@ def read_process(name: str) -> Process | None:
 
 
 def write_whole(path: Path, content: dict[str, Any]) -> None:
-    """Writes JSON, whole or not at all, durably."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_native_id()}.tmp")
-    with beside.open("w", encoding="utf-8") as handle:
-        json.dump(content, handle, indent=1)
-        handle.flush()
-        os.fsync(handle.fileno())
-    beside.replace(path)
+    """Writes JSON, whole or not at all, durably. Errors: OSError."""
+    write_atomic(path, json.dumps(content, indent=1))
 
 
 def keep_settings(name: str, changed: dict[str, str]) -> None:

@@ -11,7 +11,15 @@ What is not provably flatwater's is never written, renamed or deleted. No link t
 from flatwater.owned.folder import Folder
 from flatwater.owned.permit import Permit
 from flatwater.owned.witness import Witness
-from flatwater.owned.writing import FOLDER_FLAGS, create_file, publish, require_replaceable, write_atomic, write_new
+from flatwater.owned.writing import (
+    FOLDER_FLAGS,
+    create_file,
+    is_random_name,
+    publish,
+    require_replaceable,
+    write_atomic,
+    write_new,
+)
 
 __all__ = [
     "FOLDER_FLAGS",
@@ -19,6 +27,7 @@ __all__ = [
     "Permit",
     "Witness",
     "create_file",
+    "is_random_name",
     "publish",
     "require_replaceable",
     "write_atomic",

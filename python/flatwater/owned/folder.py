@@ -117,9 +117,7 @@ class Folder:
 
     @classmethod
     def _make(cls, parent: int, path: Path, where: str) -> Folder:
-        partial = random_name()
-        os.mkdir(partial, mode=0o700, dir_fd=parent)
-        descriptor = os.open(partial, _DIRECTORY, dir_fd=parent)
+        partial, descriptor = _create_folder(parent)
         try:
             ledger = Ledger(folder=Witness.put(descriptor))
             _save(descriptor, ledger)
@@ -193,11 +191,13 @@ class Folder:
         """A folder in it, made if it is not there; its path. Errors: as `make_file`."""
         if not self.holds(name):
             try:
-                partial = random_name()
-                os.mkdir(partial, mode=0o700, dir_fd=self._descriptor)
-                descriptor = os.open(partial, _DIRECTORY, dir_fd=self._descriptor)
+                partial, descriptor = _create_folder(self._descriptor)
                 try:
                     self._enter(name, descriptor, partial)
+                except BaseException:
+                    with suppress(OSError):
+                        os.rmdir(partial, dir_fd=self._descriptor)
+                    raise
                 finally:
                     os.close(descriptor)
             except OSError as error:
@@ -305,6 +305,18 @@ class Folder:
             where=self._where,
             hint="move it, or use another directory",
         )
+
+
+def _create_folder(parent: int) -> tuple[str, int]:
+    """A new folder in an open one, under a random name: the name, and its descriptor. Errors: OSError."""
+    name = random_name()
+    os.mkdir(name, mode=0o700, dir_fd=parent)
+    try:
+        return name, os.open(name, _DIRECTORY, dir_fd=parent)
+    except BaseException:
+        with suppress(OSError):
+            os.rmdir(name, dir_fd=parent)
+        raise
 
 
 def _read_ledger(descriptor: int, path: Path, where: str) -> Ledger | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterable, Iterator
@@ -18,6 +19,7 @@ from flatwater.errors import UserError
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 #: How much of a file is looked at for the line that says who wrote it.
 HEAD_BYTES = 4096
+_RANDOM_NAME = re.compile(r"\.flatwater-[0-9a-f]{16}")
 
 
 def write_atomic(path: Path, text: str | bytes | Iterable[str], *, durable: bool = True) -> None:
@@ -84,6 +86,11 @@ def create_file(folder: int, mode: int = 0o600) -> tuple[str, int]:
 def random_name() -> str:
     """A name that nobody can have taken beforehand."""
     return f".flatwater-{secrets.token_hex(8)}"
+
+
+def is_random_name(name: str) -> bool:
+    """Whether `random_name` may have made it: that of a file that a kill left half written."""
+    return _RANDOM_NAME.fullmatch(name) is not None
 
 
 def publish(folder: int, partial: str, name: str) -> None:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import pydantic
 
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.owned import write_atomic
+from flatwater.owned import is_random_name, write_atomic
 from flatwater.results import series as on_disk
 from flatwater.results.phases import measured_samples, measured_span
 from flatwater.results.schema import SCHEMA_VERSION, Agreement, CellPlan, CellSummary, Event, Manifest, Phase
@@ -281,7 +281,7 @@ def _is_half_made(path: Path, experiment_toml: str) -> bool:
     names = {entry.name for entry in path.iterdir()}
     if not names:
         return True
-    partial = {name for name in names if name.startswith(("experiment.toml.", ".experiment.toml"))}
+    partial = {name for name in names if is_random_name(name)}
     ours = names - {"cells", "experiment.toml", STARTED, "machine.json"} - partial
     if ours or "cells" not in names or any((path / "cells").iterdir()):
         return False

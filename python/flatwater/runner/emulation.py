@@ -168,7 +168,7 @@ def engine_spec(emulation: Emulation) -> dict[str, Any]:
 def _backing(emulation: Emulation, owner: SidecarFile) -> tuple[Witness, Permit]:
     """Makes the backing file if it is not there; what tells it from others, and the permit to write it.
 
-    Errors: FlatwaterError.
+    Errors: UserError for one that came after the check; FlatwaterError.
     """
     backing = emulation.backing
     try:
@@ -183,6 +183,9 @@ def _backing(emulation: Emulation, owner: SidecarFile) -> tuple[Witness, Permit]
                 known = _read_sidecar(emulation.sidecar)
                 if known is not None and known.witness is not None and known.witness.knows(descriptor):
                     return known.witness, Permit.of(descriptor)
+                if partial is None and not emulation.overwrite:
+                    what = f"{backing} was made by something else a moment ago: it will not be touched"
+                    raise UserError(what, where="--file", hint="move it, or name another file")
                 witness = Witness.put(descriptor)
                 if partial is not None:
                     # Known before it has its name: a kill leaves no file that nobody knows.

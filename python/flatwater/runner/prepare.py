@@ -11,7 +11,7 @@ from pathlib import Path
 from flatwater._engine import EngineError, Prepare, purge
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment, print_size
-from flatwater.owned import Witness, create_file, publish
+from flatwater.owned import FOLDER_FLAGS, Witness, create_file, publish
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.manifest import Prepared, PreparedFile
 from flatwater.runner.progress import Reporter
@@ -90,13 +90,11 @@ def _plan(experiment: Experiment, target: Target) -> int | None:
         stamp_bytes=stamp or (old.stamp_bytes if keep and old is not None else 0),
         runs=old.runs if keep and old is not None else 0,
     )
-    # Known before they have their names: a kill leaves no file that nobody knows.
-    target.save()
     _publish(target, missing)
     if target.kind != "device":
         for path in target.paths:
             if path.stat().st_size != target.file_bytes:
-                os.truncate(path, target.file_bytes)
+                _set_length(target, path)
     return None if done == target.used_bytes else done
 
 
@@ -107,7 +105,7 @@ def _entries(target: Target) -> tuple[list[PreparedFile], list[tuple[str, Path]]
     """
     entries: list[PreparedFile] = []
     missing: list[tuple[str, Path]] = []
-    folder = os.open(target.paths[0].parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    folder = os.open(target.paths[0].parent, FOLDER_FLAGS)
     try:
         for path in target.paths:
             known = target.known(path)
@@ -130,7 +128,8 @@ def _entries(target: Target) -> tuple[list[PreparedFile], list[tuple[str, Path]]
                 os.close(descriptor)
     except OSError as error:
         for partial, _ in missing:
-            os.unlink(partial, dir_fd=folder)
+            with suppress(OSError):
+                os.unlink(partial, dir_fd=folder)
         raise FlatwaterError(f"cannot create {path}: {error.strerror}", where="storage.path") from None
     finally:
         os.close(folder)
@@ -138,12 +137,17 @@ def _entries(target: Target) -> tuple[list[PreparedFile], list[tuple[str, Path]]
 
 
 def _publish(target: Target, missing: list[tuple[str, Path]]) -> None:
-    """Gives new files their names. Errors: FlatwaterError when one is taken."""
+    """Saves the manifest, and then gives new files their names: a kill leaves no file that nobody knows.
+
+    Errors: FlatwaterError; UserError when a name is taken. Of the new files nothing is left then that has no name.
+    """
     if not missing:
+        target.save()
         return
-    folder = os.open(target.paths[0].parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    folder = os.open(target.paths[0].parent, FOLDER_FLAGS)
     left = [partial for partial, _ in missing]
     try:
+        target.save()
         for partial, path in missing:
             publish(folder, partial, path.name)
             left.remove(partial)
@@ -163,6 +167,24 @@ def _publish(target: Target, missing: list[tuple[str, Path]]) -> None:
     if target.kind == "file":
         # Until now only its directory was locked, which others may use too.
         target.lock_file()
+
+
+def _set_length(target: Target, path: Path) -> None:
+    """Makes a file as long as the workload needs it, if it still is the one that the manifest knows.
+
+    Errors: UserError for another one, FlatwaterError.
+    """
+    try:
+        descriptor = target.open(path, os.O_RDWR)
+    except OSError as error:
+        raise FlatwaterError(f"cannot use {path}: {error.strerror}", where="storage.path") from None
+    try:
+        target.require_known(path, descriptor)
+        os.ftruncate(descriptor, target.file_bytes)
+    except OSError as error:
+        raise FlatwaterError(f"cannot set the length of {path}: {error.strerror}", where="storage.path") from None
+    finally:
+        os.close(descriptor)
 
 
 def _remove_others(target: Target) -> None:

@@ -100,10 +100,16 @@ class Target:
         finally:
             os.close(descriptor)
 
-    def open(self, path: Path) -> int:
-        """A descriptor to look at a file with. In a directory of the user's, no link is followed. Errors: OSError."""
+    def open(self, path: Path, mode: int = os.O_RDONLY) -> int:
+        """A descriptor of a file, to look at it. In a directory of the user's, no link is followed. Errors: OSError."""
         follow = os.O_NOFOLLOW if self.kind == "directory" else 0
-        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | follow)
+        return os.open(path, mode | os.O_NONBLOCK | os.O_CLOEXEC | follow)
+
+    def require_known(self, path: Path, descriptor: int) -> None:
+        """Errors: UserError when what was opened is not the file that the manifest knows by this name."""
+        entry = self.prepared.entry(path.name) if self.prepared is not None else None
+        if entry is not None and entry.witness is not None and not entry.witness.knows(descriptor):
+            raise UserError(f"{path} was replaced while it was being used", where="storage.path")
 
     def grant(self) -> None:
         """Gives the permit to write, if the check found that it may be, to just the files that are there now.
@@ -119,9 +125,7 @@ class Target:
             except OSError as error:
                 raise UserError(f"cannot use {path}: {error.strerror}", where="storage.path") from None
             try:
-                entry = self.prepared.entry(path.name) if self.prepared is not None else None
-                if entry is not None and entry.witness is not None and not entry.witness.knows(descriptor):
-                    raise UserError(f"{path} was replaced while it was being used", where="storage.path")
+                self.require_known(path, descriptor)
                 identities.append(Permit.identity(os.fstat(descriptor)))
             finally:
                 os.close(descriptor)
