@@ -128,7 +128,7 @@ impl Cache {
     /// Looks at it, empties it and starts it: an error or not, but no panic and no end of memory. What came of it.
     pub fn try_all(mut self) -> Outcome {
         let mut outcome = Outcome::default();
-        let inspected = recovery::inspect(&mut self.fast, Some((&mut self.pair, SLOW_BYTES)), true, &mut |_| true);
+        let inspected = recovery::inspect(&mut self.fast, Some((&mut self.pair, &mut self.slow)), true, &mut |_| true);
         outcome.add(&inspected.map(|_| ()).map_err(|error| error.to_string()));
         let drained = recovery::drain(self.clone().devices(), &mut |_| true);
         outcome.add(&drained.map(|_| ()).map_err(|error| error.to_string()));

@@ -164,7 +164,6 @@ pub struct Engine {
     unsynced: u32,
     pause_ns: u64,
     resume_ns: u64,
-    /// Tries of write-back that failed since one went well.
     /// Blocks that the slow device refused, how often each, since they were asked for; and since when there is one.
     refused: std::collections::BTreeMap<u32, u32>,
     refused_since_ns: u64,
