@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -117,6 +119,24 @@ def test_links_in_a_folder_of_ours_are_deleted_and_not_followed(folder: Folder, 
     (inner / "link").symlink_to(mine)
     folder.remove("data")
     assert (mine / "content").read_text() == "precious" and not inner.exists()
+
+
+@pytest.mark.parametrize("name", ["plain", "two words", "back\\slash", "línea"])
+@pytest.mark.parametrize("done", ["remove", "remove_all", "make_file"])
+def test_what_is_mounted_in_it_is_not_deleted(
+    folder: Folder, mine: Path, as_root: None, undo: ExitStack, name: str, done: str
+) -> None:
+    """Of a bind mount, neither the device number nor `rm --one-file-system` tells."""
+    place = folder.make_folder("data") / name
+    place.mkdir()
+    subprocess.run(["mount", "--bind", mine, place], check=True)
+    undo.callback(subprocess.run, ["umount", place], check=True)
+    if done == "remove_all":
+        folder.remove_all()
+    else:
+        with pytest.raises(UserError, match=f"something is mounted on .*{re.escape(name)}"):
+            DONE[done](folder, "data")
+    assert (mine / "content").read_text() == "precious"
 
 
 def test_what_others_put_into_it_stays_when_all_of_ours_goes(folder: Folder) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,28 @@ def check_kept(ran: Ran, lines: Lines, duration_s: float) -> None:
 
 
 class TestFiles:
+    @pytest.mark.parametrize("how", ["-al", "-rs", "-a"])
+    def test_a_copy_of_the_result_is_not_changed_by_going_on_with_the_other(self, lab: Lab, how: str) -> None:
+        """Backups of links have the very files of the result: names of one inode, or links to names."""
+        file = lab.write({"duration_s": 1.2})
+        out, first = kill(lab, file, "measure", 4)
+        other = out.with_name("copy")
+        subprocess.run(["cp", how, out, other], check=True)
+        kept = {path: path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
+        check_kept(resume(lab, file, other), first, 1.2)
+        assert {path: path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()} == kept
+        check_kept(resume(lab, file, out), first, 1.2)
+
+    def test_what_the_user_put_into_the_result_stays(self, lab: Lab) -> None:
+        file = lab.write({"duration_s": 1.2})
+        out, first = kill(lab, file, "measure", 4)
+        notes = [out / "notes", out / "cells" / "notes", cell_folder(out) / "notes"]
+        for path in notes:
+            path.write_text("precious")
+        check_kept(resume(lab, file, out), first, 1.2)
+        assert [path.read_text() for path in notes] == ["precious"] * 3
+        assert [path for path in sorted((out / "cells").rglob("*")) if path.is_file()] == sorted(notes[1:])
+
     def test_killed_in_the_warm_up_that_a_resume_repeats(self, lab: Lab) -> None:
         file = lab.write({"duration_s": 1.2, "warmup_s": 0.4})
         out, first = kill(lab, file, "measure", 4)

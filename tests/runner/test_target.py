@@ -54,8 +54,10 @@ class TestPaths:
 
     def test_a_link_that_leads_nowhere(self, lab: Lab) -> None:
         (lab.data / "link").symlink_to(lab.folder / "nowhere" / "at all")
-        ran = lab.go(storage={"path": str(lab.data / "link")})
-        assert ran.code in (1, 2), ran.stderr
+        refused(lab.go(storage={"path": str(lab.data / "link")}), "is a link to", "which is not there")
+        (lab.folder / "nowhere").mkdir()
+        refused(lab.go(storage={"path": str(lab.data / "link")}), "is a link to", "which is not there")
+        assert [one.name for one in lab.data.iterdir()] == ["link"], "no manifest of what was not made"
 
     def test_without_a_path(self, lab: Lab) -> None:
         file = lab.write()
@@ -220,6 +222,35 @@ class TestFilesOfOthers:
         for storage in ({}, {"overwrite": True}):
             refused(lab.go(storage=storage), "is a link")
         assert (lab.folder / "thesis").read_bytes() == b"precious" and not (lab.folder / "absent").exists()
+
+    @pytest.mark.parametrize(
+        ("workload", "storage"),
+        [
+            ({"files": 2}, {}),
+            ({"files": 2, "mode": "rndrd"}, {}),
+            ({"files": 4, "mode": "rndrd", "verify": True}, {"keep": False}),
+        ],
+        ids=["fewer files", "fewer files, read", "not to be kept"],
+    )
+    def test_a_file_of_ours_that_somebody_wrote_to_is_not_deleted(
+        self, lab: Lab, workload: dict[str, object], storage: dict[str, object]
+    ) -> None:
+        assert lab.go({"files": 4, "verify": True}).code == 0
+        path = lab.data / "flatwater-fileio.0003"
+        shutil.copyfile(__file__, path)  # in place: the inode and its mark stay
+        ran = lab.go(workload, storage)
+        assert ran.code in (0, 1, 2), ran
+        assert path.read_bytes() == Path(__file__).read_bytes()
+
+    @pytest.mark.parametrize("keep", [True, False])
+    def test_a_file_that_takes_the_manifests_name_in_the_run_stays(self, lab: Lab, keep: bool) -> None:
+        run = lab.start(lab.write({"duration_s": 60}, {"keep": keep}))
+        run.until_recorded(2, phase="measure")
+        manifest = lab.data / "flatwater-fileio.json"
+        manifest.unlink()
+        manifest.write_text("precious")
+        run.send(signal.SIGINT)
+        assert manifest.read_text() == "precious"
 
     def test_a_file_that_was_given_to_it_is_never_deleted(self, lab: Lab) -> None:
         path = lab.data / "scratch"

@@ -2,6 +2,7 @@
 
 witness.py  what tells a file or a folder that flatwater made from any other, also from one that took its inode
 folder.py   a folder of flatwater's, held by its descriptor, with a ledger of what flatwater made in it
+mounted.py  what is mounted in a folder, and would be deleted with it
 writing.py  files as a whole: replaced at once or not at all, under a name that nobody can guess
 permit.py   what the engine may write to, by what it is: it opens everything else read-only
 
@@ -9,12 +10,14 @@ What is not provably flatwater's is never written, renamed or deleted. No link t
 """
 
 from flatwater.owned.folder import Folder
+from flatwater.owned.mounted import mounted_below
 from flatwater.owned.permit import Permit
 from flatwater.owned.witness import Witness
 from flatwater.owned.writing import (
     FOLDER_FLAGS,
     create_file,
     is_random_name,
+    own_alone,
     publish,
     require_replaceable,
     write_atomic,
@@ -28,6 +31,8 @@ __all__ = [
     "Witness",
     "create_file",
     "is_random_name",
+    "mounted_below",
+    "own_alone",
     "publish",
     "require_replaceable",
     "write_atomic",

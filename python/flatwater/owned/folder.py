@@ -18,6 +18,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.owned.mounted import mounted_below
 from flatwater.owned.witness import Witness
 from flatwater.owned.writing import FOLDER_FLAGS, create_file, publish, random_name, write_atomic_at
 
@@ -230,7 +231,14 @@ class Folder:
         if descriptor is None:
             return
         is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        mounted = mounted_below(descriptor) if is_folder else None
         os.close(descriptor)
+        if mounted is not None:
+            raise UserError(
+                f"something is mounted on {mounted}: nothing there will be deleted",
+                where=self._where,
+                hint=f"umount {mounted}",
+            )
         try:
             if is_folder:
                 shutil.rmtree(name, dir_fd=self._descriptor)

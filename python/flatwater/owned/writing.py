@@ -20,9 +20,11 @@ FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 #: How much of a file is looked at for the line that says who wrote it.
 HEAD_BYTES = 4096
 _RANDOM_NAME = re.compile(r"\.flatwater-[0-9a-f]{16}")
+#: How much of a file is copied at a time.
+_PIECE_BYTES = 1 << 20
 
 
-def write_atomic(path: Path, text: str | bytes | Iterable[str], *, durable: bool = True) -> None:
+def write_atomic(path: Path, text: str | bytes | Iterable[str] | Iterable[bytes], *, durable: bool = True) -> None:
     """Replaces a file as a whole: a reader or a crash sees the old one or the new one. The text may come in pieces.
 
     A link of that name is replaced, and not followed. Errors: OSError; nothing is left beside it then.
@@ -35,7 +37,12 @@ def write_atomic(path: Path, text: str | bytes | Iterable[str], *, durable: bool
 
 
 def write_atomic_at(
-    folder: int, name: str, text: str | bytes | Iterable[str], *, durable: bool = True, mode: int = 0o666
+    folder: int,
+    name: str,
+    text: str | bytes | Iterable[str] | Iterable[bytes],
+    *,
+    durable: bool = True,
+    mode: int = 0o666,
 ) -> None:
     """The same in an open folder. What `mode` allows, the user's umask may take away."""
     with _new_file(folder, mode) as (partial, handle):
@@ -45,6 +52,19 @@ def write_atomic_at(
         if durable:
             os.fsync(handle.fileno())
         os.rename(partial, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def own_alone(path: Path) -> None:
+    """Makes a file that is about to be added to in place nobody else's: one that has other names, or is a link, is
+    copied, and the copy takes its name. A backup of links keeps what it had. Does nothing where no file is.
+
+    Errors: OSError.
+    """
+    with suppress(FileNotFoundError):
+        info = path.lstat()
+        if stat.S_ISLNK(info.st_mode) or (stat.S_ISREG(info.st_mode) and info.st_nlink > 1):
+            with path.open("rb") as source:
+                write_atomic(path, iter(lambda: source.read(_PIECE_BYTES), b""))
 
 
 def write_new(path: Path, text: str) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,6 +35,17 @@ JSON_BYTES_MAX = 256 * 1024 * 1024
 EARLIER = "earlier.json"
 #: Folder of a result: what was measured and could not be gone on with.
 SET_ASIDE = "set-aside"
+
+#: All that flatwater keeps in a cell's folder, and what a kill leaves of the writing of it.
+CELL_FILES = (
+    "journal.jsonl",
+    "summary.json",
+    EARLIER,
+    "servers.json",
+    "series-[0-9]*.parquet",
+    "histograms-[0-9]*.parquet",
+    ".flatwater-*",
+)
 
 #: What a full disk, or one that fails, answers to a write.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
@@ -219,7 +231,10 @@ class Result:
         self.write_manifest(status)
         if status == "complete":
             # Last: a kill before this leaves a whole result, and one in the middle of it too.
-            shutil.rmtree(self.path / "cells", ignore_errors=True)
+            for cell in self.cells:
+                remove_cell(cell.folder)
+            with suppress(OSError):
+                (self.path / "cells").rmdir()
 
 
 def create_result(
@@ -289,6 +304,19 @@ def _is_half_made(path: Path, experiment_toml: str) -> bool:
     return names - partial == {"cells"} or (
         written.is_file() and written.read_text(errors="replace") == experiment_toml
     )
+
+
+def remove_cell(folder: Path) -> None:
+    """Deletes what flatwater keeps in a cell's folder, and the folder if nothing else is in it: notes of the user's
+    stay, and no link is followed.
+    """
+    with suppress(OSError):
+        if folder.is_symlink():
+            return
+        for entry in folder.iterdir():
+            if any(fnmatchcase(entry.name, one) for one in CELL_FILES) and not entry.is_dir():
+                entry.unlink()
+        folder.rmdir()
 
 
 def make_folders(path: Path) -> list[Path]:

@@ -188,7 +188,7 @@ def _write_part(cell: int, block: list[dict[str, Any]], journal: Path, parts: Pa
     )
     # A row group a metric: reading one metric of hundreds of parts then decodes nothing of the others.
     rows = max(1, len(block)) if len(table) > SMALL_PART_ROWS else SMALL_PART_ROWS
-    pq.write_table(table, parts / f"series-{number:05}.parquet", compression="zstd", row_group_size=rows)
+    _write_table(table, parts / f"series-{number:05}.parquet", compression="zstd", row_group_size=rows)
     _write_histograms(cell, block, journal, parts / f"histograms-{number:05}.parquet")
 
 
@@ -208,7 +208,13 @@ def _write_histograms(cell: int, block: list[dict[str, Any]], journal: Path, pat
         schema=HISTOGRAM_SCHEMA,
     )
     # Already compressed, each by itself.
-    pq.write_table(table, path, compression="none")
+    _write_table(table, path, compression="none")
+
+
+def _write_table(table: pa.Table, path: Path, **options: Any) -> None:
+    """Writes a file anew: what a kill left of that name may be a link, or have other names in a copy of the result."""
+    path.unlink(missing_ok=True)
+    pq.write_table(table, path, **options)
 
 
 def merge_parts(parts: list[Path], target: Path, order: str) -> None:
@@ -216,6 +222,7 @@ def merge_parts(parts: list[Path], target: Path, order: str) -> None:
     import duckdb  # here, because only sealing needs it and reading must start fast
 
     partial, spilled = target.with_suffix(".partial"), target.parent / "sealing"
+    partial.unlink(missing_ok=True)  # a kill left it; where a link of its name leads to, nothing is written
     try:
         with duckdb.connect() as connection:
             connection.execute(f"SET memory_limit='{MERGE_MEMORY}'")

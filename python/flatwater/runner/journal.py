@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flatwater.owned import own_alone
 from flatwater.probe import Probe
 from flatwater.results import Event, Phase, Series
 from flatwater.results.folder import add_to_phases, validate
@@ -58,6 +59,7 @@ class Journal:
         #: The lines of the intervals, as long as they are few.
         self._lines: list[dict[str, Any]] | None = []
         path.parent.mkdir(parents=True, exist_ok=True)
+        own_alone(path)
         if path.exists():
             for line in read_journal(path):
                 self._account(line)

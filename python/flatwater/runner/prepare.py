@@ -188,15 +188,17 @@ def _set_length(target: Target, path: Path) -> None:
 
 
 def _remove_others(target: Target) -> None:
-    """Deletes files that an experiment with more of them left here: their space is needed, their data is not."""
+    """Deletes files that an experiment with more of them left here: their space is needed, their data is not. Those
+    that something else wrote to stay, and are nobody's of ours any more.
+    """
     if target.kind != "directory" or target.prepared is None:
         return
     wanted = {path.name for path in target.paths}
     for entry in target.prepared.files:
         path = target.path / entry.name
         # The names are what a manifest says: nothing outside the directory is ours.
-        if entry.name not in wanted and path.parent == target.path and not entry.adopted and target.known(path):
-            path.unlink()
+        if entry.name not in wanted and path.parent == target.path:
+            target.delete(path)
 
 
 def _forget_contents(target: Target) -> None:

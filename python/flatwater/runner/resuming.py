@@ -8,7 +8,6 @@ what was set aside goes when the new journal begins with it.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from pathlib import Path
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment
 from flatwater.results import Cell, Phase
-from flatwater.results.folder import EARLIER, SET_ASIDE, add_to_phases, read_json, validate
+from flatwater.results.folder import EARLIER, SET_ASIDE, add_to_phases, read_json, remove_cell, validate
 from flatwater.results.phases import MEASURE, VERIFY, WARMUP, measured_s
 from flatwater.results.schema import CellSummary
 from flatwater.results.series import read_journal
@@ -83,7 +82,7 @@ def set_aside(cell: Cell) -> Path | None:
     if not folder.exists():
         return None
     if not _holds_measurement(cell):
-        shutil.rmtree(folder)
+        remove_cell(folder)
         return None
     place = cell.result.path / SET_ASIDE
     place.mkdir(exist_ok=True)
@@ -115,7 +114,7 @@ def forget_if_repeated(aside: Path, journal: Path) -> bool:
     except OSError:
         return False
     if same:
-        shutil.rmtree(aside, ignore_errors=True)
+        remove_cell(aside)
         # Others may be in it.
         with suppress(OSError):
             aside.parent.rmdir()

@@ -502,6 +502,7 @@ class ServerStack(Stack):
             instance.close()
         for path in (instance.folder / "my.cnf", instance.error_log):
             if path.exists():
+                (logs / path.name).unlink(missing_ok=True)  # a link that took its name is not followed
                 shutil.copyfile(path, logs / path.name)
         return failures
 

@@ -81,6 +81,7 @@ class Target:
         """Writes the manifest; a block device has none, and is prepared anew by each run."""
         if self.manifest is None or self.prepared is None:
             return
+        read_manifest(self.manifest)  # somebody may have put something else there since
         try:
             write_atomic(self.manifest, self.prepared.model_dump_json())
         except OSError as error:
@@ -149,15 +150,24 @@ class Target:
         _unlock(self._locks)
 
     def remove(self) -> None:
-        """Deletes what was prepared (`storage.keep = false`); devices and files of others stay."""
+        """Deletes what was prepared (`storage.keep = false`); devices and files of others stay, and so do files of ours
+        that others wrote to.
+        """
         if self.manifest is None or self.prepared is None:
             return
         for path in self.paths:
-            entry = self.known(path)
-            if entry is not None and not entry.adopted:
-                path.unlink()
-        self.manifest.unlink(missing_ok=True)
+            if path not in self.changed:
+                self.delete(path)
+        with suppress(UserError):  # not one that somebody else put there
+            read_manifest(self.manifest)
+            self.manifest.unlink(missing_ok=True)
         self.prepared = None
+
+    def delete(self, path: Path) -> None:
+        """Deletes a file that flatwater made, and that nobody wrote to since flatwater left it."""
+        entry = self.known(path)
+        if entry is not None and not entry.adopted and _as_left(self, entry, path.lstat()):
+            path.unlink()
 
 
 def open_target(experiment: Experiment, previous: Target | None = None) -> Target:
@@ -185,6 +195,12 @@ def open_target(experiment: Experiment, previous: Target | None = None) -> Targe
         )
     if info is None or not stat.S_ISBLK(info.st_mode):
         require_no_device_folder(path, where)
+    if info is None and path.is_symlink():
+        raise UserError(
+            f"{path} is a link to {path.readlink()}, which is not there",
+            where=where,
+            hint="delete the link, or choose another path",
+        )
     # All targets of a run share one list of locks: whoever holds any of them can release what is held now.
     locks = previous._locks if previous is not None else []
     if previous is not None and previous.path != path:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from flatwater.errors import FlatwaterError, Interrupted, UserError
+from flatwater.owned import FOLDER_FLAGS, mounted_below
 from flatwater.server.sizes import print_size
 
 OnProgress = Callable[[int, int], None]
@@ -125,14 +126,27 @@ def sync_tree(folder: Path) -> None:
 
 
 def remove_tree(folder: Path) -> None:
-    """Deletes a folder and what is in it; links are not followed. Errors: FlatwaterError."""
+    """Deletes a folder and what is in it, unless something is mounted there; links are not followed.
+
+    Errors: FlatwaterError.
+    """
 
     def failed(function: object, path: str, info: tuple[type[BaseException], BaseException, object]) -> None:
         if not isinstance(info[1], FileNotFoundError):
             raise info[1]
 
     try:
+        descriptor = os.open(folder, FOLDER_FLAGS | os.O_NOFOLLOW)
+        try:
+            mounted = mounted_below(descriptor)
+        finally:
+            os.close(descriptor)
+        if mounted is not None:
+            what = f"something is mounted on {mounted}: nothing there will be deleted"
+            raise FlatwaterError(what, where="storage.path", hint=f"umount {mounted}")
         shutil.rmtree(folder, onerror=failed)
+    except FileNotFoundError:
+        return
     except OSError as error:
         raise FlatwaterError(f"cannot delete {error.filename}: {error.strerror}", where="storage.path") from None
 

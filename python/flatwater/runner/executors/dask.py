@@ -366,7 +366,7 @@ def _store(cell: Cell, delivery: site.Delivery) -> None:
         if name != f"{own}/summary.json":
             target = cell.result.path / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+            write_atomic(target, content)
     cell.folder.mkdir(parents=True, exist_ok=True)
     write_atomic(cell.folder / "summary.json", delivery.files[f"{own}/summary.json"].decode())
 
