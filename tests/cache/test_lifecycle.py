@@ -45,6 +45,7 @@ def test_from_making_to_destroying(mounted: CacheLab) -> None:
     assert "runs" in mounted.refused("check", "db")
     told = mounted.go("stop", "db")
     assert told["dirty_blocks"] == 64 and told["safe_to_unplug"] is False
+    assert "does not run" in mounted.refused("stop", "db", "--drain")
     assert _read(mounted.backing, 5 * MIB, MIB) == bytes(MIB), "dirty data are in the cache only"
     assert not mounted.mount.is_mount()
 

@@ -14,7 +14,11 @@ import pytest
 from lab import MIB, Lab, Ran, journal_lines
 from modelledlab import write_modelled
 
+from flatwater.experiment import load
+from flatwater.results import open_result
 from flatwater.results.phases import measured_phases, measured_s
+from flatwater.runner.summary import keep_without_running
+from flatwater.runner.sweep import _is_missing
 
 Lines = list[dict[str, Any]]
 LONG = {"mode": "rndrw", "duration_s": 60}
@@ -192,6 +196,20 @@ class TestFiles:
         (kept,) = aside(ran.out)
         assert journal_lines(kept) == lines
         assert str(kept) in again.stderr and "it had failed" in again.stderr
+
+    def test_what_failed_is_no_less_so_after_a_run_that_could_not_begin(self, lab: Lab) -> None:
+        fault = {"kind": "error", "after_ops": 300}
+        file = lab.write({"mode": "rndrd", "rate_per_s": 1000, "duration_s": 2}, {"fault": fault})
+        ran = lab.run(file, "--json")
+        lines = journal_lines(cell_folder(ran.out))
+        for _ in range(2):
+            result = open_result(ran.out)
+            assert _is_missing(result.cells[0])
+            keep_without_running(result, result.cells[0], load(file), "failed", "the disk is not mounted")
+            result.seal("failed")
+        again = lab.run(file, "--json", "--resume", out=ran.out)
+        (kept,) = aside(ran.out)
+        assert journal_lines(kept) == lines and "it had failed" in again.stderr
 
     def test_a_damaged_journal_is_kept(self, lab: Lab) -> None:
         file = lab.write({"duration_s": 0.5})

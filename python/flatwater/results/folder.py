@@ -210,7 +210,9 @@ class Result:
         if not cell.sealed:
             self.seal_cell(cell)
         write_atomic(cell.folder / "summary.json", summary.model_dump_json(), durable=durable)
-        (cell.folder / EARLIER).unlink(missing_ok=True)
+        if summary.phases:
+            # Without one it was not begun now, and how it ended before still counts.
+            (cell.folder / EARLIER).unlink(missing_ok=True)
         cell.summary = summary
 
     def seal(self, status: str) -> None:

@@ -213,8 +213,12 @@ def _is_missing(cell: Cell) -> bool:
     if summary is None or summary.status == "complete":
         return summary is None
     cell.summary = None
+    own, earlier = cell.folder / "summary.json", cell.folder / EARLIER
     with suppress(FileNotFoundError):
-        (cell.folder / "summary.json").replace(cell.folder / EARLIER)
+        if earlier.exists() and not summary.phases:
+            own.unlink()  # it was not begun since
+        else:
+            own.replace(earlier)
     return True
 
 

@@ -37,6 +37,7 @@ def verb(
     state = find(name)
     process = read_process(state.name)
     refused = False
+    job: int | None = None
     if drain:
         # First while it serves: nobody has to wait without the device, and Ctrl-C here changes nothing.
         try:
@@ -46,7 +47,7 @@ def verb(
             ask(state.name, {"do": "stop-flush"})
             raise
         except FlatwaterError as error:
-            if ask_job(state.name, job)["state"] != "failed":
+            if job is None or ask_job(state.name, job)["state"] != "failed":
                 raise
             # It was tried, and what stays dirty is safe.
             refused = True

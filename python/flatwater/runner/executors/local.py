@@ -79,8 +79,8 @@ class LocalExecutor:
                 course.interrupted = course.interrupted or "interrupted by the user"
                 return
             course.tell(running=1)
-            fleeting = course.total > CELLS_TOLD and not course.remaining.is_real(cell.index)
             real = course.remaining.is_real(cell.index)
+            fleeting = course.total > CELLS_TOLD and not real
             reporter = self._follow(course, cell, SilentReporter() if fleeting else course.reporter)
             reporter.cell(course.number, course.total, cell.label, virtual=not real)
             clock = Clock()

@@ -114,10 +114,8 @@ class Worker:
         cell = Cell(self._result, plan_cell(self._errands[self._number].experiment, index), None)
         try:
             experiment = self._errands[self._number].experiment
-            plan = functools.partial(cell_at, experiment, index)
-            reporter = Following(
-                SilentReporter(), lambda: plan().experiment, functools.partial(self._tell_share, index)
-            )
+            tell_share = functools.partial(self._tell_share, index)
+            reporter = Following(SilentReporter(), lambda: cell_at(experiment, index).experiment, tell_share)
             summary = self._bench.run(self._result, cell, reporter, self._interrupt)
         except UserError as error:
             summary = self._bench.refuse(self._result, cell, error)
