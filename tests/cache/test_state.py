@@ -41,7 +41,7 @@ def test_an_unknown_name_is_answered_with_those_that_there_are(tmp_path: Path) -
         find_state("db")
     _state(tmp_path, "a").save()
     _state(tmp_path, "b").save()
-    with pytest.raises(UserError, match="there are a, b"):
+    with pytest.raises(UserError, match="one of: a, b"):
         find_state("db")
 
 

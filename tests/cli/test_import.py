@@ -56,4 +56,4 @@ def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
 def test_an_unknown_format(tmp_path: Path) -> None:
     error = CliRunner().invoke(app, [str(SAMPLES / "tpcc.txt"), "--format", "csv"]).exception
     assert isinstance(error, UserError)
-    assert "one of auto, fio-json, fio-log, sysbench, tpcc" in str(error)
+    assert "one of: auto, fio-json, fio-log, sysbench, tpcc" in str(error)

@@ -36,7 +36,7 @@ def test_servers(servers: ServerLab) -> None:
     assert isinstance(stack, ServerStack)
     assert stack.place is not None and stack.place.is_relative_to(servers.storage)
     assert stack.response_limits(Tally()) == [], "nothing ran"
-    with pytest.raises(UserError, match="another flatwater is using the servers"):
+    with pytest.raises(UserError, match="another flatwater is using"):
         open_stack(experiment, cell_at(experiment, 0))
     stack.release()
     open_stack(experiment, cell_at(experiment, 0)).release()

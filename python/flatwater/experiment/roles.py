@@ -54,7 +54,7 @@ ROLES: dict[str, Role] = {
         "cache.",
         "kind preset mode size block_size policy dirty_high_pct dirty_low_pct flush_period_s fallow_delay_s "
         "fallow_speed idle_flush_s sequential_bytes allow_processes deny_processes acknowledge admission ordered "
-        "commit_interval_s enabled verify warm write_back_depth write_back_depth_per_set storage",
+        "commit_interval_s enabled verify warm write_back_depth write_back_depth_per_set outage_s storage",
     ),
     **_all(
         "stack",

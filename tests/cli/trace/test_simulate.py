@@ -40,7 +40,7 @@ def test_objects_are_counted(flatwater: Flatwater, iolog: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--policy", "clock"), "--policy: there is no policy 'clock' (hint: lru, fifo, s3-fifo, flashcache"),
+        (("--policy", "clock"), "--policy: there is no policy 'clock' (hint: one of: lru, fifo, s3-fifo, flashcache"),
         (("--policy", ","), "--policy: says no policy"),
         (("--size", ""), "--size: says no size"),
         (("--size", "0"), "must be more than 0 bytes"),
