@@ -157,6 +157,20 @@ def test_a_folder_that_is_not_ours_is_refused(tmp_path: Path, mine: Path, put: s
     assert not list(tmp_path.rglob(LEDGER)) and not list(tmp_path.rglob(".flatwater-*"))
 
 
+@pytest.mark.parametrize("filled", [False, True])
+def test_a_folder_that_another_user_planted_is_not_ours(
+    tmp_path: Path, folder: Folder, as_root: None, filled: bool
+) -> None:
+    path = folder.path if filled else tmp_path / "planted"
+    path.mkdir(exist_ok=True)
+    os.chown(path, 65534, 65534)
+    before = sorted(path.iterdir())
+    for opened in (Folder.open, Folder.find):
+        with pytest.raises(UserError, match=r"belongs to another user \(65534\)"):
+            opened(path, where=WHERE)
+    assert sorted(path.iterdir()) == before
+
+
 def test_a_copy_of_it_is_not_ours(tmp_path: Path, folder: Folder) -> None:
     make(folder, "content")
     subprocess.run(["cp", "-a", folder.path, tmp_path / "copy"], check=True)

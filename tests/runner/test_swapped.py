@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from lab import Lab
+from lab import MIB, Lab
 
+from flatwater.errors import UserError
 from flatwater.runner import swapped
+from flatwater.runner.swapped import require_not_in_use
 
 
 def test_a_file_that_is_swap_is_told_as_such(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,6 +45,32 @@ def test_the_kernel_is_asked(lab: Lab, as_root: None) -> None:
     finally:
         subprocess.run(["swapoff", str(file)], check=True)
     assert ran.code == 2 and "is swap that is in use" in ran.error
+
+
+@pytest.mark.parametrize("ours", [False, True])
+def test_a_file_below_a_loop_device_is_not_written(
+    lab: Lab, as_root: None, undo: ExitStack, mount: Callable[..., Path], ours: bool
+) -> None:
+    """Its mounted file system would be destroyed, which `storage.overwrite` of a file does not say."""
+    file, link = lab.folder / "image", lab.folder / "link"
+    file.write_bytes(bytes(16 * MIB))
+    if ours:
+        file.unlink()
+        assert lab.go(storage={"path": str(file), "size": 16 * MIB}).code == 0
+    link.symlink_to(file)
+    loop = subprocess.run(["losetup", "-f", "--show", file], check=True, capture_output=True, text=True).stdout.strip()
+    undo.callback(subprocess.run, ["losetup", "-d", loop], check=True)
+    subprocess.run(["mkfs.ext4", "-q", loop], check=True)
+    place = mount(loop)
+    (place / "thesis").write_text("precious")
+    subprocess.run(["sync", "-f", place], check=True)
+    before = file.read_bytes()
+    for path in (file, link):
+        ran = lab.go({"mode": "rndwr"}, {"path": str(path), "size": 8 * MIB, "overwrite": True})
+        assert ran.code == 2 and f"is in use ({loop} is a loop device on it)" in ran.error
+        with pytest.raises(UserError, match="is a loop device on it"):
+            require_not_in_use(path, "--file")
+    assert file.read_bytes() == before
 
 
 def test_no_list_is_no_swap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

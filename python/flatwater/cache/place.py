@@ -183,11 +183,16 @@ def _is_same(path: str, place: Place) -> bool:
 
 def loops_on(place: Place) -> list[str]:
     """Loop devices that stand on a place directly."""
+    return loops_of(place.identity)
+
+
+def loops_of(identity: tuple[str, int, int]) -> list[str]:
+    """The same of what a place is: of a file, `("file", st_dev, st_ino)`."""
     found = []
     for backing in sorted(Path("/sys/block").glob("loop*/loop/backing_file")):
         device = backing.parent.parent
         with_number = next((one for one in list(_chain(_number(device)))[1:2]), None)
-        if with_number == place.identity:
+        if with_number == identity:
             found.append(f"/dev/{device.name}")
     return found
 

@@ -95,6 +95,7 @@ class Folder:
                 f"{path} is in the way: it is {what}", where=where, hint="move it, or use another directory"
             ) from None
         try:
+            _require_own(descriptor, path, where)
             ledger = _read_ledger(descriptor, path, where)
             if ledger is None and os.listdir(descriptor):
                 raise UserError(
@@ -325,6 +326,19 @@ def _create_folder(parent: int) -> tuple[str, int]:
         with suppress(OSError):
             os.rmdir(name, dir_fd=parent)
         raise
+
+
+def _require_own(descriptor: int, path: Path, where: str) -> None:
+    """In another user's folder, names may come to mean anything at any moment, and its ledger says what that user
+    likes. Errors: UserError.
+    """
+    owner = os.fstat(descriptor).st_uid
+    if owner != os.geteuid():
+        raise UserError(
+            f"{path} belongs to another user ({owner}): nothing in it will be touched",
+            where=where,
+            hint="use another directory, or run as that user",
+        )
 
 
 def _read_ledger(descriptor: int, path: Path, where: str) -> Ledger | None:

@@ -24,6 +24,7 @@ from flatwater.experiment import print_size
 from flatwater.experiment.device import Device, Initial, Use
 from flatwater.owned import FOLDER_FLAGS, Permit, Witness, create_file, publish, write_atomic
 from flatwater.probe.disk import read_mounts, require_no_device_folder
+from flatwater.runner.swapped import require_not_in_use
 
 #: The source that our mounts name, as crates/serve writes it.
 MOUNT_SOURCE = "flatwater-emulate"
@@ -240,6 +241,7 @@ def _check_backing(emulation: Emulation, size: int) -> SidecarFile | None:
         raise UserError(f"cannot use {backing}: {error.strerror}", where=where) from None
     if not stat.S_ISREG(info.st_mode):
         raise UserError(f"{backing} is not a file", where=where, hint="name a file that does not exist yet")
+    require_not_in_use(backing, where)
     if emulation.overwrite:
         return None
     sidecar = _read_sidecar(emulation.sidecar)

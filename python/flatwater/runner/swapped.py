@@ -1,9 +1,14 @@
-"""Whether a file is where the kernel keeps memory: overwriting it would crash programs of this machine."""
+"""Whether the kernel itself uses a file, as swap or below a loop device: overwriting it would crash programs of this
+machine, or destroy a file system that is mounted.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+
+from flatwater.cache.place import loops_of
+from flatwater.errors import UserError
 
 #: Where the kernel lists swap (proc(5)).
 SWAPS = Path("/proc/swaps")
@@ -26,3 +31,14 @@ def is_swap_file(path: Path) -> bool:
         except OSError:  # it was removed, or is in another namespace
             continue
     return False
+
+
+def require_not_in_use(path: Path, where: str) -> None:
+    """Refuses a file that the kernel uses, whatever the experiment allows, and whoever made it. Errors: UserError."""
+    if is_swap_file(path):
+        what, hint = "is swap that is in use", "choose another path, or swapoff it first"
+        raise UserError(f"{path} {what}: it will not be written to", where=where, hint=hint)
+    info = path.stat()
+    for loop in loops_of(("file", info.st_dev, info.st_ino)):
+        what, hint = f"is in use ({loop} is a loop device on it)", f"choose another path, or losetup -d {loop} first"
+        raise UserError(f"{path} {what}: it will not be written to", where=where, hint=hint)

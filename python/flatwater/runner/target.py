@@ -25,7 +25,7 @@ from flatwater.owned import Permit, write_atomic
 from flatwater.probe.disk import find_block_device, mount_of, require_no_device_folder
 from flatwater.runner.block_device import claim, contents, folder_of, users
 from flatwater.runner.manifest import Prepared, PreparedFile, read_manifest
-from flatwater.runner.swapped import is_swap_file
+from flatwater.runner.swapped import require_not_in_use
 
 #: Used sizes are whole multiples of this: the largest sector in use, so that O_DIRECT can reach every byte.
 ALIGNMENT_BYTES = 4096
@@ -295,9 +295,8 @@ def _file_target(experiment: Experiment, path: Path, *, exists: bool) -> Target:
 
 def _guard(experiment: Experiment, target: Target, path: Path) -> None:
     """Refuses a file that would be lost, unless it is ours or the user says so. Errors: UserError."""
-    if is_swap_file(path):
-        what, hint = f"{path} is swap that is in use", "choose another path, or swapoff it first"
-        raise UserError(f"{what}: it will not be written to", where="storage.path", hint=hint)
+    if path.exists():
+        require_not_in_use(path, "storage.path")
     entry = target.known(path)
     info = path.lstat() if target.kind == "directory" else path.stat()
     if entry is not None and _as_left(target, entry, info):
