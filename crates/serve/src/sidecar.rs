@@ -1,9 +1,10 @@
 //! The file beside the backing file that says whose it is, and keeps the device's wear.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value, json};
 
@@ -12,25 +13,49 @@ use serde_json::{Map, Value, json};
 pub struct Sidecar {
     path: PathBuf,
     owner: Map<String, Value>,
+    /// Whether what has its name is what was written here, unless somebody put something else there.
+    saved: AtomicBool,
 }
 
 impl Sidecar {
     /// A sidecar at `path` with the owner's own fields.
     pub const fn new(path: PathBuf, owner: Map<String, Value>) -> Self {
-        Self { path, owner }
+        Self { path, owner, saved: AtomicBool::new(false) }
     }
 
     /// Writes it anew, whole or not at all. `state` is the device's, as JSON.
     ///
     /// # Errors
-    /// What the system says.
+    /// What the system says; since the first time also that somebody put something else there, which stays.
     pub fn save(&self, state: Option<&str>) -> io::Result<()> {
         let mut fields = self.owner.clone();
         fields.insert(
             "state".into(),
             state.map_or(Value::Null, |text| serde_json::from_str(text).unwrap_or(json!(text))),
         );
-        write_atomic(&self.path, serde_json::to_string_pretty(&fields)?.as_bytes())
+        if self.saved.load(Ordering::Relaxed) && !self.is_ours()? {
+            return Err(io::Error::other("something else has its name now: it will not be touched"));
+        }
+        write_atomic(&self.path, serde_json::to_string_pretty(&fields)?.as_bytes())?;
+        self.saved.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether the file is one that was written here, or none.
+    fn is_ours(&self) -> io::Result<bool> {
+        let opened = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&self.path);
+        let mut file = match opened {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            Err(error) if error.raw_os_error() == Some(libc::ELOOP) => return Ok(false),
+            opened => opened?,
+        };
+        let mut text = Vec::new();
+        if !file.metadata()?.is_file() {
+            return Ok(false);
+        }
+        file.read_to_end(&mut text)?;
+        let found: Map<String, Value> = serde_json::from_slice(&text).unwrap_or_default();
+        Ok(self.owner.iter().all(|(name, value)| found.get(name) == Some(value)))
     }
 }
 
@@ -72,5 +97,26 @@ mod tests {
         let read: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         assert_eq!(read, json!({"device": "card", "state": {"erases": 7}}));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn what_took_its_name_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mine) = (folder.path().join("card.flatwater.json"), folder.path().join("mine"));
+        let sidecar = Sidecar::new(path.clone(), json!({"device": "card"}).as_object().unwrap().clone());
+        sidecar.save(None).unwrap();
+        for text in ["precious", r#"{"device": "another"}"#, ""] {
+            fs::write(&path, text).unwrap();
+            sidecar.save(None).unwrap_err();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        fs::remove_file(&path).unwrap();
+        fs::write(&mine, "precious").unwrap();
+        std::os::unix::fs::symlink(&mine, &path).unwrap();
+        sidecar.save(None).unwrap_err();
+        fs::remove_file(&path).unwrap();
+        sidecar.save(None).unwrap();
+        sidecar.save(None).unwrap();
+        assert_eq!(fs::read_to_string(&mine).unwrap(), "precious");
     }
 }
