@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -84,6 +85,17 @@ class TestFiles:
         check_kept(resume(lab, file, other), first, 1.2)
         assert {path: path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()} == kept
         check_kept(resume(lab, file, out), first, 1.2)
+
+    @pytest.mark.parametrize("what", ["FIFO", "folder"])
+    def test_a_journal_that_is_no_file(self, lab: Lab, what: str) -> None:
+        file = lab.write({"duration_s": 1.2})
+        out, _ = kill(lab, file, "measure", 4)
+        journal = cell_folder(out) / "journal.jsonl"
+        journal.unlink()
+        os.mkfifo(journal) if what == "FIFO" else journal.mkdir()
+        ran = lab.run(file, "--json", "--resume", out=out)
+        assert ran.code in (0, 2), ran
+        assert ran.code == 0 or "is not a file" in ran.error or "Is a directory" in ran.error
 
     def test_what_the_user_put_into_the_result_stays(self, lab: Lab) -> None:
         file = lab.write({"duration_s": 1.2})

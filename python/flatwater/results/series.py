@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -82,10 +83,15 @@ EMPTY = Series(np.empty(0), np.empty(0))
 def read_journal(path: Path) -> Iterator[dict[str, Any]]:
     """The whole lines of a journal; a torn last line (the run was killed while writing it) ends it."""
     try:
-        handle = path.open("rb")
+        # Not to wait for the writer of a FIFO that has its name.
+        handle = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     except FileNotFoundError:
         return
+    except OSError as error:
+        raise UserError(f"cannot read it: {error.strerror}", where=str(path)) from None
     with handle:
+        if not stat.S_ISREG(os.fstat(handle.fileno()).st_mode):
+            raise UserError("it is not a file", where=str(path), hint="move it away")
         for number, raw in enumerate(handle, 1):
             if not raw.endswith(b"\n"):
                 return
