@@ -83,7 +83,10 @@ def _read_line(link: socket.socket) -> bytes:
 
 def ask_job(name: str, job: int) -> dict[str, Any]:
     """How far a job is, or how it ended: `state`, `done`, `total`, `error`. Errors: as of `ask`."""
-    found: dict[str, Any] = ask(name, {"do": "job", "job": job})["found"]
+    found: dict[str, Any] | None = ask(name, {"do": "job", "job": job}).get("found")
+    if found is None:
+        hint = f"flatwater cache restart {name} puts this version in its place"
+        raise FlatwaterError(f"cache {name} is served by another flatwater, which tells of jobs otherwise", hint=hint)
     return found
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import time
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.probe.disk import read_mounts
 from flatwater.runner.emulation import loop_devices, unmount
 
 #: How long whoever still uses a volume may take to let it go.
@@ -65,9 +67,13 @@ def require_file_system(name: str) -> None:
 
 
 def clear_volume(file: Path, folder: Path) -> None:
-    """Undoes what a killed run left: the file system on `folder`, and loop devices on `file`; both are ours."""
+    """Undoes what a killed run left: loop devices on `file`, and the file system of a loop device on `folder`. What
+    somebody else mounted there stays.
+    """
     loops = loop_devices(file)
-    if folder.is_mount():
+    found = [entry["source"] for entry in read_mounts() if entry["target"] == os.path.realpath(folder)]
+    # After a kill, the loop device may not know its file by name any more.
+    if found and found[-1].startswith("/dev/loop"):
         unmount(folder, lazily=True)
     for loop in loops:
         subprocess.run(["losetup", "--detach", loop], capture_output=True)
