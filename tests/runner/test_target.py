@@ -215,6 +215,27 @@ class TestFilesOfOthers:
         assert lab.go(asked, {"overwrite": True}).code == 0
         assert lab.go(asked).code == 0, "and it is ours again"
 
+    @pytest.mark.parametrize("written", ["of another length", "later"])
+    def test_a_file_that_somebody_wrote_to_after_a_kill(self, lab: Lab, written: str) -> None:
+        file = lab.write({"mode": "rndwr", "duration_s": 60})
+        run = lab.start(file)
+        run.until_recorded(3)
+        ran = run.send(signal.SIGKILL)
+        path = lab.data / "flatwater-fileio.0000"
+        again = lab.write({"mode": "rndwr"})
+        if written == "later":
+            assert lab.run(again, out=lab.folder / "between").code == 0, "what was only killed is gone on with"
+            run = lab.start(file, out=lab.folder / "killed later")
+            run.until_recorded(3)
+            ran = run.send(signal.SIGKILL)
+            long_ago = path.stat().st_mtime - 3600
+            os.utime(lab.data / "flatwater-fileio.json", (long_ago, long_ago))  # as if an hour had gone by
+        content = b"precious" * (MIB if written == "later" else 1000)
+        path.write_bytes(content)
+        refused(lab.run(again, out=lab.folder / "after"), "something else wrote to it since")
+        assert lab.run(file, "--resume", out=ran.out).code in (1, 2)
+        assert path.read_bytes() == content
+
     @pytest.mark.parametrize("leads_to", ["thesis", "absent"])
     def test_a_link_in_the_place_of_a_file_is_not_followed(self, lab: Lab, leads_to: str) -> None:
         (lab.folder / "thesis").write_bytes(b"precious")

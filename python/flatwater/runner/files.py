@@ -10,6 +10,7 @@ from flatwater._engine import Run
 from flatwater.experiment import Experiment, PlannedCell, cell_at
 from flatwater.probe import Probe, device_text, start_probes
 from flatwater.runner.interrupt import Interrupt
+from flatwater.runner.journal import Journal
 from flatwater.runner.prepare import prepare_target
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import Left
@@ -85,6 +86,9 @@ class FileStack(Stack):
 
     def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
         return Run.fileio(json.dumps(spec), after)
+
+    def watch(self, journal: Journal, measured_s: float | None) -> None:
+        self._target.keep_alive()
 
     def faults(self) -> list[str]:
         fault = self._cell.files.fault

@@ -35,6 +35,9 @@ RESERVE_BYTES = 16 * 1024 * 1024
 #: Most of the available memory that buffers may take: the page cache and the machine's other work need the rest.
 BUFFERS_SHARE_MAX = 0.5
 
+#: A run's writes may be so much later than its last sign of life, seconds: a busy machine delays the sign.
+SIGN_GRACE_S = 10
+
 _STEM = "flatwater-fileio"
 
 #: Verification reads what flatwater stamped: of its own files, only the preparation of what is missing writes.
@@ -72,6 +75,8 @@ class Target:
     #: What the engine may write to; given when the files are there.
     permit: Permit | None = None
     _locks: list[int] = field(default_factory=list)
+    #: When the next sign of life is due, by the monotonic clock.
+    _sign_at: float = 0.0
 
     @property
     def used_bytes(self) -> int:
@@ -86,6 +91,22 @@ class Target:
             write_atomic(self.manifest, self.prepared.model_dump_json())
         except OSError as error:
             raise FlatwaterError(f"cannot write {self.manifest}: {error.strerror}", where="storage.path") from None
+
+    def keep_alive(self) -> None:
+        """A sign of life while a workload runs: the manifest's time of change, once a second at most."""
+        if self.manifest is None or self.permit is None or time.monotonic() < self._sign_at:
+            return
+        self._sign_at = time.monotonic() + 1.0
+        with suppress(OSError):
+            os.utime(self.manifest, follow_symlinks=False)
+
+    @property
+    def alive_ns(self) -> int:
+        """When a run that uses the files gave its last sign of life, ns since 1970."""
+        try:
+            return self.manifest.lstat().st_mtime_ns if self.manifest is not None else 0
+        except OSError:
+            return 0
 
     def known(self, path: Path) -> PreparedFile | None:
         """What the manifest says of the file that is there now, if flatwater made it or was given it."""
@@ -335,10 +356,17 @@ def require_unchanged(target: Target) -> None:
 
 
 def _as_left(target: Target, entry: PreparedFile, info: os.stat_result) -> bool:
-    """Whether a file of ours was left alone. After a kill, nobody knows how it was left; an empty one holds nothing."""
+    """Whether a file of ours was left alone; an empty one holds nothing.
+
+    A run that was killed could not say how it left a file: it must be as long as the workload needs it, and nothing may
+    have written to it after the run's last sign of life.
+    """
     assert target.prepared is not None
-    if entry.settled_ns is None or info.st_size == 0:
+    if info.st_size == 0:
         return True
+    if entry.settled_ns is None:
+        late_ns = info.st_mtime_ns - target.alive_ns
+        return info.st_size == target.prepared.file_bytes and late_ns <= SIGN_GRACE_S * 1_000_000_000
     if target.prepared.boot_id != boot_id():
         # A machine that went down may have forgotten the last times.
         return info.st_mtime_ns <= entry.settled_ns
