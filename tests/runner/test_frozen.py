@@ -100,7 +100,7 @@ def test_a_restart_that_hangs(servers: ServerLab) -> None:
     server.kill()
     run.until(lambda: server.pid not in [process.pid for process in servers.processes()])
     freeze_all(run)
-    check_interrupted(run.send(signal.SIGINT), servers)
+    check_interrupted(run.send(signal.SIGINT), servers, waiting=1)
 
 
 @pytest.mark.slow
@@ -108,7 +108,7 @@ def test_one_of_two(servers: ServerLab) -> None:
     run = servers.start(servers.write({**OLTP, "duration_s": 60}, {"instances": 2}, settings={}, sweep=SWEEP))
     run.until_recorded(3)
     servers.processes()[1].suspend()
-    check_interrupted(run.send(signal.SIGINT), servers)
+    check_interrupted(run.send(signal.SIGINT), servers, waiting=2)
 
 
 @contextmanager

@@ -163,7 +163,8 @@ def _run_cells(result: Result, executor: Executor, course: Course) -> Outcome:
             result.write_manifest("interrupted")
             what = f"whoever read the output went away; what was measured is in {result.path}"
             raise Interrupted(what, hint=f"to go on: {resume_command(result.path)}") from None
-        except FlatwaterError:
+        except FlatwaterError as error:
+            error.hint = error.hint or f"to go on: {resume_command(result.path)}"
             result.seal("failed")
             raise
         course.reporter.close()

@@ -188,7 +188,7 @@ class TestInterrupted:
         cluster.scheduler.kill()
         ran = run.wait()
         assert ran.code == 1
-        assert "the scheduler is gone" in ran.error and "--resume" in ran.error
+        assert "the scheduler is gone" in ran.error and f"flatwater resume {ran.out}" in ran.error
         assert len(ran.cells) >= 1
 
 

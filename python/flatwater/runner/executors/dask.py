@@ -322,9 +322,7 @@ def _workers(client: Any) -> Workers:
 
 
 def _gone() -> FlatwaterError:
-    return FlatwaterError(
-        "the scheduler is gone; what was measured is kept", hint="`flatwater resume` goes on, with the result folder"
-    )
+    return FlatwaterError("the scheduler is gone; what was measured is kept")
 
 
 def _places(workers: Workers) -> list[str]:
