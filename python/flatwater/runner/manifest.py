@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -47,7 +48,12 @@ class Prepared(BaseModel):
 
     def entry(self, name: str) -> PreparedFile | None:
         """What is known of a file."""
-        return next((known for known in self.files if known.name == name), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, PreparedFile]:
+        # Each of thousands of files is asked for several times. Of a name that is there twice, the first counts.
+        return {known.name: known for known in reversed(self.files)}
 
 
 def read_manifest(path: Path) -> Prepared | None:

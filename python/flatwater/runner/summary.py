@@ -55,15 +55,10 @@ def summarise_cell(
     injected = [f"a fault was injected on purpose: {fault}" for fault in stack.faults()]
     figures = {name: getattr(analysis, name) for name in _FROM_ANALYSIS}
     summary = CellSummary(
-        cell=cell.index,
-        repeat=cell.plan.repeat,
-        set=cell.set,
-        seed=cell.plan.seed,
+        **_about(cell, experiment),
         status=status,
         error=failure,
         layers=_layers(experiment.layers, stack),
-        unit=experiment.workload.unit,
-        interval_s=experiment.record.interval_s,
         **figures,
         transition=transition,
         latency_us=latencies.get("all") or latencies.get("fsync"),
@@ -95,19 +90,22 @@ def keep_without_running(
     stays as it is, to be gone on with.
     """
     summary = CellSummary(
-        cell=cell.index,
-        repeat=cell.plan.repeat,
-        set=cell.set,
-        seed=cell.plan.seed,
-        status=status,
-        error=error,
-        layers=experiment.layers,
-        unit=experiment.workload.unit,
-        interval_s=experiment.record.interval_s,
-        started_at=now_utc(),
+        **_about(cell, experiment), status=status, error=error, layers=experiment.layers, started_at=now_utc()
     )
     result.finish_cell(cell, summary)
     return summary
+
+
+def _about(cell: Cell, experiment: Experiment) -> dict[str, Any]:
+    """Which cell it is, and in what it is measured: also of one that could not be run."""
+    return {
+        "cell": cell.index,
+        "repeat": cell.plan.repeat,
+        "set": cell.set,
+        "seed": cell.plan.seed,
+        "unit": experiment.workload.unit,
+        "interval_s": experiment.record.interval_s,
+    }
 
 
 def _reader(cell: Cell, journal: Journal) -> tuple[Callable[[str, str], Series], list[tuple[str, str]]]:
