@@ -118,7 +118,7 @@ def _explain(cell: Experiment) -> tuple[str, str]:
     rounds = "in the last five rounds " if snia else ""
     count = count_samples(cell)
     samples = f"{count} sample{'' if count == 1 else 's'} of {seconds(interval_s)}"
-    why = f"{samples} {rounds}are measured, and it takes {SAMPLES_MIN}"
+    why = f"{samples} {rounds}{'is' if count == 1 else 'are'} measured, and it takes {SAMPLES_MIN}"
     if measured_s >= SAMPLES_MIN * interval_s:
         return f"{why}; the workload ends before its time", "a longer trace (workload.repeat), or a later fault"
     shorter_s = math.floor(measured_s / SAMPLES_MIN * 10 + 1e-9) / 10
