@@ -1,7 +1,9 @@
 //! The flash cache with the power cut after every single IO: nothing that was acknowledged as durable is lost, nothing torn
 //! or stale or never written is ever found, and what is found stays.
 //!
-//! `FLATWATER_SEED` replays the world of a failure; `FLATWATER_CUTS` says how many cuts are made in all.
+//! `FLATWATER_SEED` replays the world of a failure; `FLATWATER_CUTS` says how many cuts are made in all. The digest of each
+//! world is printed: a change of the engine's shape that changes none of its deeds leaves them all as they were
+//! (`scripts/digests.py`).
 
 #[path = "cache_crash/damage.rs"]
 mod damage;
@@ -43,6 +45,7 @@ fn nothing_durable_is_lost_whenever_the_power_fails() {
             panic!("{what}");
         }
         made += world.cuts;
+        println!("digest {seed} {:08x}", world.digest);
     }
     println!("{made} cuts");
     // A world whose lives end before the power fails would find nothing, and say nothing.
@@ -81,6 +84,7 @@ fn failing_devices_lose_nothing_that_the_other_one_has() {
             panic!("{what}");
         }
         made += world.cuts;
+        println!("digest failing {seed} {:08x}", world.digest);
     }
     println!("{made} cuts");
     // A world ends where one of its devices fails for good: a quarter of the cuts is what these get to.

@@ -93,6 +93,8 @@ pub struct World {
     lives: u32,
     /// Cuts that were made and looked at.
     pub cuts: u64,
+    /// Of every IO with what it wrote and of every answer, in their order.
+    pub digest: u32,
     cuts_left: u64,
     note: String,
     idle: u32,
@@ -133,6 +135,7 @@ impl World {
             values: 0,
             lives: 0,
             cuts: 0,
+            digest: 0,
             cuts_left: 0,
             note: String::new(),
             idle: 0,
@@ -396,10 +399,12 @@ impl World {
         {
             witness.store(&mut AtOnce(&mut self.disks[0])).map_err(|error| error.to_string())?;
         }
+        self.digest_words([self.step, io.kind as u64, side as u64, io.offset, io.bytes.into()]);
         let disk = match io.kind {
             IoKind::Read => 0,
             IoKind::Write => {
                 let data = self.memory.bytes(io.place, io.bytes).to_vec();
+                self.digest = crc32c::crc32c_append(self.digest, &data);
                 self.disks[side].begin_write(io.offset, data)
             }
             // What is given back reads as zeros or as it was, which a lost write of zeros is.
@@ -443,7 +448,14 @@ impl World {
         self.cut_and_put_back().map_err(|what| format!("after {io:?}: {what}"))
     }
 
+    fn digest_words<const N: usize>(&mut self, words: [u64; N]) {
+        for word in words {
+            self.digest = crc32c::crc32c_append(self.digest, &word.to_le_bytes());
+        }
+    }
+
     fn answered(&mut self, tag: u64, result: Result<(), Failure>) -> Checked {
+        self.digest_words([self.step, tag, result.is_ok().into()]);
         if let Some(stop) = self.commands.remove(&tag) {
             return match result {
                 Err(failure) if stop && self.faults.is_none() => Err(format!("the stop failed: {failure:?}")),
