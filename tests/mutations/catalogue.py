@@ -260,10 +260,10 @@ RUST = (
     ),
     _rust(
         "core",
-        "interval.rs",
-        "let oldest_ns = now_ns - oldest_start_ns;",
-        "let oldest_ns = now_ns - start_ns;",
-        "interval::tests::a_dead_second_looks_dead",
+        "interval/flights.rs",
+        "self.now_ns - self.oldest_start_ns",
+        "self.now_ns",
+        "interval::flights::tests::the_oldest_is_the_earliest_start_of_all",
     ),
     _rust(
         "core",

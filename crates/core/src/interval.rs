@@ -5,6 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::histogram::Histogram;
 
+mod flights;
+
+pub use flights::{Flights, Waiting};
+
 /// Most shards that lanes record into: enough that their locks are never contended by more than a few lanes,
 /// few enough that 4,096 lanes do not hold gigabytes of histograms.
 pub const SHARDS_MAX: usize = 64;
@@ -34,6 +38,22 @@ pub struct KindInterval {
 }
 
 impl KindInterval {
+    /// Counts a request that finished well. Without a latency only its end is counted.
+    #[inline]
+    pub fn finished(&mut self, bytes: u32, latency_ns: Option<u64>) {
+        self.operations += 1;
+        self.bytes += u64::from(bytes);
+        if let Some(latency_ns) = latency_ns {
+            self.latency.record_ns(latency_ns);
+        }
+    }
+
+    /// Counts a request that failed.
+    #[inline]
+    pub fn failed(&mut self) {
+        self.errors += 1;
+    }
+
     fn take_into(&mut self, total: &mut Self) {
         total.operations += std::mem::take(&mut self.operations);
         total.bytes += std::mem::take(&mut self.bytes);
@@ -47,68 +67,6 @@ impl KindInterval {
 
 /// Counts and latencies by kind.
 pub type Kinds = Box<[KindInterval]>;
-
-/// When each outstanding request of one lane began, for whoever looks while the lane is stuck.
-#[derive(Debug)]
-pub struct Flights {
-    /// Start of the request in each slot, ns of the run's clock; `IDLE` when free.
-    started_ns: Box<[AtomicU64]>,
-    /// Open loop: the intended start of the next request that was not yet sent; `IDLE` in a closed loop.
-    next_intended_ns: AtomicU64,
-    /// Open loop: mean time between this lane's arrivals; 0 in a closed loop.
-    period_ns: u64,
-}
-
-const IDLE: u64 = u64::MAX;
-
-impl Flights {
-    /// A lane with `depth` slots; `period_ns` between its arrivals, 0 for a closed loop.
-    pub fn new(depth: u32, period_ns: u64) -> Self {
-        Self {
-            started_ns: (0..depth).map(|_| AtomicU64::new(IDLE)).collect(),
-            next_intended_ns: AtomicU64::new(IDLE),
-            period_ns,
-        }
-    }
-
-    /// Marks a slot as begun.
-    #[inline]
-    pub fn begin(&self, slot: u32, at_ns: u64) {
-        self.started_ns[slot as usize].store(at_ns, Relaxed);
-    }
-
-    /// Frees a slot.
-    #[inline]
-    pub fn end(&self, slot: u32) {
-        self.started_ns[slot as usize].store(IDLE, Relaxed);
-    }
-
-    /// Open loop: says when the next request ought to start.
-    pub fn intend(&self, at_ns: u64) {
-        self.next_intended_ns.store(at_ns, Relaxed);
-    }
-
-    /// The lane sends no more.
-    pub fn close(&self) {
-        self.next_intended_ns.store(IDLE, Relaxed);
-    }
-
-    /// Adds this lane's outstanding requests (and, in an open loop, those overdue) to a count and an oldest start.
-    fn observe(&self, now_ns: u64, in_flight: &mut u64, oldest_ns: &mut u64) {
-        for slot in &self.started_ns {
-            let started = slot.load(Relaxed);
-            if started != IDLE {
-                *in_flight += 1;
-                *oldest_ns = (*oldest_ns).min(started);
-            }
-        }
-        let intended = self.next_intended_ns.load(Relaxed);
-        if intended < now_ns {
-            *in_flight += 1 + (now_ns - intended).checked_div(self.period_ns).unwrap_or(0);
-            *oldest_ns = (*oldest_ns).min(intended);
-        }
-    }
-}
 
 /// CPU time of a process, ns.
 #[derive(Clone, Copy, Debug, Default)]
@@ -254,20 +212,21 @@ impl Recorder {
                 own.take_into(total);
             }
         }
-        let (mut in_flight, mut oldest_start_ns) = (0, now_ns);
+        let mut waiting = Waiting::at(now_ns);
         for flights in &self.flights {
-            flights.observe(now_ns, &mut in_flight, &mut oldest_start_ns);
+            flights.observe(&mut waiting);
         }
         let mut collected = self.collected_ns.lock().expect("one ticker");
         let start_ns = std::mem::replace(&mut *collected, now_ns);
-        let oldest_ns = now_ns - oldest_start_ns;
         let counters = self.counters.iter().map(|(name, count)| (name.clone(), count.swap(0, Relaxed))).collect();
         let told = self.told;
+        let (in_flight, oldest_ns) = (waiting.requests(), waiting.oldest_ns());
         Interval { start_ns, end_ns: now_ns, told, kinds, counters, in_flight, oldest_ns, cpu: None }
     }
 }
 
-fn no_kinds(told: &[Kind]) -> Kinds {
+/// Counts of these kinds, all zero.
+pub fn no_kinds(told: &[Kind]) -> Kinds {
     told.iter().map(|_| KindInterval::default()).collect()
 }
 

@@ -46,6 +46,13 @@ pub struct Request {
     pub offset: u64,
 }
 
+impl Request {
+    /// An fsync of a file.
+    pub const fn fsync(file: u32) -> Self {
+        Self { kind: Kind::Fsync, file, bytes: 0, offset: 0 }
+    }
+}
+
 /// A request that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {

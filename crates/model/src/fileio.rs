@@ -3,12 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use flatwater_core::interval::{Interval, KindInterval, Kinds};
-use flatwater_core::seed::{splitmix, stream};
+use flatwater_core::interval::{Interval, Kinds, Waiting, no_kinds};
+use flatwater_core::seed::splitmix;
 use flatwater_core::storage::{Kind, Request};
-use flatwater_core::trace::replay::Cursor;
-use flatwater_core::workload::arrival::{Arrivals, period_ns};
-use flatwater_core::workload::fileio::{self as workload, FsyncPolicy, Generator, Shared};
+use flatwater_core::workload::fileio::{self as workload, Generator, Rate, Schedule, Shared, Turn};
 use serde::Deserialize;
 
 use crate::event::EventQueue;
@@ -41,6 +39,12 @@ pub struct Spec {
     pub interval_ms: u64,
 }
 
+impl Spec {
+    fn rate(&self) -> Rate {
+        Rate { per_s: self.rate_per_s, poisson: self.poisson }
+    }
+}
+
 /// A fileio workload under way.
 pub struct Fileio {
     spec: Spec,
@@ -57,7 +61,8 @@ pub struct Fileio {
     /// Writes that wait for another one of their file, when one at a time is let in.
     doors: Vec<Door>,
     kinds: Kinds,
-    fsyncs_at_end: VecDeque<u32>,
+    /// What is still to be sent when everything else has ended.
+    final_fsyncs: VecDeque<Request>,
     stopping: bool,
     over: bool,
     failure: Option<String>,
@@ -66,13 +71,9 @@ pub struct Fileio {
 }
 
 struct Lane {
-    generator: Generator,
-    arrivals: Option<Arrivals>,
+    schedule: Schedule,
     timer_set: bool,
-    exhausted: bool,
     free: Vec<u32>,
-    /// Requests that must come before the generator's next one.
-    follow_ups: VecDeque<Request>,
 }
 
 #[derive(Clone, Copy)]
@@ -117,26 +118,12 @@ impl Fileio {
         let depth = spec.queue_depth;
         let lanes = (0..spec.threads)
             .map(|lane| {
-                let (period_ns, share) =
-                    (period_ns(spec.threads, spec.rate_per_s), f64::from(lane) / f64::from(spec.threads));
-                let rng = stream(spec.workload.seed, "arrivals", u64::from(lane));
                 let generator = Generator::new(spec.workload.clone(), shared.clone(), u64::from(lane))?;
-                let arrivals = match generator.replay() {
-                    Some(cursor) => Arrivals::replayed(cursor, now_ns),
-                    None => Arrivals::new(period_ns, spec.poisson, share, now_ns, rng),
-                };
-                Ok(Lane {
-                    generator,
-                    arrivals,
-                    timer_set: false,
-                    exhausted: false,
-                    free: (lane * depth..(lane + 1) * depth).rev().collect(),
-                    follow_ups: VecDeque::new(),
-                })
+                let schedule = Schedule::new(generator, spec.rate(), lane, spec.threads, now_ns);
+                Ok(Lane { schedule, timer_set: false, free: (lane * depth..(lane + 1) * depth).rev().collect() })
             })
             .collect::<Result<Vec<_>, String>>()?;
         let doors = if spec.exclusive_writes { spec.workload.files } else { 0 };
-        let fsyncs_at_end = if spec.workload.fsync == FsyncPolicy::End { spec.workload.files } else { 0 };
         let mut run = Self {
             device,
             now_ns,
@@ -147,8 +134,8 @@ impl Fileio {
             in_flight: 0,
             timers: EventQueue::new(),
             doors: (0..doors).map(|_| Door::default()).collect(),
-            kinds: Kind::TOLD.iter().map(|_| KindInterval::default()).collect(),
-            fsyncs_at_end: (0..fsyncs_at_end).collect(),
+            kinds: no_kinds(&Kind::TOLD),
+            final_fsyncs: spec.workload.final_fsyncs().collect(),
             stopping: false,
             over: false,
             failure: None,
@@ -176,7 +163,7 @@ impl Fileio {
     /// Asks all lanes to finish what is outstanding and end.
     pub fn stop(&mut self) {
         self.stopping = true;
-        self.over |= self.in_flight == 0 && self.fsyncs_at_end.is_empty();
+        self.over |= self.in_flight == 0 && self.final_fsyncs.is_empty();
     }
 
     /// The first failure, in words.
@@ -199,19 +186,19 @@ impl Fileio {
             self.lanes[lane as usize].timer_set = false;
             self.send(lane as usize);
         }
-        if self.in_flight == 0 && (self.stopping || self.lanes.iter().all(|lane| lane.exhausted)) {
+        if self.in_flight == 0 && (self.stopping || self.lanes.iter().all(|lane| lane.schedule.is_exhausted())) {
             self.sync_or_end();
         }
     }
 
     /// Everything was sent and has ended: makes it durable, where the workload says so.
     fn sync_or_end(&mut self) {
-        let Some(file) = self.fsyncs_at_end.pop_front() else {
+        let Some(request) = self.final_fsyncs.pop_front() else {
             self.over = true;
             return;
         };
         let slot = self.lanes[0].free.pop().expect("nothing is in flight");
-        self.start_request(slot, Request { kind: Kind::Fsync, file, bytes: 0, offset: 0 }, self.now_ns);
+        self.start_request(slot, request, self.now_ns);
     }
 
     /// Sends what a lane may send now.
@@ -220,36 +207,22 @@ impl Fileio {
             let now_ns = self.now_ns;
             let own = &mut self.lanes[lane];
             let Some(&slot) = own.free.last() else { return };
-            let mut started_ns = now_ns;
-            let request = match own.follow_ups.pop_front() {
-                Some(request) => request,
-                None if own.exhausted => return,
-                None => {
-                    if let Some(arrivals) = &own.arrivals
-                        && arrivals.next_ns() > now_ns
-                    {
-                        if !own.timer_set {
-                            own.timer_set = true;
-                            self.timers.push(arrivals.next_ns(), lane as u32);
-                        }
-                        return;
-                    }
-                    let Some(request) = own.generator.next_request() else {
-                        own.exhausted = true;
-                        let problem = own.generator.replay().and_then(Cursor::problem);
-                        self.failure = self.failure.take().or(problem);
-                        return;
-                    };
-                    match &mut own.arrivals {
-                        // An fsync is no arrival of its own: it starts when it is sent.
-                        Some(arrivals) if request.kind != Kind::Fsync => started_ns = arrivals.take(),
-                        _ => {}
-                    }
-                    request
+            match own.schedule.next(now_ns, |_| Some(())) {
+                Turn::Send { request, intended_ns, .. } => {
+                    own.free.pop();
+                    self.start_request(slot, request, intended_ns.unwrap_or(now_ns));
                 }
-            };
-            own.free.pop();
-            self.start_request(slot, request, started_ns);
+                Turn::WaitUntil(next_ns) => {
+                    if !std::mem::replace(&mut own.timer_set, true) {
+                        self.timers.push(next_ns, lane as u32);
+                    }
+                    return;
+                }
+                Turn::Held | Turn::Over => {
+                    self.failure = self.failure.take().or_else(|| own.schedule.problem());
+                    return;
+                }
+            }
         }
     }
 
@@ -293,16 +266,11 @@ impl Fileio {
         let kind = &mut self.kinds[request.kind as usize];
         match ended.result {
             Ok(()) => {
-                kind.operations += 1;
-                kind.bytes += u64::from(request.bytes);
-                kind.latency.record_ns(ended.at_ns - started_ns);
-                if request.kind == Kind::Write && self.spec.workload.fsync == FsyncPolicy::EveryWrite {
-                    let fsync = Request { kind: Kind::Fsync, file: request.file, bytes: 0, offset: 0 };
-                    self.lanes[lane].follow_ups.push_back(fsync);
-                }
+                kind.finished(request.bytes, Some(ended.at_ns - started_ns));
+                self.lanes[lane].schedule.follow(request);
             }
             Err(failure) => {
-                kind.errors += 1;
+                kind.failed();
                 self.note_failure(request, failure);
             }
         }
@@ -332,22 +300,24 @@ impl Fileio {
 
     /// Ends an interval.
     fn collect(&mut self) -> (Interval, DeviceInterval) {
-        let started = self.slots.iter().flatten().map(|flight| flight.started_ns);
-        let overdue = self.lanes.iter().filter(|lane| !lane.exhausted).filter_map(|lane| lane.arrivals.as_ref());
-        let overdue = overdue.map(Arrivals::next_ns).filter(|at_ns| *at_ns < self.now_ns && !self.stopping);
-        let period_ns = period_ns(self.spec.threads, self.spec.rate_per_s) as u64;
-        let waiting: u64 =
-            overdue.clone().map(|at_ns| 1 + (self.now_ns - at_ns).checked_div(period_ns).unwrap_or(0)).sum();
-        let oldest_ns = started.chain(overdue).min().map_or(0, |first_ns| self.now_ns - first_ns);
-        let none = Kind::TOLD.iter().map(|_| KindInterval::default()).collect();
+        let mut waiting = Waiting::at(self.now_ns);
+        for flight in self.slots.iter().flatten() {
+            waiting.add_started(flight.started_ns);
+        }
+        if !self.stopping {
+            let period_ns = self.spec.rate().period_ns(self.spec.threads) as u64;
+            for next_ns in self.lanes.iter().filter_map(|lane| lane.schedule.next_arrival_ns()) {
+                waiting.add_overdue(next_ns, period_ns);
+            }
+        }
         let interval = Interval {
             start_ns: self.collected_ns - self.begin_ns,
             end_ns: self.now_ns - self.begin_ns,
             told: &Kind::TOLD,
-            kinds: std::mem::replace(&mut self.kinds, none),
+            kinds: std::mem::replace(&mut self.kinds, no_kinds(&Kind::TOLD)),
             counters: Vec::new(),
-            in_flight: self.in_flight as u64 + waiting,
-            oldest_ns,
+            in_flight: waiting.requests(),
+            oldest_ns: waiting.oldest_ns(),
             cpu: None,
         };
         let mut told = DeviceInterval { series: Vec::new(), incidents: self.device.incidents() };

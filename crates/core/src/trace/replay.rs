@@ -152,7 +152,7 @@ impl Player {
     fn placed(&self, entry: Entry) -> Result<Request, Problem> {
         let kind = match entry.kind {
             Kind::Read => storage::Kind::Read,
-            Kind::Flush => return Ok(Request { kind: storage::Kind::Fsync, file: 0, bytes: 0, offset: 0 }),
+            Kind::Flush => return Ok(Request::fsync(0)),
             _ => storage::Kind::Write,
         };
         let align = u64::from(self.spec.align_bytes.max(1));

@@ -12,6 +12,10 @@ use crate::storage::{Kind, Request};
 use crate::trace::replay::{self, Cursor, Player};
 use crate::workload::address::{Addresses, Distribution};
 
+mod schedule;
+
+pub use schedule::{Rate, Schedule, Turn};
+
 /// When finished writes are made durable, besides `fsync_every`.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
@@ -58,6 +62,12 @@ impl Fileio {
     /// The largest block.
     pub fn block_bytes_max(&self) -> u32 {
         self.block_sizes.iter().map(|(bytes, _)| *bytes).max().unwrap_or(0)
+    }
+
+    /// What makes everything durable after the last request has ended, where the workload wants that.
+    pub fn final_fsyncs(&self) -> impl Iterator<Item = Request> + use<> {
+        let files = if self.fsync == FsyncPolicy::End { self.files } else { 0 };
+        (0..files).map(Request::fsync)
     }
 }
 
@@ -136,6 +146,11 @@ impl Generator {
         Ok(Self { workload, shared, sizes, addresses, mix, requests: 0, fsyncs, kept_bytes: 0, replay })
     }
 
+    /// The workload that it makes requests of.
+    pub fn workload(&self) -> &Fileio {
+        &self.workload
+    }
+
     /// The lane's place in the trace that is replayed, if one is.
     pub fn replay(&self) -> Option<&Cursor> {
         self.replay.as_ref()
@@ -145,7 +160,7 @@ impl Generator {
     #[inline]
     pub fn next_request(&mut self) -> Option<Request> {
         if let Some(file) = self.fsyncs.pop_front() {
-            return Some(Request { kind: Kind::Fsync, file, bytes: 0, offset: 0 });
+            return Some(Request::fsync(file));
         }
         if let Some(cursor) = &self.replay {
             return self.replayed(cursor.take()?);

@@ -3,11 +3,15 @@
 use super::*;
 use crate::crew::Next;
 use crate::permit::Identity;
+use crate::permit::Permit;
 use crate::prepare;
+use crate::storage::fault::Fault;
 use crate::storage::fault::FaultKind;
+use crate::storage::{FsyncCall, SyncMode};
 use flatwater_core::interval::Interval;
 use flatwater_core::workload::address::Distribution;
-use flatwater_core::workload::fileio::FsyncPolicy;
+use flatwater_core::workload::fileio::{self as workload, FsyncPolicy};
+use std::path::PathBuf;
 use std::time::Duration;
 
 const FILE_BYTES: u64 = 4 << 20;
