@@ -1,42 +1,27 @@
-//! The ring, the engine's IOs and the requests under way: all of the reactor but its sources.
+//! The engine's IOs and the requests under way: all of the reactor but its sources.
 
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flatwater_core::cache::journal::Witness;
 use flatwater_core::cache::{Command, Failure, Io, IoKind, Kind, Out, Request, Side, Told};
 use flatwater_core::trace::Entry;
-use flatwater_core::trace::recorder::{Options, Recorder};
-use io_uring::{IoUring, opcode, squeue, types};
+use flatwater_core::trace::recorder::Options;
+use io_uring::{opcode, squeue, types};
 
 use super::adversity::Adversities;
+use super::ask::{Answer, Ask, STEP};
 use super::devices::{Devices, Medium};
 use super::memory::{Held, Requests};
 use super::pool::Region;
-use super::port::Ask;
+use super::recording::{Recording, already};
+use super::ring::{Completed, Owner, Ring};
 use super::target::Target;
 use super::unaligned::{SECTOR_BYTES, Unaligned};
 use crate::clock::Clock;
 
-/// Entries of the ring. More may be under way: a full queue is handed over, and the kernel keeps what does not fit into
-/// the queue of completions.
-const ENTRIES: u32 = 512;
-/// Places for descriptors that are registered.
-const FILES_MAX: u32 = 256;
-/// Where a key ends and the owner begins in an operation's user data.
-const OWNER_SHIFT: u32 = 48;
-/// The owner of the engine's IOs; sources follow.
-pub const ENGINE: u8 = 0;
-/// The owner of the reactor's own operations.
-pub const REACTOR: u8 = 255;
-/// As a request's source: a step of an unaligned one.
-pub const STEP: u8 = 254;
-/// As a request's source: the handle's, from another thread.
-pub const HANDLE: u8 = 253;
-/// As a request's source: the engine's stop, at the end.
-pub const STOP: u8 = 252;
 /// What is remembered of what happened by itself.
 const TOLD_MAX: usize = 1000;
 /// Best effort, the lowest level: nobody waits for it (linux/ioprio.h).
@@ -52,36 +37,14 @@ struct Flight {
     buffered: bool,
 }
 
-/// An answer for a source: whose, its key, and what.
-pub type Answer = (u8, u64, Result<(), Failure>);
-
-/// A trace that is being written. To begin and to end one takes as long as its disk needs.
-pub(super) struct Recording {
-    path: PathBuf,
-    recorder: Recorder,
-}
-
-impl Recording {
-    /// Makes a trace, or goes on with one.
-    pub(super) fn begin(path: &Path, options: Options) -> Result<Self, String> {
-        let recorder = Recorder::open(path, options).map_err(|problem| problem.to_string())?;
-        Ok(Self { path: path.to_owned(), recorder })
-    }
-
-    /// Writes what is not written yet; what was recorded, in words.
-    pub(super) fn end(self) -> Result<String, String> {
-        let recorded = self.recorder.end().map_err(|problem| problem.to_string())?;
-        Ok(format!("{}: {} requests recorded, {} lost", self.path.display(), recorded.entries, recorded.lost))
-    }
-}
-
 /// All of the reactor but its sources.
 pub struct Core {
     pub(super) memory: Requests,
     pub(super) target: Target,
     pub(super) zeros_holes: bool,
     pub(super) told: VecDeque<Told>,
-    pub(super) stop_wanted: Option<bool>,
+    /// The reactor is asked to end; with or without writing back first.
+    stop_wanted: Option<bool>,
     pub(super) adversities: Adversities,
     pub(super) answers: VecDeque<Answer>,
     devices: Devices,
@@ -97,7 +60,6 @@ pub struct Core {
     /// IOs that end without the ring: refused on purpose, or nothing to do.
     short_cuts: Vec<(u32, i32)>,
     unaligned: Unaligned,
-    files: u32,
     recording: Option<Recording>,
 }
 
@@ -107,13 +69,13 @@ impl Core {
     /// # Errors
     /// What the system says of the ring.
     pub fn new(devices: Devices, target: Target, clock: Clock, witness: Option<Witness>) -> io::Result<Self> {
-        let mut builder = IoUring::builder();
-        // One thread submits, and completions are handled when it waits (Linux 6.1); older kernels get a plain ring.
-        builder.setup_single_issuer().setup_defer_taskrun().setup_cqsize(4 * ENTRIES);
-        let ring = builder.build(ENTRIES).or_else(|_| IoUring::new(ENTRIES))?;
-        ring.submitter().register_files_sparse(FILES_MAX)?;
+        let mut ring = Ring::new()?;
+        for medium in [&devices.fast, &devices.slow, &devices.pair] {
+            let (buffered, direct) = medium.files();
+            ring.register(&[buffered.as_raw_fd(), direct.unwrap_or(buffered).as_raw_fd()])?;
+        }
         let zeros_holes = devices.slow.zeros_holes();
-        let mut core = Self {
+        Ok(Self {
             memory: Requests::new(ring),
             target,
             zeros_holes,
@@ -131,16 +93,8 @@ impl Core {
             in_flight: 0,
             short_cuts: Vec::new(),
             unaligned: Unaligned::default(),
-            files: 0,
             recording: None,
-        };
-        for side in [Side::Fast, Side::Slow, Side::Pair] {
-            let (buffered, direct) = core.medium(side).files();
-            let descriptors = [buffered.as_raw_fd(), direct.unwrap_or(buffered).as_raw_fd()];
-            core.memory.ring().submitter().register_files_update(core.files, &descriptors)?;
-            core.files += 2;
-        }
-        Ok(core)
+        })
     }
 
     /// The clock, as of the last `look_at_clock`.
@@ -172,7 +126,7 @@ impl Core {
     /// What hinders it, in words.
     pub fn record(&mut self, path: Option<&Path>) -> Result<(), String> {
         if let (Some(now), Some(path)) = (self.records(), path) {
-            return if now == path { Ok(()) } else { Err(super::handle::already(now)) };
+            return if now == path { Ok(()) } else { Err(already(now)) };
         }
         let ended = self.take_recording().map(Recording::end).transpose()?;
         self.told.extend(ended.map(|text| Told { at_ns: self.now_ns, text }));
@@ -195,6 +149,21 @@ impl Core {
         self.recording = Some(recording);
     }
 
+    /// Asks the reactor to end; `drain`: all that is dirty is written back first. The latest request holds.
+    pub(super) fn stop(&mut self, drain: bool) {
+        self.stop_wanted = Some(drain);
+    }
+
+    /// As `stop`, unless somebody has asked before.
+    pub(super) fn stop_unless_asked(&mut self, drain: bool) {
+        self.stop_wanted.get_or_insert(drain);
+    }
+
+    /// Whether the reactor is asked to end, and whether to write back first.
+    pub(super) fn stop_wanted(&self) -> Option<bool> {
+        self.stop_wanted
+    }
+
     /// Remembers what happened.
     pub(super) fn tell(&mut self, text: String) {
         self.told.push_back(Told { at_ns: self.now_ns, text });
@@ -202,14 +171,14 @@ impl Core {
 
     /// The file that requests are recorded to.
     pub fn records(&self) -> Option<&Path> {
-        self.recording.as_ref().map(|recording| recording.path.as_path())
+        self.recording.as_ref().map(Recording::path)
     }
 
     /// Takes a request of a source.
     pub fn ask(&mut self, source: u8, key: u64, ask: Ask) {
-        if let Some(Recording { recorder, .. }) = &mut self.recording {
+        if let Some(recording) = &mut self.recording {
             let Ask { kind, offset, bytes, process, .. } = ask;
-            recorder.record(Entry { at_ns: self.now_ns, kind, offset, bytes, process });
+            recording.record(Entry { at_ns: self.now_ns, kind, offset, bytes, process });
         }
         let beyond = ask.offset.checked_add(ask.bytes.into()).is_none_or(|end| end > self.target.bytes());
         if ask.kind != Kind::Flush && beyond {
@@ -256,8 +225,8 @@ impl Core {
         if self.target.next_ns().is_some_and(|at_ns| at_ns <= self.now_ns) {
             self.target.tick(self.now_ns, &mut self.memory, &mut self.out);
         }
-        if let Some(Recording { recorder, .. }) = &mut self.recording {
-            recorder.tick(self.now_ns);
+        if let Some(recording) = &mut self.recording {
+            recording.tick(self.now_ns);
         }
         while let Some((id, result)) = self.adversities.due(self.now_ns) {
             self.over(id, result);
@@ -379,7 +348,7 @@ impl Core {
             }
         };
         // SAFETY: the memory is a request's or the pool's, and both are kept until the IO ended.
-        unsafe { self.push(ENGINE, id.into(), entry) }
+        unsafe { self.push(Owner::Engine, id.into(), entry) }
     }
 
     /// The kernel is done with an IO of the engine, or with a part of it.
@@ -424,62 +393,27 @@ impl Core {
     ///
     /// # Safety
     /// What it points to must stay until it ended.
-    pub unsafe fn push(&mut self, owner: u8, key: u64, entry: squeue::Entry) {
-        debug_assert!(key >> OWNER_SHIFT == 0, "a key of {key:x} is too long");
-        let entry = entry.user_data(u64::from(owner) << OWNER_SHIFT | key);
+    pub unsafe fn push(&mut self, owner: Owner, key: u64, entry: squeue::Entry) {
         // SAFETY: the caller's promise.
-        while unsafe { self.memory.ring().submission().push(&entry) }.is_err() {
-            self.submit();
-        }
+        unsafe { self.memory.ring().push(owner, key, entry) }
     }
 
     /// Hands over what was pushed, without waiting.
     pub fn submit(&mut self) {
-        // Whatever hinders this call hinders the one in `wait` too, which says so.
-        let _ = self.memory.ring().submit();
+        self.memory.ring().submit();
     }
 
     /// Registers a descriptor.
     pub fn register(&mut self, descriptor: i32) -> Option<u32> {
-        let place = (self.files < FILES_MAX).then_some(self.files)?;
-        self.memory.ring().submitter().register_files_update(place, &[descriptor]).ok()?;
-        self.files += 1;
-        Some(place)
+        self.memory.ring().register(&[descriptor]).ok().flatten()
     }
 
-    /// Hands over what was pushed and waits until something ended, or until `until_ns`; appends what ended: owner, key,
-    /// result, and whether more will come of the same.
+    /// Hands over what was pushed and waits until something ended, or until `until_ns`; appends what ended.
     ///
     /// # Errors
     /// Of the ring itself.
-    pub fn wait(&mut self, until_ns: Option<u64>, ended: &mut Vec<(u8, u64, i32, bool)>) -> io::Result<()> {
-        /// `IORING_ENTER_GETEVENTS`: completions are handled even if none is waited for.
-        const GET_EVENTS: u32 = 1;
+    pub fn wait(&mut self, until_ns: Option<u64>, ended: &mut Vec<Completed>) -> io::Result<()> {
         let now_ns = self.clock.now_ns();
-        let ring = self.memory.ring();
-        let answer = match until_ns {
-            None => ring.submit_and_wait(1),
-            Some(until_ns) if until_ns <= now_ns => {
-                let pushed = ring.submission().len() as u32;
-                // SAFETY: no argument is passed.
-                unsafe { ring.submitter().enter::<libc::sigset_t>(pushed, 0, GET_EVENTS, None) }
-            }
-            Some(until_ns) => {
-                let time = types::Timespec::from(std::time::Duration::from_nanos(until_ns - now_ns));
-                ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&time))
-            }
-        };
-        match answer {
-            Ok(_) => {}
-            // A timeout, a signal, or a full completion queue: what has completed is still there to reap.
-            Err(error)
-                if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN)) => {}
-            Err(error) => return Err(error),
-        }
-        ended.extend(self.memory.ring().completion().map(|entry| {
-            let (user_data, more) = (entry.user_data(), io_uring::cqueue::more(entry.flags()));
-            ((user_data >> OWNER_SHIFT) as u8, user_data & ((1 << OWNER_SHIFT) - 1), entry.result(), more)
-        }));
-        Ok(())
+        self.memory.ring().wait(until_ns.map(|until_ns| until_ns.saturating_sub(now_ns)), ended)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use flatwater_core::cache::{Command, Failure, Kind, Settings, Side, Statistics, Told};
 
 use super::adversity::Adversity;
-use super::core::{Core, Recording};
+use super::core::Core;
+use super::recording::{Recording, already};
 
 /// Something done in the reactor's thread, between two requests.
 type Work = Box<dyn FnOnce(&mut Core) + Send>;
@@ -76,11 +77,6 @@ impl Pending {
             Err(Disconnected) => Some(Err(Failure::Stopping)),
         }
     }
-}
-
-/// Requests are recorded to one file at a time.
-pub(super) fn already(path: &Path) -> String {
-    format!("requests are recorded to {} already: stop that first", path.display())
 }
 
 impl Handle {
@@ -223,7 +219,7 @@ impl Handle {
     /// Asks the reactor to end: sources take nothing more, what is under way is answered, the engine stops cleanly; with
     /// `drain`, all that is dirty is written back first. `wait` tells when and how.
     pub fn stop(&self, drain: bool) {
-        self.send(Message::Work(Box::new(move |core| core.stop_wanted = Some(drain))));
+        self.send(Message::Work(Box::new(move |core| core.stop(drain))));
     }
 
     /// Waits until the reactor ended; None: not within that time.

@@ -2,10 +2,9 @@
 
 use std::slice;
 
-use flatwater_core::cache::{Memory, Place};
-use io_uring::IoUring;
-
 use super::pool::{Buffer, Pool, Region};
+use super::ring::Ring;
+use flatwater_core::cache::{Memory, Place};
 
 /// Whose a request is and what it has.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +22,7 @@ pub struct Held {
 /// Requests under way by tag, and the buffers. The ring is dropped first: while it is there, the kernel may still write
 /// to the buffers.
 pub struct Requests {
-    ring: IoUring,
+    ring: Ring,
     pool: Pool,
     held: Vec<Held>,
     free: Vec<u32>,
@@ -31,14 +30,14 @@ pub struct Requests {
 
 impl Requests {
     /// None yet.
-    pub fn new(ring: IoUring) -> Self {
-        let pool = Pool::new(Some(&ring));
+    pub fn new(ring: Ring) -> Self {
+        let pool = Pool::new(Some(ring.io_uring()));
         Self { ring, pool, held: Vec::new(), free: Vec::new() }
     }
 
     /// The ring.
     #[inline]
-    pub fn ring(&mut self) -> &mut IoUring {
+    pub fn ring(&mut self) -> &mut Ring {
         &mut self.ring
     }
 
@@ -71,7 +70,7 @@ impl Requests {
 
     /// Takes a buffer.
     pub fn take_buffer(&mut self, bytes: u32) -> Buffer {
-        self.pool.take(bytes, Some(&self.ring))
+        self.pool.take(bytes, Some(self.ring.io_uring()))
     }
 
     /// Gives it back.

@@ -2,29 +2,13 @@
 
 use std::path::Path;
 
-use flatwater_core::cache::{Command, Failure, Kind, Settings, Statistics};
+use flatwater_core::cache::{Command, Failure, Settings, Statistics};
 use io_uring::squeue;
 
+use super::ask::Ask;
 use super::core::Core;
-use super::pool::{Buffer, Region};
-
-/// A request of a source, at any offset and of any length: what is no whole sectors is made so below.
-#[derive(Clone, Copy, Debug)]
-pub struct Ask {
-    /// What.
-    pub kind: Kind,
-    /// First byte; 0 for a flush.
-    pub offset: u64,
-    /// Length; 0 for a flush.
-    pub bytes: u32,
-    /// Durable before it ends (writes, zeros and trims).
-    pub durable: bool,
-    /// The process that asks; 0: nobody knows.
-    pub process: u32,
-    /// Where a read goes and a write comes from, at least `bytes` long, untouched until the answer; `Region::NONE` else.
-    /// Whole sectors take the direct way if it is aligned to 512.
-    pub memory: Region,
-}
+use super::pool::Buffer;
+use super::ring::Owner;
 
 /// Where requests come from: the reactor owns it and calls it from its one thread. None of the calls may wait.
 pub trait Source: Send {
@@ -139,7 +123,7 @@ impl Port<'_> {
     /// What the operation points to must stay until it ended.
     pub unsafe fn push(&mut self, entry: squeue::Entry, key: u64) {
         // SAFETY: the caller's promise.
-        unsafe { self.core.push(1 + self.source, key, entry) }
+        unsafe { self.core.push(Owner::Source(self.source), key, entry) }
     }
 
     /// Registers a descriptor with the ring: operations on `types::Fixed` of it are cheaper. None when the ring has no
@@ -155,7 +139,7 @@ impl Port<'_> {
 
     /// Lets the reactor end, as `Handle::stop` does.
     pub fn stop(&mut self, drain: bool) {
-        self.core.stop_wanted.get_or_insert(drain);
+        self.core.stop_unless_asked(drain);
     }
 
     /// What happened by itself since the cache began to serve, latest last, and what was told about a change that was

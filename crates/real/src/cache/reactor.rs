@@ -11,11 +11,13 @@ use flatwater_core::cache::{Command, Failure, Kind};
 use io_uring::{opcode, types};
 
 use super::adversity::Adversity;
-use super::core::{Core, ENGINE, HANDLE, REACTOR, STOP};
+use super::ask::{Ask, HANDLE, STOP};
+use super::core::Core;
 use super::devices::Devices;
 use super::handle::{Ended, Handle, LocalAsk, Message};
 use super::pool::{Buffer, Region};
-use super::port::{Ask, Port, Source};
+use super::port::{Port, Source};
+use super::ring::{Completed, Owner};
 use super::target::Target;
 use crate::clock::Clock;
 
@@ -125,7 +127,7 @@ impl Reactor {
         let wake = types::Fd(self.handle.wake_file().as_raw_fd());
         let entry = opcode::Read::new(wake, self.woken.as_mut_ptr(), 8).build();
         // SAFETY: both live as long as the reactor, which drops its ring first (`core`).
-        unsafe { self.core.push(REACTOR, 0, entry) };
+        unsafe { self.core.push(Owner::Reactor, 0, entry) };
     }
 
     fn run(&mut self) -> Ended {
@@ -148,12 +150,11 @@ impl Reactor {
                 return Ended { trouble: Some(format!("the ring broke: {error}")) };
             }
             self.core.look_at_clock();
-            for (owner, key, result, more) in ended.drain(..) {
+            for Completed { owner, key, result, more } in ended.drain(..) {
                 match owner {
-                    ENGINE => self.core.io_ended(key as u32, result),
-                    REACTOR => self.wake_up(),
-                    source => {
-                        let number = source - 1;
+                    Owner::Engine => self.core.io_ended(key as u32, result),
+                    Owner::Reactor => self.wake_up(),
+                    Owner::Source(number) => {
                         let port = &mut Port { core: &mut self.core, source: number };
                         self.sources[number as usize].completed(port, key, result, more);
                     }
@@ -252,7 +253,7 @@ impl Reactor {
                 self.handle.source_over(why);
             }
         }
-        match (self.phase, self.core.stop_wanted) {
+        match (self.phase, self.core.stop_wanted()) {
             (Phase::Serving, Some(drain)) => {
                 self.phase = Phase::Finishing(drain);
                 for (number, source) in self.sources.iter_mut().enumerate() {

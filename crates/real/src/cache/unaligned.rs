@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 
 use flatwater_core::cache::{Failure, Kind};
 
-use super::core::{Answer, STEP};
+use super::ask::{Answer, Ask, STEP};
 use super::memory::{Held, Requests};
 use super::pool::{Buffer, Region};
-use super::port::Ask;
 
 /// What offsets and lengths of the engine's requests are multiples of.
 pub const SECTOR_BYTES: u32 = 512;

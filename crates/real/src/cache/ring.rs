@@ -1,0 +1,188 @@
+//! The ring: operations that know their owner, and the descriptors that are registered.
+
+use std::io;
+
+use io_uring::{IoUring, cqueue, squeue, types};
+
+/// Entries of the ring. More may be under way: a full queue is handed over, and the kernel keeps what does not fit into
+/// the queue of completions.
+const ENTRIES: u32 = 512;
+/// Places for descriptors that are registered.
+const FILES_MAX: u32 = 256;
+/// Where a key ends and the owner begins in an operation's user data.
+const OWNER_SHIFT: u32 = 48;
+
+/// Whose an operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// An IO of the engine.
+    Engine,
+    /// An operation of the source with this number.
+    Source(u8),
+    /// An operation of the reactor itself.
+    Reactor,
+}
+
+impl Owner {
+    fn number(self) -> u8 {
+        match self {
+            Self::Engine => 0,
+            Self::Source(number) => 1 + number,
+            Self::Reactor => u8::MAX,
+        }
+    }
+
+    fn of_number(number: u8) -> Self {
+        match number {
+            0 => Self::Engine,
+            u8::MAX => Self::Reactor,
+            number => Self::Source(number - 1),
+        }
+    }
+}
+
+/// An operation that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completed {
+    /// Whose it is.
+    pub owner: Owner,
+    /// The key that it was pushed with.
+    pub key: u64,
+    /// What the kernel says: a negative errno, or a count.
+    pub result: i32,
+    /// Whether more will come of the same.
+    pub more: bool,
+}
+
+/// The ring.
+pub struct Ring {
+    ring: IoUring,
+    files: u32,
+}
+
+impl Ring {
+    /// A ring with places for descriptors.
+    ///
+    /// # Errors
+    /// What the system says of the ring.
+    pub fn new() -> io::Result<Self> {
+        let mut builder = IoUring::builder();
+        // One thread submits, and completions are handled when it waits (Linux 6.1); older kernels get a plain ring.
+        builder.setup_single_issuer().setup_defer_taskrun().setup_cqsize(4 * ENTRIES);
+        let ring = builder.build(ENTRIES).or_else(|_| IoUring::new(ENTRIES))?;
+        ring.submitter().register_files_sparse(FILES_MAX)?;
+        Ok(Self { ring, files: 0 })
+    }
+
+    /// The kernel's ring, which buffers are registered with.
+    pub fn io_uring(&self) -> &IoUring {
+        &self.ring
+    }
+
+    /// Registers descriptors side by side; the place of the first. None when there are no more places.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn register(&mut self, descriptors: &[i32]) -> io::Result<Option<u32>> {
+        let (place, end) = (self.files, self.files + descriptors.len() as u32);
+        if end > FILES_MAX {
+            return Ok(None);
+        }
+        self.ring.submitter().register_files_update(place, descriptors)?;
+        self.files = end;
+        Ok(Some(place))
+    }
+
+    /// Puts an operation into the ring.
+    ///
+    /// # Safety
+    /// What it points to must stay until it ended.
+    pub unsafe fn push(&mut self, owner: Owner, key: u64, entry: squeue::Entry) {
+        debug_assert!(key >> OWNER_SHIFT == 0, "a key of {key:x} is too long");
+        let entry = entry.user_data(u64::from(owner.number()) << OWNER_SHIFT | key);
+        // SAFETY: the caller's promise.
+        while unsafe { self.ring.submission().push(&entry) }.is_err() {
+            self.submit();
+        }
+    }
+
+    /// Hands over what was pushed, without waiting.
+    pub fn submit(&mut self) {
+        // Whatever hinders this call hinders the one in `wait` too, which says so.
+        let _ = self.ring.submit();
+    }
+
+    /// Hands over what was pushed and waits until something ended, at most `wait_ns` (None: for ever); appends what
+    /// ended.
+    ///
+    /// # Errors
+    /// Of the ring itself.
+    pub fn wait(&mut self, wait_ns: Option<u64>, ended: &mut Vec<Completed>) -> io::Result<()> {
+        /// `IORING_ENTER_GETEVENTS`: completions are handled even if none is waited for.
+        const GET_EVENTS: u32 = 1;
+        let ring = &mut self.ring;
+        let answer = match wait_ns {
+            None => ring.submit_and_wait(1),
+            Some(0) => {
+                let pushed = ring.submission().len() as u32;
+                // SAFETY: no argument is passed.
+                unsafe { ring.submitter().enter::<libc::sigset_t>(pushed, 0, GET_EVENTS, None) }
+            }
+            Some(wait_ns) => {
+                let time = types::Timespec::from(std::time::Duration::from_nanos(wait_ns));
+                ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&time))
+            }
+        };
+        match answer {
+            Ok(_) => {}
+            // A timeout, a signal, or a full completion queue: what has completed is still there to reap.
+            Err(error)
+                if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN)) => {}
+            Err(error) => return Err(error),
+        }
+        ended.extend(ring.completion().map(|entry| {
+            let user_data = entry.user_data();
+            Completed {
+                owner: Owner::of_number((user_data >> OWNER_SHIFT) as u8),
+                key: user_data & ((1 << OWNER_SHIFT) - 1),
+                result: entry.result(),
+                more: cqueue::more(entry.flags()),
+            }
+        }));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use io_uring::opcode;
+
+    #[test]
+    fn an_operation_comes_back_to_its_owner_with_its_key() {
+        let Ok(mut ring) = Ring::new() else { return eprintln!("no io_uring here") };
+        let last_key = (1 << OWNER_SHIFT) - 1;
+        let pushed = [(Owner::Engine, 0), (Owner::Source(0), 7), (Owner::Source(253), last_key), (Owner::Reactor, 1)];
+        for (owner, key) in pushed {
+            // SAFETY: a nop points to nothing.
+            unsafe { ring.push(owner, key, opcode::Nop::new().build()) };
+        }
+        let mut ended = Vec::new();
+        while ended.len() < pushed.len() {
+            ring.wait(None, &mut ended).unwrap();
+        }
+        assert_eq!(ended.iter().map(|one| (one.owner, one.key)).collect::<Vec<_>>(), pushed);
+        assert!(ended.iter().all(|one| one.result == 0 && !one.more));
+        ring.wait(Some(0), &mut ended).unwrap();
+        assert_eq!(ended.len(), pushed.len(), "nothing is under way, and nobody waits for ever");
+    }
+
+    #[test]
+    fn descriptors_are_registered_while_there_are_places() {
+        let Ok(mut ring) = Ring::new() else { return eprintln!("no io_uring here") };
+        assert_eq!(ring.register(&[0, 1]).unwrap(), Some(0));
+        assert_eq!(ring.register(&[2]).unwrap(), Some(2));
+        assert_eq!(ring.register(&[0; FILES_MAX as usize]).unwrap(), None);
+        assert_eq!(ring.register(&[1]).unwrap(), Some(3));
+    }
+}
