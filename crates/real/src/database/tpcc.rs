@@ -12,8 +12,10 @@ mod delivery;
 mod new_order;
 mod order_status;
 mod payment;
+mod rows;
 mod session;
 mod stock_level;
+mod tables;
 mod text;
 
 use flatwater_core::workload::tpcc::inputs::{self, Input};
@@ -26,7 +28,12 @@ pub use flatwater_core::workload::tpcc::KINDS;
 
 use super::connection::{Connection, SqlError};
 use super::terminal::{Choice, Outcome, Terminal};
+use delivery::Deliveries;
+use new_order::Order;
+use order_status::order_status;
+use payment::Payer;
 use session::Session;
+use stock_level::Items;
 
 /// The workload, resolved: every field is checked by the experiment file's loader.
 #[derive(Clone, Debug, Deserialize)]
@@ -45,6 +52,10 @@ pub struct Tpcc {
     terminal: inputs::Terminal,
     input: Option<Input>,
     session: Session,
+    order: Order,
+    payer: Payer,
+    deliveries: Deliveries,
+    items: Items,
 }
 
 impl Tpcc {
@@ -55,6 +66,10 @@ impl Tpcc {
             terminal: inputs::Terminal::new(spec.warehouses.max(1), spec.keying_and_think, seed, terminal),
             input: None,
             session: Session::new(spec.pipeline),
+            order: Order::default(),
+            payer: Payer::default(),
+            deliveries: Deliveries::default(),
+            items: Items::default(),
         }
     }
 }
@@ -69,7 +84,7 @@ impl Terminal for Tpcc {
         let kind = input.kind();
         let (keying_ns, think_ns) = self.terminal.times_ns(kind);
         self.input = Some(input);
-        self.session.forget();
+        self.deliveries.begin();
         Choice { kind, keying_ns, think_ns }
     }
 
@@ -77,11 +92,11 @@ impl Terminal for Tpcc {
         let input = self.input.as_ref().expect("a transaction is chosen before it is attempted");
         let session = &mut self.session;
         match input {
-            Input::NewOrder(order) => session.new_order(connection, order),
-            Input::Payment(payment) => session.payment(connection, payment),
-            Input::OrderStatus(customer) => session.order_status(connection, customer),
-            Input::Delivery(delivery) => session.delivery(connection, delivery),
-            Input::StockLevel(level) => session.stock_level(connection, level),
+            Input::NewOrder(order) => self.order.run(session, connection, order),
+            Input::Payment(payment) => self.payer.run(session, connection, payment),
+            Input::OrderStatus(customer) => order_status(session, connection, customer),
+            Input::Delivery(delivery) => self.deliveries.run(session, connection, delivery),
+            Input::StockLevel(level) => self.items.run(session, connection, level),
         }
     }
 }

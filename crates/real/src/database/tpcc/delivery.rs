@@ -15,8 +15,8 @@ const MIDDLE: [Sql; 5] =
 #[derive(Default)]
 pub struct Deliveries {
     /// The first district that is not delivered and committed yet.
-    pub next: usize,
-    pub districts: [Delivered; DISTRICTS],
+    next: usize,
+    districts: [Delivered; DISTRICTS],
 }
 
 /// What a Delivery reads of one district.
@@ -31,18 +31,28 @@ pub struct Delivered {
     pub taken: bool,
 }
 
-impl Session {
-    /// tpcc-mysql commits each district; so does a session that is not pipelined. What was committed is not delivered
+impl Deliveries {
+    /// A new transaction begins: no district is delivered yet.
+    pub(super) fn begin(&mut self) {
+        self.next = 0;
+    }
+
+    /// Runs the transaction. tpcc-mysql commits each district; so does a session that is not pipelined. What was committed is not delivered
     /// again when a later district has to be tried anew.
-    pub(super) fn delivery(&mut self, connection: &mut Connection, input: &Delivery) -> Result<Outcome, SqlError> {
-        let now = self.clock.now();
-        while self.deliveries.next < DISTRICTS {
-            let until = if self.pipeline { DISTRICTS } else { self.deliveries.next + 1 };
-            if !self.deliver(connection, input, &now, until)? {
+    pub(super) fn run(
+        &mut self,
+        session: &mut Session,
+        connection: &mut Connection,
+        input: &Delivery,
+    ) -> Result<Outcome, SqlError> {
+        let now = session.now();
+        while self.next < DISTRICTS {
+            let until = if session.is_pipelined() { DISTRICTS } else { self.next + 1 };
+            if !self.deliver(session, connection, input, &now, until)? {
                 return roll_back(connection, Outcome::Conflict);
             }
             commit(connection)?;
-            self.deliveries.next = until;
+            self.next = until;
         }
         Ok(Outcome::Committed)
     }
@@ -50,51 +60,54 @@ impl Session {
     /// Delivers the districts from the next one to `until`; false when another Delivery took an order of theirs.
     fn deliver(
         &mut self,
+        session: &Session,
         connection: &mut Connection,
         input: &Delivery,
         now: &[u8; 19],
         until: usize,
     ) -> Result<bool, SqlError> {
-        let first = self.deliveries.next;
+        let first = self.next;
         let warehouse = int(input.warehouse);
         let district = |place: usize| Value::Int(place as i64 + 1);
-        self.round(
+        session.round(
             connection,
+            self,
             until - first,
-            |own, connection, step| {
+            |_, connection, step| {
                 let values = [district(first + step), warehouse];
-                connection.queue_execute(own.statement(Sql::OldestNewOrder), &values);
+                connection.queue_execute(session.statement(Sql::OldestNewOrder), &values);
             },
             |own, rows, _, step| {
                 let order = rows.int(0, 0).ok_or_else(|| missing("the oldest new order"))?;
-                own.deliveries.districts[first + step] = Delivered { order, ..Delivered::default() };
+                own.districts[first + step] = Delivered { order, ..Delivered::default() };
                 Ok(())
             },
         )?;
         let mut places = [0; DISTRICTS];
         let mut count = 0;
         for place in first..until {
-            if self.deliveries.districts[place].order != 0 {
+            if self.districts[place].order != 0 {
                 places[count] = place;
                 count += 1;
             }
         }
         let places = &places[..count];
-        self.round(
+        session.round(
             connection,
+            self,
             MIDDLE.len() * places.len(),
             |own, connection, step| {
                 let (place, sql) = (places[step / MIDDLE.len()], MIDDLE[step % MIDDLE.len()]);
-                let key = [Value::Int(own.deliveries.districts[place].order), district(place), warehouse];
+                let key = [Value::Int(own.districts[place].order), district(place), warehouse];
                 let set = match sql {
                     Sql::SetCarrier => int(input.carrier),
                     Sql::SetDeliveryDate => Value::Bytes(now),
-                    _ => return connection.queue_execute(own.statement(sql), &key),
+                    _ => return connection.queue_execute(session.statement(sql), &key),
                 };
-                connection.queue_execute(own.statement(sql), &[set, key[0], key[1], key[2]]);
+                connection.queue_execute(session.statement(sql), &[set, key[0], key[1], key[2]]);
             },
             |own, rows, changed, step| {
-                let delivered = &mut own.deliveries.districts[places[step / MIDDLE.len()]];
+                let delivered = &mut own.districts[places[step / MIDDLE.len()]];
                 match MIDDLE[step % MIDDLE.len()] {
                     Sql::DeleteNewOrder => delivered.taken = changed == 0,
                     Sql::OrderCustomer => delivered.customer = rows.int(0, 0).ok_or_else(|| missing("an order"))?,
@@ -104,18 +117,19 @@ impl Session {
                 Ok(())
             },
         )?;
-        if self.deliveries.districts[first..until].iter().any(|delivered| delivered.taken) {
+        if self.districts[first..until].iter().any(|delivered| delivered.taken) {
             return Ok(false);
         }
-        self.round(
+        session.round(
             connection,
+            self,
             places.len(),
             |own, connection, step| {
-                let delivered = &own.deliveries.districts[places[step]];
+                let delivered = &own.districts[places[step]];
                 let amount = Decimal::new(delivered.amount);
                 let (amount, customer) = (Value::Bytes(amount.as_bytes()), Value::Int(delivered.customer));
                 let values = [amount, customer, district(places[step]), warehouse];
-                connection.queue_execute(own.statement(Sql::AddToBalance), &values);
+                connection.queue_execute(session.statement(Sql::AddToBalance), &values);
             },
             |_, _, _, _| Ok(()),
         )?;

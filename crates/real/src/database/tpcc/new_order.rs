@@ -30,72 +30,86 @@ pub struct OrderLine {
     pub info: [u8; 24],
 }
 
-impl Session {
-    pub(super) fn new_order(&mut self, connection: &mut Connection, input: &NewOrder) -> Result<Outcome, SqlError> {
+impl Order {
+    /// Runs the transaction.
+    pub(super) fn run(
+        &mut self,
+        session: &mut Session,
+        connection: &mut Connection,
+        input: &NewOrder,
+    ) -> Result<Outcome, SqlError> {
         let lines = input.lines();
-        let now = self.clock.now();
-        self.order.missing = None;
-        if self.pipeline {
-            self.heads_and_items(connection, input, lines.len())?;
+        let now = session.now();
+        self.missing = None;
+        if session.is_pipelined() {
+            self.heads_and_items(session, connection, input, lines.len())?;
             // tpcc-mysql finds the item that does not exist when it has done all lines before it. So do we, that both
             // make the server do and take back the same work.
-            let good = self.order.missing.unwrap_or(lines.len());
-            self.inserts_and_stock(connection, input, &now, good)?;
+            let good = self.missing.unwrap_or(lines.len());
+            self.inserts_and_stock(session, connection, input, &now, good)?;
             self.settle_stock(&lines[..good]);
-            self.write_lines(connection, input, 0..good)?;
+            self.write_lines(session, connection, input, 0..good)?;
         } else {
-            self.heads_and_items(connection, input, 0)?;
-            self.inserts_and_stock(connection, input, &now, 0)?;
+            self.heads_and_items(session, connection, input, 0)?;
+            self.inserts_and_stock(session, connection, input, &now, 0)?;
             for (at, line) in lines.iter().enumerate() {
-                self.round(
+                session.round(
                     connection,
+                    self,
                     1,
-                    |own, connection, _| own.queue_item(connection, line),
+                    |_, connection, _| queue_item(session, connection, line),
                     |own, rows, _, _| own.read_item(rows, line, at),
                 )?;
-                if self.order.missing.is_some() {
+                if self.missing.is_some() {
                     break;
                 }
-                self.round(
+                session.round(
                     connection,
+                    self,
                     1,
-                    |own, connection, _| own.queue_stock(connection, line),
+                    |_, connection, _| queue_stock(session, connection, line),
                     |own, rows, _, _| own.read_stock(rows, input, at),
                 )?;
-                self.write_lines(connection, input, at..at + 1)?;
+                self.write_lines(session, connection, input, at..at + 1)?;
             }
         }
-        if self.order.missing.is_some() {
+        if self.missing.is_some() {
             return roll_back(connection, Outcome::RolledBack);
         }
         commit(connection)
     }
 
     /// Customer and warehouse, district, and the first `items` items.
-    fn heads_and_items(&mut self, connection: &mut Connection, input: &NewOrder, items: usize) -> Result<(), SqlError> {
+    fn heads_and_items(
+        &mut self,
+        session: &Session,
+        connection: &mut Connection,
+        input: &NewOrder,
+        items: usize,
+    ) -> Result<(), SqlError> {
         let (warehouse, district) = (int(input.warehouse), int(input.district));
         let lines = input.lines();
-        self.round(
+        session.round(
             connection,
+            self,
             2 + items,
-            |own, connection, step| match step {
+            |_, connection, step| match step {
                 0 => {
                     let values = [warehouse, district, int(input.customer)];
-                    connection.queue_execute(own.statement(Sql::CustomerAndWarehouse), &values);
+                    connection.queue_execute(session.statement(Sql::CustomerAndWarehouse), &values);
                 }
-                1 => connection.queue_execute(own.statement(Sql::NextOrderForUpdate), &[district, warehouse]),
-                _ => own.queue_item(connection, &lines[step - 2]),
+                1 => connection.queue_execute(session.statement(Sql::NextOrderForUpdate), &[district, warehouse]),
+                _ => queue_item(session, connection, &lines[step - 2]),
             },
             |own, rows, _, step| {
-                let order = &mut own.order;
                 match step {
                     0 => {
                         let read = || Some((cents(rows, 0, 0)?, cents(rows, 0, 3)?));
-                        (order.discount, order.warehouse_tax) = read().ok_or_else(|| missing("a customer"))?;
+                        (own.discount, own.warehouse_tax) = read().ok_or_else(|| missing("a customer"))?;
                     }
                     1 => {
                         let read = || Some((rows.int(0, 0)?, cents(rows, 0, 1)?));
-                        (order.id, order.district_tax) = read().ok_or_else(|| missing("a district"))?;
+                        (own.id, own.district_tax) = read().ok_or_else(|| missing("a district"))?;
                     }
                     _ => own.read_item(rows, &lines[step - 2], step - 2)?,
                 }
@@ -107,51 +121,45 @@ impl Session {
     /// The order itself, and stock of the first `stock` lines.
     fn inserts_and_stock(
         &mut self,
+        session: &Session,
         connection: &mut Connection,
         input: &NewOrder,
         now: &[u8; 19],
         stock: usize,
     ) -> Result<(), SqlError> {
         let (warehouse, district) = (int(input.warehouse), int(input.district));
-        let id = Value::Int(self.order.id);
+        let id = Value::Int(self.id);
         let lines = input.lines();
-        self.round(
+        session.round(
             connection,
+            self,
             3 + stock,
-            |own, connection, step| match step {
-                0 => connection.queue_execute(own.statement(Sql::RaiseNextOrder), &[id, district, warehouse]),
+            |_, connection, step| match step {
+                0 => connection.queue_execute(session.statement(Sql::RaiseNextOrder), &[id, district, warehouse]),
                 1 => {
                     let (count, all_local) = (Value::Int(lines.len() as i64), Value::Int(input.all_local().into()));
                     let customer = int(input.customer);
                     let values = [id, district, warehouse, customer, Value::Bytes(now), count, all_local];
-                    connection.queue_execute(own.statement(Sql::InsertOrder), &values);
+                    connection.queue_execute(session.statement(Sql::InsertOrder), &values);
                 }
-                2 => connection.queue_execute(own.statement(Sql::InsertNewOrder), &[id, district, warehouse]),
-                _ => own.queue_stock(connection, &lines[step - 3]),
+                2 => connection.queue_execute(session.statement(Sql::InsertNewOrder), &[id, district, warehouse]),
+                _ => queue_stock(session, connection, &lines[step - 3]),
             },
             |own, rows, _, step| if step < 3 { Ok(()) } else { own.read_stock(rows, input, step - 3) },
         )
     }
 
-    fn queue_item(&self, connection: &mut Connection, line: &Line) {
-        connection.queue_execute(self.statement(Sql::Item), &[int(line.item)]);
-    }
-
     fn read_item(&mut self, rows: &Rows, line: &Line, at: usize) -> Result<(), SqlError> {
         match cents(rows, 0, 0) {
-            Some(price) => self.order.lines[at].price = price,
-            None if line.item == UNUSED_ITEM => self.order.missing = self.order.missing.or(Some(at)),
+            Some(price) => self.lines[at].price = price,
+            None if line.item == UNUSED_ITEM => self.missing = self.missing.or(Some(at)),
             None => return Err(missing("an item")),
         }
         Ok(())
     }
 
-    fn queue_stock(&self, connection: &mut Connection, line: &Line) {
-        connection.queue_execute(self.statement(Sql::StockForUpdate), &[int(line.item), int(line.supplier)]);
-    }
-
     fn read_stock(&mut self, rows: &Rows, input: &NewOrder, at: usize) -> Result<(), SqlError> {
-        let line = &mut self.order.lines[at];
+        let line = &mut self.lines[at];
         line.stock = rows.int(0, 0).ok_or_else(|| missing("stock"))?;
         // A CHAR(24) comes without the spaces at its end.
         line.info = [b' '; 24];
@@ -164,7 +172,7 @@ impl Session {
     /// Where an order has the same item twice, the second line finds what the first one left. Lines are sorted, so that
     /// the two are neighbours.
     fn settle_stock(&mut self, lines: &[Line]) {
-        let read = &mut self.order.lines;
+        let read = &mut self.lines;
         for at in 1..lines.len() {
             if (lines[at].item, lines[at].supplier) == (lines[at - 1].item, lines[at - 1].supplier) {
                 read[at].stock = left(read[at - 1].stock, lines[at - 1].quantity);
@@ -175,27 +183,29 @@ impl Session {
     /// Stock and order lines, line by line.
     fn write_lines(
         &mut self,
+        session: &Session,
         connection: &mut Connection,
         input: &NewOrder,
         range: std::ops::Range<usize>,
     ) -> Result<(), SqlError> {
         let (warehouse, district) = (int(input.warehouse), int(input.district));
         let first = range.start;
-        self.round(
+        session.round(
             connection,
+            self,
             2 * range.len(),
             |own, connection, step| {
                 let at = first + step / 2;
-                let (line, read) = (&input.lines()[at], &own.order.lines[at]);
+                let (line, read) = (&input.lines()[at], &own.lines[at]);
                 let (item, supplier) = (int(line.item), int(line.supplier));
                 if step % 2 == 0 {
                     let stock = Value::Int(left(read.stock, line.quantity));
-                    connection.queue_execute(own.statement(Sql::SetStock), &[stock, item, supplier]);
+                    connection.queue_execute(session.statement(Sql::SetStock), &[stock, item, supplier]);
                     return;
                 }
-                let amount = Decimal::new(amount(&own.order, read, line));
+                let amount = Decimal::new(amount(own, read, line));
                 let values = [
-                    Value::Int(own.order.id),
+                    Value::Int(own.id),
                     district,
                     warehouse,
                     Value::Int(at as i64 + 1),
@@ -205,11 +215,19 @@ impl Session {
                     Value::Bytes(amount.as_bytes()),
                     Value::Bytes(&read.info),
                 ];
-                connection.queue_execute(own.statement(Sql::InsertLine), &values);
+                connection.queue_execute(session.statement(Sql::InsertLine), &values);
             },
             |_, _, _, _| Ok(()),
         )
     }
+}
+
+fn queue_item(session: &Session, connection: &mut Connection, line: &Line) {
+    connection.queue_execute(session.statement(Sql::Item), &[int(line.item)]);
+}
+
+fn queue_stock(session: &Session, connection: &mut Connection, line: &Line) {
+    connection.queue_execute(session.statement(Sql::StockForUpdate), &[int(line.item), int(line.supplier)]);
 }
 
 /// What is left of stock after a line took its share: it is filled up by 91 rather than emptied (tpcc-mysql keeps one
@@ -238,12 +256,12 @@ mod tests {
     fn the_second_line_of_an_item_finds_what_the_first_left() {
         let line = |item, supplier, quantity| Line { item, supplier, quantity };
         let lines = [line(5, 1, 4), line(5, 1, 3), line(5, 1, 10), line(5, 2, 1), line(7, 2, 1)];
-        let mut session = Session::new(true);
-        for read in &mut session.order.lines {
+        let mut order = Order::default();
+        for read in &mut order.lines {
             read.stock = 12;
         }
-        session.settle_stock(&lines);
-        let found: Vec<i64> = session.order.lines[..lines.len()].iter().map(|read| read.stock).collect();
+        order.settle_stock(&lines);
+        let found: Vec<i64> = order.lines[..lines.len()].iter().map(|read| read.stock).collect();
         assert_eq!(found, [12, 8, 5, 12, 12]);
     }
 

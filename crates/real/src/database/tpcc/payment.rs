@@ -25,40 +25,46 @@ pub struct Payer {
     pub data: Vec<u8>,
 }
 
-impl Session {
-    pub(super) fn payment(&mut self, connection: &mut Connection, input: &Payment) -> Result<Outcome, SqlError> {
-        let now = self.clock.now();
-        self.payer.number = input.customer.number.into();
-        self.pay(connection, input)?;
+impl Payer {
+    /// Runs the transaction.
+    pub(super) fn run(
+        &mut self,
+        session: &mut Session,
+        connection: &mut Connection,
+        input: &Payment,
+    ) -> Result<Outcome, SqlError> {
+        let now = session.now();
+        self.number = input.customer.number.into();
+        self.pay(session, connection, input)?;
         if input.customer.last.is_some() {
-            self.lock_payer(connection, &input.customer)?;
+            self.lock(session, connection, &input.customer)?;
         }
-        self.payer.balance -= i64::from(input.amount_cents);
-        if self.payer.bad_credit {
-            self.change_data(connection, input)?;
+        self.balance -= i64::from(input.amount_cents);
+        if self.bad_credit {
+            self.change_data(session, connection, input)?;
         }
         let amount = Decimal::new(input.amount_cents.into());
         let (of_warehouse, of_district) = (int(input.customer.warehouse), int(input.customer.district));
-        self.round(
+        session.round(
             connection,
+            self,
             2,
             |own, connection, step| {
-                let payer = &own.payer;
-                let number = Value::Int(payer.number);
-                let balance = Decimal::new(payer.balance);
+                let number = Value::Int(own.number);
+                let balance = Decimal::new(own.balance);
                 let balance = Value::Bytes(balance.as_bytes());
                 if step == 1 {
                     let (warehouse, district) = (int(input.warehouse), int(input.district));
-                    let (amount, told) = (Value::Bytes(amount.as_bytes()), Value::Bytes(&payer.history));
+                    let (amount, told) = (Value::Bytes(amount.as_bytes()), Value::Bytes(&own.history));
                     let values =
                         [of_district, of_warehouse, number, district, warehouse, Value::Bytes(&now), amount, told];
-                    connection.queue_execute(own.statement(Sql::InsertHistory), &values);
-                } else if payer.bad_credit {
-                    let values = [balance, Value::Bytes(&payer.data), of_warehouse, of_district, number];
-                    connection.queue_execute(own.statement(Sql::SetBalanceAndData), &values);
+                    connection.queue_execute(session.statement(Sql::InsertHistory), &values);
+                } else if own.bad_credit {
+                    let values = [balance, Value::Bytes(&own.data), of_warehouse, of_district, number];
+                    connection.queue_execute(session.statement(Sql::SetBalanceAndData), &values);
                 } else {
                     let values = [balance, of_warehouse, of_district, number];
-                    connection.queue_execute(own.statement(Sql::SetBalance), &values);
+                    connection.queue_execute(session.statement(Sql::SetBalance), &values);
                 }
             },
             |_, _, _, _| Ok(()),
@@ -67,24 +73,25 @@ impl Session {
     }
 
     /// Warehouse and district take the money; the customer is looked for by name, or locked by number.
-    fn pay(&mut self, connection: &mut Connection, input: &Payment) -> Result<(), SqlError> {
+    fn pay(&mut self, session: &Session, connection: &mut Connection, input: &Payment) -> Result<(), SqlError> {
         let (warehouse, district) = (int(input.warehouse), int(input.district));
         let amount = Decimal::new(input.amount_cents.into());
         let amount = Value::Bytes(amount.as_bytes());
         let customer = &input.customer;
         let (of_warehouse, of_district) = (int(customer.warehouse), int(customer.district));
         let steps = if customer.last.is_some() { 6 } else { 5 };
-        self.round(
+        session.round(
             connection,
+            self,
             steps,
             |own, connection, step| {
-                let sql = |sql| own.statement(sql);
+                let sql = |sql| session.statement(sql);
                 match (step, &customer.last) {
                     (0, _) => connection.queue_execute(sql(Sql::PayWarehouse), &[amount, warehouse]),
                     (1, _) => connection.queue_execute(sql(Sql::Warehouse), &[warehouse]),
                     (2, _) => connection.queue_execute(sql(Sql::PayDistrict), &[amount, warehouse, district]),
                     (3, _) => connection.queue_execute(sql(Sql::District), &[warehouse, district]),
-                    (4, None) => own.queue_payer(connection, customer),
+                    (4, None) => own.queue(session, connection, customer),
                     (_, Some(last)) => {
                         let by_name = if step == 4 { Sql::CountByName } else { Sql::NumbersByName };
                         let values = [of_warehouse, of_district, Value::Bytes(last.as_bytes())];
@@ -94,20 +101,19 @@ impl Session {
                 }
             },
             |own, rows, _, step| {
-                let payer = &mut own.payer;
                 match (step, customer.last.is_some()) {
                     (1, _) => {
-                        payer.history.clear();
-                        payer.history.extend_from_slice(rows.bytes(0, 5).ok_or_else(|| missing("a warehouse"))?);
+                        own.history.clear();
+                        own.history.extend_from_slice(rows.bytes(0, 5).ok_or_else(|| missing("a warehouse"))?);
                     }
                     (3, _) => {
-                        payer.history.extend_from_slice(b"    ");
-                        payer.history.extend_from_slice(rows.bytes(0, 5).ok_or_else(|| missing("a district"))?);
+                        own.history.extend_from_slice(b"    ");
+                        own.history.extend_from_slice(rows.bytes(0, 5).ok_or_else(|| missing("a district"))?);
                     }
-                    (4, false) => own.read_payer(rows)?,
+                    (4, false) => own.read(rows)?,
                     (5, true) => {
                         if let Some(number) = rows.int(middle(rows.len()), 0) {
-                            payer.number = number;
+                            own.number = number;
                         }
                     }
                     _ => {}
@@ -117,50 +123,52 @@ impl Session {
         )
     }
 
-    fn lock_payer(&mut self, connection: &mut Connection, customer: &Customer) -> Result<(), SqlError> {
-        self.round(
+    fn lock(&mut self, session: &Session, connection: &mut Connection, customer: &Customer) -> Result<(), SqlError> {
+        session.round(
             connection,
+            self,
             1,
-            |own, connection, _| own.queue_payer(connection, customer),
-            |own, rows, _, _| own.read_payer(rows),
+            |own, connection, _| own.queue(session, connection, customer),
+            |own, rows, _, _| own.read(rows),
         )
     }
 
-    fn queue_payer(&self, connection: &mut Connection, customer: &Customer) {
-        let values = [int(customer.warehouse), int(customer.district), Value::Int(self.payer.number)];
-        connection.queue_execute(self.statement(Sql::CustomerForUpdate), &values);
+    fn queue(&self, session: &Session, connection: &mut Connection, customer: &Customer) {
+        let values = [int(customer.warehouse), int(customer.district), Value::Int(self.number)];
+        connection.queue_execute(session.statement(Sql::CustomerForUpdate), &values);
     }
 
-    fn read_payer(&mut self, rows: &Rows) -> Result<(), SqlError> {
-        self.payer.bad_credit = rows.bytes(0, 9) == Some(b"BC");
-        self.payer.balance = cents(rows, 0, 12).ok_or_else(|| missing("a customer"))?;
+    fn read(&mut self, rows: &Rows) -> Result<(), SqlError> {
+        self.bad_credit = rows.bytes(0, 9) == Some(b"BC");
+        self.balance = cents(rows, 0, 12).ok_or_else(|| missing("a customer"))?;
         Ok(())
     }
 
     /// What a customer with bad credit pays is written before its data (clause 2.5.2.2).
-    fn change_data(&mut self, connection: &mut Connection, input: &Payment) -> Result<(), SqlError> {
+    fn change_data(&mut self, session: &Session, connection: &mut Connection, input: &Payment) -> Result<(), SqlError> {
         let Payment { warehouse, district, customer, amount_cents } = input;
-        let data = &mut self.payer.data;
+        let data = &mut self.data;
         data.clear();
         // Writing into a Vec cannot fail.
         let _ = write!(
             data,
             "| {:4} {:2} {:4} {district:2} {warehouse:4} ${:4}.{:02} ",
-            self.payer.number,
+            self.number,
             customer.district,
             customer.warehouse,
             amount_cents / 100,
             amount_cents % 100
         );
-        self.round(
+        session.round(
             connection,
+            self,
             1,
             |own, connection, _| {
-                let values = [int(customer.warehouse), int(customer.district), Value::Int(own.payer.number)];
-                connection.queue_execute(own.statement(Sql::CustomerData), &values);
+                let values = [int(customer.warehouse), int(customer.district), Value::Int(own.number)];
+                connection.queue_execute(session.statement(Sql::CustomerData), &values);
             },
             |own, rows, _, _| {
-                let data = &mut own.payer.data;
+                let data = &mut own.data;
                 data.extend_from_slice(rows.bytes(0, 0).unwrap_or_default());
                 data.truncate(CUSTOMER_DATA_BYTES);
                 Ok(())

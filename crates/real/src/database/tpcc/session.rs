@@ -1,8 +1,5 @@
 //! tpcc-mysql's statements on one connection, and the two ways of sending a group of them.
 
-use super::delivery::Deliveries;
-use super::new_order::Order;
-use super::payment::Payer;
 use super::text::{Clock, hundredths};
 use crate::database::connection::{Connection, Rows, SqlError, Statement, Value};
 use crate::database::terminal::Outcome;
@@ -96,29 +93,27 @@ pub enum Sql {
     CountLowStock,
 }
 
-/// What a terminal keeps of its connection, and the room that its transactions work in.
+/// What a terminal keeps of its connection, for all of its transactions.
 pub struct Session {
-    pub(super) pipeline: bool,
+    pipeline: bool,
     statements: Vec<Statement>,
-    pub(super) clock: Clock,
-    pub(super) order: Order,
-    pub(super) deliveries: Deliveries,
-    pub(super) payer: Payer,
-    /// Items of a Stock-Level.
-    pub(super) items: Vec<i64>,
+    clock: Clock,
 }
 
 impl Session {
+    /// A session without a connection.
     pub fn new(pipeline: bool) -> Self {
-        Self {
-            pipeline,
-            statements: Vec::new(),
-            clock: Clock::default(),
-            order: Order::default(),
-            deliveries: Deliveries::default(),
-            payer: Payer::default(),
-            items: Vec::new(),
-        }
+        Self { pipeline, statements: Vec::new(), clock: Clock::default() }
+    }
+
+    /// Whether statements that do not need each other's replies are sent back to back.
+    pub(super) fn is_pipelined(&self) -> bool {
+        self.pipeline
+    }
+
+    /// The date and time, as tpcc-mysql writes it.
+    pub(super) fn now(&mut self) -> [u8; 19] {
+        self.clock.now()
     }
 
     /// Prepares the statements of a new connection.
@@ -131,40 +126,37 @@ impl Session {
         Ok(())
     }
 
-    /// A new transaction begins.
-    pub fn forget(&mut self) {
-        self.deliveries.next = 0;
-    }
-
     pub(super) fn statement(&self, sql: Sql) -> &Statement {
         &self.statements[sql as usize]
     }
 
-    /// Sends statements 0..n and reads their replies: one after the other, or all before the first reply. `queue` adds
-    /// one, or tells that it is not needed; `read` looks at its reply (rows returned or changed).
+    /// Sends statements 0..n of a transaction and reads their replies: one after the other, or all before the first
+    /// reply. `queue` adds one, or says that it is not needed; `read` looks at its reply (rows returned or changed) and
+    /// keeps it in what the transaction `has_read`.
     ///
     /// After a server's error the other replies are read, so that the connection can be used for the ROLLBACK.
-    pub(super) fn round(
-        &mut self,
+    pub(super) fn round<R>(
+        &self,
         connection: &mut Connection,
+        has_read: &mut R,
         n: usize,
-        queue: impl Fn(&Self, &mut Connection, usize),
-        mut read: impl FnMut(&mut Self, &Rows, u64, usize) -> Result<(), SqlError>,
+        queue: impl Fn(&R, &mut Connection, usize),
+        mut read: impl FnMut(&mut R, &Rows, u64, usize) -> Result<(), SqlError>,
     ) -> Result<(), SqlError> {
         if !self.pipeline {
             for step in 0..n {
-                queue(self, connection, step);
+                queue(has_read, connection, step);
                 let reply = connection.reply()?;
-                read(self, connection.rows(), reply.rows, step)?;
+                read(has_read, connection.rows(), reply.rows, step)?;
             }
             return Ok(());
         }
         for step in 0..n {
-            queue(self, connection, step);
+            queue(has_read, connection, step);
         }
         for step in 0..n {
             let outcome = match connection.reply() {
-                Ok(reply) => read(self, connection.rows(), reply.rows, step),
+                Ok(reply) => read(has_read, connection.rows(), reply.rows, step),
                 Err(error) => Err(error),
             };
             if let Err(error) = outcome {
