@@ -5,6 +5,7 @@ pub mod cache;
 pub mod histogram;
 pub mod interval;
 pub mod seed;
+pub mod slab;
 pub mod storage;
 pub mod trace;
 pub mod workload;

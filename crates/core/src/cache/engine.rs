@@ -21,7 +21,6 @@ mod queue;
 mod reads;
 mod requests;
 mod sequential;
-mod slab;
 mod space;
 mod sweep;
 #[cfg(test)]
@@ -41,7 +40,7 @@ use queue::Queue;
 use reads::Fill;
 use requests::{Asked, Part};
 use sequential::Streams;
-use slab::Slab;
+
 use space::Space;
 use sweep::Sweep;
 use write_back::Destage;
@@ -56,6 +55,7 @@ use super::policy::{Policies, Policy};
 use super::slots::{Slots, State};
 use super::statistics::{Latencies, Statistics};
 use super::{Admission, Command, Io, IoKind, Memory, Out, Place, Request, Settings, Side};
+use crate::slab::Slab;
 
 /// A unit of the slots' `since`: 2^27 ns are 134 ms, and 32 bits of them 18 years.
 const UNIT_SHIFT: u32 = 27;
@@ -363,7 +363,7 @@ impl Engine {
     pub fn ended<M: Memory>(&mut self, now_ns: u64, id: u32, result: Result<(), i32>, memory: &mut M, out: &mut Out) {
         let turn = &mut Turn { now_ns, memory, out };
         let ok = result.is_ok();
-        let job = self.jobs.take(id);
+        let job = self.jobs.remove(id);
         self.due |= !matches!(job, Job::Hit { .. });
         match job {
             Job::Hit { part, slot, buffer } => self.hit_ended(part, slot, buffer, ok, turn),
@@ -438,7 +438,7 @@ impl Engine {
         while std::mem::take(&mut self.due) {
             self.commit(turn);
             while let Some(number) = self.unfinished.pop() {
-                if self.asked.holds(number) {
+                if self.asked.contains(number) {
                     self.advance(number, turn);
                 }
             }
@@ -499,7 +499,7 @@ impl Engine {
         if side == Side::Fast && kind == IoKind::Write {
             self.fast_bytes_written += u64::from(bytes);
         }
-        let id = self.jobs.put(job);
+        let id = self.jobs.insert(job);
         turn.out.ios.push(Io { id, side, kind, offset, bytes, place, background: false });
     }
 

@@ -2,6 +2,7 @@
 
 use super::policy::{Policies, Policy};
 use super::slots::NONE;
+use crate::slab::Slab;
 
 /// One cache of one size.
 pub struct Simulator {
@@ -10,8 +11,7 @@ pub struct Simulator {
     slots: Vec<u32>,
     /// The object in each slot.
     objects: Vec<u32>,
-    filled: u32,
-    free: Vec<u32>,
+    used: Slab<()>,
 }
 
 impl Simulator {
@@ -24,7 +24,7 @@ impl Simulator {
             return Err("a cache holds at least one block".into());
         }
         let policy = Policies::new(policy, size)?;
-        Ok(Self { policy, slots: Vec::new(), objects: vec![NONE; size as usize], filled: 0, free: Vec::new() })
+        Ok(Self { policy, slots: Vec::new(), objects: vec![NONE; size as usize], used: Slab::new() })
     }
 
     /// Asks for an object, which comes in if it was not there; whether it was. Objects are numbered from 0 without gaps
@@ -49,16 +49,12 @@ impl Simulator {
     }
 
     fn take_slot(&mut self, object: u32) -> Option<u32> {
-        let full = self.filled as usize == self.objects.len() && self.free.is_empty();
-        if full || !self.policy.room(object) {
+        if self.used.len() == self.objects.len() || !self.policy.room(object) {
             let slot = self.policy.victim(object, &self.objects)?;
             self.slots[self.objects[slot as usize] as usize] = NONE;
             return Some(slot);
         }
-        self.free.pop().or_else(|| {
-            self.filled += 1;
-            Some(self.filled - 1)
-        })
+        Some(self.used.insert(()))
     }
 
     /// Takes an object out (a trim).
@@ -68,7 +64,7 @@ impl Simulator {
         if slot != NONE {
             self.policy.remove(slot, object);
             self.objects[slot as usize] = NONE;
-            self.free.push(slot);
+            self.used.remove(slot);
         }
     }
 }

@@ -380,7 +380,7 @@ impl Engine {
     pub(super) fn stop_on<M: Memory>(&mut self, turn: &mut Turn<M>) {
         let Some(stop) = &self.commands.stop else { return };
         if stop.told {
-            if (self.journal.stopped() || self.degraded()) && self.jobs.len() == 0 {
+            if (self.journal.stopped() || self.degraded()) && self.jobs.is_empty() {
                 let stop = self.commands.stop.take().expect("it is there");
                 turn.out.answers.push((stop.tag, Ok(())));
             }

@@ -1,9 +1,9 @@
 //! Which blocks have a mutator under way, and who waits behind it: one at a time a block, in the order they came.
 
 use super::requests::Part;
-use super::slab::Slab;
 use crate::cache::slots::NONE;
 use crate::seed::splitmix;
+use crate::slab::Slab;
 
 /// Who holds a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl Locks {
     /// Puts a part behind the block's owner.
     pub(super) fn wait(&mut self, block: u32, part: Part) {
         let at = self.find(block).expect("somebody holds it");
-        let waiting = self.waiting.put(Waiting { part, next: NONE });
+        let waiting = self.waiting.insert(Waiting { part, next: NONE });
         let lock = &mut self.table[at];
         if lock.first == NONE {
             lock.first = waiting;
@@ -140,7 +140,7 @@ impl Locks {
         if lock.first == NONE {
             return None;
         }
-        let waiting = self.waiting.take(lock.first);
+        let waiting = self.waiting.remove(lock.first);
         lock.first = waiting.next;
         Some(waiting.part)
     }

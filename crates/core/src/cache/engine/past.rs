@@ -43,7 +43,7 @@ impl Engine {
     /// Begins a write of a run of blocks, which nobody holds or which are its own, to the slow device.
     pub(super) fn write_past<M: Memory>(&mut self, part: Part, blocks: u32, turn: &mut Turn<M>) {
         let past = Past { part, blocks, buffer: NONE, copies: Vec::new(), left: 0, ok: true };
-        let number = self.pasts.put(past);
+        let number = self.pasts.insert(past);
         for block in part.block..part.block + blocks {
             self.locks.hold(block, Owner::Past(number));
         }
@@ -143,7 +143,7 @@ impl Engine {
         if self.pasts[number].left != 0 {
             return;
         }
-        let past = self.pasts.take(number);
+        let past = self.pasts.remove(number);
         let part = past.part;
         let mut copies = past.copies.iter().copied().peekable();
         for block in part.block..part.block + past.blocks {

@@ -69,7 +69,7 @@ impl Engine {
     /// slow device, so what is old must not be read any more.
     #[inline]
     fn written_past(&self, block: u32) -> bool {
-        self.pasts.len() > 0 && matches!(self.locks.owner(block), Some(Owner::Past(_)))
+        !self.pasts.is_empty() && matches!(self.locks.owner(block), Some(Owner::Past(_)))
     }
 
     /// A part of a read whose block was locked and now is its own. Returns whether it keeps the lock.
@@ -214,7 +214,7 @@ impl Engine {
         let bytes = blocks * self.block_bytes;
         let buffer = turn.memory.take(bytes);
         let loading = part.is_none();
-        let number = self.fills.put(Fill { block, blocks, buffer, read: false, part, left: 0, loading });
+        let number = self.fills.insert(Fill { block, blocks, buffer, read: false, part, left: 0, loading });
         for block in block..block + blocks {
             self.locks.hold(block, Owner::Fill(number));
         }
@@ -288,7 +288,7 @@ impl Engine {
     fn fill_left<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
         self.fills[number].left -= 1;
         if self.fills[number].left == 0 {
-            let fill = self.fills.take(number);
+            let fill = self.fills.remove(number);
             turn.memory.give(fill.buffer);
             if fill.loading {
                 self.loaded(fill.read, turn);

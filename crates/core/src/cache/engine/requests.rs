@@ -59,7 +59,7 @@ impl Engine {
             return turn.out.answers.push((request.tag, Err(Failure::Outside)));
         }
         let passes = request.kind != Kind::Flush && self.passes(&request);
-        let asked = self.asked.put(Asked {
+        let asked = self.asked.insert(Asked {
             request,
             since_ns: turn.now_ns,
             cut: 0,
@@ -177,7 +177,7 @@ impl Engine {
 
     /// Answers a request.
     pub(super) fn answer<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
-        let asked = self.asked.take(number);
+        let asked = self.asked.remove(number);
         self.latency(asked.request.kind, turn.now_ns - asked.since_ns);
         turn.out.answers.push((asked.request.tag, asked.failure.map_or(Ok(()), Err)));
     }

@@ -255,7 +255,7 @@ impl Engine {
 
     /// Whether something is under way, or can be, after which a slot is free.
     pub(super) fn slots_will_come(&self) -> bool {
-        self.space.limbo() > 0 || self.writes.len() > 0 || self.dirty > self.lost
+        self.space.limbo() > 0 || !self.writes.is_empty() || self.dirty > self.lost
     }
 
     /// Whether the records of everything under way and of one thing more find room. The journal counts a page for each,

@@ -82,7 +82,7 @@ impl Engine {
             records: 0,
             set,
         };
-        let number = self.destages.put(destage);
+        let number = self.destages.insert(destage);
         self.destaging += 1;
         self.promised += u64::from(blocks);
         for nth in 0..blocks {
@@ -210,7 +210,7 @@ impl Engine {
 
     /// It is durable on the slow device, or it failed.
     pub(super) fn destaged<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
-        let destage = self.destages.take(number);
+        let destage = self.destages.remove(number);
         self.sweep.look_again();
         self.promised -= destage.slots.len() as u64;
         if destage.ok {

@@ -153,7 +153,7 @@ impl Engine {
         }
         self.promised += 1;
         let write = Write { block, slot, old, buffer: NONE, part, more: Vec::new(), tries: 0, source: NONE };
-        let number = self.writes.put(write);
+        let number = self.writes.insert(write);
         self.locks.hold(block, Owner::Write(number));
         let whole = part.bytes == self.block_bytes;
         if whole && self.kind(&part) == Kind::Write {
@@ -246,7 +246,7 @@ impl Engine {
         if !ok || self.degraded() {
             return self.data_not_written(number, ok, turn);
         }
-        let write = self.writes.take(number);
+        let write = self.writes.remove(number);
         let Write { block, slot, part, .. } = write;
         let seq = self.install_dirty(block, slot, write.old, turn);
         if write.buffer != NONE {
@@ -275,7 +275,7 @@ impl Engine {
             self.degrade("writes to it fail", turn);
         }
         // Its parts begin anew, one after another, and go past the fast device.
-        let write = self.writes.take(number);
+        let write = self.writes.remove(number);
         if write.buffer != NONE {
             turn.memory.give(write.buffer);
         }
@@ -291,7 +291,7 @@ impl Engine {
 
     /// The old version cannot be had: the write fails.
     fn write_failed<M: Memory>(&mut self, number: u32, slot_good: bool, turn: &mut Turn<M>) {
-        let write = self.writes.take(number);
+        let write = self.writes.remove(number);
         turn.memory.give(write.buffer);
         self.slot_unused(write.slot, slot_good, turn);
         self.promised -= 1;
