@@ -4,7 +4,8 @@ use std::io;
 
 use flatwater_core::cache::journal::recovery::{self, Blocks, Devices, Layout, Sizes};
 use flatwater_core::cache::journal::{Entry, Holding, Journal, PAIR_BYTES, PageWrite, Record, Table, What};
-use flatwater_core::cache::{Memory, Place};
+use flatwater_core::cache::{Block, BufferId, Memory, Place, Slot};
+use flatwater_core::slab::Key;
 
 use super::Outcome;
 
@@ -57,12 +58,12 @@ pub struct Cache {
 struct Buffers(Vec<Vec<u8>>);
 
 impl Memory for Buffers {
-    fn take(&mut self, bytes: u32) -> u32 {
+    fn take(&mut self, bytes: u32) -> BufferId {
         self.0.push(vec![0; bytes as usize]);
-        self.0.len() as u32 - 1
+        BufferId::from_number(self.0.len() as u32 - 1)
     }
 
-    fn give(&mut self, _buffer: u32) {}
+    fn give(&mut self, _buffer: BufferId) {}
 
     fn copy(&mut self, _from: Place, _to: Place, _bytes: u32) {}
 
@@ -74,7 +75,7 @@ impl Memory for Buffers {
 
     fn store(&mut self, at: Place, bytes: &[u8]) {
         if let Place::Buffer { buffer, at } = at {
-            self.0[buffer as usize][at as usize..][..bytes.len()].copy_from_slice(bytes);
+            self.0[buffer.number() as usize][at as usize..][..bytes.len()].copy_from_slice(bytes);
         }
     }
 }
@@ -82,8 +83,8 @@ impl Memory for Buffers {
 struct Slots(Vec<Entry>);
 
 impl Table for Slots {
-    fn entry(&self, slot: u32) -> Entry {
-        self.0[slot as usize]
+    fn entry(&self, slot: Slot) -> Entry {
+        self.0[slot.index()]
     }
 }
 
@@ -101,16 +102,16 @@ impl Cache {
         let crc = crc32c::crc32c(&[0; BLOCK_BYTES as usize]);
         let mut memory = Buffers::default();
         for nth in 0..100_u32 {
-            let (slot, block) = (nth % geometry.slots, nth % 17);
+            let (slot, block) = (Slot(nth % geometry.slots), Block(nth % 17));
             for entry in slots.0.iter_mut().filter(|entry| entry.block == block) {
                 *entry = Entry::default();
             }
             let dirty = nth % 3 > 0;
             let holding = if dirty { Holding::Dirty } else { Holding::Clean };
-            slots.0[slot as usize] = Entry { holding, block, crc, stamp: nth };
+            slots.0[slot.index()] = Entry { holding, block, crc, stamp: nth };
             journal.record(Record { slot, what: What::Holds { block, crc, dirty, keeps: false, stamp: nth } });
             while let Some(PageWrite { ticket, offset, buffer, .. }) = journal.next_write(&slots, true, &mut memory) {
-                cache.fast.write(offset, &memory.0[buffer as usize]).expect("inside");
+                cache.fast.write(offset, &memory.0[buffer.number() as usize]).expect("inside");
                 journal.write_ended(ticket, true);
             }
             if nth % 5 == 0 || journal.wants_sync() {

@@ -9,21 +9,21 @@ use std::ops::{Index, IndexMut};
 /// The type of a slab's keys. `slab_key!` makes one: a type of its own for each kind of thing, so that the key of one kind
 /// cannot be used for another kind.
 pub trait Key: Copy {
-    /// The key of a place in the slab.
-    fn from_place(place: u32) -> Self;
+    /// The key of this number.
+    fn from_number(number: u32) -> Self;
 
-    /// The place in the slab.
-    fn place(self) -> u32;
+    /// Its number: its place in the slab.
+    fn number(self) -> u32;
 }
 
 impl Key for u32 {
     #[inline]
-    fn from_place(place: u32) -> Self {
-        place
+    fn from_number(number: u32) -> Self {
+        number
     }
 
     #[inline]
-    fn place(self) -> u32 {
+    fn number(self) -> u32 {
         self
     }
 }
@@ -38,12 +38,12 @@ macro_rules! slab_key {
 
         impl $crate::slab::Key for $name {
             #[inline]
-            fn from_place(place: u32) -> Self {
-                Self(place)
+            fn from_number(number: u32) -> Self {
+                Self(number)
             }
 
             #[inline]
-            fn place(self) -> u32 {
+            fn number(self) -> u32 {
                 self.0
             }
         }
@@ -85,7 +85,7 @@ impl<T, K: Key> Slab<T, K> {
                 self.things.len() as u32 - 1
             }
         };
-        K::from_place(place)
+        K::from_number(place)
     }
 
     /// Takes a thing out. Its key is free from now on.
@@ -94,15 +94,15 @@ impl<T, K: Key> Slab<T, K> {
     /// If no thing has this key: the caller ended something twice.
     #[inline]
     pub fn remove(&mut self, key: K) -> T {
-        let thing = self.things[key.place() as usize].take().expect("only what is under way can end");
-        self.free.push(key.place());
+        let thing = self.things[key.number() as usize].take().expect("only what is under way can end");
+        self.free.push(key.number());
         thing
     }
 
     /// Whether a thing has this key.
     #[inline]
     pub fn contains(&self, key: K) -> bool {
-        self.things.get(key.place() as usize).is_some_and(Option::is_some)
+        self.things.get(key.number() as usize).is_some_and(Option::is_some)
     }
 
     /// How many things are in.
@@ -123,14 +123,14 @@ impl<T, K: Key> Index<K> for Slab<T, K> {
 
     #[inline]
     fn index(&self, key: K) -> &T {
-        self.things[key.place() as usize].as_ref().expect("the thing is under way")
+        self.things[key.number() as usize].as_ref().expect("the thing is under way")
     }
 }
 
 impl<T, K: Key> IndexMut<K> for Slab<T, K> {
     #[inline]
     fn index_mut(&mut self, key: K) -> &mut T {
-        self.things[key.place() as usize].as_mut().expect("the thing is under way")
+        self.things[key.number() as usize].as_mut().expect("the thing is under way")
     }
 }
 

@@ -35,16 +35,16 @@ use faults::Health;
 use locks::Locks;
 use marks::Marks;
 use ordered::Epoch;
-use past::{Past, Region};
+use past::{Past, PastId, Region};
 use queue::Queue;
-use reads::Fill;
-use requests::{Asked, Part};
+use reads::{Fill, FillId};
+use requests::{Asked, AskedId, Part};
 use sequential::Streams;
 
 use space::Space;
 use sweep::Sweep;
-use write_back::Destage;
-use writes::Write;
+use write_back::{Destage, DestageId};
+use writes::{Write, WriteId};
 
 use super::curve::{self, Curve};
 use super::ghost::Ghost;
@@ -54,7 +54,7 @@ use super::journal::{Holding, Journal, Mark};
 use super::policy::{Policies, Policy};
 use super::slots::{Slots, State};
 use super::statistics::{Latencies, Statistics};
-use super::{Admission, Command, Io, IoKind, Memory, Out, Place, Request, Settings, Side};
+use super::{Admission, Block, BufferId, Command, Io, IoId, IoKind, Memory, Out, Place, Request, Settings, Side, Slot};
 use crate::slab::Slab;
 
 /// A unit of the slots' `since`: 2^27 ns are 134 ms, and 32 bits of them 18 years.
@@ -68,20 +68,20 @@ fn ghosts(settings: &Settings, slots: u32) -> u32 {
 /// What an IO that is under way was for.
 #[derive(Clone, Copy)]
 enum Job {
-    Hit { part: Part, slot: u32, buffer: u32 },
+    Hit { part: Part, slot: Slot, buffer: Option<BufferId> },
     Straight { part: Part },
-    FillRead { fill: u32 },
-    FillWrite { fill: u32, block: u32, slot: u32 },
-    WriteRead { write: u32 },
-    WriteData { write: u32 },
-    PastWrite { past: u32 },
-    PastCopy { past: u32, block: u32, slot: u32 },
-    DestageRead { destage: u32, nth: u32 },
-    DestageWrite { destage: u32 },
-    Page { ticket: u32, buffer: u32, journal: bool },
+    FillRead { fill: FillId },
+    FillWrite { fill: FillId, block: Block, slot: Slot },
+    WriteRead { write: WriteId },
+    WriteData { write: WriteId },
+    PastWrite { past: PastId },
+    PastCopy { past: PastId, block: Block, slot: Slot },
+    DestageRead { destage: DestageId, nth: u32 },
+    DestageWrite { destage: DestageId },
+    Page { ticket: u32, buffer: BufferId, journal: bool },
     FastSync { mark: Mark },
     SlowSync { ended: u64 },
-    PairWrite { buffer: u32 },
+    PairWrite { buffer: BufferId },
     PairSync,
 }
 
@@ -114,32 +114,32 @@ pub struct Engine {
     locks: Locks,
     streams: Streams,
 
-    asked: Slab<Asked>,
-    jobs: Slab<Job>,
-    fills: Slab<Fill>,
-    writes: Slab<Write>,
-    pasts: Slab<Past>,
-    destages: Slab<Destage>,
+    asked: Slab<Asked, AskedId>,
+    jobs: Slab<Job, IoId>,
+    fills: Slab<Fill, FillId>,
+    writes: Slab<Write, WriteId>,
+    pasts: Slab<Past, PastId>,
+    destages: Slab<Destage, DestageId>,
     /// Requests of which more may be cut.
-    unfinished: Vec<u32>,
+    unfinished: Vec<AskedId>,
     /// Parts of writes that wait for a slot or for room in the journal. Their blocks are locked.
     starved: VecDeque<Part>,
     waits: Waits,
     commands: Commands,
     flushing: Option<Flushing>,
     flushings: u64,
-    pins: Vec<(u32, u32)>,
+    pins: Vec<(Block, Block)>,
     stopping: bool,
 
     regions: Vec<Region>,
     intents: Vec<u32>,
     health: Health,
-    pair_again: Option<(u32, u64)>,
+    pair_again: Option<(BufferId, u64)>,
     /// Dirty blocks of which the pairing record says that they are on the failed device only; None: it is being written.
     pair_dirty: Option<u32>,
     /// What it says when that is done.
     pair_says: u32,
-    lost_blocks: BTreeSet<u32>,
+    lost_blocks: BTreeSet<Block>,
 
     /// Slots by state; of the dirty ones those that are lost.
     dirty: u32,
@@ -147,13 +147,13 @@ pub struct Engine {
     lost: u32,
     /// Dirty blocks in the order in which they became so; some left meanwhile.
     queue: Queue,
-    urgent: Vec<u32>,
+    urgent: Vec<Block>,
     /// Records and slots of dirty versions that are not known to be durable.
-    fresh: VecDeque<(u64, u32)>,
+    fresh: VecDeque<(u64, Slot)>,
     /// With `ordered`, the epochs that did not go back, the last one open; else none.
     epochs: VecDeque<Epoch>,
     superseded: u32,
-    fallow: VecDeque<u32>,
+    fallow: VecDeque<Block>,
     pace: Pace,
     /// What is dirty by address and by set, where that says what goes back.
     sweep: Sweep,
@@ -165,7 +165,7 @@ pub struct Engine {
     pause_ns: u64,
     resume_ns: u64,
     /// Blocks that the slow device refused, how often each, since they were asked for; and since when there is one.
-    refused: std::collections::BTreeMap<u32, u32>,
+    refused: BTreeMap<Block, u32>,
     refused_since_ns: u64,
 
     /// Records that things under way will make.
@@ -212,7 +212,7 @@ impl Engine {
         let mut policy = Policies::new(&settings.policy, geometry.slots)?;
         let (mut clean, mut dirty, mut lost, mut superseded) = (0, 0, 0, 0);
         let (mut queue, mut order) = (Vec::new(), Vec::new());
-        let mut lost_blocks: BTreeSet<u32> = recovered.lost.iter().copied().collect();
+        let mut lost_blocks: BTreeSet<Block> = recovered.lost.iter().copied().collect();
         for held in &recovered.held {
             let entry = held.entry;
             let state = match entry.holding {
@@ -297,7 +297,7 @@ impl Engine {
             unsynced: 0,
             pause_ns: 0,
             resume_ns: 0,
-            refused: std::collections::BTreeMap::new(),
+            refused: BTreeMap::new(),
             refused_since_ns: 0,
             promised: 0,
             journal_due: true,
@@ -360,7 +360,7 @@ impl Engine {
     }
 
     /// An IO ended: all of it, or with the errno of what went wrong.
-    pub fn ended<M: Memory>(&mut self, now_ns: u64, id: u32, result: Result<(), i32>, memory: &mut M, out: &mut Out) {
+    pub fn ended<M: Memory>(&mut self, now_ns: u64, id: IoId, result: Result<(), i32>, memory: &mut M, out: &mut Out) {
         let turn = &mut Turn { now_ns, memory, out };
         let ok = result.is_ok();
         let job = self.jobs.remove(id);
@@ -513,8 +513,8 @@ impl Engine {
 
     /// The first byte of a block on the slow device.
     #[inline]
-    fn offset(&self, block: u32) -> u64 {
-        u64::from(block) << self.block_shift
+    fn offset(&self, block: Block) -> u64 {
+        u64::from(block.0) << self.block_shift
     }
 
     /// A time in the slots' units.
@@ -525,7 +525,7 @@ impl Engine {
 
     /// Whether a block can be cached at all, as things stand.
     #[inline]
-    fn may_cache(&self, block: u32) -> bool {
-        block < self.whole_blocks && !self.degraded()
+    fn may_cache(&self, block: Block) -> bool {
+        block.0 < self.whole_blocks && !self.degraded()
     }
 }

@@ -7,6 +7,8 @@
 use super::bucket::{Bucket, WAYS, prefetch};
 use crate::seed::splitmix;
 
+use super::Block;
+
 /// Share of the entries that are used: with two choices of sixteen a bucket overflows so rarely that it does not show
 /// (then the oldest in it is forgotten early).
 const LOAD: f64 = 0.85;
@@ -48,9 +50,9 @@ impl Ghost {
     }
 
     #[inline]
-    fn home(&self, block: u32) -> ([usize; 2], u32) {
+    fn home(&self, block: Block) -> ([usize; 2], u32) {
         // Another hash than the index's: what shares a bucket there must not share one here.
-        let hash = splitmix(u64::from(block) ^ 0x6768_6f73_7400_0000);
+        let hash = splitmix(u64::from(block.0) ^ 0x6768_6f73_7400_0000);
         let n = self.buckets.len() as u64;
         let (first, second) = (((hash >> 32) * n) >> 32, ((hash & 0xffff_ffff) * n) >> 32);
         let print = ((hash >> 32) as u32 ^ (hash as u32)).rotate_left(13) & !(AGES - 1);
@@ -77,7 +79,7 @@ impl Ghost {
     }
 
     #[inline]
-    fn find(&self, block: u32) -> Option<(usize, usize)> {
+    fn find(&self, block: Block) -> Option<(usize, usize)> {
         let (homes, print) = self.home(block);
         // Both at once: neither waits for the other one's line to come from memory.
         let alike = |nth: usize| self.buckets[homes[nth]].alike(print, !(AGES - 1));
@@ -95,19 +97,19 @@ impl Ghost {
 
     /// Has what is asked about a block brought nearer, for who will ask soon.
     #[inline]
-    pub fn prefetch(&self, block: u32) {
+    pub fn prefetch(&self, block: Block) {
         for at in self.home(block).0 {
             prefetch(&self.buckets, at);
         }
     }
 
     /// Whether a block is remembered.
-    pub fn contains(&self, block: u32) -> bool {
+    pub fn contains(&self, block: Block) -> bool {
         self.find(block).is_some()
     }
 
     /// Forgets a block; whether it was remembered.
-    pub fn take(&mut self, block: u32) -> bool {
+    pub fn take(&mut self, block: Block) -> bool {
         let Some((at, way)) = self.find(block) else { return false };
         let entry = std::mem::replace(&mut self.buckets[at].0[way], EMPTY);
         self.alive[(entry & (AGES - 1)) as usize] -= 1;
@@ -116,7 +118,7 @@ impl Ghost {
     }
 
     /// Remembers a block as the newest one. A block that is remembered already must be taken out first.
-    pub fn put(&mut self, block: u32) {
+    pub fn put(&mut self, block: Block) {
         if self.capacity == 0 {
             return;
         }
@@ -206,11 +208,11 @@ mod tests {
     fn the_newest_are_remembered() {
         let mut ghost = Ghost::new(10_000);
         for block in 0..100_000 {
-            ghost.put(block);
+            ghost.put(Block(block));
         }
-        let remembered = (0..100_000).filter(|block| ghost.contains(*block)).count();
+        let remembered = (0..100_000).filter(|block| ghost.contains(Block(*block))).count();
         assert!((9_950..=10_010).contains(&remembered), "{remembered}");
-        assert!((90_020..100_000).filter(|block| !ghost.contains(*block)).count() < 10);
+        assert!((90_020..100_000).filter(|block| !ghost.contains(Block(*block))).count() < 10);
         assert!(ghost.bytes() as f64 <= 10_000.0 * 4.8 + 16_384.0);
     }
 
@@ -218,18 +220,18 @@ mod tests {
     fn the_dead_never_come_back() {
         let mut ghost = Ghost::new(2_000);
         for block in 0..2_000 {
-            ghost.put(block);
+            ghost.put(Block(block));
         }
         // Through every age of the circle and round again, with others that are all taken out.
         let mut back = 0;
         for turn in 0..40_000u32 {
             let block = 1_000_000 + turn;
-            ghost.put(block);
+            ghost.put(Block(block));
             if turn.is_multiple_of(2) {
-                ghost.take(block);
+                ghost.take(Block(block));
             }
             if turn > 5_000 && turn.is_multiple_of(64) {
-                back += (0..2_000).filter(|block| ghost.contains(*block)).count();
+                back += (0..2_000).filter(|block| ghost.contains(Block(*block))).count();
             }
         }
         // 546 looks at 2000 blocks, of which 2.6e-5 are taken for others.
@@ -248,9 +250,9 @@ mod tests {
             for (block, put) in steps {
                 let known = queue.iter().position(|other| *other == block);
                 if let Some(at) = known { queue.remove(at); }
-                prop_assert_eq!(ghost.take(block), known.is_some());
+                prop_assert_eq!(ghost.take(Block(block)), known.is_some());
                 if put {
-                    ghost.put(block);
+                    ghost.put(Block(block));
                     queue.push_back(block);
                     if queue.len() > capacity as usize { queue.pop_front(); }
                 }

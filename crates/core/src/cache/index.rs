@@ -8,17 +8,21 @@
 use crate::seed::splitmix;
 
 use super::bucket::{Bucket, WAYS, prefetch};
-use super::slots::{Blocks, NONE};
+use super::slots::Blocks;
+use super::{Block, Slot};
 
 /// Share of the entries that are used when all slots are: an entry costs 4 B / 0.8 = 5 B a slot. Both buckets of one block
 /// in some 10,000 are then full, and somebody in them is moved to his other one.
 const LOAD: f64 = 0.8;
 
+/// An empty entry.
+const NONE: u32 = u32::MAX;
+
 /// Which slot holds a block.
 pub struct Index {
     buckets: Vec<Bucket>,
     /// What found no place in either of its buckets.
-    overflow: Vec<u32>,
+    overflow: Vec<Slot>,
     slot_mask: u32,
 }
 
@@ -46,8 +50,8 @@ impl Index {
     }
 
     #[inline]
-    fn home(&self, block: u32) -> Home {
-        let hash = splitmix(u64::from(block));
+    fn home(&self, block: Block) -> Home {
+        let hash = splitmix(u64::from(block.0));
         let n = self.buckets.len() as u64;
         let first = ((hash >> 32) * n) >> 32;
         let second = ((hash & 0xffff_ffff) * n) >> 32;
@@ -58,7 +62,7 @@ impl Index {
 
     /// Has what a search for `block` looks at brought nearer, for who will search soon.
     #[inline]
-    pub fn prefetch(&self, block: u32) {
+    pub fn prefetch(&self, block: Block) {
         for at in self.home(block).buckets {
             prefetch(&self.buckets, at);
         }
@@ -66,20 +70,20 @@ impl Index {
 
     /// The slot that holds `block`; `blocks` is the slots' column of blocks.
     #[inline]
-    pub fn find(&self, block: u32, blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
+    pub fn find(&self, block: Block, blocks: &(impl Blocks + ?Sized)) -> Option<Slot> {
         self.entry(block, blocks).map(|(slot, _)| slot)
     }
 
     /// The slot, and where its entry is: bucket and way, or the place in the overflow.
     #[inline]
-    fn entry(&self, block: u32, blocks: &(impl Blocks + ?Sized)) -> Option<(u32, (usize, usize))> {
+    fn entry(&self, block: Block, blocks: &(impl Blocks + ?Sized)) -> Option<(Slot, (usize, usize))> {
         let home = self.home(block);
         // Both at once: neither waits for the other one's line to come from memory.
         let mut alike = self.alike(&home, home.tag, !self.slot_mask);
         while alike != 0 {
             let (at, way) = place(&home, alike);
             let entry = self.buckets[at].0[way];
-            let slot = entry & self.slot_mask;
+            let slot = Slot(entry & self.slot_mask);
             if entry != NONE && blocks.block(slot) == block {
                 return Some((slot, (at, way)));
             }
@@ -101,9 +105,9 @@ impl Index {
 
     /// Where the entry of a block is whose slot is known: nobody needs to look into the slots for that.
     #[inline]
-    fn known(&self, block: u32, slot: u32) -> Option<(usize, usize)> {
+    fn known(&self, block: Block, slot: Slot) -> Option<(usize, usize)> {
         let home = self.home(block);
-        let alike = self.alike(&home, home.tag | slot, NONE);
+        let alike = self.alike(&home, home.tag | slot.0, NONE);
         if alike != 0 {
             return Some(place(&home, alike));
         }
@@ -111,14 +115,14 @@ impl Index {
     }
 
     /// Puts a block in, which must not be in already.
-    pub fn insert(&mut self, block: u32, slot: u32, blocks: &(impl Blocks + ?Sized)) {
-        debug_assert!(slot < self.slot_mask || self.slot_mask == NONE, "slot {slot} is none of this index");
+    pub fn insert(&mut self, block: Block, slot: Slot, blocks: &(impl Blocks + ?Sized)) {
+        debug_assert!(slot.0 < self.slot_mask || self.slot_mask == NONE, "slot {slot} is none of this index");
         let home = self.home(block);
         let [first, second] = home.buckets;
         let (free, other) = (self.buckets[first].alike(NONE, NONE), self.buckets[second].alike(NONE, NONE));
         let (at, free) = if free.count_ones() >= other.count_ones() { (first, free) } else { (second, other) };
         if free != 0 {
-            self.buckets[at].0[free.trailing_zeros() as usize] = home.tag | slot;
+            self.buckets[at].0[free.trailing_zeros() as usize] = home.tag | slot.0;
         } else if !self.put_for_another(home, slot, blocks) {
             self.overflow.push(slot);
         }
@@ -131,13 +135,13 @@ impl Index {
     }
 
     /// Puts a slot in the place of one that finds room in its other bucket.
-    fn put_for_another(&mut self, home: Home, slot: u32, blocks: &(impl Blocks + ?Sized)) -> bool {
+    fn put_for_another(&mut self, home: Home, slot: Slot, blocks: &(impl Blocks + ?Sized)) -> bool {
         for at in home.buckets {
             for way in 0..WAYS {
                 let entry = self.buckets[at].0[way];
-                let [first, second] = self.home(blocks.block(entry & self.slot_mask)).buckets;
+                let [first, second] = self.home(blocks.block(Slot(entry & self.slot_mask))).buckets;
                 if self.put(if first == at { second } else { first }, entry) {
-                    self.buckets[at].0[way] = home.tag | slot;
+                    self.buckets[at].0[way] = home.tag | slot.0;
                     return true;
                 }
             }
@@ -146,7 +150,7 @@ impl Index {
     }
 
     /// Takes a block out, which is in `slot`; whether it was in.
-    pub fn remove(&mut self, block: u32, slot: u32) -> bool {
+    pub fn remove(&mut self, block: Block, slot: Slot) -> bool {
         match self.known(block, slot) {
             None => return false,
             Some((usize::MAX, place)) => _ = self.overflow.swap_remove(place),
@@ -156,13 +160,13 @@ impl Index {
     }
 
     /// Moves a block from slot `old` to another one; whether it was in.
-    pub fn replace(&mut self, block: u32, old: u32, slot: u32) -> bool {
+    pub fn replace(&mut self, block: Block, old: Slot, slot: Slot) -> bool {
         match self.known(block, old) {
             None => return false,
             Some((usize::MAX, place)) => self.overflow[place] = slot,
             Some((at, way)) => {
                 let entry = &mut self.buckets[at].0[way];
-                *entry = (*entry & !self.slot_mask) | slot;
+                *entry = (*entry & !self.slot_mask) | slot.0;
             }
         }
         true
@@ -170,7 +174,7 @@ impl Index {
 
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        self.buckets.len() * size_of::<Bucket>() + self.overflow.capacity() * size_of::<u32>()
+        self.buckets.len() * size_of::<Bucket>() + self.overflow.capacity() * size_of::<Slot>()
     }
 }
 
@@ -186,16 +190,16 @@ mod tests {
         let slots = 1 << 18;
         let mut index = Index::new(slots);
         let mut rng = stream(1, "index", 0);
-        let mut blocks: Vec<u32> = (0..slots).map(|slot| slot * 3).collect();
+        let mut blocks: Vec<Block> = (0..slots).map(|slot| Block(slot * 3)).collect();
         for (slot, block) in blocks.iter().enumerate() {
-            index.insert(*block, slot as u32, &blocks);
+            index.insert(*block, Slot(slot as u32), &blocks);
         }
         // Ten lives of the whole cache: what leaves and comes must not crowd buckets over time.
         for turn in 0..8 * slots {
-            let slot = rng.random_range(0..slots);
-            assert!(index.remove(blocks[slot as usize], slot));
-            blocks[slot as usize] = 3 * slots + turn;
-            index.insert(blocks[slot as usize], slot, &blocks);
+            let slot = Slot(rng.random_range(0..slots));
+            assert!(index.remove(blocks[slot.index()], slot));
+            blocks[slot.index()] = Block(3 * slots + turn);
+            index.insert(blocks[slot.index()], slot, &blocks);
         }
         assert!(index.overflow.is_empty(), "{} overflowed", index.overflow.len());
         assert!(index.bytes() as f64 <= 5.001 * f64::from(slots));
@@ -205,50 +209,50 @@ mod tests {
     fn a_full_bucket_loses_nothing() {
         let mut index = Index::new(1);
         index.slot_mask = 0xff;
-        let blocks: Vec<u32> = (0..40).collect();
+        let blocks: Vec<Block> = (0..40).map(Block).collect();
         for block in &blocks {
-            index.insert(*block, *block, &blocks);
+            index.insert(*block, Slot(block.0), &blocks);
         }
         assert!(!index.overflow.is_empty());
         for block in &blocks {
-            assert_eq!(index.find(*block, &blocks), Some(*block));
+            assert_eq!(index.find(*block, &blocks), Some(Slot(block.0)));
         }
         for block in blocks.iter().rev() {
-            assert!(index.remove(*block, *block));
+            assert!(index.remove(*block, Slot(block.0)));
         }
-        assert_eq!(index.find(3, &blocks), None);
+        assert_eq!(index.find(Block(3), &blocks), None);
     }
 
     proptest! {
         #[test]
         fn is_a_map(slots in 1u32..300, steps in prop::collection::vec((0u32..600, any::<bool>()), 1..600)) {
             let mut index = Index::new(slots);
-            let mut blocks = vec![NONE; slots as usize];
-            let mut free: Vec<u32> = (0..slots).collect();
+            let mut blocks = vec![Block::NONE; slots as usize];
+            let mut free: Vec<Slot> = Slot::first(slots).collect();
             let mut known = std::collections::BTreeMap::new();
-            for (block, put) in steps {
+            for (block, put) in steps.into_iter().map(|(block, put)| (Block(block), put)) {
                 prop_assert_eq!(index.find(block, &blocks), known.get(&block).copied());
                 match (put, known.get(&block).copied()) {
                     (true, None) => if let Some(slot) = free.pop() {
-                        blocks[slot as usize] = block;
+                        blocks[slot.index()] = block;
                         index.insert(block, slot, &blocks);
                         known.insert(block, slot);
                     },
                     (true, Some(old)) => if let Some(slot) = free.pop() {
                         prop_assert!(index.replace(block, old, slot));
                         prop_assert!(!index.replace(block, old, slot));
-                        blocks[old as usize] = NONE;
-                        blocks[slot as usize] = block;
+                        blocks[old.index()] = Block::NONE;
+                        blocks[slot.index()] = block;
                         free.push(old);
                         known.insert(block, slot);
                     },
-                    (false, None) => for slot in 0..slots {
+                    (false, None) => for slot in Slot::first(slots) {
                         prop_assert!(!index.remove(block, slot));
                     },
                     (false, Some(slot)) => {
                         prop_assert!(index.remove(block, slot));
                         if let Some(slot) = known.remove(&block) {
-                            blocks[slot as usize] = NONE;
+                            blocks[slot.index()] = Block::NONE;
                             free.push(slot);
                         }
                     }

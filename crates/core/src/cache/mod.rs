@@ -10,6 +10,7 @@ mod bucket;
 pub mod curve;
 pub mod engine;
 pub mod ghost;
+mod ids;
 pub mod index;
 pub mod journal;
 mod no_data;
@@ -20,6 +21,7 @@ pub mod slots;
 pub mod statistics;
 
 pub use engine::Engine;
+pub use ids::{Block, BufferId, IoId, Slot};
 pub use no_data::NoData;
 pub use settings::{Acknowledge, Admission, Change, Mode, Settings};
 pub use statistics::Statistics;
@@ -94,7 +96,7 @@ pub enum Place {
     /// In a buffer that `Memory::take` gave.
     Buffer {
         /// Which.
-        buffer: u32,
+        buffer: BufferId,
         /// From where.
         at: u32,
     },
@@ -106,7 +108,7 @@ pub enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {
     /// The engine's name for it.
-    pub id: u32,
+    pub id: IoId,
     /// Where it goes.
     pub side: Side,
     /// What it does.
@@ -124,10 +126,10 @@ pub struct Io {
 /// The memory that IOs go to and come from. The engine itself never holds data.
 pub trait Memory {
     /// A buffer, aligned for direct IO; its content is arbitrary.
-    fn take(&mut self, bytes: u32) -> u32;
+    fn take(&mut self, bytes: u32) -> BufferId;
 
     /// Gives it back.
-    fn give(&mut self, buffer: u32);
+    fn give(&mut self, buffer: BufferId);
 
     /// Copies bytes from one place to another.
     fn copy(&mut self, from: Place, to: Place, bytes: u32);

@@ -1,20 +1,20 @@
 //! Memory in which nothing is: for models, which move no data, and for measuring the engine alone.
 
-use super::{Memory, Place};
+use super::{BufferId, Memory, Place};
 use crate::slab::Slab;
 
 /// Numbers of buffers, given out and taken back.
 #[derive(Debug, Default)]
 pub struct NoData {
-    buffers: Slab<()>,
+    buffers: Slab<(), BufferId>,
 }
 
 impl Memory for NoData {
-    fn take(&mut self, _bytes: u32) -> u32 {
+    fn take(&mut self, _bytes: u32) -> BufferId {
         self.buffers.insert(())
     }
 
-    fn give(&mut self, buffer: u32) {
+    fn give(&mut self, buffer: BufferId) {
         self.buffers.remove(buffer);
     }
 

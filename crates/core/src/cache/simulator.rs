@@ -1,17 +1,17 @@
 //! A cache without data: which requests of a trace would hit. It runs the very policies that caches run.
 
 use super::policy::{Policies, Policy};
-use super::slots::NONE;
+use super::{Block, Slot};
 use crate::slab::Slab;
 
 /// One cache of one size.
 pub struct Simulator {
     policy: Policies,
     /// The slot of each object, by its number.
-    slots: Vec<u32>,
+    slots: Vec<Slot>,
     /// The object in each slot.
-    objects: Vec<u32>,
-    used: Slab<()>,
+    objects: Vec<Block>,
+    used: Slab<(), Slot>,
 }
 
 impl Simulator {
@@ -24,7 +24,7 @@ impl Simulator {
             return Err("a cache holds at least one block".into());
         }
         let policy = Policies::new(policy, size)?;
-        Ok(Self { policy, slots: Vec::new(), objects: vec![NONE; size as usize], used: Slab::new() })
+        Ok(Self { policy, slots: Vec::new(), objects: vec![Block::NONE; size as usize], used: Slab::new() })
     }
 
     /// Asks for an object, which comes in if it was not there; whether it was. Objects are numbered from 0 without gaps
@@ -33,25 +33,25 @@ impl Simulator {
     pub fn request(&mut self, object: u32) -> bool {
         let at = object as usize;
         if at >= self.slots.len() {
-            self.slots.resize((at + 1).max(self.slots.len() * 2), NONE);
+            self.slots.resize((at + 1).max(self.slots.len() * 2), Slot::NONE);
         }
         let slot = self.slots[at];
-        if slot != NONE {
-            self.policy.hit(slot, object);
+        if slot != Slot::NONE {
+            self.policy.hit(slot, Block(object));
             return true;
         }
         if let Some(slot) = self.take_slot(object) {
-            self.objects[slot as usize] = object;
+            self.objects[slot.index()] = Block(object);
             self.slots[at] = slot;
-            self.policy.insert(slot, object);
+            self.policy.insert(slot, Block(object));
         }
         false
     }
 
-    fn take_slot(&mut self, object: u32) -> Option<u32> {
-        if self.used.len() == self.objects.len() || !self.policy.room(object) {
-            let slot = self.policy.victim(object, &self.objects)?;
-            self.slots[self.objects[slot as usize] as usize] = NONE;
+    fn take_slot(&mut self, object: u32) -> Option<Slot> {
+        if self.used.len() == self.objects.len() || !self.policy.room(Block(object)) {
+            let slot = self.policy.victim(Block(object), &self.objects)?;
+            self.slots[self.objects[slot.index()].0 as usize] = Slot::NONE;
             return Some(slot);
         }
         Some(self.used.insert(()))
@@ -60,14 +60,17 @@ impl Simulator {
     /// Takes an object out (a trim).
     pub fn remove(&mut self, object: u32) {
         let Some(slot) = self.slots.get_mut(object as usize) else { return };
-        let slot = std::mem::replace(slot, NONE);
-        if slot != NONE {
-            self.policy.remove(slot, object);
-            self.objects[slot as usize] = NONE;
+        let slot = std::mem::replace(slot, Slot::NONE);
+        if slot != Slot::NONE {
+            self.policy.remove(slot, Block(object));
+            self.objects[slot.index()] = Block::NONE;
             self.used.remove(slot);
         }
     }
 }
+
+/// No number.
+const NONE: u32 = u32::MAX;
 
 /// Numbers objects in the order in which they first come: 64-bit names become small numbers, once for all caches.
 ///

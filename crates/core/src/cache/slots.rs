@@ -1,9 +1,7 @@
 //! What the cache knows of each of its slots: few bytes a block, because there are many.
 
 use super::journal::{Entry, Holding, Table};
-
-/// No block, no slot.
-pub const NONE: u32 = u32::MAX;
+use super::{Block, Slot};
 
 /// What a slot holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,17 +51,17 @@ pub const FRESH: u16 = 1 << 15;
 
 /// Which block is in which slot: what the index and the policies look into.
 pub trait Blocks {
-    /// The block of a slot; NONE, or any, if it holds none.
-    fn block(&self, slot: u32) -> u32;
+    /// The block of a slot; Block::NONE, or any, if it holds none.
+    fn block(&self, slot: Slot) -> Block;
 
     /// How many slots there are.
     fn slots(&self) -> u32;
 }
 
-impl Blocks for [u32] {
+impl Blocks for [Block] {
     #[inline]
-    fn block(&self, slot: u32) -> u32 {
-        self[slot as usize]
+    fn block(&self, slot: Slot) -> Block {
+        self[slot.index()]
     }
 
     fn slots(&self) -> u32 {
@@ -71,10 +69,10 @@ impl Blocks for [u32] {
     }
 }
 
-impl Blocks for Vec<u32> {
+impl Blocks for Vec<Block> {
     #[inline]
-    fn block(&self, slot: u32) -> u32 {
-        self[slot as usize]
+    fn block(&self, slot: Slot) -> Block {
+        self[slot.index()]
     }
 
     fn slots(&self) -> u32 {
@@ -84,8 +82,8 @@ impl Blocks for Vec<u32> {
 
 impl Blocks for Slots {
     #[inline]
-    fn block(&self, slot: u32) -> u32 {
-        self.slots[slot as usize].block
+    fn block(&self, slot: Slot) -> Block {
+        self.slots[slot.index()].block
     }
 
     fn slots(&self) -> u32 {
@@ -97,23 +95,23 @@ impl Blocks for Slots {
 /// states Clean and Dirty only.
 #[derive(Clone, Debug, Default)]
 pub struct Slots {
-    slots: Vec<Slot>,
+    slots: Vec<Held>,
 }
 
 /// A slot: what is used together, never across two cache lines.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(16))]
-struct Slot {
-    block: u32,
+struct Held {
+    block: Block,
     crc: u32,
     since: u32,
     flags: u16,
     readers: u16,
 }
 
-impl Default for Slot {
+impl Default for Held {
     fn default() -> Self {
-        Self { block: NONE, crc: 0, since: 0, flags: 0, readers: 0 }
+        Self { block: Block::NONE, crc: 0, since: 0, flags: 0, readers: 0 }
     }
 }
 
@@ -130,6 +128,11 @@ impl Slots {
         self.slots.len() as u32
     }
 
+    /// All of them, in order.
+    pub fn all(&self) -> impl DoubleEndedIterator<Item = Slot> + Clone + use<> {
+        Slot::first(self.len())
+    }
+
     /// True when there are none.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
@@ -137,7 +140,7 @@ impl Slots {
 
     /// More slots, free ones, or fewer: those that go must hold nothing.
     pub fn resize(&mut self, count: u32) {
-        self.slots.resize(count as usize, Slot::default());
+        self.slots.resize(count as usize, Held::default());
     }
 
     /// Each slot's block: what the index looks into.
@@ -148,14 +151,14 @@ impl Slots {
 
     /// Has a slot brought nearer, for who will ask for it soon.
     #[inline]
-    pub fn prefetch(&self, slot: u32) {
-        super::bucket::prefetch(&self.slots, slot as usize);
+    pub fn prefetch(&self, slot: Slot) {
+        super::bucket::prefetch(&self.slots, slot.index());
     }
 
     /// What a slot holds.
     #[inline]
-    pub fn state(&self, slot: u32) -> State {
-        match self.slots[slot as usize].flags & STATE {
+    pub fn state(&self, slot: Slot) -> State {
+        match self.slots[slot.index()].flags & STATE {
             0 => State::Free,
             1 => State::Limbo,
             2 => State::Clean,
@@ -165,61 +168,61 @@ impl Slots {
 
     /// The block that a clean or dirty slot holds.
     #[inline]
-    pub fn block(&self, slot: u32) -> u32 {
-        self.slots[slot as usize].block
+    pub fn block(&self, slot: Slot) -> Block {
+        self.slots[slot.index()].block
     }
 
     /// CRC-32C of what it holds.
     #[inline]
-    pub fn crc(&self, slot: u32) -> u32 {
-        self.slots[slot as usize].crc
+    pub fn crc(&self, slot: Slot) -> u32 {
+        self.slots[slot.index()].crc
     }
 
     /// When its block became dirty, in the engine's own units.
     #[inline]
-    pub fn since(&self, slot: u32) -> u32 {
-        self.slots[slot as usize].since
+    pub fn since(&self, slot: Slot) -> u32 {
+        self.slots[slot.index()].since
     }
 
     /// True when it is the only copy.
     #[inline]
-    pub fn dirty(&self, slot: u32) -> bool {
+    pub fn dirty(&self, slot: Slot) -> bool {
         self.state(slot) == State::Dirty
     }
 
     /// Readers of the fast device that are under way: it must not be written over.
     #[inline]
-    pub fn readers(&self, slot: u32) -> u16 {
-        self.slots[slot as usize].readers
+    pub fn readers(&self, slot: Slot) -> u16 {
+        self.slots[slot.index()].readers
     }
 
     /// True when one of these bits is set.
     #[inline]
-    pub fn has(&self, slot: u32, bits: u16) -> bool {
-        self.slots[slot as usize].flags & bits != 0
+    pub fn has(&self, slot: Slot, bits: u16) -> bool {
+        self.slots[slot.index()].flags & bits != 0
     }
 
     /// All bits, for tests that fail.
-    pub fn bits(&self, slot: u32) -> u16 {
-        self.slots[slot as usize].flags
+    pub fn bits(&self, slot: Slot) -> u16 {
+        self.slots[slot.index()].flags
     }
 
     /// Sets bits.
     #[inline]
-    pub fn mark(&mut self, slot: u32, bits: u16) {
-        self.slots[slot as usize].flags |= bits;
+    pub fn mark(&mut self, slot: Slot, bits: u16) {
+        self.slots[slot.index()].flags |= bits;
     }
 
     /// Clears bits.
     #[inline]
-    pub fn unmark(&mut self, slot: u32, bits: u16) {
-        self.slots[slot as usize].flags &= !bits;
+    pub fn unmark(&mut self, slot: Slot, bits: u16) {
+        self.slots[slot.index()].flags &= !bits;
     }
 
     /// Fills a slot; its bits are cleared.
     #[inline]
-    pub fn hold(&mut self, slot: u32, block: u32, crc: u32, state: State) {
-        let slot = &mut self.slots[slot as usize];
+    pub fn hold(&mut self, slot: Slot, block: Block, crc: u32, state: State) {
+        let slot = &mut self.slots[slot.index()];
         slot.block = block;
         slot.crc = crc;
         slot.flags = state as u16;
@@ -227,65 +230,65 @@ impl Slots {
 
     /// Says what will be in a slot that is being written.
     #[inline]
-    pub fn set_crc(&mut self, slot: u32, crc: u32) {
-        self.slots[slot as usize].crc = crc;
+    pub fn set_crc(&mut self, slot: Slot, crc: u32) {
+        self.slots[slot.index()].crc = crc;
     }
 
     /// Changes what a slot is, and nothing else.
     #[inline]
-    pub fn set_state(&mut self, slot: u32, state: State) {
-        let flags = &mut self.slots[slot as usize].flags;
+    pub fn set_state(&mut self, slot: Slot, state: State) {
+        let flags = &mut self.slots[slot.index()].flags;
         *flags = *flags & !STATE | state as u16;
     }
 
     /// Says when its block became dirty.
     #[inline]
-    pub fn set_since(&mut self, slot: u32, since: u32) {
-        self.slots[slot as usize].since = since;
+    pub fn set_since(&mut self, slot: Slot, since: u32) {
+        self.slots[slot.index()].since = since;
     }
 
     /// One reader more.
     #[inline]
-    pub fn read_begins(&mut self, slot: u32) {
-        self.slots[slot as usize].readers += 1;
+    pub fn read_begins(&mut self, slot: Slot) {
+        self.slots[slot.index()].readers += 1;
     }
 
     /// One reader less.
     #[inline]
-    pub fn read_ends(&mut self, slot: u32) -> u16 {
-        let readers = &mut self.slots[slot as usize].readers;
+    pub fn read_ends(&mut self, slot: Slot) -> u16 {
+        let readers = &mut self.slots[slot.index()].readers;
         *readers -= 1;
         *readers
     }
 
     /// The block was used: the fallow hand begins to count again.
     #[inline]
-    pub fn touch(&mut self, slot: u32) {
-        self.slots[slot as usize].flags &= !PASSES;
+    pub fn touch(&mut self, slot: Slot) {
+        self.slots[slot.index()].flags &= !PASSES;
     }
 
     /// The fallow hand goes by; how often it did since the block was touched, at most 3.
     #[inline]
-    pub fn pass(&mut self, slot: u32) -> u16 {
-        let flags = &mut self.slots[slot as usize].flags;
+    pub fn pass(&mut self, slot: Slot) -> u16 {
+        let flags = &mut self.slots[slot.index()].flags;
         let passes = (((*flags & PASSES) >> PASSES_SHIFT) + 1).min(3);
         *flags = *flags & !PASSES | passes << PASSES_SHIFT;
         passes
     }
 
     /// The bits that a block keeps when a new version of it goes to another slot.
-    pub fn kept(&self, slot: u32) -> u16 {
-        self.slots[slot as usize].flags & (PINNED | DESTAGING | NEWER | WANTED | QUEUED | ALONE)
+    pub fn kept(&self, slot: Slot) -> u16 {
+        self.slots[slot.index()].flags & (PINNED | DESTAGING | NEWER | WANTED | QUEUED | ALONE)
     }
 
     /// Bytes of memory a slot.
     pub fn bytes_per_slot() -> usize {
-        size_of::<Slot>()
+        size_of::<Held>()
     }
 }
 
 impl Table for Slots {
-    fn entry(&self, slot: u32) -> Entry {
+    fn entry(&self, slot: Slot) -> Entry {
         let holding = match self.state(slot) {
             State::Free | State::Limbo => return Entry::default(),
             State::Clean => Holding::Clean,
@@ -303,33 +306,33 @@ mod tests {
     #[test]
     fn a_slot_keeps_its_state_beside_its_bits() {
         let mut slots = Slots::new(3);
-        assert_eq!((slots.len(), slots.state(1)), (3, State::Free));
-        slots.hold(1, 77, 0xabcd, State::Dirty);
-        slots.mark(1, PINNED | WANTED);
-        assert_eq!((slots.block(1), slots.crc(1), slots.state(1)), (77, 0xabcd, State::Dirty));
-        slots.set_state(1, State::Clean);
-        assert!(slots.has(1, PINNED) && slots.has(1, WANTED) && !slots.has(1, LOST));
-        slots.unmark(1, WANTED);
-        assert!(slots.has(1, PINNED) && !slots.has(1, WANTED) && slots.state(1) == State::Clean);
-        assert_eq!(slots.state(0), State::Free);
+        assert_eq!((slots.len(), slots.state(Slot(1))), (3, State::Free));
+        slots.hold(Slot(1), Block(77), 0xabcd, State::Dirty);
+        slots.mark(Slot(1), PINNED | WANTED);
+        assert_eq!((slots.block(Slot(1)), slots.crc(Slot(1)), slots.state(Slot(1))), (Block(77), 0xabcd, State::Dirty));
+        slots.set_state(Slot(1), State::Clean);
+        assert!(slots.has(Slot(1), PINNED) && slots.has(Slot(1), WANTED) && !slots.has(Slot(1), LOST));
+        slots.unmark(Slot(1), WANTED);
+        assert!(slots.has(Slot(1), PINNED) && !slots.has(Slot(1), WANTED) && slots.state(Slot(1)) == State::Clean);
+        assert_eq!(slots.state(Slot(0)), State::Free);
     }
 
     #[test]
     fn the_fallow_hand_counts_to_three_and_a_touch_begins_anew() {
         let mut slots = Slots::new(1);
-        slots.hold(0, 5, 0, State::Dirty);
-        assert_eq!([slots.pass(0), slots.pass(0), slots.pass(0), slots.pass(0)], [1, 2, 3, 3]);
-        slots.touch(0);
-        assert_eq!(slots.pass(0), 1);
-        assert!(slots.dirty(0));
+        slots.hold(Slot(0), Block(5), 0, State::Dirty);
+        assert_eq!([slots.pass(Slot(0)), slots.pass(Slot(0)), slots.pass(Slot(0)), slots.pass(Slot(0))], [1, 2, 3, 3]);
+        slots.touch(Slot(0));
+        assert_eq!(slots.pass(Slot(0)), 1);
+        assert!(slots.dirty(Slot(0)));
     }
 
     #[test]
     fn readers_are_counted() {
         let mut slots = Slots::new(1);
-        slots.read_begins(0);
-        slots.read_begins(0);
-        assert_eq!(slots.read_ends(0), 1);
-        assert_eq!((slots.readers(0), slots.read_ends(0)), (1, 0));
+        slots.read_begins(Slot(0));
+        slots.read_begins(Slot(0));
+        assert_eq!(slots.read_ends(Slot(0)), 1);
+        assert_eq!((slots.readers(Slot(0)), slots.read_ends(Slot(0))), (1, 0));
     }
 }

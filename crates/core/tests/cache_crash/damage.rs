@@ -1,5 +1,6 @@
 //! Caches with bits that rotted, or that somebody made up: a clear error, or a correct cache; never a panic.
 
+use flatwater_core::cache::Block;
 use flatwater_core::cache::journal::Holding;
 use flatwater_core::cache::journal::recovery::{self, Recovered, Trouble};
 use flatwater_core::seed;
@@ -95,12 +96,12 @@ fn make_up(world: &mut World, rng: &mut seed::Rng) {
 fn looked_at(world: &mut World, recovered: &Recovered, strictly: bool) -> Checked {
     let block_bytes = world.plan.block_bytes as usize;
     let held = recovered.held.iter().filter(|held| held.entry.holding != Holding::Superseded);
-    let held: std::collections::BTreeMap<u32, _> = held.map(|held| (held.entry.block, held)).collect();
+    let held: std::collections::BTreeMap<Block, _> = held.map(|held| (held.entry.block, held)).collect();
     let mut data = vec![0; block_bytes];
     for block in 0..recovered.geometry.blocks() {
         let at = u64::from(block) * block_bytes as u64;
         let bytes = (world.plan.slow_bytes - at).min(block_bytes as u64) as usize;
-        match held.get(&block) {
+        match held.get(&Block(block)) {
             None => world.disks[1].look(at, &mut data[..bytes]),
             Some(held) => {
                 world.disks[0].look(recovered.geometry.slot_offset(held.slot), &mut data);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use flatwater_core::cache::Block;
 use flatwater_core::cache::journal::Holding;
 use flatwater_core::cache::journal::recovery::{self, Recovered, Trouble};
 use rand::Rng as _;
@@ -90,7 +91,7 @@ impl World {
             let at = u64::from(block) * block_bytes as u64;
             let bytes = (self.plan.slow_bytes - at).min(block_bytes as u64) as usize;
             self.disks[1].look(at, &mut below[..bytes]);
-            let found = match slots.get(&block) {
+            let found = match slots.get(&Block(block)) {
                 None => &below,
                 Some(held) => {
                     self.disks[0].look(recovered.geometry.slot_offset(held.slot), &mut data);

@@ -2,48 +2,46 @@
 
 use std::collections::BTreeMap;
 
-use flatwater_core::cache::{Memory, Place};
+use flatwater_core::cache::{BufferId, Memory, Place};
+use flatwater_core::slab::{Key, Slab};
 
 use crate::disk::SECTOR;
 
 #[derive(Default)]
 pub struct Plain {
     pub requests: BTreeMap<u64, Vec<u8>>,
-    buffers: Vec<Vec<u8>>,
-    free: Vec<u32>,
+    buffers: Slab<(), BufferId>,
+    contents: Vec<Vec<u8>>,
 }
 
 impl Plain {
     pub fn bytes(&mut self, at: Place, bytes: u32) -> &mut [u8] {
         let (memory, at) = match at {
             Place::Request { tag, at } => (self.requests.get_mut(&tag).expect("a request under way"), at),
-            Place::Buffer { buffer, at } => (&mut self.buffers[buffer as usize], at),
+            Place::Buffer { buffer, at } => (&mut self.contents[buffer.number() as usize], at),
             Place::Nowhere => panic!("no memory"),
         };
         &mut memory[at as usize..(at + bytes) as usize]
     }
 
     pub fn taken(&self) -> usize {
-        self.buffers.len() - self.free.len()
+        self.buffers.len()
     }
 }
 
 impl Memory for Plain {
-    fn take(&mut self, bytes: u32) -> u32 {
-        let buffer = self.free.pop().unwrap_or_else(|| {
-            self.buffers.push(Vec::new());
-            self.buffers.len() as u32 - 1
-        });
+    fn take(&mut self, bytes: u32) -> BufferId {
+        let buffer = self.buffers.insert(());
+        let place = buffer.number() as usize;
+        self.contents.resize(self.contents.len().max(place + 1), Vec::new());
         // What was in it before must not matter.
-        self.buffers[buffer as usize].clear();
-        self.buffers[buffer as usize].resize(bytes as usize, 0xee);
+        self.contents[place] = vec![0xee; bytes as usize];
         buffer
     }
 
-    fn give(&mut self, buffer: u32) {
-        assert!(!self.free.contains(&buffer), "a buffer given back twice");
-        self.buffers[buffer as usize].clear();
-        self.free.push(buffer);
+    fn give(&mut self, buffer: BufferId) {
+        self.buffers.remove(buffer);
+        self.contents[buffer.number() as usize].clear();
     }
 
     fn copy(&mut self, from: Place, to: Place, bytes: u32) {

@@ -3,6 +3,7 @@
 
 use flatwater_core::cache::journal::recovery::{self, Devices, Layout, Sizes};
 use flatwater_core::cache::journal::{Entry, Holding, Journal, Mark, PAIR_BYTES, PageWrite, Record, Table, What};
+use flatwater_core::cache::{Block, Slot};
 use flatwater_core::seed::{self, Rng};
 use rand::Rng as _;
 
@@ -15,42 +16,42 @@ const BLOCKS: u32 = 400;
 struct Model {
     entries: Vec<Entry>,
     /// Each slot's entry before and after each record, from the last durable one on.
-    changes: Vec<(u64, Vec<(u32, Entry)>)>,
+    changes: Vec<(u64, Vec<(Slot, Entry)>)>,
     /// The table as of the last durable record.
     durable: Vec<Entry>,
-    limbo: Vec<(u64, u32)>,
-    free: Vec<u32>,
+    limbo: Vec<(u64, Slot)>,
+    free: Vec<Slot>,
 }
 
 impl Table for Model {
-    fn entry(&self, slot: u32) -> Entry {
-        self.entries[slot as usize]
+    fn entry(&self, slot: Slot) -> Entry {
+        self.entries[slot.index()]
     }
 }
 
 impl Model {
-    fn change(&mut self, journal: &mut Journal, record: Record, changed: Vec<(u32, Entry)>) {
+    fn change(&mut self, journal: &mut Journal, record: Record, changed: Vec<(Slot, Entry)>) {
         let sequence = journal.record(record);
         for &(slot, entry) in &changed {
             if entry.holding == Holding::Nothing {
                 self.limbo.push((sequence, slot));
             }
-            self.entries[slot as usize] = entry;
+            self.entries[slot.index()] = entry;
         }
         self.changes.push((sequence, changed));
     }
 
     /// A block moves, is cleaned, or leaves.
     fn step(&mut self, journal: &mut Journal, crc: u32, rng: &mut Rng) {
-        let block = rng.random_range(0..BLOCKS);
+        let block = Block(rng.random_range(0..BLOCKS));
         let held = |entry: &Entry| entry.holding != Holding::Nothing && entry.block == block;
-        let now = self.entries.iter().position(held).map(|slot| slot as u32);
+        let now = self.entries.iter().position(held).map(|slot| Slot(slot as u32));
         match (now, rng.random_range(0..10)) {
             (Some(slot), 0) => {
                 self.change(journal, Record { slot, what: What::Freed }, vec![(slot, Entry::default())]);
             }
             (Some(slot), 1) => {
-                let clean = Entry { holding: Holding::Clean, ..self.entries[slot as usize] };
+                let clean = Entry { holding: Holding::Clean, ..self.entries[slot.index()] };
                 self.change(journal, Record { slot, what: What::Cleaned }, vec![(slot, clean)]);
             }
             _ if !self.free.is_empty() => {
@@ -68,7 +69,7 @@ impl Model {
     fn durable(&mut self, up_to: u64) {
         while self.changes.first().is_some_and(|(sequence, _)| *sequence <= up_to) {
             for (slot, entry) in self.changes.remove(0).1 {
-                self.durable[slot as usize] = entry;
+                self.durable[slot.index()] = entry;
             }
         }
         let free = &mut self.free;
@@ -87,7 +88,7 @@ impl Model {
             return true;
         }
         self.changes.iter().any(|(_, changed)| {
-            changed.iter().for_each(|&(slot, entry)| table[slot as usize] = entry);
+            changed.iter().for_each(|&(slot, entry)| table[slot.index()] = entry);
             table == found
         })
     }
@@ -118,7 +119,7 @@ fn lived(seed: u64) -> u32 {
         changes: Vec::new(),
         durable: empty,
         limbo: Vec::new(),
-        free: (0..slots).collect(),
+        free: Slot::first(slots).collect(),
     };
     let mut journal = Journal::new(&recovered);
     // All slots hold zeros: what is on the disk agrees with every record.
@@ -162,7 +163,7 @@ fn lived(seed: u64) -> u32 {
         let after = recovery::recover(devices(&mut disks), false)
             .unwrap_or_else(|trouble| panic!("seed {seed} step {step} {how:?}: {trouble}"));
         let mut found = vec![Entry::default(); slots as usize];
-        after.held.iter().for_each(|held| found[held.slot as usize] = held.entry);
+        after.held.iter().for_each(|held| found[held.slot.index()] = held.entry);
         assert!(model.fits(&found), "seed {seed} step {step} {how:?}: the table is that of no moment");
         disks.iter_mut().for_each(Disk::restore);
     }

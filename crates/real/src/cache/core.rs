@@ -6,7 +6,8 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use flatwater_core::cache::journal::Witness;
-use flatwater_core::cache::{Command, Failure, Io, IoKind, Kind, Out, Request, Side, Told};
+use flatwater_core::cache::{Command, Failure, Io, IoId, IoKind, Kind, Out, Request, Side, Told};
+use flatwater_core::slab::Key;
 use flatwater_core::trace::Entry;
 use flatwater_core::trace::recorder::Options;
 use io_uring::{opcode, squeue, types};
@@ -278,7 +279,7 @@ impl Core {
         let memory =
             self.memory.region(io.place, if io.place == flatwater_core::cache::Place::Nowhere { 0 } else { io.bytes });
         let flight = Flight { io, memory, done: 0, buffered: false };
-        let id = io.id as usize;
+        let id = io.id.number() as usize;
         if id >= self.flights.len() {
             self.flights.resize(id + 1, flight);
         }
@@ -288,13 +289,13 @@ impl Core {
             self.mark_touched(io.offset, io.bytes.into());
         }
         if let Some(errno) = self.adversities.errno(io.side, io.kind) {
-            return self.short_cuts.push((io.id, -errno));
+            return self.short_cuts.push((io.id.number(), -errno));
         }
         // A hole in the cache's file would only make its next write slow.
         if io.kind == IoKind::Discard && io.side == Side::Fast && !self.devices.fast.is_device() {
-            return self.short_cuts.push((io.id, 0));
+            return self.short_cuts.push((io.id.number(), 0));
         }
-        self.start(io.id);
+        self.start(io.id.number());
     }
 
     /// The backing device is about to be written: what it is known by says so before, durably. That is waited for, in all
@@ -386,7 +387,7 @@ impl Core {
     fn over(&mut self, id: u32, result: i32) {
         self.in_flight -= 1;
         let result = if result < 0 { Err(-result) } else { Ok(()) };
-        self.target.ended(self.now_ns, id, result, &mut self.memory, &mut self.out);
+        self.target.ended(self.now_ns, IoId::from_number(id), result, &mut self.memory, &mut self.out);
     }
 
     /// Puts an operation into the ring.

@@ -2,9 +2,11 @@
 
 use std::slice;
 
+use flatwater_core::cache::{BufferId, Memory, Place};
+use flatwater_core::slab::Key;
+
 use super::pool::{Buffer, Pool, Region};
 use super::ring::Ring;
-use flatwater_core::cache::{Memory, Place};
 
 /// Whose a request is and what it has.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +88,7 @@ impl Requests {
     pub fn region(&self, place: Place, bytes: u32) -> Region {
         match place {
             Place::Request { tag, at } => self.held[tag as usize].memory.part(at, bytes),
-            Place::Buffer { buffer, at } => self.pool.region(buffer).part(at, bytes),
+            Place::Buffer { buffer, at } => self.pool.region(buffer.number()).part(at, bytes),
             Place::Nowhere => Region::NONE,
         }
     }
@@ -103,12 +105,12 @@ impl Requests {
 }
 
 impl Memory for Requests {
-    fn take(&mut self, bytes: u32) -> u32 {
-        self.take_buffer(bytes).number
+    fn take(&mut self, bytes: u32) -> BufferId {
+        BufferId::from_number(self.take_buffer(bytes).number)
     }
 
-    fn give(&mut self, buffer: u32) {
-        self.give_buffer(buffer);
+    fn give(&mut self, buffer: BufferId) {
+        self.give_buffer(buffer.number());
     }
 
     fn copy(&mut self, from: Place, to: Place, bytes: u32) {

@@ -1,8 +1,9 @@
 //! What a reactor serves: a cache, or the backing file as it is, for measuring a transport.
 
 use flatwater_core::cache::{
-    Command, Engine, Failure, Io, IoKind, Kind, Out, Place, Request, Settings, Side, Statistics,
+    Command, Engine, Failure, Io, IoId, IoKind, Kind, Out, Place, Request, Settings, Side, Statistics,
 };
+use flatwater_core::slab::Slab;
 
 use super::memory::Requests;
 
@@ -18,23 +19,18 @@ pub enum Target {
 #[derive(Debug)]
 pub struct Plain {
     bytes: u64,
-    /// By IO: the request's tag, and whether it still must be made durable.
-    under_way: Vec<(u64, bool)>,
-    free: Vec<u32>,
+    /// Of each IO: the request's tag, and whether it still must be made durable.
+    under_way: Slab<(u64, bool), IoId>,
 }
 
 impl Plain {
     /// A device of this length.
     pub const fn new(bytes: u64) -> Self {
-        Self { bytes, under_way: Vec::new(), free: Vec::new() }
+        Self { bytes, under_way: Slab::new() }
     }
 
     fn issue(&mut self, tag: u64, kind: IoKind, range: (u64, u32), durable: bool, out: &mut Out) {
-        let id = self.free.pop().unwrap_or(self.under_way.len() as u32);
-        if id as usize == self.under_way.len() {
-            self.under_way.push((tag, durable));
-        }
-        self.under_way[id as usize] = (tag, durable);
+        let id = self.under_way.insert((tag, durable));
         let place = match kind {
             IoKind::Read | IoKind::Write => Place::Request { tag, at: 0 },
             _ => Place::Nowhere,
@@ -54,9 +50,8 @@ impl Plain {
         self.issue(request.tag, kind, (request.offset, request.bytes), durable, out);
     }
 
-    fn ended(&mut self, id: u32, result: Result<(), i32>, out: &mut Out) {
-        let (tag, durable) = self.under_way[id as usize];
-        self.free.push(id);
+    fn ended(&mut self, id: IoId, result: Result<(), i32>, out: &mut Out) {
+        let (tag, durable) = self.under_way.remove(id);
         if durable && result.is_ok() {
             return self.issue(tag, IoKind::Sync, (0, 0), false, out);
         }
@@ -93,7 +88,7 @@ impl Target {
 
     /// An IO ended.
     #[inline]
-    pub fn ended(&mut self, now_ns: u64, id: u32, result: Result<(), i32>, memory: &mut Requests, out: &mut Out) {
+    pub fn ended(&mut self, now_ns: u64, id: IoId, result: Result<(), i32>, memory: &mut Requests, out: &mut Out) {
         match self {
             Self::Cache(engine) => engine.ended(now_ns, id, result, memory, out),
             Self::Plain(plain) => plain.ended(id, result, out),

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use super::{Engine, Turn};
 use crate::cache::ghost::Ghost;
 use crate::cache::policy::{Policies, Policy};
-use crate::cache::slots::{BAD, NONE, PINNED, SUPERSEDED, State, WANTED};
-use crate::cache::{Change, Command, Failure, Memory};
+use crate::cache::slots::{BAD, PINNED, SUPERSEDED, State, WANTED};
+use crate::cache::{Block, Change, Command, Failure, Memory, Slot};
 
 /// Runs of blocks that are read at once for a command.
 const LOADS_MAX: u32 = 4;
@@ -16,7 +16,7 @@ pub(super) struct Flushing {
     tag: u64,
     range: Option<(u64, u64)>,
     /// Blocks still to be begun, by address, the next one last.
-    pub(super) blocks: Vec<u32>,
+    pub(super) blocks: Vec<Block>,
     /// How many there were, and how many are left.
     pub(super) total: u32,
     pub(super) left: u32,
@@ -28,8 +28,8 @@ pub(super) struct Flushing {
 /// A range that is read into the cache.
 pub(super) struct Load {
     tag: u64,
-    next: u32,
-    end: u32,
+    next: Block,
+    end: Block,
     under_way: u32,
     failed: bool,
 }
@@ -112,7 +112,7 @@ impl Engine {
         settings.check()?;
         if settings.policy != self.settings.policy {
             let mut policy = Policies::new(&settings.policy, self.slots.len())?;
-            for slot in 0..self.slots.len() {
+            for slot in self.slots.all() {
                 let held = matches!(self.slots.state(slot), State::Clean | State::Dirty);
                 if held && !self.slots.has(slot, SUPERSEDED) {
                     policy.insert(slot, self.slots.block(slot));
@@ -158,11 +158,11 @@ impl Engine {
             return;
         }
         let (from, to) = match range {
-            None => (0, u32::MAX),
+            None => (Block(0), Block::NONE),
             Some((offset, bytes)) => self.blocks_of(offset, bytes),
         };
         let mut blocks = Vec::new();
-        for slot in 0..self.slots.len() {
+        for slot in self.slots.all() {
             let block = self.slots.block(slot);
             if self.slots.dirty(slot) && (from..to).contains(&block) && !self.slots.has(slot, crate::cache::slots::LOST)
             {
@@ -188,7 +188,7 @@ impl Engine {
     /// The write-back that was asked for begins anew: what it waits for is counted in another way now.
     pub(super) fn flush_anew(&mut self, now_ns: u64) {
         if let Some(flushing) = self.flushing.take() {
-            for slot in 0..self.slots.len() {
+            for slot in self.slots.all() {
                 self.slots.unmark(slot, WANTED);
             }
             self.commands.flushes.push_front((flushing.tag, flushing.range));
@@ -201,7 +201,7 @@ impl Engine {
     pub(super) fn fail_flush<M: Memory>(&mut self, turn: &mut Turn<M>) {
         if let Some(flushing) = self.flushing.take() {
             turn.out.answers.push((flushing.tag, Err(Failure::Medium)));
-            for slot in 0..self.slots.len() {
+            for slot in self.slots.all() {
                 self.slots.unmark(slot, WANTED);
             }
             self.next_flush(turn.now_ns);
@@ -211,7 +211,7 @@ impl Engine {
     fn stop_flushes<M: Memory>(&mut self, turn: &mut Turn<M>) {
         if let Some(flushing) = self.flushing.take() {
             turn.out.answers.push((flushing.tag, Err(Failure::Busy)));
-            for slot in 0..self.slots.len() {
+            for slot in self.slots.all() {
                 self.slots.unmark(slot, WANTED);
             }
         }
@@ -221,10 +221,10 @@ impl Engine {
     }
 
     /// The blocks of a range of bytes.
-    fn blocks_of(&self, offset: u64, bytes: u64) -> (u32, u32) {
+    fn blocks_of(&self, offset: u64, bytes: u64) -> (Block, Block) {
         let end = offset.saturating_add(bytes).min(self.bytes());
-        let from = (offset.min(end) >> self.block_shift) as u32;
-        (from, end.div_ceil(u64::from(self.block_bytes)) as u32)
+        let from = Block((offset.min(end) >> self.block_shift) as u32);
+        (from, Block(end.div_ceil(u64::from(self.block_bytes)) as u32))
     }
 
     fn pin<M: Memory>(&mut self, tag: u64, range: (u64, u64), pinned: bool, turn: &mut Turn<M>) {
@@ -236,7 +236,7 @@ impl Engine {
                 rest.extend([(first, last.min(from)), (first.max(to), last)].into_iter().filter(|(a, b)| a < b));
             }
             self.pins = rest;
-            for slot in 0..self.slots.len() {
+            for slot in self.slots.all() {
                 if self.slots.has(slot, PINNED) && !self.pinned(self.slots.block(slot)) {
                     self.slots.unmark(slot, PINNED);
                     if !self.slots.dirty(slot) {
@@ -247,7 +247,7 @@ impl Engine {
             return turn.out.answers.push((tag, Ok(())));
         }
         // A cache that is all pinned could take nothing else.
-        let all: u64 = self.pins.iter().map(|(a, b)| u64::from(b - a)).sum::<u64>() + u64::from(to - from);
+        let all: u64 = self.pins.iter().map(|(a, b)| u64::from(*b - *a)).sum::<u64>() + u64::from(to - from);
         if all > u64::from(self.space.limit) * 9 / 10 {
             self.tell(
                 turn,
@@ -257,9 +257,9 @@ impl Engine {
             return turn.out.answers.push((tag, Err(Failure::Pins { most_blocks })));
         }
         self.pins.push((from, to));
-        for block in from..to {
+        for block in from.run(to - from) {
             let slot = self.find(block);
-            if slot != NONE && !self.slots.has(slot, PINNED) {
+            if slot != Slot::NONE && !self.slots.has(slot, PINNED) {
                 self.slots.mark(slot, PINNED);
                 if !self.slots.dirty(slot) {
                     self.policy.hold(slot);
@@ -271,7 +271,7 @@ impl Engine {
 
     /// Whether a block is never evicted.
     #[inline]
-    pub(super) fn pinned(&self, block: u32) -> bool {
+    pub(super) fn pinned(&self, block: Block) -> bool {
         !self.pins.is_empty() && self.pins.iter().any(|(from, to)| (*from..*to).contains(&block))
     }
 
@@ -296,12 +296,12 @@ impl Engine {
             }
             let goes = |engine: &Self, block| {
                 engine.may_cache(block)
-                    && engine.find(block) == NONE
+                    && engine.find(block) == Slot::NONE
                     && !engine.locks.held(block)
                     && !engine.gone(block)
             };
             if !goes(self, next) {
-                self.commands.loads[0].next += 1;
+                self.commands.loads[0].next = next + 1;
                 continue;
             }
             let run = self.run_blocks().min(self.space.reserve / 4).max(1);
@@ -310,8 +310,8 @@ impl Engine {
                 self.want_limbo();
                 return;
             }
-            let blocks = (1..run.min(end - next)).find(|nth| !goes(self, next + nth)).unwrap_or(run.min(end - next));
-            self.commands.loads[0].next += blocks;
+            let blocks = (1..run.min(end - next)).find(|nth| !goes(self, next + *nth)).unwrap_or(run.min(end - next));
+            self.commands.loads[0].next = next + blocks;
             self.commands.loads[0].under_way += 1;
             self.fill(next, blocks, None, turn);
         }
@@ -340,12 +340,12 @@ impl Engine {
         self.commands.resize = Some(tag);
         let before = self.space.limit;
         self.space.set_limit(slots as u32);
-        let bad = (self.space.limit..before).filter(|slot| self.is_bad(*slot)).count();
+        let bad = (self.space.limit..before).map(Slot).filter(|slot| self.is_bad(*slot)).count();
         self.space.outside -= bad as u32;
         self.resize_on(turn);
     }
 
-    fn is_bad(&self, slot: u32) -> bool {
+    fn is_bad(&self, slot: Slot) -> bool {
         self.slots.has(slot, BAD) && self.slots.state(slot) == State::Free
     }
 
@@ -358,7 +358,7 @@ impl Engine {
             return turn.out.answers.push((tag, Err(Failure::Degraded)));
         }
         if self.space.outside > 0 {
-            for slot in self.space.limit..self.slots.len() {
+            for slot in self.slots.all().skip(self.space.limit as usize) {
                 let block = self.slots.block(slot);
                 match self.slots.state(slot) {
                     State::Clean if !self.locks.held(block) && self.room_to_record() => self.drop_block(block, turn),

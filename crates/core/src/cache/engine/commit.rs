@@ -2,22 +2,22 @@
 
 use std::collections::VecDeque;
 
-use super::{Engine, Health, Job, Turn};
+use super::{AskedId, DestageId, Engine, Health, Job, PastId, Turn};
 use crate::cache::journal::{Mark, Record, What};
 
-use crate::cache::{Failure, IoKind, Memory, Place, Side};
+use crate::cache::{BufferId, Failure, IoKind, Memory, Place, Side};
 
 /// Who waits for something to be durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waiter {
     /// A request, to be answered.
-    Asked(u32),
+    Asked(AskedId),
     /// A write past the cache, whose region's intent it is.
-    Past(u32),
+    Past(PastId),
     /// A write-back, whose blocks' records they are.
-    Destage(u32),
+    Destage(DestageId),
     /// A write-back, whose writes they are.
-    Destaged(u32),
+    Destaged(DestageId),
 }
 
 /// Waiters, by what they wait for: each number only grows, so the first in the queue is served first.
@@ -100,7 +100,7 @@ impl Engine {
     }
 
     /// Has a request answered when all that was answered before it is durable (`flush`), or it itself is.
-    pub(super) fn wait_for_user(&mut self, asked: u32, flush: bool) {
+    pub(super) fn wait_for_user(&mut self, asked: AskedId, flush: bool) {
         let records = match (self.degraded(), flush) {
             (false, _) => self.must_records,
             // What is dirty lies on a device that is not believed any more: it must get to the other one.
@@ -231,7 +231,7 @@ impl Engine {
     pub(super) fn page_written<M: Memory>(
         &mut self,
         ticket: u32,
-        buffer: u32,
+        buffer: BufferId,
         journal: bool,
         ok: bool,
         turn: &mut Turn<M>,

@@ -3,10 +3,8 @@
 use super::{Engine, UNIT_SHIFT};
 use crate::cache::journal::Table;
 use crate::cache::policy::Policy;
-#[cfg(test)]
-use crate::cache::slots::NONE;
 use crate::cache::slots::{PINNED, Slots, State};
-use crate::cache::{Kind, Statistics};
+use crate::cache::{Kind, Slot, Statistics};
 use crate::histogram::Histogram;
 
 impl Engine {
@@ -39,7 +37,7 @@ impl Engine {
         let mut pinned = 0;
         let (mut oldest, mut ages, mut dirty) = (0u32, 0u64, 0u64);
         let now = self.units(now_ns);
-        for slot in 0..self.slots.len() {
+        for slot in self.slots.all() {
             let state = self.slots.state(slot);
             if state == State::Dirty {
                 let since = self.epochs.iter().find(|epoch| epoch.number == self.slots.since(slot));
@@ -88,9 +86,9 @@ impl Engine {
 impl Engine {
     /// What is known of a block, for tests that fail.
     #[cfg(test)]
-    pub(super) fn block_told(&self, block: u32) -> String {
+    pub(super) fn block_told(&self, block: crate::cache::Block) -> String {
         let slot = self.find(block);
-        if slot == NONE {
+        if slot == Slot::NONE {
             return format!(
                 "block {block} is not cached, {:?}, mode {:?}",
                 self.locks.owner(block),
@@ -104,7 +102,8 @@ impl Engine {
     /// Where everything stands, for tests that fail.
     #[doc(hidden)]
     pub fn told(&self) -> String {
-        let behind = (self.space.limit..self.slots.len()).filter(|slot| self.slots.state(*slot) != State::Free);
+        let behind =
+            (self.space.limit..self.slots.len()).map(Slot).filter(|slot| self.slots.state(*slot) != State::Free);
         let behind: Vec<_> = behind.map(|slot| (slot, self.slots.entry(slot), self.slots.readers(slot))).collect();
         let epochs: Vec<_> = self
             .epochs

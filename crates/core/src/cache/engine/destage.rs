@@ -2,9 +2,9 @@
 //! user asked.
 
 use super::{Engine, Turn};
-use crate::cache::Memory;
 use crate::cache::policy::Policies;
-use crate::cache::slots::{DESTAGING, LOST, NONE, QUEUED, State};
+use crate::cache::slots::{DESTAGING, LOST, QUEUED, State};
+use crate::cache::{Block, Memory, Slot};
 
 /// How often rates are looked at.
 pub(super) const STEP_NS: u64 = 10_000_000;
@@ -46,12 +46,14 @@ pub(super) struct Pace {
     /// Over the high mark, and not yet down to the low one.
     rushing: bool,
     /// The fallow hand: where it is, and what it found.
-    hand: u32,
+    hand: Slot,
     hand_rest: f64,
     /// Blocks to be written back next, by address, the next one last.
-    batch: Vec<u32>,
+    batch: Vec<Block>,
     /// Write-backs that stay out of the slow device's queue, of those that the settings allow.
     kept_back: u32,
+    /// With `ordered`: versions to be written back next, by address, the next one last.
+    versions: Vec<Slot>,
 }
 
 impl Pace {
@@ -62,18 +64,19 @@ impl Pace {
 
     pub(super) fn forget_batch(&mut self) {
         self.batch.clear();
+        self.versions.clear();
     }
 
     pub(super) fn batch_is_empty(&self) -> bool {
-        self.batch.is_empty()
+        self.versions.is_empty()
     }
 
-    pub(super) fn set_batch(&mut self, batch: Vec<u32>) {
-        self.batch = batch;
+    pub(super) fn set_batch(&mut self, versions: Vec<Slot>) {
+        self.versions = versions;
     }
 
-    pub(super) fn last_of_batch(&self) -> Option<u32> {
-        self.batch.last().copied()
+    pub(super) fn last_of_batch(&self) -> Option<Slot> {
+        self.versions.last().copied()
     }
 
     /// A write-back took so long on the slow device, with so many allowed at once.
@@ -87,12 +90,12 @@ impl Pace {
     }
 
     #[cfg(test)]
-    pub(super) fn in_batch(&self, slot: u32) -> bool {
-        self.batch.contains(&slot)
+    pub(super) fn in_batch(&self, slot: Slot) -> bool {
+        self.versions.contains(&slot)
     }
 
     pub(super) fn pop_batch(&mut self) {
-        self.batch.pop();
+        self.versions.pop();
     }
 }
 
@@ -210,7 +213,7 @@ impl Engine {
                 return true;
             }
             let slot = self.find(block);
-            if slot != NONE && self.slots.dirty(slot) && !self.slots.has(slot, DESTAGING | LOST | QUEUED) {
+            if slot != Slot::NONE && self.slots.dirty(slot) && !self.slots.has(slot, DESTAGING | LOST | QUEUED) {
                 self.slots.mark(slot, QUEUED);
                 self.queue.push_back(block);
             }
@@ -219,7 +222,7 @@ impl Engine {
     }
 
     /// Whether as many write-backs of the block's set are under way as may be.
-    pub(super) fn set_is_busy(&self, block: u32) -> bool {
+    pub(super) fn set_is_busy(&self, block: Block) -> bool {
         self.set_of(block).is_some_and(|set| self.set_is_full(set))
     }
 
@@ -230,7 +233,7 @@ impl Engine {
     }
 
     /// The set of a block, if the policy has sets.
-    pub(super) fn set_of(&self, block: u32) -> Option<u32> {
+    pub(super) fn set_of(&self, block: Block) -> Option<u32> {
         match &self.policy {
             Policies::Flashcache(policy) => Some(policy.set_of(block)),
             _ => None,
@@ -245,7 +248,7 @@ impl Engine {
             let Some(block) = self.queue.pop_front() else { break };
             self.queue.ahead().inspect(|ahead| self.index.prefetch(*ahead));
             let slot = self.find(block);
-            if slot == NONE {
+            if slot == Slot::NONE {
                 continue;
             }
             if self.slots.dirty(slot) && self.slots.has(slot, DESTAGING) {
@@ -266,11 +269,11 @@ impl Engine {
         if self.queue.len() < self.dirty as usize * 5 / 4 + 4 * BATCH {
             return;
         }
-        let blocks: Vec<u32> = self.queue.iter().copied().collect();
+        let blocks: Vec<Block> = self.queue.iter().copied().collect();
         let mut kept = Vec::with_capacity(self.dirty as usize);
         for block in blocks {
             let slot = self.find(block);
-            if slot != NONE && self.slots.has(slot, QUEUED) {
+            if slot != Slot::NONE && self.slots.has(slot, QUEUED) {
                 // The first time only: a block can stand in it twice.
                 self.slots.unmark(slot, QUEUED);
                 if self.slots.dirty(slot) {
@@ -288,7 +291,7 @@ impl Engine {
     fn give_up_batch(&mut self) {
         while let Some(block) = self.pace.batch.pop() {
             let slot = self.find(block);
-            if slot != NONE && self.slots.dirty(slot) && !self.slots.has(slot, QUEUED) {
+            if slot != Slot::NONE && self.slots.dirty(slot) && !self.slots.has(slot, QUEUED) {
                 self.slots.mark(slot, QUEUED);
                 self.queue.push_front(block);
             }
@@ -411,7 +414,7 @@ impl Engine {
         self.pace.hand_rest = if steps > f64::from(slots) { 0.0 } else { steps - f64::from(whole) };
         for _ in 0..whole {
             let slot = self.pace.hand;
-            self.pace.hand = if slot + 1 >= slots { 0 } else { slot + 1 };
+            self.pace.hand = Slot(if slot.0 + 1 >= slots { 0 } else { slot.0 + 1 });
             if self.slots.state(slot) == State::Dirty && self.slots.pass(slot) == 3 && self.fallow.len() < BATCH {
                 self.fallow.push_back(self.slots.block(slot));
             }
@@ -419,7 +422,7 @@ impl Engine {
     }
 
     pub(super) fn pace_bytes(&self) -> usize {
-        self.pace.batch.capacity() * size_of::<u32>()
+        self.pace.batch.capacity() * size_of::<Block>() + self.pace.versions.capacity() * size_of::<Slot>()
     }
 
     /// When the scheduler wants to look again.

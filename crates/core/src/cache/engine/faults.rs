@@ -4,8 +4,8 @@ use super::requests::Part;
 use super::writes::Route;
 use super::{Engine, Job, Turn};
 use crate::cache::journal::PAIR_BYTES;
-use crate::cache::slots::{DESTAGING, LOST, NONE, State};
-use crate::cache::{IoKind, Memory, Place, Side, Told};
+use crate::cache::slots::{DESTAGING, LOST, State};
+use crate::cache::{Block, BufferId, IoKind, Memory, Place, Side, Slot, Told};
 
 /// Blocks that are named one by one when the fast device fails.
 const NAMED: usize = 64;
@@ -37,7 +37,7 @@ impl Engine {
     }
 
     /// A slot did not give what was put in it: not `read` (EIO), or not with the right checksum.
-    pub(super) fn slot_is_bad<M: Memory>(&mut self, slot: u32, read: bool, turn: &mut Turn<M>) {
+    pub(super) fn slot_is_bad<M: Memory>(&mut self, slot: Slot, read: bool, turn: &mut Turn<M>) {
         let block = self.slots.block(slot);
         let why = if read { "its checksum is wrong" } else { "the fast device can not read it" };
         if read {
@@ -75,14 +75,14 @@ impl Engine {
         }
         self.health = Health::Failing;
         self.flush_anew(turn.now_ns);
-        let mut dirty: Vec<u32> = (0..self.slots.len())
+        let mut dirty: Vec<Block> = (self.slots.all())
             .filter(|slot| self.slots.state(*slot) == State::Dirty)
             .map(|slot| self.slots.block(slot))
             .collect();
         dirty.sort_unstable();
         self.tell(turn, format!("the fast device failed: {why}. Writes go to the slow device from now on"));
         if !dirty.is_empty() {
-            let named: Vec<String> = dirty.iter().take(NAMED).map(u32::to_string).collect();
+            let named: Vec<String> = dirty.iter().take(NAMED).map(Block::to_string).collect();
             let more = if dirty.len() > NAMED { format!(" and {} more", dirty.len() - NAMED) } else { String::new() };
             let what = format!(
                 "{} dirty blocks are written back if they can be read: {}{more}",
@@ -95,7 +95,7 @@ impl Engine {
     }
 
     /// A buffer with the pairing record that says so.
-    fn degraded_pair<M: Memory>(&mut self, dirty: u32, turn: &mut Turn<M>) -> u32 {
+    fn degraded_pair<M: Memory>(&mut self, dirty: u32, turn: &mut Turn<M>) -> BufferId {
         self.pair_says = dirty;
         let buffer = turn.memory.take(PAIR_BYTES as u32);
         turn.memory.store(Place::Buffer { buffer, at: 0 }, &self.journal.degraded_pair(u64::from(dirty)));
@@ -103,7 +103,7 @@ impl Engine {
     }
 
     /// The pairing record was written.
-    pub(super) fn pair_written<M: Memory>(&mut self, buffer: u32, ok: bool, turn: &mut Turn<M>) {
+    pub(super) fn pair_written<M: Memory>(&mut self, buffer: BufferId, ok: bool, turn: &mut Turn<M>) {
         if !ok {
             return self.pair_failed("written", buffer, turn);
         }
@@ -138,17 +138,17 @@ impl Engine {
     }
 
     /// Without the pairing record nothing may go past the fast device. Tried until it goes.
-    fn pair_failed<M: Memory>(&mut self, done: &str, buffer: u32, turn: &mut Turn<M>) {
+    fn pair_failed<M: Memory>(&mut self, done: &str, buffer: BufferId, turn: &mut Turn<M>) {
         self.tell(turn, format!("the pairing record can not be {done}: writes wait"));
         self.pair_again = Some((buffer, turn.now_ns + PAIR_AGAIN_NS));
     }
 
     /// Where a part of a write goes when the fast device is gone.
-    pub(super) fn route_degraded(&mut self, part: &Part, slot: u32) -> Route {
+    pub(super) fn route_degraded(&mut self, part: &Part, slot: Slot) -> Route {
         if self.health == Health::Failing {
             return Route::Starve;
         }
-        if slot == NONE || !self.slots.dirty(slot) {
+        if slot == Slot::NONE || !self.slots.dirty(slot) {
             return Route::Past;
         }
         if self.slots.has(slot, DESTAGING) {
@@ -165,12 +165,12 @@ impl Engine {
 
     /// Whether the only copy of a block that is not cached was lost before the cache was started.
     #[inline]
-    pub(super) fn gone(&self, block: u32) -> bool {
+    pub(super) fn gone(&self, block: Block) -> bool {
         !self.lost_blocks.is_empty() && self.lost_blocks.contains(&block)
     }
 
     /// A block that was lost was written anew.
-    pub(super) fn found(&mut self, block: u32) {
+    pub(super) fn found(&mut self, block: Block) {
         if !self.lost_blocks.is_empty() {
             self.lost_blocks.remove(&block);
         }

@@ -1,7 +1,8 @@
 //! Which blocks have a mutator under way, and who waits behind it: one at a time a block, in the order they came.
 
 use super::requests::Part;
-use crate::cache::slots::NONE;
+use super::{FillId, PastId, WriteId};
+use crate::cache::Block;
 use crate::seed::splitmix;
 use crate::slab::Slab;
 
@@ -9,35 +10,37 @@ use crate::slab::Slab;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// A fill of this number.
-    Fill(u32),
+    Fill(FillId),
     /// A write into the cache.
-    Write(u32),
+    Write(WriteId),
     /// A write past it.
-    Past(u32),
+    Past(PastId),
     /// Between two of them.
     Nobody,
 }
 
 #[derive(Clone, Copy)]
 struct Lock {
-    block: u32,
+    block: Block,
     owner: Owner,
-    first: u32,
-    last: u32,
+    first: Option<WaitingId>,
+    last: Option<WaitingId>,
 }
 
-const EMPTY: Lock = Lock { block: NONE, owner: Owner::Nobody, first: NONE, last: NONE };
+const EMPTY: Lock = Lock { block: Block::NONE, owner: Owner::Nobody, first: None, last: None };
+
+crate::slab_key!(WaitingId);
 
 struct Waiting {
     part: Part,
-    next: u32,
+    next: Option<WaitingId>,
 }
 
 /// The table: open addressing, linear probing; what leaves is closed up by moving its followers back.
 pub(super) struct Locks {
     table: Vec<Lock>,
     used: usize,
-    waiting: Slab<Waiting>,
+    waiting: Slab<Waiting, WaitingId>,
 }
 
 impl Locks {
@@ -46,25 +49,25 @@ impl Locks {
     }
 
     #[inline]
-    fn home(&self, block: u32) -> usize {
-        (splitmix(u64::from(block)) as usize) & (self.table.len() - 1)
+    fn home(&self, block: Block) -> usize {
+        (splitmix(u64::from(block.0)) as usize) & (self.table.len() - 1)
     }
 
     #[inline]
-    fn find(&self, block: u32) -> Option<usize> {
+    fn find(&self, block: Block) -> Option<usize> {
         self.look(block).ok()
     }
 
     /// Where a block is, or where it would be put.
     #[inline]
-    fn look(&self, block: u32) -> Result<usize, usize> {
+    fn look(&self, block: Block) -> Result<usize, usize> {
         let mut at = self.home(block);
         loop {
             let lock = &self.table[at];
             if lock.block == block {
                 return Ok(at);
             }
-            if lock.block == NONE {
+            if lock.block == Block::NONE {
                 return Err(at);
             }
             at = (at + 1) & (self.table.len() - 1);
@@ -73,17 +76,17 @@ impl Locks {
 
     /// True when the block has an owner, or somebody waits for it.
     #[inline]
-    pub(super) fn held(&self, block: u32) -> bool {
+    pub(super) fn held(&self, block: Block) -> bool {
         self.find(block).is_some()
     }
 
     /// Who holds a block.
-    pub(super) fn owner(&self, block: u32) -> Option<Owner> {
+    pub(super) fn owner(&self, block: Block) -> Option<Owner> {
         self.find(block).map(|at| self.table[at].owner)
     }
 
     /// Takes a block that nobody holds, or changes its owner.
-    pub(super) fn hold(&mut self, block: u32, owner: Owner) {
+    pub(super) fn hold(&mut self, block: Block, owner: Owner) {
         let at = match self.look(block) {
             Ok(at) => {
                 self.table[at].owner = owner;
@@ -98,7 +101,7 @@ impl Locks {
         } else {
             let doubled = vec![EMPTY; self.table.len() * 2];
             for lock in std::mem::replace(&mut self.table, doubled) {
-                if lock.block != NONE {
+                if lock.block != Block::NONE {
                     self.place(lock);
                 }
             }
@@ -108,48 +111,45 @@ impl Locks {
 
     fn place(&mut self, lock: Lock) {
         let mut at = self.home(lock.block);
-        while self.table[at].block != NONE {
+        while self.table[at].block != Block::NONE {
             at = (at + 1) & (self.table.len() - 1);
         }
         self.table[at] = lock;
     }
 
     /// Puts a part behind the block's owner.
-    pub(super) fn wait(&mut self, block: u32, part: Part) {
+    pub(super) fn wait(&mut self, block: Block, part: Part) {
         let at = self.find(block).expect("somebody holds it");
-        let waiting = self.waiting.insert(Waiting { part, next: NONE });
+        let waiting = self.waiting.insert(Waiting { part, next: None });
         let lock = &mut self.table[at];
-        if lock.first == NONE {
-            lock.first = waiting;
-        } else {
-            self.waiting[lock.last].next = waiting;
+        match lock.last.replace(waiting) {
+            None => lock.first = Some(waiting),
+            Some(last) => self.waiting[last].next = Some(waiting),
         }
-        lock.last = waiting;
     }
 
     /// The part that waits longest, if any.
-    pub(super) fn first(&self, block: u32) -> Option<Part> {
-        let first = self.table[self.find(block)?].first;
-        (first != NONE).then(|| self.waiting[first].part)
+    pub(super) fn first(&self, block: Block) -> Option<Part> {
+        self.table[self.find(block)?].first.map(|first| self.waiting[first].part)
     }
 
     /// Takes the part that waits longest.
-    pub(super) fn pop(&mut self, block: u32) -> Option<Part> {
+    pub(super) fn pop(&mut self, block: Block) -> Option<Part> {
         let at = self.find(block)?;
         let lock = &mut self.table[at];
-        if lock.first == NONE {
-            return None;
-        }
-        let waiting = self.waiting.remove(lock.first);
+        let waiting = self.waiting.remove(lock.first?);
         lock.first = waiting.next;
+        if lock.first.is_none() {
+            lock.last = None;
+        }
         Some(waiting.part)
     }
 
     /// Nobody holds the block any more, unless somebody waits for it; whether nobody does.
     #[inline]
-    pub(super) fn release_if_last(&mut self, block: u32) -> bool {
+    pub(super) fn release_if_last(&mut self, block: Block) -> bool {
         match self.find(block) {
-            Some(at) if self.table[at].first != NONE => return false,
+            Some(at) if self.table[at].first.is_some() => return false,
             Some(at) => self.close_up(at),
             None => {}
         }
@@ -157,7 +157,7 @@ impl Locks {
     }
 
     /// Nobody holds the block any more; nobody may wait.
-    pub(super) fn release(&mut self, block: u32) {
+    pub(super) fn release(&mut self, block: Block) {
         let released = self.release_if_last(block);
         debug_assert!(released);
     }
@@ -167,7 +167,7 @@ impl Locks {
         self.used -= 1;
         let mask = self.table.len() - 1;
         let mut at = (hole + 1) & mask;
-        while self.table[at].block != NONE {
+        while self.table[at].block != Block::NONE {
             // It may move back if its home is not behind the hole.
             let home = self.home(self.table[at].block);
             if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
@@ -189,23 +189,25 @@ impl Locks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cache::engine::AskedId;
+    use crate::slab::Key;
     use proptest::prelude::*;
 
     #[test]
     fn who_waits_comes_in_order() {
         let mut locks = Locks::new();
-        locks.hold(5, Owner::Write(1));
-        let part = |at| Part { asked: 0, block: 5, from: 0, bytes: 512, at };
+        locks.hold(Block(5), Owner::Write(WriteId::from_number(1)));
+        let part = |at| Part { asked: AskedId::from_number(0), block: Block(5), from: 0, bytes: 512, at };
         for at in 0..3 {
-            locks.wait(5, part(at));
+            locks.wait(Block(5), part(at));
         }
-        assert_eq!(locks.first(5), Some(part(0)));
+        assert_eq!(locks.first(Block(5)), Some(part(0)));
         assert_eq!(
-            [locks.pop(5), locks.pop(5), locks.pop(5), locks.pop(5)],
+            [locks.pop(Block(5)), locks.pop(Block(5)), locks.pop(Block(5)), locks.pop(Block(5))],
             [Some(part(0)), Some(part(1)), Some(part(2)), None]
         );
-        locks.release(5);
-        assert!(!locks.held(5));
+        locks.release(Block(5));
+        assert!(!locks.held(Block(5)));
     }
 
     proptest! {
@@ -214,15 +216,16 @@ mod tests {
             let mut locks = Locks::new();
             let mut known = std::collections::BTreeMap::new();
             for (number, (block, hold)) in steps.into_iter().enumerate() {
+                let block = Block(block);
                 if hold {
-                    locks.hold(block, Owner::Fill(number as u32));
-                    known.insert(block, Owner::Fill(number as u32));
+                    locks.hold(block, Owner::Fill(FillId::from_number(number as u32)));
+                    known.insert(block, Owner::Fill(FillId::from_number(number as u32)));
                 } else {
                     locks.release(block);
                     known.remove(&block);
                 }
                 prop_assert_eq!(locks.len(), known.len());
-                for block in 0..200 {
+                for block in Block(0).run(200) {
                     prop_assert_eq!(locks.owner(block), known.get(&block).copied());
                 }
             }

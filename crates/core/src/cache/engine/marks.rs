@@ -5,9 +5,9 @@
 use std::collections::VecDeque;
 
 use super::{Engine, Turn};
-use crate::cache::Memory;
 use crate::cache::policy::{Policies, SET_SLOTS};
-use crate::cache::slots::{NONE, SUPERSEDED};
+use crate::cache::slots::SUPERSEDED;
+use crate::cache::{Block, Memory};
 
 /// Sets over their mark that are looked at for one write-back.
 const LOOKS_MAX: usize = 16;
@@ -26,7 +26,7 @@ struct Set {
     dirty: u32,
     is_over: bool,
     /// The block from which its cleaning goes on.
-    hand: u32,
+    hand: Block,
 }
 
 impl Marks {
@@ -55,9 +55,9 @@ impl Engine {
         if !self.epochs.is_empty() {
             return;
         }
-        let set = |number| Set { hand: number * SET_SLOTS, ..Set::default() };
+        let set = |number| Set { hand: Block(number * SET_SLOTS), ..Set::default() };
         self.marks.sets = (0..policy.sets()).map(set).collect();
-        for slot in 0..self.slots.len() {
+        for slot in self.slots.all() {
             if self.slots.dirty(slot) && !self.slots.has(slot, SUPERSEDED) {
                 self.set_has_dirty(self.slots.block(slot));
             }
@@ -70,7 +70,7 @@ impl Engine {
     }
 
     /// A block of its set is dirty that was not.
-    pub(super) fn set_has_dirty(&mut self, block: u32) {
+    pub(super) fn set_has_dirty(&mut self, block: Block) {
         let Some(at) = self.marks.on().then(|| self.set_of(block)).flatten() else { return };
         let most = self.set_mark(self.settings.dirty_high_pct);
         let set = &mut self.marks.sets[at as usize];
@@ -82,7 +82,7 @@ impl Engine {
     }
 
     /// A block of its set is not dirty any more.
-    pub(super) fn set_has_clean(&mut self, block: u32) {
+    pub(super) fn set_has_clean(&mut self, block: Block) {
         if let Some(at) = self.marks.on().then(|| self.set_of(block)).flatten() {
             self.marks.sets[at as usize].dirty -= 1;
         }
@@ -103,7 +103,7 @@ impl Engine {
                 continue;
             }
             // Ahead of its hand, then from its first block.
-            for from in [hand, number * SET_SLOTS] {
+            for from in [hand, Block(number * SET_SLOTS)] {
                 if let Some(next) = self.clean_set(from, turn) {
                     self.marks.sets[number as usize].hand = next;
                     return true;
@@ -114,24 +114,24 @@ impl Engine {
     }
 
     /// Begins a write-back of the first block from `from` on, in its set, that can go. Returns the block after it.
-    fn clean_set<M: Memory>(&mut self, from: u32, turn: &mut Turn<M>) -> Option<u32> {
+    fn clean_set<M: Memory>(&mut self, from: Block, turn: &mut Turn<M>) -> Option<Block> {
         let stride = (self.marks.sets.len() as u32).saturating_mul(SET_SLOTS);
         let mut block = from;
-        while block < self.whole_blocks {
-            let begin = block / SET_SLOTS * SET_SLOTS;
+        while block.0 < self.whole_blocks {
+            let begin = block.0 / SET_SLOTS * SET_SLOTS;
             let end = begin.saturating_add(SET_SLOTS).min(self.whole_blocks);
             loop {
-                let dirty = self.first_dirty(block, end);
-                if dirty == NONE {
+                let dirty = self.first_dirty(block, Block(end));
+                if dirty == Block::NONE {
                     break;
                 }
                 if let Some((_, last)) = self.destage(dirty, turn) {
                     // Not past the set's own blocks, where its neighbours' begin.
-                    return Some((last + 1).min(end - 1));
+                    return Some((last + 1).min(Block(end - 1)));
                 }
                 block = dirty + 1;
             }
-            block = begin.checked_add(stride)?;
+            block = Block(begin.checked_add(stride)?);
         }
         None
     }

@@ -9,8 +9,8 @@
 use super::requests::Part;
 use super::{Engine, Turn};
 use crate::cache::journal::{Record, What};
-use crate::cache::slots::{DESTAGING, LOST, NEWER, NONE, PINNED, QUEUED, SUPERSEDED, State, WANTED, WRITING};
-use crate::cache::{Kind, Memory, Mode};
+use crate::cache::slots::{DESTAGING, LOST, NEWER, PINNED, QUEUED, SUPERSEDED, State, WANTED, WRITING};
+use crate::cache::{Block, Kind, Memory, Mode, Slot};
 
 /// Tells an epoch from a time in a slot's `since` and in the journal's stamps.
 const EPOCH: u32 = 1 << 31;
@@ -20,7 +20,7 @@ pub(super) struct Epoch {
     /// With `EPOCH` set.
     pub(super) number: u32,
     /// Slots of its versions; some were replaced meanwhile.
-    pub(super) slots: Vec<u32>,
+    pub(super) slots: Vec<Slot>,
     /// Versions that are still to go back.
     pub(super) left: u32,
     /// Writes past the cache that belong to it: `slow_ended` when it was closed.
@@ -38,7 +38,7 @@ impl Engine {
     /// Goes over to keeping the order: all that is dirty is one epoch.
     pub(super) fn begin_order(&mut self, now_ns: u64) {
         let mut first = Epoch { number: EPOCH, slots: Vec::new(), left: 0, slow: 0, began_ns: now_ns };
-        for slot in 0..self.slots.len() {
+        for slot in self.slots.all() {
             if self.slots.dirty(slot) && !self.slots.has(slot, LOST) {
                 self.slots.set_since(slot, first.number);
                 first.slots.push(slot);
@@ -52,7 +52,7 @@ impl Engine {
     }
 
     /// Takes up the order of an earlier life: `held` are the stamps and slots of what is dirty or superseded.
-    pub(super) fn take_up_order(&mut self, mut held: Vec<(u32, u32)>, now_ns: u64) {
+    pub(super) fn take_up_order(&mut self, mut held: Vec<(u32, Slot)>, now_ns: u64) {
         for (stamp, slot) in &mut held {
             // Times are older than epochs, and in no order.
             *stamp = if *stamp & EPOCH == 0 { EPOCH } else { *stamp };
@@ -61,7 +61,7 @@ impl Engine {
         held.sort_unstable();
         self.epochs.clear();
         for run in held.chunk_by(|a, b| a.0 == b.0) {
-            let slots: Vec<u32> = run.iter().map(|(_, slot)| *slot).collect();
+            let slots: Vec<Slot> = run.iter().map(|(_, slot)| *slot).collect();
             self.epochs.push_back(Epoch {
                 number: run[0].0,
                 left: slots.len() as u32,
@@ -80,7 +80,7 @@ impl Engine {
     /// Keeps no order any more: what is superseded is let go.
     pub(super) fn end_order(&mut self, now_ns: u64) {
         self.epochs.clear();
-        for slot in 0..self.slots.len() {
+        for slot in self.slots.all() {
             if self.slots.state(slot) != State::Dirty {
                 continue;
             }
@@ -95,7 +95,7 @@ impl Engine {
     }
 
     /// A superseded version is not needed any more.
-    fn let_go(&mut self, slot: u32) {
+    fn let_go(&mut self, slot: Slot) {
         self.superseded -= 1;
         let seq = self.record(Record { slot, what: What::Freed });
         self.send_to_limbo(slot, seq);
@@ -119,10 +119,11 @@ impl Engine {
     }
 
     /// A dirty version comes into `slot`. Returns its stamp, and whether the old one must stay.
-    pub(super) fn join_epoch(&mut self, slot: u32, old: u32) -> (u32, bool) {
+    pub(super) fn join_epoch(&mut self, slot: Slot, old: Slot) -> (u32, bool) {
         let last = self.epochs.back_mut().expect("one is always open");
         last.slots.push(slot);
-        let was = (old != NONE && self.slots.dirty(old) && !self.slots.has(old, LOST)).then(|| self.slots.since(old));
+        let was =
+            (old != Slot::NONE && self.slots.dirty(old) && !self.slots.has(old, LOST)).then(|| self.slots.since(old));
         if was != Some(last.number) {
             last.left += 1;
         }
@@ -130,7 +131,7 @@ impl Engine {
     }
 
     /// The version in `slot` was written over, and must go back all the same.
-    pub(super) fn supersede(&mut self, slot: u32) {
+    pub(super) fn supersede(&mut self, slot: Slot) {
         self.superseded += 1;
         self.slots.unmark(slot, PINNED | DESTAGING | NEWER | WANTED | QUEUED);
         self.slots.mark(slot, SUPERSEDED);
@@ -208,7 +209,7 @@ impl Engine {
             self.pace.set_batch(slots);
         }
         let mut later = Vec::new();
-        let mut run: Vec<u32> = Vec::new();
+        let mut run: Vec<Slot> = Vec::new();
         while let Some(slot) = self.pace.last_of_batch() {
             let goes_on = run.last().is_none_or(|last| {
                 self.slots.block(*last) + 1 == self.slots.block(slot) && (run.len() as u32) < self.run_blocks()
@@ -223,7 +224,7 @@ impl Engine {
                 if run.is_empty() { continue } else { break }
             }
             let now = self.find(self.slots.block(slot));
-            if now != NONE && self.slots.has(now, DESTAGING) {
+            if now != Slot::NONE && self.slots.has(now, DESTAGING) {
                 // An older version of this epoch is on the way.
                 later.push(slot);
                 if run.is_empty() { continue } else { break }
@@ -239,7 +240,7 @@ impl Engine {
         for slot in &run {
             self.slots.mark(*slot, WRITING);
             let now = self.find(self.slots.block(*slot));
-            if now != *slot && now != NONE {
+            if now != *slot && now != Slot::NONE {
                 self.slots.mark(now, DESTAGING | NEWER);
             }
         }
@@ -250,8 +251,8 @@ impl Engine {
 
     /// A version of a block went back (`done`), or failed to, or was lost. The slot may hold something else by now, even
     /// something that is being written back, but then of another block: of one block only one version is at a time.
-    pub(super) fn version_ended(&mut self, slot: u32, block: u32, done: bool) {
-        if slot == NONE || !self.slots.has(slot, WRITING) || self.slots.block(slot) != block {
+    pub(super) fn version_ended(&mut self, slot: Slot, block: Block, done: bool) {
+        if slot == Slot::NONE || !self.slots.has(slot, WRITING) || self.slots.block(slot) != block {
             return;
         }
         self.slots.unmark(slot, WRITING);
@@ -272,10 +273,10 @@ impl Engine {
     /// Every version of an epoch is counted, and stands where it will be found.
     pub(super) fn check_epochs(&self) {
         for epoch in &self.epochs {
-            let right = |slot: &u32| {
+            let right = |slot: &Slot| {
                 self.slots.dirty(*slot) && self.slots.since(*slot) == epoch.number && !self.slots.has(*slot, LOST)
             };
-            let all: Vec<u32> = (0..self.slots.len()).filter(right).collect();
+            let all: Vec<Slot> = self.slots.all().filter(right).collect();
             assert_eq!(all.len() as u32, epoch.left, "epoch {:x}", epoch.number);
             for slot in all {
                 let there = epoch.slots.contains(&slot) || self.slots.has(slot, WRITING) || self.pace.in_batch(slot);

@@ -8,8 +8,8 @@ use super::requests::Part;
 use super::{Engine, Job, Turn, Waiter};
 use crate::cache::journal::{Record, What};
 use crate::cache::policy::Policy;
-use crate::cache::slots::{NONE, State};
-use crate::cache::{Failure, IoKind, Kind, Memory, Mode, Place, Side};
+use crate::cache::slots::State;
+use crate::cache::{Block, BufferId, Failure, IoKind, Kind, Memory, Mode, Place, Side, Slot};
 
 /// A region whose intent is set is at rest when nothing wrote to it for so long: then the intent is taken back.
 const REST_NS: u64 = 5_000_000_000;
@@ -26,14 +26,19 @@ pub(super) struct Region {
     ended_ns: u64,
 }
 
+crate::slab_key!(
+    /// A write past the cache under way.
+    pub(super) PastId
+);
+
 /// Blocks on their way to the slow device. They are locked.
 pub(super) struct Past {
     part: Part,
     blocks: u32,
     /// Zeros, if those are what is written.
-    buffer: u32,
+    buffer: Option<BufferId>,
     /// Slots that get a copy (write-through): block, slot.
-    copies: Vec<(u32, u32)>,
+    copies: Vec<(Block, Slot)>,
     /// IOs under way.
     left: u32,
     ok: bool,
@@ -42,9 +47,9 @@ pub(super) struct Past {
 impl Engine {
     /// Begins a write of a run of blocks, which nobody holds or which are its own, to the slow device.
     pub(super) fn write_past<M: Memory>(&mut self, part: Part, blocks: u32, turn: &mut Turn<M>) {
-        let past = Past { part, blocks, buffer: NONE, copies: Vec::new(), left: 0, ok: true };
+        let past = Past { part, blocks, buffer: None, copies: Vec::new(), left: 0, ok: true };
         let number = self.pasts.insert(past);
-        for block in part.block..part.block + blocks {
+        for block in part.block.run(blocks) {
             self.locks.hold(block, Owner::Past(number));
         }
         self.counts.uncached_writes += 1;
@@ -54,9 +59,9 @@ impl Engine {
             return self.past_may_go(number, turn);
         }
         let mut needed = 0;
-        for region in self.geometry.region_of(part.block)..=self.geometry.region_of(part.block + blocks - 1) {
+        for region in self.geometry.region_of(part.block)..=self.geometry.region_of(Block(part.block.0 + blocks - 1)) {
             if self.regions[region as usize].set == 0 {
-                let set = self.record(Record { slot: 0, what: What::Intent { region, set: true } });
+                let set = self.record(Record { slot: Slot(0), what: What::Intent { region, set: true } });
                 self.regions[region as usize].set = set;
                 self.intents.push(region);
             }
@@ -71,7 +76,7 @@ impl Engine {
     }
 
     /// The intent is durable: the IOs go out.
-    pub(super) fn past_may_go<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
+    pub(super) fn past_may_go<M: Memory>(&mut self, number: PastId, turn: &mut Turn<M>) {
         let (part, blocks) = (self.pasts[number].part, self.pasts[number].blocks);
         let kind = self.kind(&part);
         let offset = self.offset(part.block) + u64::from(part.from);
@@ -84,7 +89,7 @@ impl Engine {
             Kind::Zero => {
                 let buffer = turn.memory.take(part.bytes.next_multiple_of(self.block_bytes));
                 turn.memory.zero(Place::Buffer { buffer, at: 0 }, part.bytes);
-                self.pasts[number].buffer = buffer;
+                self.pasts[number].buffer = Some(buffer);
                 (IoKind::Write, Place::Buffer { buffer, at: 0 })
             }
             _ => (IoKind::Write, self.place(&part)),
@@ -97,9 +102,9 @@ impl Engine {
             let at = if nth == 0 { 0 } else { nth * self.block_bytes - part.from };
             let whole = (nth > 0 || part.from == 0) && at + self.block_bytes <= part.bytes;
             let block = part.block + nth;
-            let comes = self.find(block) != NONE || !self.asked[part.asked].passes && self.may_cache(block);
-            let slot = if whole && comes { self.slot_for_fill(block, turn) } else { NONE };
-            if slot == NONE {
+            let comes = self.find(block) != Slot::NONE || !self.asked[part.asked].passes && self.may_cache(block);
+            let slot = if whole && comes { self.slot_for_fill(block, turn) } else { Slot::NONE };
+            if slot == Slot::NONE {
                 continue;
             }
             let place = match place {
@@ -117,7 +122,7 @@ impl Engine {
     }
 
     /// The write to the slow device ended.
-    pub(super) fn past_written<M: Memory>(&mut self, number: u32, ok: bool, turn: &mut Turn<M>) {
+    pub(super) fn past_written<M: Memory>(&mut self, number: PastId, ok: bool, turn: &mut Turn<M>) {
         self.slow_foreground -= 1;
         self.slow_foreground_ns = turn.now_ns;
         self.slow_ended += 1;
@@ -130,7 +135,14 @@ impl Engine {
     }
 
     /// A copy in the cache ended.
-    pub(super) fn past_copied<M: Memory>(&mut self, past: u32, block: u32, slot: u32, ok: bool, turn: &mut Turn<M>) {
+    pub(super) fn past_copied<M: Memory>(
+        &mut self,
+        past: PastId,
+        block: Block,
+        slot: Slot,
+        ok: bool,
+        turn: &mut Turn<M>,
+    ) {
         if !ok || self.degraded() {
             self.pasts[past].copies.retain(|(copied, _)| *copied != block);
             self.slot_unused(slot, ok, turn);
@@ -138,7 +150,7 @@ impl Engine {
         self.past_left(past, turn);
     }
 
-    fn past_left<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
+    fn past_left<M: Memory>(&mut self, number: PastId, turn: &mut Turn<M>) {
         self.pasts[number].left -= 1;
         if self.pasts[number].left != 0 {
             return;
@@ -146,9 +158,9 @@ impl Engine {
         let past = self.pasts.remove(number);
         let part = past.part;
         let mut copies = past.copies.iter().copied().peekable();
-        for block in part.block..part.block + past.blocks {
-            let slot = copies.next_if(|(copied, _)| *copied == block).map_or(NONE, |(_, slot)| slot);
-            if past.ok && slot != NONE && !self.degraded() {
+        for block in part.block.run(past.blocks) {
+            let slot = copies.next_if(|(copied, _)| *copied == block).map_or(Slot::NONE, |(_, slot)| slot);
+            if past.ok && slot != Slot::NONE && !self.degraded() {
                 self.user_bytes_cached += u64::from(self.block_bytes);
                 self.install_clean(block, slot);
                 self.found(block);
@@ -158,18 +170,20 @@ impl Engine {
                 // Part of a lost block does not come here.
                 self.found(block);
             }
-            if slot != NONE {
+            if slot != Slot::NONE {
                 self.slot_unused(slot, true, turn);
             }
             let old = self.find(block);
             // With the fast device gone, a dirty block that is written over in part is no better than before.
-            if old != NONE {
+            if old != Slot::NONE {
                 self.counts.write_invalidates += 1;
                 self.drop_block(block, turn);
             }
         }
         if !self.degraded() {
-            for region in self.geometry.region_of(part.block)..=self.geometry.region_of(part.block + past.blocks - 1) {
+            for region in
+                self.geometry.region_of(part.block)..=self.geometry.region_of(Block(part.block.0 + past.blocks - 1))
+            {
                 let region = &mut self.regions[region as usize];
                 region.writers = region.writers.saturating_sub(1);
                 (region.ended, region.ended_ns) = (self.slow_ended, turn.now_ns);
@@ -182,21 +196,21 @@ impl Engine {
             self.asked[part.asked].records = self.must_records;
         }
         self.promised -= u64::from(past.blocks);
-        if past.buffer != NONE {
-            turn.memory.give(past.buffer);
+        if let Some(buffer) = past.buffer {
+            turn.memory.give(buffer);
         }
         self.part_ended(part.asked, if past.ok { Ok(()) } else { Err(Failure::Medium) }, turn);
-        for block in part.block..part.block + past.blocks {
+        for block in part.block.run(past.blocks) {
             self.unlock(block, turn);
         }
     }
 
     /// Both devices have a block's new version.
-    fn install_clean(&mut self, block: u32, slot: u32) {
+    fn install_clean(&mut self, block: Block, slot: Slot) {
         let crc = self.slots.crc(slot);
         let old = self.find(block);
         self.slots.hold(slot, block, crc, State::Clean);
-        if old == NONE {
+        if old == Slot::NONE {
             self.index.insert(block, slot, self.slots.blocks());
             self.policy.insert(slot, block);
             self.clean += 1;
@@ -210,7 +224,7 @@ impl Engine {
         }
         let what = What::Holds { block, crc, dirty: false, keeps: false, stamp: 0 };
         let seq = self.record(Record { slot, what });
-        if old != NONE {
+        if old != Slot::NONE {
             self.send_to_limbo(old, seq);
         }
     }
@@ -235,7 +249,7 @@ impl Engine {
             let rests = region.writers == 0 && now_ns.saturating_sub(region.ended_ns) >= REST_NS;
             if rests && region.ended <= self.slow_synced && self.room_to_record() {
                 self.regions[number as usize].set = 0;
-                self.record(Record { slot: 0, what: What::Intent { region: number, set: false } });
+                self.record(Record { slot: Slot(0), what: What::Intent { region: number, set: false } });
                 self.intents.swap_remove(at);
             } else {
                 at += 1;

@@ -1,5 +1,6 @@
 //! The queue of what became dirty: numbers of blocks in pieces, so that it takes no more memory than it must.
 
+use crate::cache::Block;
 use std::collections::VecDeque;
 
 /// Numbers in a piece.
@@ -12,8 +13,8 @@ const AHEAD: usize = 8;
 #[derive(Default)]
 pub(super) struct Queue {
     /// What was put back to the front, the first one last.
-    front: Vec<u32>,
-    pieces: VecDeque<VecDeque<u32>>,
+    front: Vec<Block>,
+    pieces: VecDeque<VecDeque<Block>>,
     len: usize,
 }
 
@@ -22,7 +23,7 @@ impl Queue {
         self.len
     }
 
-    pub(super) fn push_back(&mut self, block: u32) {
+    pub(super) fn push_back(&mut self, block: Block) {
         if self.pieces.back().is_none_or(|piece| piece.len() == PIECE) {
             // Short queues stay small; a piece that is followed by another is full or was.
             let piece = if self.pieces.is_empty() { VecDeque::new() } else { VecDeque::with_capacity(PIECE) };
@@ -34,12 +35,12 @@ impl Queue {
         self.len += 1;
     }
 
-    pub(super) fn push_front(&mut self, block: u32) {
+    pub(super) fn push_front(&mut self, block: Block) {
         self.front.push(block);
         self.len += 1;
     }
 
-    pub(super) fn pop_front(&mut self) -> Option<u32> {
+    pub(super) fn pop_front(&mut self) -> Option<Block> {
         let block = self.front.pop().or_else(|| self.pieces.front_mut().and_then(VecDeque::pop_front))?;
         self.len -= 1;
         if self.pieces.front().is_some_and(VecDeque::is_empty) {
@@ -49,24 +50,24 @@ impl Queue {
     }
 
     /// One that comes out soon: enough before its turn that what is known of it comes from memory meanwhile.
-    pub(super) fn ahead(&self) -> Option<u32> {
+    pub(super) fn ahead(&self) -> Option<Block> {
         self.pieces.front().and_then(|piece| piece.get(AHEAD)).copied()
     }
 
     /// In order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &u32> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Block> {
         self.front.iter().rev().chain(self.pieces.iter().flatten())
     }
 
     /// Memory, bytes.
     pub(super) fn bytes(&self) -> usize {
         let pieces: usize = self.pieces.iter().map(VecDeque::capacity).sum();
-        (self.front.capacity() + pieces) * size_of::<u32>()
+        (self.front.capacity() + pieces) * size_of::<Block>()
     }
 }
 
-impl FromIterator<u32> for Queue {
-    fn from_iter<T: IntoIterator<Item = u32>>(blocks: T) -> Self {
+impl FromIterator<Block> for Queue {
+    fn from_iter<T: IntoIterator<Item = Block>>(blocks: T) -> Self {
         let mut queue = Self::default();
         blocks.into_iter().for_each(|block| queue.push_back(block));
         queue
@@ -85,13 +86,13 @@ mod tests {
             for (number, step) in steps.into_iter().enumerate() {
                 match step {
                     0 => {
-                        queue.push_front(number as u32);
-                        known.push_front(number as u32);
+                        queue.push_front(Block(number as u32));
+                        known.push_front(Block(number as u32));
                     }
                     1 => prop_assert_eq!(queue.pop_front(), known.pop_front()),
                     _ => for more in 0..500 {
-                        queue.push_back(more);
-                        known.push_back(more);
+                        queue.push_back(Block(more));
+                        known.push_back(Block(more));
                     }
                 }
                 prop_assert_eq!(queue.len(), known.len());

@@ -2,17 +2,22 @@
 
 use super::locks::Owner;
 use super::requests::Part;
-use super::{Engine, Job, Turn};
+use super::{AskedId, Engine, Job, Turn};
 use crate::cache::journal::{Record, What};
 use crate::cache::policy::Policy;
-use crate::cache::slots::{LOST, NONE, PINNED, State};
-use crate::cache::{Admission, Failure, IoKind, Memory, Mode, Place, Side};
+use crate::cache::slots::{LOST, PINNED, State};
+use crate::cache::{Admission, Block, BufferId, Failure, IoKind, Memory, Mode, Place, Side, Slot};
+
+crate::slab_key!(
+    /// A fill under way.
+    pub(super) FillId
+);
 
 /// Blocks that are read from the slow device into the cache. Each is locked until it is in its slot.
 pub(super) struct Fill {
-    pub(super) block: u32,
+    pub(super) block: Block,
     pub(super) blocks: u32,
-    pub(super) buffer: u32,
+    pub(super) buffer: BufferId,
     /// The data are in the buffer.
     pub(super) read: bool,
     /// Who waits for them, if it was no command.
@@ -28,7 +33,7 @@ impl Engine {
     #[inline]
     pub(super) fn read<M: Memory>(&mut self, part: Part, rest: u32, turn: &mut Turn<M>) -> u32 {
         let slot = self.find(part.block);
-        if slot != NONE && !self.written_past(part.block) {
+        if slot != Slot::NONE && !self.written_past(part.block) {
             self.hit(part, slot, turn);
             return part.bytes;
         }
@@ -45,7 +50,7 @@ impl Engine {
         let mut end = part.bytes;
         while end < rest && blocks < self.run_blocks() {
             let next = part.block + blocks;
-            if self.find(next) != NONE
+            if self.find(next) != Slot::NONE
                 || self.locks.held(next)
                 || self.gone(next)
                 || self.fills(part.asked, next) != fills
@@ -68,14 +73,14 @@ impl Engine {
     /// Whether a write past the cache is under way to a block that is cached: somebody may have read what is new from the
     /// slow device, so what is old must not be read any more.
     #[inline]
-    fn written_past(&self, block: u32) -> bool {
+    fn written_past(&self, block: Block) -> bool {
         !self.pasts.is_empty() && matches!(self.locks.owner(block), Some(Owner::Past(_)))
     }
 
     /// A part of a read whose block was locked and now is its own. Returns whether it keeps the lock.
     pub(super) fn read_now<M: Memory>(&mut self, part: Part, turn: &mut Turn<M>) -> bool {
         let slot = self.find(part.block);
-        if slot != NONE {
+        if slot != Slot::NONE {
             self.hit(part, slot, turn);
             false
         } else if self.gone(part.block) {
@@ -98,7 +103,7 @@ impl Engine {
             && self.fills[number].read
         {
             let fill = &self.fills[number];
-            let at = (part.block - fill.block) * self.block_bytes + part.from;
+            let at = (part.block.0 - fill.block.0) * self.block_bytes + part.from;
             let from = Place::Buffer { buffer: fill.buffer, at };
             turn.memory.copy(from, self.place(&part), part.bytes);
             self.counts.read_hits += 1;
@@ -109,7 +114,7 @@ impl Engine {
     }
 
     /// Whether a miss fills the cache.
-    fn fills(&mut self, asked: u32, block: u32) -> bool {
+    fn fills(&mut self, asked: AskedId, block: Block) -> bool {
         if self.asked[asked].passes || self.settings.mode == Mode::WriteOnly || !self.may_cache(block) {
             return false;
         }
@@ -126,7 +131,7 @@ impl Engine {
 
     /// Reads a part from its slot.
     #[inline]
-    fn hit<M: Memory>(&mut self, part: Part, slot: u32, turn: &mut Turn<M>) {
+    fn hit<M: Memory>(&mut self, part: Part, slot: Slot, turn: &mut Turn<M>) {
         if self.slots.has(slot, LOST) {
             return self.part_ended(part.asked, Err(Failure::Medium), turn);
         }
@@ -139,25 +144,32 @@ impl Engine {
         self.counts.fast_reads += 1;
         if whole || !self.settings.verify {
             let place = self.place(&part);
-            let job = Job::Hit { part, slot, buffer: NONE };
+            let job = Job::Hit { part, slot, buffer: None };
             self.io(job, Side::Fast, IoKind::Read, (offset + u64::from(part.from), part.bytes), place, turn);
         } else {
             let buffer = turn.memory.take(self.block_bytes);
             let place = Place::Buffer { buffer, at: 0 };
-            let job = Job::Hit { part, slot, buffer };
+            let job = Job::Hit { part, slot, buffer: Some(buffer) };
             self.io(job, Side::Fast, IoKind::Read, (offset, self.block_bytes), place, turn);
         }
     }
 
     /// A read of a slot for a part ended.
-    pub(super) fn hit_ended<M: Memory>(&mut self, part: Part, slot: u32, buffer: u32, ok: bool, turn: &mut Turn<M>) {
+    pub(super) fn hit_ended<M: Memory>(
+        &mut self,
+        part: Part,
+        slot: Slot,
+        buffer: Option<BufferId>,
+        ok: bool,
+        turn: &mut Turn<M>,
+    ) {
         let mut good = ok;
-        let whole = buffer != NONE || part.bytes == self.block_bytes;
+        let whole = buffer.is_some() || part.bytes == self.block_bytes;
         if good && whole && self.settings.verify {
-            let place = if buffer == NONE { self.place(&part) } else { Place::Buffer { buffer, at: 0 } };
+            let place = buffer.map_or_else(|| self.place(&part), |buffer| Place::Buffer { buffer, at: 0 });
             good = turn.memory.checksum(place, self.block_bytes) == self.slots.crc(slot);
         }
-        if buffer != NONE {
+        if let Some(buffer) = buffer {
             if good {
                 let from = Place::Buffer { buffer, at: part.from };
                 turn.memory.copy(from, self.place(&part), part.bytes);
@@ -173,11 +185,11 @@ impl Engine {
     }
 
     /// A slot did not give what was put in it.
-    fn bad_hit<M: Memory>(&mut self, part: Part, slot: u32, read: bool, turn: &mut Turn<M>) {
+    fn bad_hit<M: Memory>(&mut self, part: Part, slot: Slot, read: bool, turn: &mut Turn<M>) {
         let now = self.find(part.block);
         if now != slot {
             // A newer version came meanwhile, or the block left.
-            if now != NONE {
+            if now != Slot::NONE {
                 return self.hit(part, now, turn);
             }
             return self.read_past_in_turn(part, turn);
@@ -210,12 +222,12 @@ impl Engine {
     }
 
     /// Reads blocks, which the caller found unlocked, from the slow device into the cache.
-    pub(super) fn fill<M: Memory>(&mut self, block: u32, blocks: u32, part: Option<Part>, turn: &mut Turn<M>) {
+    pub(super) fn fill<M: Memory>(&mut self, block: Block, blocks: u32, part: Option<Part>, turn: &mut Turn<M>) {
         let bytes = blocks * self.block_bytes;
         let buffer = turn.memory.take(bytes);
         let loading = part.is_none();
         let number = self.fills.insert(Fill { block, blocks, buffer, read: false, part, left: 0, loading });
-        for block in block..block + blocks {
+        for block in block.run(blocks) {
             self.locks.hold(block, Owner::Fill(number));
         }
         self.promised += u64::from(blocks);
@@ -225,7 +237,7 @@ impl Engine {
     }
 
     /// What a fill reads has come: its parts are answered, its blocks go to slots.
-    pub(super) fn fill_read<M: Memory>(&mut self, number: u32, ok: bool, turn: &mut Turn<M>) {
+    pub(super) fn fill_read<M: Memory>(&mut self, number: FillId, ok: bool, turn: &mut Turn<M>) {
         let fill = &mut self.fills[number];
         let (block, blocks, buffer) = (fill.block, fill.blocks, fill.buffer);
         let part = fill.part.take();
@@ -235,7 +247,7 @@ impl Engine {
         }
         if let Some(part) = part {
             if ok {
-                let at = (part.block - block) * self.block_bytes + part.from;
+                let at = (part.block.0 - block.0) * self.block_bytes + part.from;
                 turn.memory.copy(Place::Buffer { buffer, at }, self.place(&part), part.bytes);
             }
             self.part_ended(part.asked, if ok { Ok(()) } else { Err(Failure::Medium) }, turn);
@@ -243,8 +255,8 @@ impl Engine {
         self.fills[number].left = 1;
         for nth in 0..blocks {
             let block = block + nth;
-            let slot = if ok && !self.degraded() { self.slot_for_fill(block, turn) } else { NONE };
-            if slot == NONE {
+            let slot = if ok && !self.degraded() { self.slot_for_fill(block, turn) } else { Slot::NONE };
+            if slot == Slot::NONE {
                 self.promised -= 1;
                 self.unlock(block, turn);
                 continue;
@@ -265,7 +277,14 @@ impl Engine {
     }
 
     /// A block that was filled is in its slot.
-    pub(super) fn fill_written<M: Memory>(&mut self, fill: u32, block: u32, slot: u32, ok: bool, turn: &mut Turn<M>) {
+    pub(super) fn fill_written<M: Memory>(
+        &mut self,
+        fill: FillId,
+        block: Block,
+        slot: Slot,
+        ok: bool,
+        turn: &mut Turn<M>,
+    ) {
         self.promised -= 1;
         if ok && !self.degraded() {
             let crc = self.slots.crc(slot);
@@ -285,7 +304,7 @@ impl Engine {
         self.fill_left(fill, turn);
     }
 
-    fn fill_left<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
+    fn fill_left<M: Memory>(&mut self, number: FillId, turn: &mut Turn<M>) {
         self.fills[number].left -= 1;
         if self.fills[number].left == 0 {
             let fill = self.fills.remove(number);

@@ -2,21 +2,26 @@
 
 use super::locks::Owner;
 use super::{Engine, Turn, Waiter};
-use crate::cache::slots::{NONE, SUPERSEDED, State};
-use crate::cache::{Acknowledge, Failure, Kind, Memory, Place, Request};
+use crate::cache::slots::{SUPERSEDED, State};
+use crate::cache::{Acknowledge, Block, Failure, Kind, Memory, Place, Request, Slot};
 
 /// Parts of one request under way at once: a request of any length goes through in steps.
 const PARTS_MAX: u32 = 64;
 /// Bytes of a run of blocks that go to the slow device as one IO.
 pub(super) const RUN_BYTES: u32 = 1 << 20;
 
+crate::slab_key!(
+    /// A request under way.
+    pub(super) AskedId
+);
+
 /// What a request wants of one block (or of a run of blocks, where they go past the cache together).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     /// Whose.
-    pub(super) asked: u32,
+    pub(super) asked: AskedId,
     /// The (first) block.
-    pub(super) block: u32,
+    pub(super) block: Block,
     /// First byte in it.
     pub(super) from: u32,
     /// Length.
@@ -48,7 +53,7 @@ impl Engine {
     /// Takes a request in.
     pub(super) fn ask<M: Memory>(&mut self, request: Request, turn: &mut Turn<M>) {
         // It is looked for further down: what it takes to find it comes from memory meanwhile.
-        self.index.prefetch((request.offset >> self.block_shift) as u32);
+        self.index.prefetch(Block((request.offset >> self.block_shift) as u32));
         self.last_request_ns = turn.now_ns;
         if self.stopping {
             return turn.out.answers.push((request.tag, Err(Failure::Stopping)));
@@ -98,7 +103,7 @@ impl Engine {
     }
 
     /// Cuts more of a request, as far as parts may be under way; answers it when nothing is left.
-    pub(super) fn advance<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
+    pub(super) fn advance<M: Memory>(&mut self, number: AskedId, turn: &mut Turn<M>) {
         if self.asked[number].busy || self.asked[number].done {
             return;
         }
@@ -113,13 +118,13 @@ impl Engine {
             let from = (place & self.block_mask) as u32;
             let part = Part {
                 asked: number,
-                block: (place >> self.block_shift) as u32,
+                block: Block((place >> self.block_shift) as u32),
                 from,
                 bytes: (self.block_bytes - from).min(bytes - asked.cut),
                 at: asked.cut,
             };
             self.asked[number].left += 1;
-            self.curve.touch(u64::from(part.block));
+            self.curve.touch(u64::from(part.block.0));
             let taken = if self.nothing_to_do(&part) {
                 self.part_ended(number, Ok(()), turn);
                 part.bytes
@@ -141,7 +146,7 @@ impl Engine {
 
     /// A part of a request ended.
     #[inline]
-    pub(super) fn part_ended<M: Memory>(&mut self, number: u32, result: Result<(), Failure>, turn: &mut Turn<M>) {
+    pub(super) fn part_ended<M: Memory>(&mut self, number: AskedId, result: Result<(), Failure>, turn: &mut Turn<M>) {
         let asked = &mut self.asked[number];
         asked.left -= 1;
         if let Err(failure) = result {
@@ -156,7 +161,7 @@ impl Engine {
     }
 
     /// All of a request was done; it may still have to become durable.
-    fn all_parts_ended<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
+    fn all_parts_ended<M: Memory>(&mut self, number: AskedId, turn: &mut Turn<M>) {
         self.asked[number].done = true;
         let asked = &self.asked[number];
         let request = asked.request;
@@ -176,7 +181,7 @@ impl Engine {
     }
 
     /// Answers a request.
-    pub(super) fn answer<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
+    pub(super) fn answer<M: Memory>(&mut self, number: AskedId, turn: &mut Turn<M>) {
         let asked = self.asked.remove(number);
         self.latency(asked.request.kind, turn.now_ns - asked.since_ns);
         turn.out.answers.push((asked.request.tag, asked.failure.map_or(Ok(()), Err)));
@@ -195,7 +200,7 @@ impl Engine {
     }
 
     /// Holds a block no more: who waits for it goes on.
-    pub(super) fn unlock<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) {
+    pub(super) fn unlock<M: Memory>(&mut self, block: Block, turn: &mut Turn<M>) {
         if self.locks.release_if_last(block) {
             return;
         }
@@ -224,28 +229,28 @@ impl Engine {
 
     /// A block and its neighbours will be looked for soon.
     #[inline]
-    pub(super) fn neighbours_ahead(&self, block: u32) {
-        for block in block.saturating_sub(1)..=block.saturating_add(1) {
-            self.index.prefetch(block);
+    pub(super) fn neighbours_ahead(&self, block: Block) {
+        for block in block.0.saturating_sub(1)..=block.0.saturating_add(1) {
+            self.index.prefetch(Block(block));
         }
     }
 
-    /// The slot of a block that was in `slot` (NONE: that was not cached) when its mutator began, which is still at work: it
+    /// The slot of a block that was in `slot` (Slot::NONE: that was not cached) when its mutator began, which is still at work: it
     /// may have left meanwhile, but nobody else can have brought it in.
     #[inline]
-    pub(super) fn still(&self, block: u32, slot: u32) -> u32 {
-        let held = slot != NONE
+    pub(super) fn still(&self, block: Block, slot: Slot) -> Slot {
+        let held = slot != Slot::NONE
             && self.slots.block(slot) == block
             && !self.slots.has(slot, SUPERSEDED)
             && matches!(self.slots.state(slot), State::Clean | State::Dirty);
-        let slot = if held { slot } else { NONE };
+        let slot = if held { slot } else { Slot::NONE };
         debug_assert_eq!(slot, self.find(block));
         slot
     }
 
     /// The slot of a block that is cached.
     #[inline]
-    pub(super) fn find(&self, block: u32) -> u32 {
-        self.index.find(block, self.slots.blocks()).unwrap_or(NONE)
+    pub(super) fn find(&self, block: Block) -> Slot {
+        self.index.find(block, self.slots.blocks()).unwrap_or(Slot::NONE)
     }
 }

@@ -4,21 +4,19 @@
 use std::collections::VecDeque;
 
 use super::{Engine, Turn};
-use crate::cache::Memory;
 use crate::cache::journal::{Record, What};
 use crate::cache::policy::Policy;
-use crate::cache::slots::{
-    BAD, DESTAGING, FRESH, LEAVING, NEWER, NONE, PINNED, QUEUED, SUPERSEDED, State, WANTED, WRITING,
-};
+use crate::cache::slots::{BAD, DESTAGING, FRESH, LEAVING, NEWER, PINNED, QUEUED, SUPERSEDED, State, WANTED, WRITING};
+use crate::cache::{Block, Memory, Slot};
 
 /// Slots that hold nothing.
 pub(super) struct Space {
-    free: Vec<u32>,
+    free: Vec<Slot>,
     /// Slots from here on were never used.
     next: u32,
     /// Slots in use from none on: the limit that `Resize` sets.
     pub(super) limit: u32,
-    limbo: VecDeque<(u64, u32)>,
+    limbo: VecDeque<(u64, Slot)>,
     /// Free slots that are kept ahead.
     pub(super) reserve: u32,
     /// Slots behind the limit that hold something still.
@@ -33,9 +31,9 @@ fn reserve(slots: u32) -> u32 {
 
 impl Space {
     /// `used` says which slots hold something.
-    pub(super) fn new(limit: u32, used: impl Fn(u32) -> bool) -> Self {
-        let next = (0..limit).rev().find(|slot| used(*slot)).map_or(0, |last| last + 1);
-        let free = (0..next).rev().filter(|slot| !used(*slot)).collect();
+    pub(super) fn new(limit: u32, used: impl Fn(Slot) -> bool) -> Self {
+        let next = Slot::first(limit).rev().find(|slot| used(*slot)).map_or(0, |last| last.0 + 1);
+        let free = Slot::first(next).rev().filter(|slot| !used(*slot)).collect();
         Self { free, next, limit, limbo: VecDeque::new(), reserve: reserve(limit), outside: 0 }
     }
 
@@ -69,23 +67,23 @@ impl Space {
 
     /// Memory, bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.free.capacity() * size_of::<u32>() + self.limbo.capacity() * size_of::<(u64, u32)>()
+        self.free.capacity() * size_of::<Slot>() + self.limbo.capacity() * size_of::<(u64, Slot)>()
     }
 
-    fn take(&mut self) -> u32 {
+    fn take(&mut self) -> Slot {
         if let Some(slot) = self.free.pop() {
             return slot;
         }
         if self.next < self.limit {
             self.next += 1;
-            return self.next - 1;
+            return Slot(self.next - 1);
         }
-        NONE
+        Slot::NONE
     }
 
     /// Gives a slot back; one behind the limit is gone, as is a bad one.
-    fn give(&mut self, slot: u32, good: bool) {
-        if slot >= self.limit {
+    fn give(&mut self, slot: Slot, good: bool) {
+        if slot.0 >= self.limit {
             self.outside -= 1;
         } else if good {
             self.free.push(slot);
@@ -99,7 +97,7 @@ impl Space {
         self.reserve = reserve(limit);
         if limit < old {
             let before = self.free.len();
-            self.free.retain(|slot| *slot < limit);
+            self.free.retain(|slot| slot.0 < limit);
             let free = before - self.free.len();
             self.outside += self.next.saturating_sub(limit) - free as u32;
             self.next = self.next.min(limit);
@@ -108,27 +106,27 @@ impl Space {
 }
 
 impl Engine {
-    /// A free slot; NONE: there is none.
-    pub(super) fn take_slot<M: Memory>(&mut self, turn: &mut Turn<M>) -> u32 {
+    /// A free slot; Slot::NONE: there is none.
+    pub(super) fn take_slot<M: Memory>(&mut self, turn: &mut Turn<M>) -> Slot {
         let slot = self.space.take();
         self.keep_reserve(turn);
         slot
     }
 
-    /// A slot for a block that comes in clean, if there are more than writes may need; NONE: it stays outside.
-    pub(super) fn slot_for_fill<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) -> u32 {
+    /// A slot for a block that comes in clean, if there are more than writes may need; Slot::NONE: it stays outside.
+    pub(super) fn slot_for_fill<M: Memory>(&mut self, block: Block, turn: &mut Turn<M>) -> Slot {
         if !self.room_to_record()
             || self.space.free() <= self.space.reserve / 2
-            || !self.policy.room(block) && self.find(block) == NONE && !self.set_room(block, turn)
+            || !self.policy.room(block) && self.find(block) == Slot::NONE && !self.set_room(block, turn)
         {
             self.keep_reserve(turn);
-            return NONE;
+            return Slot::NONE;
         }
         self.take_slot(turn)
     }
 
     /// Whether there is a slot for the write of a block that is not cached.
-    pub(super) fn slot_for_new<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) -> bool {
+    pub(super) fn slot_for_new<M: Memory>(&mut self, block: Block, turn: &mut Turn<M>) -> bool {
         if self.space.scarce() {
             self.keep_reserve(turn);
             return false;
@@ -137,7 +135,7 @@ impl Engine {
     }
 
     /// Makes room in the block's set, if the policy has sets; false: everything in it is held.
-    fn set_room<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) -> bool {
+    fn set_room<M: Memory>(&mut self, block: Block, turn: &mut Turn<M>) -> bool {
         while !self.policy.room(block) {
             let Some(slot) = self.policy.victim(block, self.slots.blocks()) else { return false };
             self.evict(slot, turn);
@@ -148,7 +146,7 @@ impl Engine {
     /// Lets blocks go until enough slots are free or soon will be.
     pub(super) fn keep_reserve<M: Memory>(&mut self, turn: &mut Turn<M>) {
         while self.space.free() + self.space.limbo.len() as u32 <= self.space.reserve && self.room_to_record() {
-            let Some(slot) = self.policy.victim(NONE, self.slots.blocks()) else { break };
+            let Some(slot) = self.policy.victim(Block::NONE, self.slots.blocks()) else { break };
             self.evict(slot, turn);
         }
         if self.space.free() <= self.space.reserve / 2 {
@@ -165,7 +163,7 @@ impl Engine {
     }
 
     /// A clean block that the policy let go leaves.
-    fn evict<M: Memory>(&mut self, slot: u32, _turn: &mut Turn<M>) {
+    fn evict<M: Memory>(&mut self, slot: Slot, _turn: &mut Turn<M>) {
         debug_assert_eq!(self.slots.state(slot), State::Clean);
         self.counts.replacements += 1;
         self.clean -= 1;
@@ -177,9 +175,9 @@ impl Engine {
     }
 
     /// A block leaves the cache because what it holds does not count any more.
-    pub(super) fn drop_block<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) {
+    pub(super) fn drop_block<M: Memory>(&mut self, block: Block, turn: &mut Turn<M>) {
         let slot = self.find(block);
-        if slot == NONE {
+        if slot == Slot::NONE {
             return;
         }
         if self.slots.dirty(slot) {
@@ -198,7 +196,7 @@ impl Engine {
     }
 
     /// A slot's block is elsewhere, or nowhere, since record `seq`.
-    pub(super) fn send_to_limbo(&mut self, slot: u32, seq: u64) {
+    pub(super) fn send_to_limbo(&mut self, slot: Slot, seq: u64) {
         self.slots.set_state(slot, State::Limbo);
         self.slots.unmark(slot, PINNED | DESTAGING | NEWER | WANTED | QUEUED | SUPERSEDED | WRITING);
         self.space.limbo.push_back((seq, slot));
@@ -225,7 +223,7 @@ impl Engine {
         }
     }
 
-    fn free(&mut self, slot: u32) {
+    fn free(&mut self, slot: Slot) {
         self.due = true;
         self.slots.set_state(slot, State::Free);
         self.slots.unmark(slot, LEAVING);
@@ -234,15 +232,15 @@ impl Engine {
 
     /// A reader of a slot is done.
     #[inline]
-    pub(super) fn read_ended(&mut self, slot: u32) {
+    pub(super) fn read_ended(&mut self, slot: Slot) {
         if self.slots.read_ends(slot) == 0 && self.slots.has(slot, LEAVING) {
             self.free(slot);
         }
     }
 
     /// A slot was taken and is not used after all; not `good`: its medium failed.
-    pub(super) fn slot_unused<M: Memory>(&mut self, slot: u32, good: bool, turn: &mut Turn<M>) {
-        if slot == NONE {
+    pub(super) fn slot_unused<M: Memory>(&mut self, slot: Slot, good: bool, turn: &mut Turn<M>) {
+        if slot == Slot::NONE {
             return;
         }
         if !good {

@@ -12,8 +12,8 @@
 //! a block of the slow device. No order by age is kept meanwhile.
 
 use super::{Engine, Turn, UNIT_SHIFT};
-use crate::cache::Memory;
-use crate::cache::slots::{NONE, QUEUED, SUPERSEDED, State};
+use crate::cache::slots::{QUEUED, SUPERSEDED, State};
+use crate::cache::{Block, Memory, Slot};
 
 /// Blocks a bit stands for, as a power of two: some hundred look-ups in the index cost less than any IO.
 const REGION_SHIFT: u32 = 6;
@@ -41,7 +41,7 @@ pub(super) struct Sweep {
     stretches: Vec<Stretch>,
     stretch_shift: u32,
     /// Blocks before this one are behind the hand, others ahead.
-    hand: u32,
+    hand: Block,
     /// The stretch it is in.
     here: usize,
     /// Dirty blocks ahead in the hand's stretch.
@@ -79,12 +79,12 @@ impl Sweep {
         self.nothing = false;
     }
 
-    fn at(&self, block: u32) -> usize {
-        (block >> self.stretch_shift) as usize
+    fn at(&self, block: Block) -> usize {
+        (block.0 >> self.stretch_shift) as usize
     }
 
-    fn came(&mut self, block: u32, now_ns: u64) {
-        let region = block >> REGION_SHIFT;
+    fn came(&mut self, block: Block, now_ns: u64) {
+        let region = block.0 >> REGION_SHIFT;
         self.maybe[(region / 64) as usize] |= 1 << (region % 64);
         self.nothing = false;
         let (at, here) = (self.at(block), self.here);
@@ -103,7 +103,7 @@ impl Sweep {
         }
     }
 
-    fn went(&mut self, block: u32) {
+    fn went(&mut self, block: Block) {
         let at = self.at(block);
         self.stretches[at].dirty -= 1;
         if at == self.here && block >= self.hand {
@@ -120,7 +120,7 @@ impl Sweep {
     }
 
     /// The hand passes a dirty block; there is no other one before it.
-    fn pass(&mut self, block: u32, now_ns: u64) {
+    fn pass(&mut self, block: Block, now_ns: u64) {
         while self.here < self.at(block) {
             self.enter_next(now_ns);
         }
@@ -134,7 +134,7 @@ impl Sweep {
             self.enter_next(now_ns);
         }
         self.enter_next(now_ns);
-        self.hand = 0;
+        self.hand = Block(0);
     }
 
     /// Blocks a second with which everything is met in time.
@@ -172,7 +172,7 @@ impl Engine {
         self.pace.forget_batch();
         self.queue = std::iter::empty().collect();
         let mut by_age = Vec::new();
-        for slot in 0..self.slots.len() {
+        for slot in self.slots.all() {
             self.slots.unmark(slot, QUEUED);
             if self.slots.state(slot) != State::Dirty || self.slots.has(slot, SUPERSEDED) || !self.epochs.is_empty() {
                 continue;
@@ -190,7 +190,7 @@ impl Engine {
     }
 
     /// A block became dirty.
-    pub(super) fn dirty_came(&mut self, block: u32, slot: u32) {
+    pub(super) fn dirty_came(&mut self, block: Block, slot: Slot) {
         if self.sweep.on() {
             self.sweep.came(block, u64::from(self.slots.since(slot)) << UNIT_SHIFT);
         }
@@ -198,16 +198,16 @@ impl Engine {
     }
 
     /// A block is not dirty any more.
-    pub(super) fn dirty_went(&mut self, block: u32) {
+    pub(super) fn dirty_went(&mut self, block: Block) {
         if self.sweep.on() {
             self.sweep.went(block);
         }
         self.set_has_clean(block);
     }
 
-    /// The first dirty block of a range; NONE: there is none.
-    pub(super) fn first_dirty(&mut self, from: u32, to: u32) -> u32 {
-        let mut block = from;
+    /// The first dirty block of a range; Slot::NONE: there is none.
+    pub(super) fn first_dirty(&mut self, from: Block, to: Block) -> Block {
+        let (mut block, to) = (from.0, to.0);
         while block < to {
             let region = block >> REGION_SHIFT;
             let word = self.sweep.maybe[(region / 64) as usize] >> (region % 64);
@@ -219,9 +219,9 @@ impl Engine {
             let begin = (region + word.trailing_zeros()) << REGION_SHIFT;
             let first = block.max(begin);
             let end = (u64::from(begin) + (1 << REGION_SHIFT)).min(u64::from(self.whole_blocks)) as u32;
-            for block in first..end.min(to) {
+            for block in (first..end.min(to)).map(Block) {
                 let slot = self.find(block);
-                if slot != NONE && self.slots.dirty(slot) {
+                if slot != Slot::NONE && self.slots.dirty(slot) {
                     return block;
                 }
             }
@@ -231,15 +231,15 @@ impl Engine {
             }
             block = end.max(first);
         }
-        NONE
+        Block::NONE
     }
 
     /// Begins the write-back of what the hand finds next. Returns how many blocks; 0: there is nothing, or its set is busy.
     pub(super) fn sweep_next<M: Memory>(&mut self, turn: &mut Turn<M>) -> u32 {
         let mut rounds = 0;
         while !self.sweep.nothing {
-            let block = self.first_dirty(self.sweep.hand, self.whole_blocks);
-            if block == NONE {
+            let block = self.first_dirty(self.sweep.hand, Block(self.whole_blocks));
+            if block == Block::NONE {
                 rounds += 1;
                 // The second time, all addresses were looked at.
                 self.sweep.nothing = rounds == 2;
@@ -251,7 +251,7 @@ impl Engine {
             }
             let run = self.destage(block, turn);
             let end = run.map_or(block + 1, |(_, last)| last + 1);
-            for block in block..end {
+            for block in block.run(end - block) {
                 self.sweep.pass(block, turn.now_ns);
             }
             if let Some((first, last)) = run {
@@ -271,12 +271,12 @@ impl Engine {
         }
         let mut counts = vec![0; self.sweep.stretches.len()];
         let mut ahead = 0;
-        for block in 0..self.whole_blocks {
+        for block in Block(0).run(self.whole_blocks) {
             let slot = self.find(block);
-            if slot == NONE || !self.slots.dirty(slot) {
+            if slot == Slot::NONE || !self.slots.dirty(slot) {
                 continue;
             }
-            let region = block >> REGION_SHIFT;
+            let region = block.0 >> REGION_SHIFT;
             assert!(self.sweep.maybe[(region / 64) as usize] >> (region % 64) & 1 == 1, "{block} can not be found");
             counts[self.sweep.at(block)] += 1;
             ahead += u32::from(self.sweep.at(block) == self.sweep.here && block >= self.sweep.hand);

@@ -5,8 +5,8 @@
 use super::{Engine, Job, Turn, Waiter};
 use crate::cache::journal::{Record, What};
 use crate::cache::policy::Policy;
-use crate::cache::slots::{ALONE, DESTAGING, FRESH, LOST, NEWER, NONE, PINNED, QUEUED, SUPERSEDED, State, WANTED};
-use crate::cache::{IoKind, Memory, Place, Side};
+use crate::cache::slots::{ALONE, DESTAGING, FRESH, LOST, NEWER, PINNED, QUEUED, SUPERSEDED, State, WANTED};
+use crate::cache::{Block, BufferId, IoKind, Memory, Place, Side, Slot};
 
 /// The first and the longest pause after the slow device failed to take a write-back.
 const PAUSE_FIRST_NS: u64 = 100_000_000;
@@ -18,12 +18,17 @@ const RETRIES_MAX: u32 = 5;
 /// Nor is waited longer while one block or another is refused.
 const REFUSED_NS_MAX: u64 = 10_000_000_000;
 
+crate::slab_key!(
+    /// A write-back under way.
+    pub(super) DestageId
+);
+
 /// Blocks on their way back.
 pub(super) struct Destage {
-    block: u32,
-    /// The versions that are written; a block that could not be read is NONE.
-    slots: Vec<u32>,
-    buffer: u32,
+    block: Block,
+    /// The versions that are written; a block that could not be read is Slot::NONE.
+    slots: Vec<Slot>,
+    buffer: BufferId,
     /// IOs under way.
     left: u32,
     ok: bool,
@@ -41,7 +46,7 @@ pub(super) struct Destage {
 impl Engine {
     /// Begins the write-back of a block and of its neighbours that are dirty too. Returns the first and the last one;
     /// None: there is nothing to write back.
-    pub(super) fn destage<M: Memory>(&mut self, block: u32, turn: &mut Turn<M>) -> Option<(u32, u32)> {
+    pub(super) fn destage<M: Memory>(&mut self, block: Block, turn: &mut Turn<M>) -> Option<(Block, Block)> {
         let slot = self.destageable(block)?;
         let (mut first, mut last) = (block, block);
         if !self.slots.has(slot, ALONE) {
@@ -49,19 +54,19 @@ impl Engine {
             let goes =
                 |engine: &Self, block| engine.destageable(block).is_some_and(|slot| !engine.slots.has(slot, ALONE));
             while last - first + 1 < self.run_blocks() && goes(self, last + 1) {
-                last += 1;
+                last = last + 1;
             }
-            while last - first + 1 < self.run_blocks() && first > 0 && goes(self, first - 1) {
-                first -= 1;
+            while last - first + 1 < self.run_blocks() && first.0 > 0 && goes(self, Block(first.0 - 1)) {
+                first = Block(first.0 - 1);
             }
         }
-        let slots: Vec<u32> = (first..=last).map(|block| self.find(block)).collect();
+        let slots: Vec<Slot> = first.run(last - first + 1).map(|block| self.find(block)).collect();
         self.destage_run(first, slots, turn);
         Some((first, last))
     }
 
     /// Begins the write-back of versions of neighbouring blocks.
-    pub(super) fn destage_run<M: Memory>(&mut self, block: u32, slots: Vec<u32>, turn: &mut Turn<M>) {
+    pub(super) fn destage_run<M: Memory>(&mut self, block: Block, slots: Vec<Slot>, turn: &mut Turn<M>) {
         let blocks = slots.len() as u32;
         let buffer = turn.memory.take(blocks * self.block_bytes);
         let flushing = self.flushings;
@@ -103,13 +108,13 @@ impl Engine {
     }
 
     /// The slot of a block that can be written back now.
-    pub(super) fn destageable(&self, block: u32) -> Option<u32> {
+    pub(super) fn destageable(&self, block: Block) -> Option<Slot> {
         let slot = self.index.find(block, self.slots.blocks())?;
         (self.slots.dirty(slot) && !self.slots.has(slot, DESTAGING | LOST)).then_some(slot)
     }
 
     /// A version was read from its slot.
-    pub(super) fn destage_read<M: Memory>(&mut self, number: u32, nth: u32, ok: bool, turn: &mut Turn<M>) {
+    pub(super) fn destage_read<M: Memory>(&mut self, number: DestageId, nth: u32, ok: bool, turn: &mut Turn<M>) {
         let (slot, buffer) = (self.destages[number].slots[nth as usize], self.destages[number].buffer);
         let place = Place::Buffer { buffer, at: nth * self.block_bytes };
         // Always checked, whatever the settings: what goes back becomes the only copy.
@@ -121,7 +126,7 @@ impl Engine {
             }
             // If it was superseded, only the order suffers.
             self.version_ended(slot, block, true);
-            self.destages[number].slots[nth as usize] = NONE;
+            self.destages[number].slots[nth as usize] = Slot::NONE;
         }
         self.read_ended(slot);
         self.destages[number].left -= 1;
@@ -131,13 +136,13 @@ impl Engine {
     }
 
     /// All that is written back is durable in the cache: it goes to the slow device.
-    pub(super) fn destage_may_go<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
+    pub(super) fn destage_may_go<M: Memory>(&mut self, number: DestageId, turn: &mut Turn<M>) {
         let (block, buffer) = (self.destages[number].block, self.destages[number].buffer);
         self.destages[number].since_ns = turn.now_ns;
         let slots = std::mem::take(&mut self.destages[number].slots);
         let mut nth = 0;
-        for run in slots.chunk_by(|a, b| (*a == NONE) == (*b == NONE)) {
-            if run[0] != NONE {
+        for run in slots.chunk_by(|a, b| (*a == Slot::NONE) == (*b == Slot::NONE)) {
+            if run[0] != Slot::NONE {
                 self.destages[number].left += 1;
                 self.counts.slow_writes += 1;
                 let bytes = run.len() as u32 * self.block_bytes;
@@ -156,7 +161,7 @@ impl Engine {
     }
 
     /// A write to the slow device ended.
-    pub(super) fn destage_written<M: Memory>(&mut self, number: u32, ok: bool, turn: &mut Turn<M>) {
+    pub(super) fn destage_written<M: Memory>(&mut self, number: DestageId, ok: bool, turn: &mut Turn<M>) {
         let took_ns = turn.now_ns.saturating_sub(self.destages[number].since_ns);
         self.pace.took(took_ns, self.settings.write_back_depth.max(1));
         self.destages[number].left -= 1;
@@ -170,7 +175,7 @@ impl Engine {
         }
     }
 
-    fn destage_left<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
+    fn destage_left<M: Memory>(&mut self, number: DestageId, turn: &mut Turn<M>) {
         turn.memory.give(self.destages[number].buffer);
         self.destaging -= 1;
         if let Some(set) = self.destages[number].set
@@ -192,7 +197,7 @@ impl Engine {
     }
 
     /// The sync after it failed.
-    pub(super) fn destage_sync_failed(&mut self, number: u32) {
+    pub(super) fn destage_sync_failed(&mut self, number: DestageId) {
         self.destages[number].ok = false;
         self.unsynced -= 1;
     }
@@ -209,7 +214,7 @@ impl Engine {
     }
 
     /// It is durable on the slow device, or it failed.
-    pub(super) fn destaged<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
+    pub(super) fn destaged<M: Memory>(&mut self, number: DestageId, turn: &mut Turn<M>) {
         let destage = self.destages.remove(number);
         self.sweep.look_again();
         self.promised -= destage.slots.len() as u64;
@@ -221,14 +226,14 @@ impl Engine {
         for (nth, slot) in destage.slots.iter().enumerate() {
             let block = destage.block + nth as u32;
             let now = self.find(block);
-            if now == NONE {
+            if now == Slot::NONE {
                 self.version_ended(*slot, block, destage.ok);
                 continue;
             }
             let same = !self.slots.has(now, NEWER);
             self.slots.unmark(now, DESTAGING | NEWER);
             self.version_ended(*slot, block, destage.ok);
-            if *slot == NONE {
+            if *slot == Slot::NONE {
                 // It was lost; whoever waits for it is told.
                 self.no_more_wanted(now, self.slots.has(now, LOST), turn);
                 self.queue_again(block, now);
@@ -289,7 +294,7 @@ impl Engine {
     }
 
     /// The slow device holds what a slot holds, durably.
-    fn becomes_clean(&mut self, block: u32, slot: u32) {
+    fn becomes_clean(&mut self, block: Block, slot: Slot) {
         self.dirty -= 1;
         self.dirty_went(block);
         self.clean += 1;
@@ -308,14 +313,14 @@ impl Engine {
     }
 
     /// A block became dirty.
-    pub(super) fn became_dirty(&mut self, block: u32, slot: u32) {
+    pub(super) fn became_dirty(&mut self, block: Block, slot: Slot) {
         self.dirty += 1;
         self.dirty_came(block, slot);
         self.queue_again(block, slot);
     }
 
     /// A block stays dirty: it must stand in the queue, if there is one.
-    pub(super) fn queue_again(&mut self, block: u32, slot: u32) {
+    pub(super) fn queue_again(&mut self, block: Block, slot: Slot) {
         let by_age = self.epochs.is_empty() && !self.sweep.on();
         if by_age && self.slots.dirty(slot) && !self.slots.has(slot, QUEUED) {
             self.slots.mark(slot, QUEUED);
@@ -325,7 +330,7 @@ impl Engine {
     }
 
     /// A dirty block is written over elsewhere, or given up.
-    pub(super) fn no_more_dirty(&mut self, slot: u32) {
+    pub(super) fn no_more_dirty(&mut self, slot: Slot) {
         if !self.refused.is_empty() {
             self.refused.remove(&self.slots.block(slot));
         }
@@ -339,7 +344,7 @@ impl Engine {
     }
 
     /// A block that a user's write-back waits for was not written back, or an older version of it: once more.
-    fn want_again(&mut self, block: u32, slot: u32) {
+    fn want_again(&mut self, block: Block, slot: Slot) {
         if self.slots.has(slot, WANTED)
             && let Some(flushing) = &mut self.flushing
         {
@@ -349,7 +354,7 @@ impl Engine {
     }
 
     /// A block that a user's write-back waits for is done with.
-    pub(super) fn no_more_wanted<M: Memory>(&mut self, slot: u32, failed: bool, turn: &mut Turn<M>) {
+    pub(super) fn no_more_wanted<M: Memory>(&mut self, slot: Slot, failed: bool, turn: &mut Turn<M>) {
         if !self.slots.has(slot, WANTED) {
             return;
         }

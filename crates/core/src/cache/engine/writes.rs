@@ -5,34 +5,39 @@ use super::requests::Part;
 use super::{Engine, Job, Turn};
 use crate::cache::journal::{Record, What};
 use crate::cache::policy::Policy;
-use crate::cache::slots::{ALONE, DESTAGING, FRESH, LOST, NEWER, NONE, PINNED, State};
-use crate::cache::{Failure, IoKind, Kind, Memory, Mode, Place, Side};
+use crate::cache::slots::{ALONE, DESTAGING, FRESH, LOST, NEWER, PINNED, State};
+use crate::cache::{Block, BufferId, Failure, IoKind, Kind, Memory, Mode, Place, Side, Slot};
 
 /// Slots that are tried for one write before the fast device counts as failed.
 const TRIES_MAX: u8 = 3;
 
+crate::slab_key!(
+    /// A write into the cache under way.
+    pub(super) WriteId
+);
+
 /// A block's new version on its way. The block is locked.
 pub(super) struct Write {
-    pub(super) block: u32,
+    pub(super) block: Block,
     /// Where it goes.
-    pub(super) slot: u32,
+    pub(super) slot: Slot,
     /// Where the block was when the write began.
-    old: u32,
+    old: Slot,
     /// The whole block, unless it is the request's own memory.
-    pub(super) buffer: u32,
+    pub(super) buffer: Option<BufferId>,
     /// The write that began it, and those that it took along.
     pub(super) part: Part,
     pub(super) more: Vec<Part>,
     tries: u8,
-    /// The reader that `WriteRead` reads from: a slot, or NONE for the slow device.
-    source: u32,
+    /// The reader that `WriteRead` reads from: a slot, or Slot::NONE for the slow device.
+    source: Slot,
 }
 
 /// Where a part of a write goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
     /// To a slot; the block is in `old` so far.
-    Cache { old: u32 },
+    Cache { old: Slot },
     /// To the slow device.
     Past,
     /// Nowhere: the rest of the block is lost.
@@ -100,8 +105,8 @@ impl Engine {
     /// Where a part of a write goes, as things stand.
     pub(super) fn route<M: Memory>(&mut self, part: &Part, turn: &mut Turn<M>) -> Route {
         let slot = self.find(part.block);
-        let state = if slot == NONE { State::Free } else { self.slots.state(slot) };
-        if slot == NONE && part.bytes != self.block_bytes && self.gone(part.block) {
+        let state = if slot == Slot::NONE { State::Free } else { self.slots.state(slot) };
+        if slot == Slot::NONE && part.bytes != self.block_bytes && self.gone(part.block) {
             return Route::Fail;
         }
         if self.degraded() {
@@ -136,13 +141,13 @@ impl Engine {
     }
 
     /// A part goes into the cache, whose block nobody holds or which is its own, and for which there is a slot.
-    fn write_cached<M: Memory>(&mut self, part: Part, old: u32, turn: &mut Turn<M>) {
+    fn write_cached<M: Memory>(&mut self, part: Part, old: Slot, turn: &mut Turn<M>) {
         let block = part.block;
         let slot = self.take_slot(turn);
-        debug_assert_ne!(slot, NONE);
+        debug_assert_ne!(slot, Slot::NONE);
         // Until the data are there, what the policy will be told comes from memory.
         self.policy.ahead(slot);
-        if old == NONE {
+        if old == Slot::NONE {
             self.policy.comes(block);
         } else {
             self.policy.ahead(old);
@@ -152,7 +157,7 @@ impl Engine {
             }
         }
         self.promised += 1;
-        let write = Write { block, slot, old, buffer: NONE, part, more: Vec::new(), tries: 0, source: NONE };
+        let write = Write { block, slot, old, buffer: None, part, more: Vec::new(), tries: 0, source: Slot::NONE };
         let number = self.writes.insert(write);
         self.locks.hold(block, Owner::Write(number));
         let whole = part.bytes == self.block_bytes;
@@ -160,7 +165,7 @@ impl Engine {
             return self.write_data(number, turn);
         }
         let buffer = turn.memory.take(self.block_bytes);
-        self.writes[number].buffer = buffer;
+        self.writes[number].buffer = Some(buffer);
         if whole {
             turn.memory.zero(Place::Buffer { buffer, at: 0 }, self.block_bytes);
             return self.write_data(number, turn);
@@ -169,11 +174,11 @@ impl Engine {
     }
 
     /// Reads what a part-block write does not write.
-    fn read_old<M: Memory>(&mut self, number: u32, old: u32, turn: &mut Turn<M>) {
-        let Write { block, buffer, .. } = self.writes[number];
+    fn read_old<M: Memory>(&mut self, number: WriteId, old: Slot, turn: &mut Turn<M>) {
+        let Write { block, buffer: Some(buffer), .. } = self.writes[number] else { return };
         let place = Place::Buffer { buffer, at: 0 };
         self.writes[number].source = old;
-        if old == NONE {
+        if old == Slot::NONE {
             self.counts.slow_reads += 1;
             let range = (self.offset(block), self.block_bytes);
             return self.io(Job::WriteRead { write: number }, Side::Slow, IoKind::Read, range, place, turn);
@@ -188,9 +193,9 @@ impl Engine {
     }
 
     /// The old version has come.
-    pub(super) fn old_read<M: Memory>(&mut self, number: u32, ok: bool, turn: &mut Turn<M>) {
-        let Write { block, buffer, source, .. } = self.writes[number];
-        if source == NONE {
+    pub(super) fn old_read<M: Memory>(&mut self, number: WriteId, ok: bool, turn: &mut Turn<M>) {
+        let Write { block, buffer: Some(buffer), source, .. } = self.writes[number] else { return };
+        if source == Slot::NONE {
             if !ok {
                 self.counts.slow_read_errors += 1;
                 return self.write_failed(number, true, turn);
@@ -206,7 +211,7 @@ impl Engine {
                     return self.write_failed(number, true, turn);
                 }
                 self.drop_block(block, turn);
-                return self.read_old(number, NONE, turn);
+                return self.read_old(number, Slot::NONE, turn);
             }
         }
         let part = self.writes[number].part;
@@ -222,7 +227,7 @@ impl Engine {
         self.write_data(number, turn);
     }
 
-    fn merge<M: Memory>(&mut self, part: &Part, buffer: u32, turn: &mut Turn<M>) {
+    fn merge<M: Memory>(&mut self, part: &Part, buffer: BufferId, turn: &mut Turn<M>) {
         let to = Place::Buffer { buffer, at: part.from };
         match self.kind(part) {
             Kind::Write => turn.memory.copy(self.place(part), to, part.bytes),
@@ -231,9 +236,9 @@ impl Engine {
     }
 
     /// The whole block is there: it goes to its slot.
-    fn write_data<M: Memory>(&mut self, number: u32, turn: &mut Turn<M>) {
+    fn write_data<M: Memory>(&mut self, number: WriteId, turn: &mut Turn<M>) {
         let Write { slot, buffer, part, .. } = self.writes[number];
-        let place = if buffer == NONE { self.place(&part) } else { Place::Buffer { buffer, at: 0 } };
+        let place = buffer.map_or_else(|| self.place(&part), |buffer| Place::Buffer { buffer, at: 0 });
         let crc = turn.memory.checksum(place, self.block_bytes);
         self.slots.set_crc(slot, crc);
         self.counts.fast_writes += 1;
@@ -242,15 +247,15 @@ impl Engine {
     }
 
     /// The data are in the slot: the block moves there.
-    pub(super) fn data_written<M: Memory>(&mut self, number: u32, ok: bool, turn: &mut Turn<M>) {
+    pub(super) fn data_written<M: Memory>(&mut self, number: WriteId, ok: bool, turn: &mut Turn<M>) {
         if !ok || self.degraded() {
             return self.data_not_written(number, ok, turn);
         }
         let write = self.writes.remove(number);
         let Write { block, slot, part, .. } = write;
         let seq = self.install_dirty(block, slot, write.old, turn);
-        if write.buffer != NONE {
-            turn.memory.give(write.buffer);
+        if let Some(buffer) = write.buffer {
+            turn.memory.give(buffer);
         }
         self.promised -= 1;
         for part in std::iter::once(part).chain(write.more) {
@@ -262,10 +267,10 @@ impl Engine {
     }
 
     /// A slot did not take its data: another one is tried; in the end the fast device counts as failed.
-    fn data_not_written<M: Memory>(&mut self, number: u32, ok: bool, turn: &mut Turn<M>) {
+    fn data_not_written<M: Memory>(&mut self, number: WriteId, ok: bool, turn: &mut Turn<M>) {
         let slot = self.writes[number].slot;
         self.slot_unused(slot, ok, turn);
-        self.writes[number].slot = NONE;
+        self.writes[number].slot = Slot::NONE;
         if !self.degraded() {
             self.writes[number].tries += 1;
             if self.writes[number].tries < TRIES_MAX && self.space.free() > 0 {
@@ -276,8 +281,8 @@ impl Engine {
         }
         // Its parts begin anew, one after another, and go past the fast device.
         let write = self.writes.remove(number);
-        if write.buffer != NONE {
-            turn.memory.give(write.buffer);
+        if let Some(buffer) = write.buffer {
+            turn.memory.give(buffer);
         }
         self.promised -= 1;
         self.locks.hold(write.block, Owner::Nobody);
@@ -290,9 +295,11 @@ impl Engine {
     }
 
     /// The old version cannot be had: the write fails.
-    fn write_failed<M: Memory>(&mut self, number: u32, slot_good: bool, turn: &mut Turn<M>) {
+    fn write_failed<M: Memory>(&mut self, number: WriteId, slot_good: bool, turn: &mut Turn<M>) {
         let write = self.writes.remove(number);
-        turn.memory.give(write.buffer);
+        if let Some(buffer) = write.buffer {
+            turn.memory.give(buffer);
+        }
         self.slot_unused(write.slot, slot_good, turn);
         self.promised -= 1;
         for part in std::iter::once(write.part).chain(write.more) {
@@ -302,10 +309,10 @@ impl Engine {
     }
 
     /// A block's new version, the only copy, is in `slot`: the mapping moves and the journal is told.
-    fn install_dirty<M: Memory>(&mut self, block: u32, slot: u32, old: u32, turn: &mut Turn<M>) -> u64 {
+    fn install_dirty<M: Memory>(&mut self, block: Block, slot: Slot, old: Slot, turn: &mut Turn<M>) -> u64 {
         let crc = self.slots.crc(slot);
         let old = self.still(block, old);
-        let was_dirty = old != NONE && self.slots.dirty(old);
+        let was_dirty = old != Slot::NONE && self.slots.dirty(old);
         let (since, keeps) = if self.ordered() {
             self.join_epoch(slot, old)
         } else {
@@ -313,7 +320,7 @@ impl Engine {
         };
         self.slots.hold(slot, block, crc, State::Dirty);
         self.slots.set_since(slot, since);
-        if old == NONE {
+        if old == Slot::NONE {
             self.index.insert(block, slot, self.slots.blocks());
             self.policy.insert(slot, block);
             self.policy.hold(slot);
@@ -349,7 +356,7 @@ impl Engine {
         self.fresh.push_back((seq, slot));
         if keeps {
             self.supersede(old);
-        } else if old != NONE {
+        } else if old != Slot::NONE {
             self.send_to_limbo(old, seq);
         }
         seq

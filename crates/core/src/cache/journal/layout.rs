@@ -1,6 +1,7 @@
 //! What lies where on the cache device.
 
 use super::PAGE_BYTES;
+use crate::cache::{Block, Slot};
 
 /// Where the two copies of the superblock lie: far enough apart that one torn or failing write hits one of them.
 pub const SUPERBLOCK_OFFSETS: [u64; 2] = [0, 64 << 10];
@@ -148,8 +149,8 @@ impl Geometry {
     }
 
     /// Where a slot lies on the cache device.
-    pub fn slot_offset(&self, slot: u32) -> u64 {
-        self.slots_offset + u64::from(slot) * u64::from(self.block_bytes)
+    pub fn slot_offset(&self, slot: Slot) -> u64 {
+        self.slots_offset + u64::from(slot.0) * u64::from(self.block_bytes)
     }
 
     /// Where the journal's page of this number lies.
@@ -163,8 +164,8 @@ impl Geometry {
     }
 
     /// The region of the backing device that a block lies in.
-    pub fn region_of(&self, block: u32) -> u32 {
-        (u64::from(block) * u64::from(self.block_bytes) / self.region_bytes) as u32
+    pub fn region_of(&self, block: Block) -> u32 {
+        (u64::from(block.0) * u64::from(self.block_bytes) / self.region_bytes) as u32
     }
 
     /// Regions of the backing device.
@@ -193,9 +194,9 @@ mod tests {
             for block in [4096, 16384, 65536] {
                 if let Ok(geometry) = Geometry::new(&layout(fast, 1 << 40, block), Sizes::default()) {
                     geometry.check(fast).unwrap();
-                    assert!(geometry.check(geometry.slot_offset(geometry.slots) - 1).is_err());
+                    assert!(geometry.check(geometry.slot_offset(Slot(geometry.slots)) - 1).is_err());
                     assert!(geometry.regions() <= REGIONS_MAX);
-                    assert_eq!(geometry.region_of(geometry.blocks() - 1), geometry.regions() - 1);
+                    assert_eq!(geometry.region_of(Block(geometry.blocks() - 1)), geometry.regions() - 1);
                 }
             }
         }

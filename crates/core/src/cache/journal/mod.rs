@@ -15,6 +15,8 @@ pub use layout::{Geometry, Layout};
 pub use runtime::{Journal, Mark, PageWrite};
 pub use witness::Witness;
 
+use super::{Block, Slot};
+
 /// Length of the pairing record.
 pub const PAIR_BYTES: u64 = 4096;
 
@@ -25,7 +27,7 @@ pub const PAGE_BYTES: u32 = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The slot that it is about; for `Intent` it means nothing.
-    pub slot: u32,
+    pub slot: Slot,
     /// What happened.
     pub what: What,
 }
@@ -38,7 +40,7 @@ pub enum What {
     /// by a record of their own.
     Holds {
         /// Which block.
-        block: u32,
+        block: Block,
         /// CRC-32C of the whole block as it lies in the slot.
         crc: u32,
         /// It is the only copy.
@@ -82,7 +84,7 @@ pub struct Entry {
     /// What.
     pub holding: Holding,
     /// Of which block.
-    pub block: u32,
+    pub block: Block,
     /// Its CRC-32C.
     pub crc: u32,
     /// As the record had it.
@@ -92,5 +94,5 @@ pub struct Entry {
 /// The slots' state as the engine has it in memory, for checkpoints. It must agree with all records made so far.
 pub trait Table {
     /// What the slot holds; a slot in limbo holds nothing.
-    fn entry(&self, slot: u32) -> Entry;
+    fn entry(&self, slot: Slot) -> Entry;
 }

@@ -2,6 +2,7 @@
 
 use super::{Entry, Holding, PAGE_BYTES, Record, What};
 use crate::cache::journal::layout::SLOTS_PER_PAGE;
+use crate::cache::{Block, Slot};
 
 /// Bytes of a page in memory.
 pub(super) const PAGE: usize = PAGE_BYTES as usize;
@@ -116,13 +117,13 @@ pub(super) fn journal_page<'a>(
         let Some(room) = page.get_mut(at..at + record_bytes(record)) else { break };
         let (kind, number) = match record.what {
             What::Holds { block, crc, dirty, keeps, stamp } => {
-                room[5..9].copy_from_slice(&block.to_le_bytes());
+                room[5..9].copy_from_slice(&block.0.to_le_bytes());
                 room[9..13].copy_from_slice(&crc.to_le_bytes());
                 room[13..17].copy_from_slice(&stamp.to_le_bytes());
-                (HOLDS | if dirty { HOLDS_DIRTY } else { 0 } | if keeps { HOLDS_KEEPS } else { 0 }, record.slot)
+                (HOLDS | if dirty { HOLDS_DIRTY } else { 0 } | if keeps { HOLDS_KEEPS } else { 0 }, record.slot.0)
             }
-            What::Cleaned => (CLEANED, record.slot),
-            What::Freed => (FREED, record.slot),
+            What::Cleaned => (CLEANED, record.slot.0),
+            What::Freed => (FREED, record.slot.0),
             What::Intent { region, set } => (if set { INTENT_SET } else { INTENT_CLEAR }, region),
         };
         room[0] = kind;
@@ -187,7 +188,7 @@ pub(super) fn records(page: &[u8], slots: u32, blocks: u32, regions: u32) -> Opt
             FREED => What::Freed,
             INTENT_SET | INTENT_CLEAR => What::Intent { region: number, set: kind == INTENT_SET },
             1 | 3 | 5 | 7 if at + 17 <= used => What::Holds {
-                block: get32(bytes, at + 5),
+                block: Block(get32(bytes, at + 5)),
                 crc: get32(bytes, at + 9),
                 dirty: kind & HOLDS_DIRTY != 0,
                 keeps: kind & HOLDS_KEEPS != 0,
@@ -196,14 +197,15 @@ pub(super) fn records(page: &[u8], slots: u32, blocks: u32, regions: u32) -> Opt
             _ => return None,
         };
         let sane = match what {
-            What::Holds { block, .. } => number < slots && block < blocks,
+            What::Holds { block, .. } => number < slots && block.0 < blocks,
             What::Cleaned | What::Freed => number < slots,
             What::Intent { .. } => number < regions,
         };
         if !sane {
             return None;
         }
-        let record = Record { slot: if matches!(what, What::Intent { .. }) { 0 } else { number }, what };
+        let slot = Slot(if matches!(what, What::Intent { .. }) { 0 } else { number });
+        let record = Record { slot, what };
         at += record_bytes(&record);
         found.push(record);
     }
@@ -280,7 +282,7 @@ pub(super) fn entries_page(
     put32(&mut page, 40, index);
     for (place, entry) in page[HEAD..].chunks_exact_mut(ENTRY).zip(entries.take(SLOTS_PER_PAGE as usize)) {
         place[0] = entry.holding as u8;
-        place[1..5].copy_from_slice(&entry.block.to_le_bytes());
+        place[1..5].copy_from_slice(&entry.block.0.to_le_bytes());
         place[5..9].copy_from_slice(&entry.crc.to_le_bytes());
         place[9..13].copy_from_slice(&entry.stamp.to_le_bytes());
     }
@@ -309,8 +311,9 @@ pub(super) fn read_entries(
             3 => Holding::Superseded,
             _ => return None,
         };
-        *entry = Entry { holding, block: get32(page, at + 1), crc: get32(page, at + 5), stamp: get32(page, at + 9) };
-        if holding != Holding::Nothing && entry.block >= blocks {
+        *entry =
+            Entry { holding, block: Block(get32(page, at + 1)), crc: get32(page, at + 5), stamp: get32(page, at + 9) };
+        if holding != Holding::Nothing && entry.block.0 >= blocks {
             return None;
         }
     }
@@ -330,12 +333,18 @@ mod tests {
     #[test]
     fn a_page_of_records_comes_back() {
         let made = [
-            Record { slot: 3, what: What::Holds { block: 8, crc: 1, dirty: true, keeps: false, stamp: 4 } },
-            Record { slot: 4, what: What::Holds { block: 9, crc: 2, dirty: false, keeps: true, stamp: 5 } },
-            Record { slot: 3, what: What::Cleaned },
-            Record { slot: 4, what: What::Freed },
-            Record { slot: 0, what: What::Intent { region: 1, set: true } },
-            Record { slot: 0, what: What::Intent { region: 1, set: false } },
+            Record {
+                slot: Slot(3),
+                what: What::Holds { block: Block(8), crc: 1, dirty: true, keeps: false, stamp: 4 },
+            },
+            Record {
+                slot: Slot(4),
+                what: What::Holds { block: Block(9), crc: 2, dirty: false, keeps: true, stamp: 5 },
+            },
+            Record { slot: Slot(3), what: What::Cleaned },
+            Record { slot: Slot(4), what: What::Freed },
+            Record { slot: Slot(0), what: What::Intent { region: 1, set: true } },
+            Record { slot: Slot(0), what: What::Intent { region: 1, set: false } },
         ];
         let mut page = [0xa5; PAGE];
         let crc = journal_page(&mut page, LIFE, head(), made.iter()).crc;
@@ -381,7 +390,7 @@ mod tests {
 
     #[test]
     fn a_checkpoint_comes_back() {
-        let entry = |slot: u32| Entry { holding: Holding::Dirty, block: slot + 1, crc: slot * 3, stamp: slot };
+        let entry = |slot: u32| Entry { holding: Holding::Dirty, block: Block(slot + 1), crc: slot * 3, stamp: slot };
         let (page, crc) = entries_page(LIFE, 2, 1, (0..400).map(entry));
         let mut back = vec![Entry::default(); SLOTS_PER_PAGE as usize];
         assert_eq!(read_entries(LIFE, 2, 1, 1000, &page, &mut back), Some(crc));

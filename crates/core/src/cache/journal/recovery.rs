@@ -19,6 +19,7 @@ use super::layout::{SLOTS_PER_PAGE, SUPERBLOCK_OFFSETS};
 use super::page::PAGE;
 use super::superblock::{Pair, State, Superblock, named};
 use super::witness::Witness;
+use crate::cache::{Block, Slot};
 pub use drain::{Drained, Progress, drain, drain_on};
 pub use inspect::{Damage, Report, inspect};
 pub use make::{format, format_as};
@@ -124,7 +125,7 @@ pub struct Terms {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
     /// Which slot.
-    pub slot: u32,
+    pub slot: Slot,
     /// What it holds; never `Holding::Nothing`.
     pub entry: Entry,
 }
@@ -150,7 +151,7 @@ pub struct Recovered {
     /// taken back: clean blocks that could be stale are not in here any more.
     pub held: Vec<Held>,
     /// Dirty blocks in here that are known to be rotten: their data do not pass the checksum.
-    pub lost: Vec<u32>,
+    pub lost: Vec<Block>,
     /// How often the cache was started.
     pub generation: u64,
     /// It had been stopped cleanly (or is new).

@@ -12,7 +12,7 @@ use super::recovery::{Recovered, Start};
 use super::superblock::{Pair, State, Superblock};
 use super::{Entry, Geometry, PAGE_BYTES, PAIR_BYTES, Record, Table, What};
 use crate::cache::journal::layout::{SLOTS_PER_PAGE, SUPERBLOCK_OFFSETS};
-use crate::cache::{Memory, Place};
+use crate::cache::{BufferId, Memory, Place, Slot};
 
 /// Pages of a checkpoint in one write.
 const RUN_PAGES: u32 = 16;
@@ -31,7 +31,7 @@ pub struct PageWrite {
     /// First byte on the fast device.
     pub offset: u64,
     /// A buffer of `Memory::take`, filled.
-    pub buffer: u32,
+    pub buffer: BufferId,
     /// Length: one page or a run of them.
     pub bytes: u32,
 }
@@ -435,7 +435,7 @@ impl Journal {
                 0
             } else {
                 let (page, crc) =
-                    page::entries_page(life, checkpoint.number, index, slots.map(|slot| table.entry(slot)));
+                    page::entries_page(life, checkpoint.number, index, slots.map(|slot| table.entry(Slot(slot))));
                 bytes.extend_from_slice(&page);
                 crc
             };
@@ -505,7 +505,7 @@ impl Journal {
 
 /// Slots that hold nothing: what a new cache's first checkpoint shows.
 impl Table for () {
-    fn entry(&self, _slot: u32) -> Entry {
+    fn entry(&self, _slot: Slot) -> Entry {
         Entry::default()
     }
 }

@@ -1,7 +1,7 @@
 //! The oldest leaves, however often it was used.
 
 use super::lru::Lru;
-use super::{Blocks, Policy};
+use super::{Block, Blocks, Policy, Slot};
 
 /// One list in the order of arrival: an LRU list that is never told of a use.
 pub struct Fifo(Lru);
@@ -15,41 +15,41 @@ impl Fifo {
 
 impl Policy for Fifo {
     #[inline]
-    fn insert(&mut self, slot: u32, block: u32) {
+    fn insert(&mut self, slot: Slot, block: Block) {
         self.0.insert(slot, block);
     }
 
     #[inline]
-    fn hit(&mut self, _slot: u32, _block: u32) {}
+    fn hit(&mut self, _slot: Slot, _block: Block) {}
 
-    fn remove(&mut self, slot: u32, block: u32) {
+    fn remove(&mut self, slot: Slot, block: Block) {
         self.0.remove(slot, block);
     }
 
-    fn hold(&mut self, slot: u32) {
+    fn hold(&mut self, slot: Slot) {
         self.0.hold(slot);
     }
 
-    fn release(&mut self, slot: u32, block: u32) {
+    fn release(&mut self, slot: Slot, block: Block) {
         self.0.release(slot, block);
     }
 
     #[inline]
-    fn victim(&mut self, block: u32, blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
+    fn victim(&mut self, block: Block, blocks: &(impl Blocks + ?Sized)) -> Option<Slot> {
         self.0.victim(block, blocks)
     }
 
-    fn moved(&mut self, from: u32, to: u32, block: u32) {
+    fn moved(&mut self, from: Slot, to: Slot, block: Block) {
         self.0.moved(from, to, block);
     }
 
     #[inline]
-    fn ahead(&self, slot: u32) {
+    fn ahead(&self, slot: Slot) {
         self.0.ahead(slot);
     }
 
     #[inline]
-    fn next(&self) -> Option<u32> {
+    fn next(&self) -> Option<Slot> {
         self.0.next()
     }
 

@@ -6,8 +6,7 @@
 //! slots its blocks may have, and any slot will do.
 
 use super::list::{Links, List, Note, last_not_held};
-use super::{Blocks, Policy};
-use crate::cache::slots::NONE;
+use super::{Block, Blocks, Policy, Slot};
 
 /// FlashCache's `assoc`.
 pub const SET_SLOTS: u32 = 512;
@@ -58,8 +57,8 @@ impl Flashcache {
         }
     }
 
-    fn set(&self, block: u32) -> usize {
-        block as usize / SET_SLOTS as usize % self.sets.len()
+    fn set(&self, block: Block) -> usize {
+        block.0 as usize / SET_SLOTS as usize % self.sets.len()
     }
 
     /// How many sets there are.
@@ -68,12 +67,12 @@ impl Flashcache {
     }
 
     /// The number of a block's set, for who bounds the write-backs of each.
-    pub fn set_of(&self, block: u32) -> u32 {
+    pub fn set_of(&self, block: Block) -> u32 {
         self.set(block) as u32
     }
 
     /// A warm block was used so often that it becomes hot; the coldest of too many hot ones becomes warm.
-    fn promote(&mut self, at: usize, slot: u32) {
+    fn promote(&mut self, at: usize, slot: Slot) {
         let set = &mut self.sets[at];
         self.links.unlink(&mut set.warm, slot);
         if set.hot_len >= self.ways * HOT_PCT / 100
@@ -81,24 +80,23 @@ impl Flashcache {
         {
             self.links.unlink(&mut set.hot, coldest);
             self.links.push_first(&mut set.warm, coldest);
-            let note = &mut self.notes[coldest as usize];
+            let note = &mut self.notes[coldest.index()];
             *note = note.with_main(false).with_uses(0);
             set.hot_len -= 1;
         }
         // At its cold end, as FlashCache does: only a use in the hot list makes it safe there.
         self.links.push_last(&mut set.hot, slot);
-        let note = &mut self.notes[slot as usize];
+        let note = &mut self.notes[slot.index()];
         *note = note.with_main(true);
         set.hot_len += 1;
     }
 
     /// What leaves a set: the last warm one, else the last hot one.
-    fn set_victim(&mut self, at: usize) -> Option<u32> {
+    fn set_victim(&mut self, at: usize) -> Option<Slot> {
         let set = &mut self.sets[at];
         let slot = last_not_held(&mut self.links, &mut self.notes, &mut set.warm).or_else(|| {
             let before = set.hot;
-            let passed =
-                self.links.oldest_on(before).take_while(|slot| self.notes[*slot as usize].held()).count() as u32;
+            let passed = self.links.oldest_on(before).take_while(|slot| self.notes[slot.index()].held()).count() as u32;
             let slot = last_not_held(&mut self.links, &mut self.notes, &mut set.hot);
             set.hot_len -= passed + u32::from(slot.is_some());
             slot
@@ -109,21 +107,21 @@ impl Flashcache {
 }
 
 impl Policy for Flashcache {
-    fn insert(&mut self, slot: u32, block: u32) {
+    fn insert(&mut self, slot: Slot, block: Block) {
         let at = self.set(block);
         let set = &mut self.sets[at];
-        self.notes[slot as usize] = Note::default();
+        self.notes[slot.index()] = Note::default();
         self.links.push_first(&mut set.warm, slot);
         set.len += 1;
     }
 
-    fn hit(&mut self, slot: u32, block: u32) {
+    fn hit(&mut self, slot: Slot, block: Block) {
         if !self.lru {
             return;
         }
         let at = self.set(block);
-        let note = self.notes[slot as usize].used();
-        self.notes[slot as usize] = note;
+        let note = self.notes[slot.index()].used();
+        self.notes[slot.index()] = note;
         let set = &mut self.sets[at];
         if note.passed() {
             // It finds its place when it is released.
@@ -136,10 +134,10 @@ impl Policy for Flashcache {
         }
     }
 
-    fn remove(&mut self, slot: u32, block: u32) {
+    fn remove(&mut self, slot: Slot, block: Block) {
         let at = self.set(block);
         let set = &mut self.sets[at];
-        let note = self.notes[slot as usize];
+        let note = self.notes[slot.index()];
         set.len -= 1;
         if note.passed() {
         } else if note.main() {
@@ -150,16 +148,16 @@ impl Policy for Flashcache {
         }
     }
 
-    fn hold(&mut self, slot: u32) {
-        let note = &mut self.notes[slot as usize];
+    fn hold(&mut self, slot: Slot) {
+        let note = &mut self.notes[slot.index()];
         *note = note.with_held(true);
     }
 
-    fn release(&mut self, slot: u32, block: u32) {
-        let note = self.notes[slot as usize].with_held(false);
-        self.notes[slot as usize] = note.with_passed(false);
+    fn release(&mut self, slot: Slot, block: Block) {
+        let note = self.notes[slot.index()].with_held(false);
+        self.notes[slot.index()] = note.with_passed(false);
         if note.passed() {
-            self.notes[slot as usize] = Note::default().with_uses(note.uses());
+            self.notes[slot.index()] = Note::default().with_uses(note.uses());
             let at = self.set(block);
             let set = &mut self.sets[at];
             if note.uses() > 0 {
@@ -170,8 +168,8 @@ impl Policy for Flashcache {
         }
     }
 
-    fn victim(&mut self, block: u32, _blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
-        if block != NONE {
+    fn victim(&mut self, block: Block, _blocks: &(impl Blocks + ?Sized)) -> Option<Slot> {
+        if block != Block::NONE {
             let at = self.set(block);
             return self.set_victim(at);
         }
@@ -181,9 +179,9 @@ impl Policy for Flashcache {
         })
     }
 
-    fn moved(&mut self, from: u32, to: u32, block: u32) {
-        let note = std::mem::take(&mut self.notes[from as usize]);
-        self.notes[to as usize] = note;
+    fn moved(&mut self, from: Slot, to: Slot, block: Block) {
+        let note = std::mem::take(&mut self.notes[from.index()]);
+        self.notes[to.index()] = note;
         let at = self.set(block);
         let set = &mut self.sets[at];
         if !note.passed() {
@@ -191,12 +189,12 @@ impl Policy for Flashcache {
         }
     }
 
-    fn room(&self, block: u32) -> bool {
+    fn room(&self, block: Block) -> bool {
         self.sets[self.set(block)].len < self.ways
     }
 
     #[inline]
-    fn ahead(&self, slot: u32) {
+    fn ahead(&self, slot: Slot) {
         self.links.prefetch(slot);
     }
 
@@ -204,7 +202,7 @@ impl Policy for Flashcache {
     fn resize(&mut self, slots: u32, blocks: &(impl Blocks + ?Sized)) {
         let (sets, ways) = shape(slots);
         let old = std::mem::replace(&mut self.sets, vec![Set::default(); sets as usize]);
-        let order: Vec<u32> =
+        let order: Vec<Slot> =
             old.iter().flat_map(|set| self.links.oldest_on(set.warm).chain(self.links.oldest_on(set.hot))).collect();
         self.links.resize(slots);
         self.notes.resize(slots as usize, Note::default());
@@ -212,13 +210,13 @@ impl Policy for Flashcache {
         self.ways = ways;
         self.next = 0;
         for slot in order {
-            let held = self.notes[slot as usize].held();
+            let held = self.notes[slot.index()].held();
             self.insert(slot, blocks.block(slot));
-            self.notes[slot as usize] = Note::default().with_held(held);
+            self.notes[slot.index()] = Note::default().with_held(held);
         }
-        for slot in 0..slots.min(blocks.slots()) {
+        for slot in Slot::first(slots.min(blocks.slots())) {
             let block = blocks.block(slot);
-            if self.notes[slot as usize].passed() && block != NONE {
+            if self.notes[slot.index()].passed() && block != Block::NONE {
                 let at = self.set(block);
                 self.sets[at].len += 1;
             }

@@ -1,7 +1,7 @@
 //! Lists of slots: each slot is in one at most, so that all lists run through the same two arrays.
 
+use crate::cache::Slot;
 use crate::cache::bucket::prefetch;
-use crate::cache::slots::NONE;
 
 /// The slots' neighbours: 8 B a slot.
 pub(super) struct Links(Vec<Link>);
@@ -11,23 +11,23 @@ pub(super) struct Links(Vec<Link>);
 #[repr(align(8))]
 struct Link {
     /// Towards the first.
-    newer: u32,
+    newer: Slot,
     /// Towards the last.
-    older: u32,
+    older: Slot,
 }
 
-const ALONE: Link = Link { newer: NONE, older: NONE };
+const ALONE: Link = Link { newer: Slot::NONE, older: Slot::NONE };
 
 /// One list: what comes in is first, what leaves is last.
 #[derive(Clone, Copy)]
 pub(super) struct List {
-    first: u32,
-    last: u32,
+    first: Slot,
+    last: Slot,
 }
 
 impl Default for List {
     fn default() -> Self {
-        Self { first: NONE, last: NONE }
+        Self { first: Slot::NONE, last: Slot::NONE }
     }
 }
 
@@ -47,59 +47,59 @@ impl Links {
 
     /// A slot's neighbours will be asked for soon.
     #[inline]
-    pub(super) fn prefetch(&self, slot: u32) {
-        prefetch(&self.0, slot as usize);
+    pub(super) fn prefetch(&self, slot: Slot) {
+        prefetch(&self.0, slot.index());
     }
 
     #[inline]
-    pub(super) fn push_first(&mut self, list: &mut List, slot: u32) {
-        self.0[slot as usize] = Link { newer: NONE, older: list.first };
+    pub(super) fn push_first(&mut self, list: &mut List, slot: Slot) {
+        self.0[slot.index()] = Link { newer: Slot::NONE, older: list.first };
         match list.first {
-            NONE => list.last = slot,
-            first => self.0[first as usize].newer = slot,
+            Slot::NONE => list.last = slot,
+            first => self.0[first.index()].newer = slot,
         }
         list.first = slot;
     }
 
-    pub(super) fn push_last(&mut self, list: &mut List, slot: u32) {
-        self.0[slot as usize] = Link { newer: list.last, older: NONE };
+    pub(super) fn push_last(&mut self, list: &mut List, slot: Slot) {
+        self.0[slot.index()] = Link { newer: list.last, older: Slot::NONE };
         match list.last {
-            NONE => list.first = slot,
-            last => self.0[last as usize].older = slot,
+            Slot::NONE => list.first = slot,
+            last => self.0[last.index()].older = slot,
         }
         list.last = slot;
     }
 
     #[inline]
-    pub(super) fn unlink(&mut self, list: &mut List, slot: u32) {
-        let Link { newer, older } = self.0[slot as usize];
+    pub(super) fn unlink(&mut self, list: &mut List, slot: Slot) {
+        let Link { newer, older } = self.0[slot.index()];
         match newer {
-            NONE => list.first = older,
-            newer => self.0[newer as usize].older = older,
+            Slot::NONE => list.first = older,
+            newer => self.0[newer.index()].older = older,
         }
         match older {
-            NONE => list.last = newer,
-            older => self.0[older as usize].newer = newer,
+            Slot::NONE => list.last = newer,
+            older => self.0[older.index()].newer = newer,
         }
     }
 
     /// Puts `to` in the place of `from`.
     #[inline]
-    pub(super) fn substitute(&mut self, list: &mut List, from: u32, to: u32) {
-        let link = self.0[from as usize];
-        self.0[to as usize] = link;
+    pub(super) fn substitute(&mut self, list: &mut List, from: Slot, to: Slot) {
+        let link = self.0[from.index()];
+        self.0[to.index()] = link;
         match link.newer {
-            NONE => list.first = to,
-            newer => self.0[newer as usize].older = to,
+            Slot::NONE => list.first = to,
+            newer => self.0[newer.index()].older = to,
         }
         match link.older {
-            NONE => list.last = to,
-            older => self.0[older as usize].newer = to,
+            Slot::NONE => list.last = to,
+            older => self.0[older.index()].newer = to,
         }
     }
 
     #[inline]
-    pub(super) fn bring_first(&mut self, list: &mut List, slot: u32) {
+    pub(super) fn bring_first(&mut self, list: &mut List, slot: Slot) {
         if list.first != slot {
             self.unlink(list, slot);
             self.push_first(list, slot);
@@ -107,14 +107,14 @@ impl Links {
     }
 
     /// The slots of a list from the last to the first.
-    pub(super) fn oldest_on(&self, list: List) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(list.last(), |slot| Some(self.0[*slot as usize].newer).filter(|slot| *slot != NONE))
+    pub(super) fn oldest_on(&self, list: List) -> impl Iterator<Item = Slot> + '_ {
+        std::iter::successors(list.last(), |slot| Some(self.0[slot.index()].newer).filter(|slot| *slot != Slot::NONE))
     }
 }
 
 impl List {
-    pub(super) fn last(self) -> Option<u32> {
-        (self.last != NONE).then_some(self.last)
+    pub(super) fn last(self) -> Option<Slot> {
+        (self.last != Slot::NONE).then_some(self.last)
     }
 }
 
@@ -175,10 +175,10 @@ impl Note {
 }
 
 /// A list from which the last leaves, unless it is held: what `lru`, `fifo` and the sets of `flashcache` share.
-pub(super) fn last_not_held(links: &mut Links, notes: &mut [Note], list: &mut List) -> Option<u32> {
+pub(super) fn last_not_held(links: &mut Links, notes: &mut [Note], list: &mut List) -> Option<Slot> {
     while let Some(slot) = list.last() {
         links.unlink(list, slot);
-        let note = &mut notes[slot as usize];
+        let note = &mut notes[slot.index()];
         if !note.held() {
             return Some(slot);
         }

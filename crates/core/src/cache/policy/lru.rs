@@ -1,7 +1,7 @@
 //! The least recently used leaves.
 
 use super::list::{Links, List, Note, last_not_held};
-use super::{Blocks, Policy};
+use super::{Block, Blocks, Policy, Slot};
 
 /// One list in the order of use.
 pub struct Lru {
@@ -19,14 +19,14 @@ impl Lru {
 
 impl Policy for Lru {
     #[inline]
-    fn insert(&mut self, slot: u32, _block: u32) {
-        self.notes[slot as usize] = Note::default();
+    fn insert(&mut self, slot: Slot, _block: Block) {
+        self.notes[slot.index()] = Note::default();
         self.links.push_first(&mut self.list, slot);
     }
 
     #[inline]
-    fn hit(&mut self, slot: u32, _block: u32) {
-        let note = &mut self.notes[slot as usize];
+    fn hit(&mut self, slot: Slot, _block: Block) {
+        let note = &mut self.notes[slot.index()];
         if note.passed() {
             *note = note.used();
         } else {
@@ -34,19 +34,19 @@ impl Policy for Lru {
         }
     }
 
-    fn remove(&mut self, slot: u32, _block: u32) {
-        if !self.notes[slot as usize].passed() {
+    fn remove(&mut self, slot: Slot, _block: Block) {
+        if !self.notes[slot.index()].passed() {
             self.links.unlink(&mut self.list, slot);
         }
     }
 
-    fn hold(&mut self, slot: u32) {
-        let note = &mut self.notes[slot as usize];
+    fn hold(&mut self, slot: Slot) {
+        let note = &mut self.notes[slot.index()];
         *note = note.with_held(true);
     }
 
-    fn release(&mut self, slot: u32, _block: u32) {
-        match std::mem::take(&mut self.notes[slot as usize]) {
+    fn release(&mut self, slot: Slot, _block: Block) {
+        match std::mem::take(&mut self.notes[slot.index()]) {
             note if !note.passed() => {}
             note if note.uses() > 0 => self.links.push_first(&mut self.list, slot),
             _ => self.links.push_last(&mut self.list, slot),
@@ -54,25 +54,25 @@ impl Policy for Lru {
     }
 
     #[inline]
-    fn victim(&mut self, _block: u32, _blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
+    fn victim(&mut self, _block: Block, _blocks: &(impl Blocks + ?Sized)) -> Option<Slot> {
         last_not_held(&mut self.links, &mut self.notes, &mut self.list)
     }
 
-    fn moved(&mut self, from: u32, to: u32, _block: u32) {
-        let note = std::mem::take(&mut self.notes[from as usize]);
-        self.notes[to as usize] = note;
+    fn moved(&mut self, from: Slot, to: Slot, _block: Block) {
+        let note = std::mem::take(&mut self.notes[from.index()]);
+        self.notes[to.index()] = note;
         if !note.passed() {
             self.links.substitute(&mut self.list, from, to);
         }
     }
 
     #[inline]
-    fn ahead(&self, slot: u32) {
+    fn ahead(&self, slot: Slot) {
         self.links.prefetch(slot);
     }
 
     #[inline]
-    fn next(&self) -> Option<u32> {
+    fn next(&self) -> Option<Slot> {
         self.list.last()
     }
 

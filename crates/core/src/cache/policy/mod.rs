@@ -16,47 +16,48 @@ pub use flashcache::{Flashcache, SET_SLOTS};
 pub use lru::Lru;
 pub use s3fifo::S3Fifo;
 
-pub use super::slots::{Blocks, NONE};
+pub use super::slots::Blocks;
+pub use super::{Block, Slot};
 
 /// How a cache chooses what leaves. Slots are numbers below the one that `new` or `resize` was given; `block` is always
 /// the one that the slot holds.
 pub trait Policy {
     /// A block came into a slot.
-    fn insert(&mut self, slot: u32, block: u32);
+    fn insert(&mut self, slot: Slot, block: Block);
 
     /// A block that is cached was used.
-    fn hit(&mut self, slot: u32, block: u32);
+    fn hit(&mut self, slot: Slot, block: Block);
 
     /// A block left by other means than `victim`.
-    fn remove(&mut self, slot: u32, block: u32);
+    fn remove(&mut self, slot: Slot, block: Block);
 
     /// The slot is not to leave until it is released.
-    fn hold(&mut self, slot: u32);
+    fn hold(&mut self, slot: Slot);
 
     /// The slot may leave again.
-    fn release(&mut self, slot: u32, block: u32);
+    fn release(&mut self, slot: Slot, block: Block);
 
-    /// The slot that leaves so that `block` can come in. It is out of the lists already. None: all are held. `NONE`
+    /// The slot that leaves so that `block` can come in. It is out of the lists already. None: all are held. `Block::NONE`
     /// as block means any: somewhere there should be room. `blocks` is the slots' column of blocks.
-    fn victim(&mut self, block: u32, blocks: &(impl Blocks + ?Sized)) -> Option<u32>;
+    fn victim(&mut self, block: Block, blocks: &(impl Blocks + ?Sized)) -> Option<Slot>;
 
     /// The block of a slot moved to another one, which was in no list: out-of-place writes. It keeps its place and is
     /// held as it was.
-    fn moved(&mut self, from: u32, to: u32, block: u32);
+    fn moved(&mut self, from: Slot, to: Slot, block: Block);
 
     /// False: `block` must displace another one though there are free slots, because its set is full.
-    fn room(&self, _block: u32) -> bool {
+    fn room(&self, _block: Block) -> bool {
         true
     }
 
     /// A slot will be used, moved or taken out soon: what is known of it may be brought nearer.
-    fn ahead(&self, _slot: u32) {}
+    fn ahead(&self, _slot: Slot) {}
 
     /// A block will soon come in: what is known of it may be brought nearer.
-    fn comes(&self, _block: u32) {}
+    fn comes(&self, _block: Block) {}
 
     /// What most likely leaves next, if that is known without looking far.
-    fn next(&self) -> Option<u32> {
+    fn next(&self) -> Option<Slot> {
         None
     }
 
@@ -124,52 +125,52 @@ macro_rules! each {
 
 impl Policy for Policies {
     #[inline]
-    fn insert(&mut self, slot: u32, block: u32) {
+    fn insert(&mut self, slot: Slot, block: Block) {
         each!(self, policy => policy.insert(slot, block));
     }
 
     #[inline]
-    fn hit(&mut self, slot: u32, block: u32) {
+    fn hit(&mut self, slot: Slot, block: Block) {
         each!(self, policy => policy.hit(slot, block));
     }
 
-    fn remove(&mut self, slot: u32, block: u32) {
+    fn remove(&mut self, slot: Slot, block: Block) {
         each!(self, policy => policy.remove(slot, block));
     }
 
-    fn hold(&mut self, slot: u32) {
+    fn hold(&mut self, slot: Slot) {
         each!(self, policy => policy.hold(slot));
     }
 
-    fn release(&mut self, slot: u32, block: u32) {
+    fn release(&mut self, slot: Slot, block: Block) {
         each!(self, policy => policy.release(slot, block));
     }
 
     #[inline]
-    fn victim(&mut self, block: u32, blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
+    fn victim(&mut self, block: Block, blocks: &(impl Blocks + ?Sized)) -> Option<Slot> {
         each!(self, policy => policy.victim(block, blocks))
     }
 
-    fn moved(&mut self, from: u32, to: u32, block: u32) {
+    fn moved(&mut self, from: Slot, to: Slot, block: Block) {
         each!(self, policy => policy.moved(from, to, block));
     }
 
-    fn room(&self, block: u32) -> bool {
+    fn room(&self, block: Block) -> bool {
         each!(self, policy => policy.room(block))
     }
 
     #[inline]
-    fn ahead(&self, slot: u32) {
+    fn ahead(&self, slot: Slot) {
         each!(self, policy => policy.ahead(slot));
     }
 
     #[inline]
-    fn comes(&self, block: u32) {
+    fn comes(&self, block: Block) {
         each!(self, policy => policy.comes(block));
     }
 
     #[inline]
-    fn next(&self) -> Option<u32> {
+    fn next(&self) -> Option<Slot> {
         each!(self, policy => policy.next())
     }
 

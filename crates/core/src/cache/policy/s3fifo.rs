@@ -8,7 +8,7 @@
 //! Shares and thresholds are those with which libCacheSim runs the authors' figures.
 
 use super::list::{Links, List, Note};
-use super::{Blocks, NONE, Policy};
+use super::{Block, Blocks, Policy, Slot};
 use crate::cache::ghost::Ghost;
 
 /// Share of the small queue.
@@ -29,7 +29,7 @@ pub struct S3Fifo {
     main_max: u32,
     ghost: Ghost,
     /// The block for which room was made, and whether the ghost knew it.
-    expected: Option<(u32, bool)>,
+    expected: Option<(Block, bool)>,
 }
 
 fn main_max(slots: u32) -> u32 {
@@ -56,10 +56,10 @@ impl S3Fifo {
     }
 
     /// Moves what was used on to the main queue, until something leaves the small one. None: all that is left is held.
-    fn small_victim(&mut self, blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
+    fn small_victim(&mut self, blocks: &(impl Blocks + ?Sized)) -> Option<Slot> {
         while let Some(slot) = self.small.last() {
             self.links.unlink(&mut self.small, slot);
-            let note = &mut self.notes[slot as usize];
+            let note = &mut self.notes[slot.index()];
             if note.uses() >= PROMOTED {
                 *note = note.with_uses(0).with_main(true);
                 self.main_len += 1;
@@ -84,9 +84,9 @@ impl S3Fifo {
     }
 
     /// Turns the main queue until something leaves it. None: all that is left is held.
-    fn main_victim(&mut self) -> Option<u32> {
+    fn main_victim(&mut self) -> Option<Slot> {
         while let Some(slot) = self.main.last() {
-            let note = &mut self.notes[slot as usize];
+            let note = &mut self.notes[slot.index()];
             if note.uses() > 0 {
                 *note = note.with_uses(note.uses() - 1);
                 self.links.bring_first(&mut self.main, slot);
@@ -105,12 +105,12 @@ impl S3Fifo {
 
 impl Policy for S3Fifo {
     #[inline]
-    fn insert(&mut self, slot: u32, block: u32) {
+    fn insert(&mut self, slot: Slot, block: Block) {
         let known = match self.expected.take() {
             Some((expected, known)) if expected == block => known,
             _ => self.ghost.take(block),
         };
-        self.notes[slot as usize] = Note::default().with_main(known);
+        self.notes[slot.index()] = Note::default().with_main(known);
         if known {
             self.main_len += 1;
             self.links.push_first(&mut self.main, slot);
@@ -120,26 +120,26 @@ impl Policy for S3Fifo {
     }
 
     #[inline]
-    fn hit(&mut self, slot: u32, _block: u32) {
-        let note = &mut self.notes[slot as usize];
+    fn hit(&mut self, slot: Slot, _block: Block) {
+        let note = &mut self.notes[slot.index()];
         *note = note.used();
     }
 
-    fn remove(&mut self, slot: u32, _block: u32) {
-        let note = self.notes[slot as usize];
+    fn remove(&mut self, slot: Slot, _block: Block) {
+        let note = self.notes[slot.index()];
         self.main_len -= u32::from(note.main());
         if !note.passed() {
             self.links.unlink(if note.main() { &mut self.main } else { &mut self.small }, slot);
         }
     }
 
-    fn hold(&mut self, slot: u32) {
-        let note = &mut self.notes[slot as usize];
+    fn hold(&mut self, slot: Slot) {
+        let note = &mut self.notes[slot.index()];
         *note = note.with_held(true);
     }
 
-    fn release(&mut self, slot: u32, _block: u32) {
-        let note = &mut self.notes[slot as usize];
+    fn release(&mut self, slot: Slot, _block: Block) {
+        let note = &mut self.notes[slot.index()];
         let passed = note.passed();
         *note = note.with_held(false).with_passed(false);
         if passed {
@@ -149,9 +149,9 @@ impl Policy for S3Fifo {
         }
     }
 
-    fn victim(&mut self, block: u32, blocks: &(impl Blocks + ?Sized)) -> Option<u32> {
+    fn victim(&mut self, block: Block, blocks: &(impl Blocks + ?Sized)) -> Option<Slot> {
         // Asked before something is remembered, or that might displace the very block that is to come in.
-        self.expected = (block != NONE).then(|| (block, self.ghost.take(block)));
+        self.expected = (block != Block::NONE).then(|| (block, self.ghost.take(block)));
         loop {
             if (self.main_len > self.main_max || self.small.last().is_none())
                 && let Some(slot) = self.main_victim()
@@ -166,26 +166,26 @@ impl Policy for S3Fifo {
         }
     }
 
-    fn moved(&mut self, from: u32, to: u32, _block: u32) {
-        let note = std::mem::take(&mut self.notes[from as usize]);
-        self.notes[to as usize] = note;
+    fn moved(&mut self, from: Slot, to: Slot, _block: Block) {
+        let note = std::mem::take(&mut self.notes[from.index()]);
+        self.notes[to.index()] = note;
         if !note.passed() {
             self.links.substitute(if note.main() { &mut self.main } else { &mut self.small }, from, to);
         }
     }
 
     #[inline]
-    fn ahead(&self, slot: u32) {
+    fn ahead(&self, slot: Slot) {
         self.links.prefetch(slot);
     }
 
     #[inline]
-    fn comes(&self, block: u32) {
+    fn comes(&self, block: Block) {
         self.ghost.prefetch(block);
     }
 
     #[inline]
-    fn next(&self) -> Option<u32> {
+    fn next(&self) -> Option<Slot> {
         self.small.last()
     }
 

@@ -121,39 +121,39 @@ proptest! {
         which in 0usize..NAMES.len(), slots in 1u32..1500, steps in prop::collection::vec((0u8..8, any::<u32>()), 1..800),
     ) {
         let mut policy = Policies::new(NAMES[which].0, slots).unwrap();
-        let mut blocks = vec![NONE; slots as usize];
-        let mut free: Vec<u32> = (0..slots).rev().collect();
+        let mut blocks = vec![Block::NONE; slots as usize];
+        let mut free: Vec<Slot> = Slot::first(slots).rev().collect();
         let (mut used, mut held) = (BTreeSet::new(), BTreeSet::new());
-        let pick = |set: &BTreeSet<u32>, n: u32| set.iter().nth(n as usize % set.len().max(1)).copied();
+        let pick = |set: &BTreeSet<Slot>, n: u32| set.iter().nth(n as usize % set.len().max(1)).copied();
         let mut next = 0u32;
         for (what, n) in steps {
             match what {
                 0..=2 => {
                     next += 1 + n % 700;
-                    if (!policy.room(next) || free.is_empty()) && let Some(slot) = policy.victim(next, &blocks) {
+                    if (!policy.room(Block(next)) || free.is_empty()) && let Some(slot) = policy.victim(Block(next), &blocks) {
                         prop_assert!(used.remove(&slot) && !held.contains(&slot));
                         free.push(slot);
                     }
-                    if policy.room(next) && let Some(slot) = free.pop() {
-                        blocks[slot as usize] = next;
-                        policy.insert(slot, next);
+                    if policy.room(Block(next)) && let Some(slot) = free.pop() {
+                        blocks[slot.index()] = Block(next);
+                        policy.insert(slot, Block(next));
                         used.insert(slot);
                     }
                 }
-                3 => if let Some(slot) = pick(&used, n) { policy.hit(slot, blocks[slot as usize]); },
+                3 => if let Some(slot) = pick(&used, n) { policy.hit(slot, blocks[slot.index()]); },
                 4 => if let Some(slot) = pick(&used, n) && held.insert(slot) { policy.hold(slot); },
                 5 => if let Some(slot) = pick(&held, n) {
                     held.remove(&slot);
-                    policy.release(slot, blocks[slot as usize]);
+                    policy.release(slot, blocks[slot.index()]);
                 },
                 6 => if let Some(slot) = pick(&used, n) && !held.contains(&slot) {
                     used.remove(&slot);
-                    policy.remove(slot, blocks[slot as usize]);
+                    policy.remove(slot, blocks[slot.index()]);
                     free.push(slot);
                 },
                 _ => if let (Some(from), Some(to)) = (pick(&used, n), free.pop()) {
-                    blocks[to as usize] = blocks[from as usize];
-                    policy.moved(from, to, blocks[from as usize]);
+                    blocks[to.index()] = blocks[from.index()];
+                    policy.moved(from, to, blocks[from.index()]);
                     used.remove(&from);
                     used.insert(to);
                     if held.remove(&from) { held.insert(to); }
@@ -163,12 +163,12 @@ proptest! {
         }
         // All that is not held leaves, once each; then, released, the rest.
         for everything in [false, true] {
-            while let Some(slot) = policy.victim(NONE, &blocks) {
+            while let Some(slot) = policy.victim(Block::NONE, &blocks) {
                 prop_assert!(used.remove(&slot) && !held.contains(&slot), "{} {}", NAMES[which].0, slot);
             }
             prop_assert_eq!(&used, &held);
             if !everything {
-                for slot in std::mem::take(&mut held) { policy.release(slot, blocks[slot as usize]); }
+                for slot in std::mem::take(&mut held) { policy.release(slot, blocks[slot.index()]); }
             }
         }
     }
@@ -176,16 +176,16 @@ proptest! {
     #[test]
     fn a_change_of_size_loses_nothing(which in 0usize..NAMES.len(), slots in 600u32..3000, more in 1u32..3000, n in 1u32..600) {
         let mut policy = Policies::new(NAMES[which].0, slots).unwrap();
-        let mut blocks: Vec<u32> = (0..slots).map(|slot| slot * 7).collect();
+        let mut blocks: Vec<Block> = (0..slots).map(|slot| Block(slot * 7)).collect();
         let n = n.min(more);
         for slot in 0..n {
-            policy.insert(slot, slot * 7);
+            policy.insert(Slot(slot), Block(slot * 7));
         }
-        for slot in (0..n).step_by(3) { policy.hold(slot); }
-        blocks.resize(more as usize, NONE);
+        for slot in (0..n).step_by(3) { policy.hold(Slot(slot)); }
+        blocks.resize(more as usize, Block::NONE);
         policy.resize(more, &blocks);
         let mut left = BTreeSet::new();
-        while let Some(slot) = policy.victim(NONE, &blocks) { prop_assert!(left.insert(slot)); }
+        while let Some(slot) = policy.victim(Block::NONE, &blocks) { prop_assert!(left.insert(slot)); }
         prop_assert_eq!(left.len() as u32, n - n.div_ceil(3));
     }
 }
@@ -194,51 +194,51 @@ proptest! {
 fn a_released_slot_stands_where_it_stood() {
     for name in ["lru", "fifo", "s3-fifo"] {
         let mut policy = Policies::new(name, 8).unwrap();
-        let blocks: Vec<u32> = (0..8).collect();
-        (0..4).for_each(|slot| policy.insert(slot, slot));
-        policy.hold(0);
-        policy.hold(1);
-        policy.release(1, 1);
-        assert_eq!(policy.victim(NONE, &blocks), Some(1), "{name}: 0 is held");
-        policy.release(0, 0);
-        assert_eq!(policy.victim(NONE, &blocks), Some(0), "{name}: its turn had come");
-        assert_eq!(policy.victim(NONE, &blocks), Some(2), "{name}");
+        let blocks: Vec<Block> = (0..8).map(Block).collect();
+        (0..4).for_each(|slot| policy.insert(Slot(slot), Block(slot)));
+        policy.hold(Slot(0));
+        policy.hold(Slot(1));
+        policy.release(Slot(1), Block(1));
+        assert_eq!(policy.victim(Block::NONE, &blocks), Some(Slot(1)), "{name}: 0 is held");
+        policy.release(Slot(0), Block(0));
+        assert_eq!(policy.victim(Block::NONE, &blocks), Some(Slot(0)), "{name}: its turn had come");
+        assert_eq!(policy.victim(Block::NONE, &blocks), Some(Slot(2)), "{name}");
     }
 }
 
 #[test]
 fn a_use_while_held_counts() {
     let mut policy = Policies::new("lru", 8).unwrap();
-    let blocks: Vec<u32> = (0..8).collect();
-    (0..4).for_each(|slot| policy.insert(slot, slot));
-    policy.hold(0);
-    assert_eq!(policy.victim(NONE, &blocks), Some(1));
-    policy.hit(0, 0);
-    policy.release(0, 0);
-    assert_eq!([2, 3, 0].map(Some), [(); 3].map(|()| policy.victim(NONE, &blocks)));
+    let blocks: Vec<Block> = (0..8).map(Block).collect();
+    (0..4).for_each(|slot| policy.insert(Slot(slot), Block(slot)));
+    policy.hold(Slot(0));
+    assert_eq!(policy.victim(Block::NONE, &blocks), Some(Slot(1)));
+    policy.hit(Slot(0), Block(0));
+    policy.release(Slot(0), Block(0));
+    assert_eq!([2, 3, 0].map(|slot| Some(Slot(slot))), [(); 3].map(|()| policy.victim(Block::NONE, &blocks)));
 }
 
 #[test]
 fn flashcache_keeps_a_set_for_its_blocks() {
     // Two sets of 512: blocks 0..512 and 1024..1536 share one.
     let mut policy = Policies::new("flashcache", 1024).unwrap();
-    let blocks: Vec<u32> = (0..512).chain(1024..1536).collect();
-    (0..512).for_each(|slot| policy.insert(slot, slot));
-    assert!(!policy.room(1024) && policy.room(512));
-    assert_eq!(policy.victim(1024, &blocks), Some(0));
-    assert!(policy.room(1024));
+    let blocks: Vec<Block> = (0..512).chain(1024..1536).map(Block).collect();
+    (0..512).for_each(|slot| policy.insert(Slot(slot), Block(slot)));
+    assert!(!policy.room(Block(1024)) && policy.room(Block(512)));
+    assert_eq!(policy.victim(Block(1024), &blocks), Some(Slot(0)));
+    assert!(policy.room(Block(1024)));
 }
 
 #[test]
 fn flashcache_lru_keeps_what_is_hot() {
     let mut policy = Policies::new("flashcache-lru", 512).unwrap();
-    let blocks: Vec<u32> = (0..512).collect();
-    (0..512).for_each(|slot| policy.insert(slot, slot));
+    let blocks: Vec<Block> = (0..512).map(Block).collect();
+    (0..512).for_each(|slot| policy.insert(Slot(slot), Block(slot)));
     for _ in 0..2 {
-        (0..384).for_each(|slot| policy.hit(slot, slot));
+        (0..384).for_each(|slot| policy.hit(Slot(slot), Block(slot)));
     }
-    let warm: Vec<_> = (0..128).map(|_| policy.victim(NONE, &blocks).unwrap()).collect();
-    assert_eq!(warm, (384..512).collect::<Vec<_>>());
+    let warm: Vec<_> = (0..128).map(|_| policy.victim(Block::NONE, &blocks).unwrap()).collect();
+    assert_eq!(warm, (384..512).map(Slot).collect::<Vec<_>>());
 }
 
 #[test]

@@ -8,7 +8,8 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use flatwater_core::cache::{self, Engine, Io, IoKind, Kind, NoData, Out, Side};
+use flatwater_core::cache::{self, Engine, Io, IoId, IoKind, Kind, NoData, Out, Side};
+use flatwater_core::slab::Key;
 
 use self::past::Past;
 use self::series::Observed;
@@ -34,7 +35,7 @@ pub struct Cached {
     /// Kept to reuse their memory.
     out: Out,
     ended: Vec<Ended>,
-    at_once: Vec<u32>,
+    at_once: Vec<IoId>,
 }
 
 impl Cached {
@@ -97,8 +98,8 @@ impl Cached {
         };
         let command = Command { operation, offset: io.offset, bytes: u64::from(io.bytes) };
         match io.side {
-            Side::Fast => self.fast.submit(self.now_ns, u64::from(io.id), command),
-            Side::Slow => self.slow.submit(self.now_ns, u64::from(io.id), command),
+            Side::Fast => self.fast.submit(self.now_ns, u64::from(io.id.number()), command),
+            Side::Slow => self.slow.submit(self.now_ns, u64::from(io.id.number()), command),
             // The pairing record is written a few times in a cache's life.
             Side::Pair => self.at_once.push(io.id),
         }
@@ -113,7 +114,7 @@ impl Cached {
         for one in ended.drain(..) {
             let mut out = std::mem::take(&mut self.out);
             let result = one.result.map_err(Failure::errno);
-            self.engine.ended(self.clock_ns(), one.tag as u32, result, &mut self.memory, &mut out);
+            self.engine.ended(self.clock_ns(), IoId::from_number(one.tag as u32), result, &mut self.memory, &mut out);
             self.settle(out);
         }
         self.ended = ended;

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use rand::Rng as _;
 
 use crate::cache::journal::recovery::{Layout, Recovered};
-use crate::cache::{Command, Engine, Failure, Io, IoKind, Kind, Memory, Out, Place, Request, Settings, Side};
+use crate::cache::{
+    Block, BufferId, Command, Engine, Failure, Io, IoKind, Kind, Memory, Out, Place, Request, Settings, Side,
+};
 use crate::seed::{Rng, stream};
+use crate::slab::Key;
 
 /// Memory of requests and buffers.
 #[derive(Default)]
@@ -20,7 +23,7 @@ impl Room {
         let (memory, at) = match place {
             Place::Request { tag, at } => (self.requests.get_mut(&tag).expect("the request is under way"), at),
             Place::Buffer { buffer, at } => {
-                (self.buffers[buffer as usize].as_mut().expect("it was not given back"), at)
+                (self.buffers[buffer.number() as usize].as_mut().expect("it was not given back"), at)
             }
             Place::Nowhere => return &mut [],
         };
@@ -33,13 +36,13 @@ impl Room {
 }
 
 impl Memory for Room {
-    fn take(&mut self, bytes: u32) -> u32 {
+    fn take(&mut self, bytes: u32) -> BufferId {
         self.buffers.push(Some(vec![0xee; bytes as usize]));
-        self.buffers.len() as u32 - 1
+        BufferId::from_number(self.buffers.len() as u32 - 1)
     }
 
-    fn give(&mut self, buffer: u32) {
-        self.buffers[buffer as usize].take().expect("given back once");
+    fn give(&mut self, buffer: BufferId) {
+        self.buffers[buffer.number() as usize].take().expect("given back once");
     }
 
     fn copy(&mut self, from: Place, to: Place, bytes: u32) {
@@ -184,7 +187,7 @@ impl Bench {
     fn trace(&self, what: &str, offset: u64, bytes: u32) {
         let Some(sector) = std::env::var("SECTOR").ok().and_then(|text| text.parse::<u64>().ok()) else { return };
         if (offset..offset + u64::from(bytes)).contains(&(sector * 512)) {
-            println!("{} {what}: {}", self.moment, self.engine.block_told(((sector * 512) >> 12) as u32));
+            println!("{} {what}: {}", self.moment, self.engine.block_told(Block(((sector * 512) >> 12) as u32)));
         }
     }
 

@@ -9,6 +9,7 @@ use rand::Rng as _;
 
 use crate::cache::{Admission, Change, Command, Failure, IoKind, Kind, Mode, Settings, Side};
 use crate::seed::Rng;
+use crate::slab::Key;
 
 const BLOCK: u32 = 4096;
 
@@ -492,11 +493,11 @@ fn failing(seed: u64) {
     let mut bench = Bench::new(settings, rng.random_range(20..300), rng.random_range(16..100), BLOCK, seed);
     bench.keeps_order = which != 1;
     bench.fails = match which {
-        0 => |io| io.side == Side::Fast && io.offset % 40960 == 0 && io.id % 3 == 0 && io.kind != IoKind::Sync,
-        1 => |io| io.side == Side::Slow && io.offset % 40960 == 0 && io.id % 3 == 0 && io.kind != IoKind::Sync,
-        2 => |io| io.side == Side::Fast && io.kind == IoKind::Write && io.id % 2 == 0,
+        0 => |io| io.side == Side::Fast && io.offset % 40960 == 0 && io.id.number() % 3 == 0 && io.kind != IoKind::Sync,
+        1 => |io| io.side == Side::Slow && io.offset % 40960 == 0 && io.id.number() % 3 == 0 && io.kind != IoKind::Sync,
+        2 => |io| io.side == Side::Fast && io.kind == IoKind::Write && io.id.number() % 2 == 0,
         // Not the pairing record's, whose number is the same each time: without it nothing may go on.
-        _ => |io| io.side == Side::Fast && io.kind == IoKind::Sync && io.id % 3 == 0,
+        _ => |io| io.side == Side::Fast && io.kind == IoKind::Sync && io.id.number() % 3 == 0,
     };
     for _ in 0..300 {
         let mut steps = 0;

@@ -7,6 +7,7 @@ use super::{
 use crate::cache::journal::superblock::State;
 use crate::cache::journal::witness::Witness;
 use crate::cache::journal::{Entry, Holding};
+use crate::cache::{Block, Slot};
 
 /// How far something has come, in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +70,7 @@ pub fn drain_on(
     let mut drained = Drained { written_blocks: 0, left_blocks: slots.len() as u64, damaged: Vec::new() };
     let total = slots.len() as u64;
     if let Some(witness) = &mut witness {
-        let begin = |&slot: &usize| u64::from(replayed.entries[slot].block) * u64::from(geometry.block_bytes);
+        let begin = |&slot: &usize| u64::from(replayed.entries[slot].block.0) * u64::from(geometry.block_bytes);
         let mut marked = false;
         for slot in &slots {
             marked |= witness.touch(begin(slot), u64::from(geometry.block_bytes));
@@ -82,7 +83,8 @@ pub fn drain_on(
     let mut written = Vec::new();
     for (nth, &slot) in slots.iter().enumerate() {
         let entry = replayed.entries[slot];
-        let (from, to) = (geometry.slot_offset(slot as u32), u64::from(entry.block) * u64::from(geometry.block_bytes));
+        let (from, to) =
+            (geometry.slot_offset(Slot(slot as u32)), u64::from(entry.block.0) * u64::from(geometry.block_bytes));
         if fast.read(from, &mut data).is_ok() && crc32c::crc32c(&data) == entry.crc {
             // The device's last block may be short.
             let bytes = (geometry.slow_bytes - to).min(data.len() as u64) as usize;
@@ -97,7 +99,7 @@ pub fn drain_on(
         }
     }
     sync(slow, SLOW)?;
-    let drained_blocks: std::collections::BTreeSet<u32> =
+    let drained_blocks: std::collections::BTreeSet<Block> =
         written.iter().map(|&slot| replayed.entries[slot].block).collect();
     drained.written_blocks = written.len() as u64;
     for slot in written {

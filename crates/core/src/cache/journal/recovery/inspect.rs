@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::{
     Blocks, Progress, Trouble, check_pairing, check_witness, need_superblock, read_pair, read_witness, replay,
 };
+use crate::cache::Slot;
 use crate::cache::journal::Holding;
 use crate::cache::journal::superblock::{State, named};
 
@@ -138,10 +139,10 @@ fn verify(
 ) -> Result<(), Trouble> {
     let total = entries.iter().filter(|entry| entry.holding != Holding::Nothing).count() as u64;
     for (slot, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.holding != Holding::Nothing) {
-        if !replay::verifies(fast, superblock, slot as u32, entry.crc)? {
+        if !replay::verifies(fast, superblock, Slot(slot as u32), entry.crc)? {
             report.damaged.push(Damage {
-                fast_offset: superblock.geometry.slot_offset(slot as u32),
-                slow_offset: u64::from(entry.block) * u64::from(superblock.geometry.block_bytes),
+                fast_offset: superblock.geometry.slot_offset(Slot(slot as u32)),
+                slow_offset: u64::from(entry.block.0) * u64::from(superblock.geometry.block_bytes),
                 dirty: entry.holding != Holding::Clean,
             });
         }

@@ -11,6 +11,7 @@ use crate::cache::journal::layout::SLOTS_PER_PAGE;
 use crate::cache::journal::page::{self, CheckpointHead, INTENT_BYTES, JournalHead, PAGE};
 use crate::cache::journal::superblock::{State, Superblock};
 use crate::cache::journal::{Entry, Holding, Record, What};
+use crate::cache::{Block, Slot};
 
 /// Bytes read at a time.
 const CHUNK: usize = 1 << 20;
@@ -24,7 +25,7 @@ pub(super) struct Replayed {
     /// The sequence number of the next record.
     pub next_record: u64,
     /// Dirty blocks whose data do not pass their checksum, as far as they were read.
-    pub lost: Vec<u32>,
+    pub lost: Vec<Block>,
     pub was_clean: bool,
     pub notes: Vec<String>,
 }
@@ -212,7 +213,7 @@ struct Slots {
     /// The last record about a slot; 0: the checkpoint's word.
     touched: Vec<u64>,
     /// For each block that a record put somewhere: the last such record, and the last that kept nothing beside it.
-    blocks: BTreeMap<u32, (u64, u64)>,
+    blocks: BTreeMap<Block, (u64, u64)>,
     intents: Box<[u8; INTENT_BYTES]>,
 }
 
@@ -222,7 +223,7 @@ impl Slots {
     }
 
     fn apply(&mut self, sequence: u64, record: Record) {
-        let slot = record.slot as usize;
+        let slot = record.slot.index();
         match record.what {
             What::Holds { block, crc, dirty, keeps, stamp } => {
                 let holding = if dirty { Holding::Dirty } else { Holding::Clean };
@@ -294,20 +295,20 @@ struct Tail<'a> {
     state: &'a mut Slots,
     superblock: &'a Superblock,
     /// Where each block that they are about is, and older versions of it.
-    blocks: BTreeMap<u32, Versions>,
+    blocks: BTreeMap<Block, Versions>,
     /// Which block a slot holds if all records are true.
-    claimed: BTreeMap<u32, u32>,
+    claimed: BTreeMap<Slot, Block>,
     /// The slots of blocks in the settled state.
-    settled: BTreeMap<u32, Vec<u32>>,
+    settled: BTreeMap<Block, Vec<Slot>>,
 }
 
 #[derive(Default)]
 struct Versions {
     /// The slot of the version that counts, with its entry.
-    now: Option<(u32, Entry)>,
-    older: Vec<(u32, Entry)>,
+    now: Option<(Slot, Entry)>,
+    older: Vec<(Slot, Entry)>,
     /// The slot of the last record, true or not.
-    claimed: Option<u32>,
+    claimed: Option<Slot>,
     /// A version was not there: what counts instead must be looked at.
     fell_back: bool,
 }
@@ -317,13 +318,13 @@ impl<'a> Tail<'a> {
         Self { state, superblock, blocks: BTreeMap::new(), claimed: BTreeMap::new(), settled: BTreeMap::new() }
     }
 
-    fn apply(mut self, fast: &mut dyn Blocks, tail: &[(u64, Record)], lost: &mut Vec<u32>) -> Result<(), Trouble> {
+    fn apply(mut self, fast: &mut dyn Blocks, tail: &[(u64, Record)], lost: &mut Vec<Block>) -> Result<(), Trouble> {
         if tail.is_empty() {
             return Ok(());
         }
         for (slot, entry) in self.state.entries.iter().enumerate() {
             if entry.holding != Holding::Nothing {
-                self.settled.entry(entry.block).or_default().push(slot as u32);
+                self.settled.entry(entry.block).or_default().push(Slot(slot as u32));
             }
         }
         for (_, record) in tail {
@@ -343,12 +344,12 @@ impl<'a> Tail<'a> {
         self.put_back(fast, lost)
     }
 
-    fn versions(&mut self, block: u32) -> &mut Versions {
+    fn versions(&mut self, block: Block) -> &mut Versions {
         let (entries, settled) = (&self.state.entries, &self.settled);
         self.blocks.entry(block).or_insert_with(|| {
             let mut versions = Versions::default();
             for &slot in settled.get(&block).into_iter().flatten() {
-                let entry = entries[slot as usize];
+                let entry = entries[slot.index()];
                 if entry.holding == Holding::Superseded {
                     versions.older.push((slot, entry));
                 } else {
@@ -361,8 +362,8 @@ impl<'a> Tail<'a> {
     }
 
     /// A slot's version is on the slow device too (`clean`), or not wanted any more.
-    fn ended(&mut self, slot: u32, clean: bool) {
-        let held = self.state.entries[slot as usize];
+    fn ended(&mut self, slot: Slot, clean: bool) {
+        let held = self.state.entries[slot.index()];
         let block = match self.claimed.get(&slot) {
             Some(&block) => block,
             None if held.holding != Holding::Nothing => held.block,
@@ -381,11 +382,11 @@ impl<'a> Tail<'a> {
     }
 
     /// Puts what was found into the slots.
-    fn put_back(self, fast: &mut dyn Blocks, lost: &mut Vec<u32>) -> Result<(), Trouble> {
+    fn put_back(self, fast: &mut dyn Blocks, lost: &mut Vec<Block>) -> Result<(), Trouble> {
         let Self { state, superblock, blocks, claimed, settled } = self;
         let slots = blocks.keys().filter_map(|block| settled.get(block)).flatten().chain(claimed.keys());
         for &slot in slots {
-            state.entries[slot as usize] = Entry::default();
+            state.entries[slot.index()] = Entry::default();
         }
         // Slots whose data were compared with their record come first.
         let (sure, unsure): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|(_, versions)| !versions.fell_back);
@@ -393,7 +394,7 @@ impl<'a> Tail<'a> {
             let all = versions.now.into_iter().chain(versions.older);
             for (slot, entry) in all {
                 let there = !versions.fell_back || verifies(fast, superblock, slot, entry.crc)?;
-                let into = &mut state.entries[slot as usize];
+                let into = &mut state.entries[slot.index()];
                 if into.holding != Holding::Nothing {
                     lost.push(block);
                 } else if there {
@@ -410,7 +411,7 @@ impl<'a> Tail<'a> {
 }
 
 impl Versions {
-    fn holds(&mut self, slot: u32, entry: Entry, keeps: bool, there: bool) {
+    fn holds(&mut self, slot: Slot, entry: Entry, keeps: bool, there: bool) {
         self.claimed = Some(slot);
         if !there {
             self.fell_back = true;
@@ -428,7 +429,7 @@ impl Versions {
 }
 
 /// Whether a slot's data are those of a record. A device that cannot read them does not have them.
-pub(super) fn verifies(fast: &mut dyn Blocks, superblock: &Superblock, slot: u32, crc: u32) -> Result<bool, Trouble> {
+pub(super) fn verifies(fast: &mut dyn Blocks, superblock: &Superblock, slot: Slot, crc: u32) -> Result<bool, Trouble> {
     let mut data = vec![0; superblock.geometry.block_bytes as usize];
     let read = fast.read(superblock.geometry.slot_offset(slot), &mut data);
     Ok(read.is_ok() && crc32c::crc32c(&data) == crc)

@@ -4,6 +4,7 @@ use super::{
     Devices, FAST, Held, PAIR, Recovered, SLOW, Start, Terms, Trouble, check_pairing, check_witness, need_superblock,
     read_pair, read_witness, replay, sync, write, write_checkpoint, write_superblock,
 };
+use crate::cache::Slot;
 use crate::cache::journal::superblock::{Pair, State, Superblock};
 use crate::cache::journal::witness::Witness;
 use crate::cache::journal::{Entry, Holding};
@@ -65,7 +66,7 @@ pub fn recover_on(devices: Devices, terms: &Terms) -> Result<Recovered, Trouble>
         slow_bytes: superblock.layout.slow_bytes,
         layout: superblock.layout.clone(),
         geometry: superblock.geometry,
-        held: held.map(|(slot, &entry)| Held { slot: slot as u32, entry }).collect(),
+        held: held.map(|(slot, &entry)| Held { slot: Slot(slot as u32), entry }).collect(),
         lost: replayed.lost,
         generation: superblock.generation,
         was_clean: replayed.was_clean,
