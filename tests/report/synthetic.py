@@ -27,7 +27,8 @@ from flatwater.results import (
 from flatwater.results.schema import CellPlan, Manifest
 from flatwater.results.series import ROW_GROUP_ROWS, SERIES_SCHEMA
 
-Columns = dict[str, np.ndarray[Any, np.dtype[np.float64]]]
+Column = np.ndarray[Any, np.dtype[np.float64]]
+Columns = dict[str, Column]
 
 EXPERIMENT = """\
 name = "fill-level"
@@ -335,11 +336,22 @@ def database_columns(
         "workload.reconnects_per_s": np.where(back & (at == dead[1]), 8.0, 0.0),
         "workload.connect_failures_per_s": np.where(gone, 40.0, 0.0),
     }
+    told = {"checkpoint_age_bytes": age, "checkpoint_age_max_bytes": np.full(count, limit)}
+    told |= _server_columns(rng, at, age / limit, all_tps, shape, gone)
+    for name, value in told.items():
+        found[f"database.{name}"] = np.where(gone, np.nan, np.round(value, 4))
+    return found
+
+
+def _server_columns(
+    rng: np.random.Generator, at: Column, filled: Column, all_tps: Column, shape: Column, gone: Column
+) -> Columns:
+    """What the server counts, at one second: `filled` is the share of the log's limit that the checkpoint age takes."""
+    count = len(at)
+    near = np.clip(filled - 0.9, 0, 1) * 4
     flushed = np.where(gone, np.nan, all_tps * 9 * (1 + 0.2 * np.sin(at / 23)))
-    told = {
-        "checkpoint_age_bytes": age,
-        "checkpoint_age_max_bytes": np.full(count, limit),
-        "dirty_pct": 78 - 20 * (age / limit > 0.8) + rng.standard_normal(count),
+    return {
+        "dirty_pct": 78 - 20 * (filled > 0.8) + rng.standard_normal(count),
         "dirty_pages": np.full(count, 9000.0),
         "pages_flushed_per_s": flushed,
         "pages_flushed_adaptive_per_s": flushed * 0.8,
@@ -370,9 +382,6 @@ def database_columns(
         "server_cpu_system_pct": 30 * shape + rng.random(count),
         "server_rss_bytes": 4e8 * (1 - np.exp(-at / 40)) + 2e8,
     }
-    for name, value in told.items():
-        found[f"database.{name}"] = np.where(gone, np.nan, np.round(value, 4))
-    return found
 
 
 def database_summary(cell: int, swept: dict[str, Any], found: Columns, count: int, **more: Any) -> CellSummary:
