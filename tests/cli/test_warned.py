@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.cli.run import cell_line
+from flatwater.cli.cell_lines import cell_line
 from flatwater.cli.warned import LINES_MAX, Warned
 from flatwater.results import CellSummary
 

@@ -41,7 +41,8 @@ def verb(
     The experiment is the one in the folder, and relative paths in it count from where it was begun. What was measured
     stays; only what is missing is run.
     """
-    from flatwater.cli.run import run_one
+    from flatwater.cli.request import RunRequest
+    from flatwater.cli.run import run
     from flatwater.cli.together import run_collection
     from flatwater.errors import UserError
     from flatwater.results import open_result
@@ -57,12 +58,19 @@ def verb(
         hint = "make it again, or flatwater run EXPERIMENT --out RESULT --resume"
         raise UserError(f"it was begun in {place}, which is not there", where=str(result), hint=hint)
     with chdir(place or os.curdir):
+        request = RunRequest(
+            files=(str(out / "experiment.toml"),),
+            out=out,
+            on=on or started.on,
+            jobs=jobs or started.jobs,
+            as_json=as_json,
+            yes=True,
+            resume=True,
+        )
         if together:
-            run_collection(_collection(out), out, jobs or started.jobs, as_json=as_json, resume=True)
+            run_collection(_collection(out), out, request)
         else:
-            file = str(out / "experiment.toml")
-            where = on or started.on
-            run_one(file, [], None, out, jobs or started.jobs, on=where, as_json=as_json, yes=True, resume=True)
+            run(request)
 
 
 def _collection(out: Path) -> Collection:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flatwater.cli.arguments import ExperimentFiles, Overrides
-from flatwater.cli.warned import Warned
+from flatwater.cli.cell_lines import CellPrinter
+from flatwater.cli.precautions import require_few_cells, warn_of_shortfall
+from flatwater.cli.request import HERE, RunRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from flatwater.experiment import Experiment
-    from flatwater.results import CellSummary
+    from flatwater.runner.sweep import Outcome
 
 NAME = "run"
 EXAMPLES = """\
@@ -38,11 +36,6 @@ flatwater run experiments/ --all
 
 flatwater run stability log-block-card --all --out results/today --json
 """
-
-#: More cells than this are asked about first.
-CELLS_ASKED = 1000
-#: Of more cells than this, only those that failed are told one by one.
-CELLS_TOLD = 100
 
 
 def verb(
@@ -76,139 +69,103 @@ def verb(
     on: Annotated[
         str,
         typer.Option("--on", metavar="EXECUTOR", help="Where the cells run: local, or tcp://SCHEDULER:8786 of dask."),
-    ] = "local",
+    ] = HERE,
     jobs: Annotated[
         int | None,
         typer.Option("--jobs", "-j", metavar="N", min=1, help="Modelled cells at once; as many as cores if not given."),
     ] = None,
 ) -> None:
     """Run an experiment into a result folder, or with --all many modelled ones."""
+    request = RunRequest(
+        files=tuple(files or ()),
+        overrides=tuple(set_ or ()),
+        seed=seed,
+        out=out,
+        on=on,
+        jobs=jobs,
+        as_json=as_json,
+        yes=yes,
+        resume=resume,
+    )
+    require_sense(request, together=all_)
+    if all_:
+        from flatwater.cli.together import run_together
+
+        run_together(request)
+    else:
+        run(request)
+
+
+def run(request: RunRequest) -> None:
+    """Runs one experiment. Errors: UserError, FlatwaterError when it failed, Interrupted."""
+    from flatwater.experiment import load
+    from flatwater.results.started import Started
+    from flatwater.runner.executors import make_executor
+    from flatwater.runner.sweep import default_folder, run_experiment
+
+    executor = make_executor(request.on, request.jobs)
+    experiment = load(request.file, request.overrides, request.seed)
+    require_few_cells([experiment], request, request.file)
+    warn_of_shortfall(experiment)
+    folder = request.out or default_folder(experiment)
+    started = Started(request.on, request.jobs)
+    with CellPrinter(as_json=request.as_json) as printer:
+        outcome = run_experiment(
+            experiment,
+            folder,
+            printer.reporter,
+            printer.print,
+            resume=request.resume,
+            executor=executor,
+            started=started,
+        )
+    print_result(outcome, folder, request)
+    raise_unless_complete(outcome, folder, request)
+
+
+def require_sense(request: RunRequest, *, together: bool) -> None:
+    """Raises UserError where the arguments contradict each other, or do not say what to run."""
     from flatwater.errors import UserError
 
-    if resume and out is None:
+    if request.resume and request.out is None:
         raise UserError("which result?", where="--resume", hint="give its folder with --out DIR")
-    given = files or []
-    for written in given:
+    for written in request.files:
         if "=" in written and not Path(written).exists():
             raise UserError("is no experiment file", where=written, hint=f"did you mean --set {written}?")
-    if all_:
-        from flatwater.cli.together import run_all
-
-        run_all(given, set_ or [], seed, out, jobs, on=on, as_json=as_json, yes=yes, resume=resume)
+    if together:
         return
-    if not given:
-        raise UserError(
-            "which experiment?", where="FILE", hint="`flatwater list` shows the library; --all runs all of it"
-        )
-    if len(given) > 1:
-        raise UserError(
-            f"{len(given)} experiments", where="FILE", hint="one at a time, or --all for modelled ones together"
-        )
-    if Path(given[0]).is_dir() and any(Path(given[0]).glob("*.toml")):
-        raise UserError("is a directory, not an experiment file", where=given[0], hint="--all runs all that it holds")
-    run_one(given[0], set_ or [], seed, out, jobs, on=on, as_json=as_json, yes=yes, resume=resume)
+    if not request.files:
+        hint = "`flatwater list` shows the library; --all runs all of it"
+        raise UserError("which experiment?", where="FILE", hint=hint)
+    if len(request.files) > 1:
+        hint = "one at a time, or --all for modelled ones together"
+        raise UserError(f"{len(request.files)} experiments", where="FILE", hint=hint)
+    folder = Path(request.file)
+    if folder.is_dir() and any(folder.glob("*.toml")):
+        hint = "--all runs all that it holds"
+        raise UserError("is a directory, not an experiment file", where=request.file, hint=hint)
 
 
-def run_one(
-    file: str,
-    overrides: list[str],
-    seed: int | None,
-    out: Path | None,
-    jobs: int | None,
-    *,
-    on: str,
-    as_json: bool,
-    yes: bool,
-    resume: bool,
-) -> None:
-    """Runs one experiment. Errors: UserError, FlatwaterError when it failed, Interrupted."""
-    from flatwater.errors import FlatwaterError, Interrupted
-    from flatwater.experiment import count_cells, load
+def print_result(outcome: Outcome, folder: Path, request: RunRequest) -> None:
+    """Where the result is, and how it compares with what was published."""
     from flatwater.report.tables import agreement_text
-    from flatwater.results.started import Started, resume_command
-    from flatwater.runner.executors import make_executor
-    from flatwater.runner.progress import start_reporter
-    from flatwater.runner.sweep import default_folder, run_experiment
-    from flatwater.runner.verdicts import find_shortfall
 
-    executor = make_executor(on, jobs)
-    experiment = load(file, overrides, seed)
-    ask_for_many(count_cells(experiment), [experiment], file, yes=yes)
-    shortfall = find_shortfall(experiment)
-    if shortfall is not None:
-        print(f"warning: {shortfall.text}", file=sys.stderr, flush=True)
-    folder = out or default_folder(experiment)
-    reporter = start_reporter()
-    warned = Warned()
-
-    def tell(summary: CellSummary, done: int, total: int) -> None:
-        if as_json:
-            print_cell(summary)
-        elif total <= CELLS_TOLD or summary.status == "failed":
-            reporter.note(cell_line(summary, done, total))
-        warned.add(summary, cell_label(summary))
-
-    try:
-        started = Started(on, jobs)
-        outcome = run_experiment(experiment, folder, reporter, tell, resume=resume, executor=executor, started=started)
-    finally:
-        if not as_json:
-            for line in warned.lines():
-                reporter.note(line)
-        reporter.close()
-    if not as_json:
+    if not request.as_json:
         agreement = outcome.result.agreement
-        if agreement is not None and (told := agreement_text(agreement)):
-            print(f"beside what was published: {told}")
+        if agreement is not None and (compared := agreement_text(agreement)):
+            print(f"beside what was published: {compared}")
         print(f"result: {folder}")
         print(f"report: flatwater report {folder}")
-    if outcome.status == "interrupted":
-        hint = f"to go on: {resume_command(folder, *json_too(as_json))}"
-        raise Interrupted(f"interrupted; what was measured is in {folder}", hint=hint)
-    if outcome.status == "failed":
-        raise FlatwaterError(f"the run failed, what was measured is in {folder}: {outcome.error}")
     sys.stdout.flush()
 
 
-def json_too(as_json: bool) -> list[str]:
-    """The option of a command that goes on as this one was."""
-    return ["--json"] if as_json else []
+def raise_unless_complete(outcome: Outcome, folder: Path, request: RunRequest) -> None:
+    """Raises Interrupted or FlatwaterError where cells are missing or failed."""
+    from flatwater.errors import FlatwaterError, Interrupted
+    from flatwater.results.started import resume_command
 
-
-def ask_for_many(cells: int, experiments: Sequence[Experiment], file: str, *, yes: bool) -> None:
-    """Raises UserError where so many cells are that it may be a slip of the hand."""
-    from flatwater.errors import UserError
-    from flatwater.experiment import longest_s, print_duration
-
-    if cells > CELLS_ASKED and not yes:
-        virtual = " of virtual time" if all(experiment.in_virtual_time for experiment in experiments) else ""
-        raise UserError(
-            f"{cells:,} cells, about {print_duration(sum(map(longest_s, experiments)))}{virtual}",
-            where=f"{file}: sweep",
-            hint="sweep fewer values, or --yes if that is meant",
-        )
-
-
-def print_cell(summary: CellSummary, **more: str) -> None:
-    """A cell as a line of JSON, without what only programs that read results want."""
-    print(json.dumps(more | summary.model_dump(mode="json", exclude={"histograms"})), flush=True)
-
-
-def cell_label(summary: CellSummary) -> str:
-    """What a cell is, in its sweep."""
-    return ", ".join(f"{name.split('.')[-1]} {value}" for name, value in summary.set.items())
-
-
-def cell_line(summary: CellSummary, done: int, total: int) -> str:
-    """A finished cell in a line: what it was, what it gave."""
-    from flatwater.experiment import print_duration
-
-    label = cell_label(summary)
-    place = f"[{done}/{total}] {label}: " if label else f"[{done}/{total}] "
-    if summary.status == "failed" and total > 1:
-        return f"{place}failed: {summary.error}"
-    if summary.status != "complete":
-        # It is none of those done, and why the only cell failed is told at the end, as the run's error.
-        measured = print_duration(summary.samples * summary.interval_s)
-        return f"{label or 'cell'}: {summary.status} after {measured} of measurement"
-    return place + summary.verdict_text
+    if outcome.status == "interrupted":
+        hint = f"to go on: {resume_command(folder, *request.resume_options)}"
+        raise Interrupted(f"interrupted; what was measured is in {folder}", hint=hint)
+    if outcome.status == "failed":
+        raise FlatwaterError(f"the run failed, what was measured is in {folder}: {outcome.error}")

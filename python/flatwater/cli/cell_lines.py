@@ -1,0 +1,74 @@
+"""A finished cell as a line, for people and for programs; and what is printed while cells run."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from flatwater.cli.warned import Warned
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from flatwater.results import CellSummary
+
+#: Of more cells than this, only those that failed are printed one by one.
+CELLS_PRINTED = 100
+
+
+class CellPrinter:
+    """Prints each cell as it ends; on leaving the `with`, the warnings of all of them."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        from flatwater.runner.progress import start_reporter
+
+        self.reporter = start_reporter()
+        self._as_json = as_json
+        self._warned = Warned()
+
+    def __enter__(self) -> CellPrinter:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        for line in self._warned.lines():
+            self.note(line)
+        self.reporter.close()
+
+    def note(self, text: str) -> None:
+        """A line for people: not printed where only JSON is asked for."""
+        if not self._as_json:
+            self.reporter.note(text)
+
+    def print(self, summary: CellSummary, done: int, total: int, experiment: str = "") -> None:
+        """A cell has ended. `experiment` names the experiment that it is of, in a run of several."""
+        if self._as_json:
+            print(cell_json(summary, experiment), flush=True)
+        elif total <= CELLS_PRINTED or summary.status == "failed":
+            self.note(f"{experiment} {cell_line(summary, done, total)}".lstrip())
+        self._warned.add(summary, f"{experiment} {cell_label(summary)}".strip())
+
+
+def cell_json(summary: CellSummary, experiment: str = "") -> str:
+    """A cell as a line of JSON, without what only programs that read results want."""
+    more = {"experiment": experiment} if experiment else {}
+    return json.dumps(more | summary.model_dump(mode="json", exclude={"histograms"}))
+
+
+def cell_label(summary: CellSummary) -> str:
+    """What a cell is, in its sweep."""
+    return ", ".join(f"{name.split('.')[-1]} {value}" for name, value in summary.set.items())
+
+
+def cell_line(summary: CellSummary, done: int, total: int) -> str:
+    """A finished cell in a line: what it was, what it gave."""
+    from flatwater.experiment import print_duration
+
+    label = cell_label(summary)
+    place = f"[{done}/{total}] {label}: " if label else f"[{done}/{total}] "
+    if summary.status == "failed" and total > 1:
+        return f"{place}failed: {summary.error}"
+    if summary.status != "complete":
+        # An interrupted cell is not one of those done; why the only cell failed is the error of the run.
+        measured = print_duration(summary.samples * summary.interval_s)
+        return f"{label or 'cell'}: {summary.status} after {measured} of measurement"
+    return place + summary.verdict_text
