@@ -230,7 +230,7 @@ class TestFullDisk:
     def test_a_server_that_waits_for_room_is_told(self, servers: ServerLab, device: MakeDevice, mount: Mount) -> None:
         """MariaDB waits when the disk of its binary log is full: it neither dies nor refuses anything."""
         place = mount(device(1200, "ext4"))
-        workload = {**OLTP, "mode": "update_index", "duration_s": 12}
+        workload = {**OLTP, "mode": "update_index", "duration_s": 3600}
         settings = {"log_bin": True, "max_binlog_size": 4096}
         run = servers.start(servers.write(workload, settings=settings, storage=place))
         run.until_recorded(3)
@@ -241,5 +241,5 @@ class TestFullDisk:
         journal = run.out / "cells" / "0000" / "journal.jsonl"
         run.until(lambda: re.search('"fault".*full', journal.read_text(), re.IGNORECASE))
         filler.unlink()
-        ran = run.wait()
+        ran = run.send(signal.SIGINT)
         assert any(event.kind == "fault" and "full" in event.text.lower() for event in ran.recorded.events), ran.stderr
