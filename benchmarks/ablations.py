@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.tables import page_with
 from flatwater._engine import Run
+from flatwater.engine_json import to_json
 from flatwater.experiment import load
 from flatwater.experiment.sweep import cell_at
-from flatwater.runner.innodb_model import engine_spec, model_spec
+from flatwater.plan.innodb import ModelledDatabase, write_innodb
 
 PAGE = Path(__file__).parents[1] / "docs" / "models" / "innodb.md"
 #: The table stands between them.
@@ -25,46 +26,51 @@ ROWS = {"a": 0, "c": 2, "i": 8, "l": 11}
 BEFORE_S, MEASURED_S = 900, 900
 _PATIENCE_S = 600.0
 
-Spec = dict[str, Any]
+Change = Callable[[ModelledDatabase], ModelledDatabase]
 
 
-def _set(table: str, **values: Any) -> Callable[[Spec], None]:
-    return lambda spec: spec[table].update(values)
+def _costs(**values: int) -> Change:
+    return lambda plan: replace(plan, cpu=replace(plan.cpu, **values))
+
+
+def _settings(**values: Any) -> Change:
+    return lambda plan: replace(plan, settings=replace(plan.settings, **values))
+
+
+def _as_measured(plan: ModelledDatabase) -> ModelledDatabase:
+    names = ("statement_ns", "read_ns", "write_ns", "read_mutex_ns")
+    return _costs(**{name: round(getattr(plan.cpu, name) / 2.08) for name in names})(plan)
 
 
 #: What is taken away.
-ABLATIONS: dict[str, Callable[[Spec], None]] = {
-    "nothing": lambda spec: None,
-    "log writes that wait for the pages of a sync": _set("cpu", sync_page_ns=0),
-    "round trips": _set("cpu", round_trip_ns=0),
-    "the mutex of a page read": _set("cpu", read_mutex_ns=0),
-    "a machine slower than the measured one": lambda spec: spec["cpu"].update(
-        {name: round(spec["cpu"][name] / 2.08) for name in ("statement_ns", "read_ns", "write_ns", "read_mutex_ns")}
-    ),
-    "the time that a page takes its writer": _set("cpu", write_ns=0),
-    "the kernel's fixed part of syncs": _set("cpu", fsync_ns=0),
-    "doublewrite": _set("settings", innodb_doublewrite=False),
-    "neighbours": _set("settings", innodb_flush_neighbors=0),
-    "the change buffer": _set("settings", innodb_change_buffering="none"),
-    "instances of the pool": _set("settings", innodb_buffer_pool_instances=1),
-    "adaptive flushing": lambda spec: spec.update(flushing="none"),
+ABLATIONS: dict[str, Change] = {
+    "nothing": lambda plan: plan,
+    "log writes that wait for the pages of a sync": _costs(sync_page_ns=0),
+    "round trips": _costs(round_trip_ns=0),
+    "the mutex of a page read": _costs(read_mutex_ns=0),
+    "a machine slower than the measured one": _as_measured,
+    "the time that a page takes its writer": _costs(write_ns=0),
+    "the kernel's fixed part of syncs": _costs(fsync_ns=0),
+    "doublewrite": _settings(innodb_doublewrite=False),
+    "neighbours": _settings(innodb_flush_neighbors=0),
+    "the change buffer": _settings(innodb_change_buffering="none"),
+    "instances of the pool": _settings(innodb_buffer_pool_instances=1),
+    "adaptive flushing": lambda plan: replace(plan, flushing="none"),
 }
 
 
-def specs() -> Iterator[tuple[str, str, Spec]]:
+def plans() -> Iterator[tuple[str, str, ModelledDatabase]]:
     """What is taken away, the row, and what the engine runs."""
     experiment = load(EXPERIMENT, [])
     for row, index in ROWS.items():
         for name, change in ABLATIONS.items():
             cell = cell_at(experiment, index).experiment
-            spec = engine_spec(model_spec(cell, experiment.seed or 1))
-            change(spec)
-            yield name, row, spec
+            yield name, row, change(write_innodb(cell, experiment.seed or 1))
 
 
-def measure(spec: Spec) -> tuple[float, float, float, float]:
+def measure(plan: ModelledDatabase) -> tuple[float, float, float, float]:
     """New-Orders a minute; the least ten seconds' share of them; checkpoint age, MB; dirty %. Errors: ValueError."""
-    run = Run.modelled_database(json.dumps(spec))
+    run = Run.modelled_database(to_json(plan))
     done: list[int] = []
     ages, dirty = [], []
     while len(done) < BEFORE_S + MEASURED_S:
@@ -84,7 +90,7 @@ def measure(spec: Spec) -> tuple[float, float, float, float]:
 
 def main() -> None:
     """Runs all, two at a time, and writes the table into the page."""
-    wanted = list(specs())
+    wanted = list(plans())
     with ProcessPoolExecutor(2) as pool:
         found = list(pool.map(measure, [spec for _, _, spec in wanted]))
     told = {(name, row): figures for (name, row, _), figures in zip(wanted, found, strict=True)}

@@ -17,9 +17,10 @@ from benchmarks.options import tell
 from benchmarks.tables import circumstances, table
 from flatwater import __version__
 from flatwater._engine import Run
+from flatwater.engine_json import to_json
 from flatwater.experiment import cell_at, load, print_size
+from flatwater.plan.innodb import write_innodb
 from flatwater.probe import describe_machine
-from flatwater.runner.innodb_model import engine_spec, model_spec
 
 ROOT = Path(__file__).parents[1]
 PAGE = Path(__file__).with_suffix(".md")
@@ -75,7 +76,7 @@ def _row(name: str, told: Finished) -> list[str]:
 
 def _run(number: int) -> int:
     cell = cell_at(load(EXPERIMENT, []), number).experiment
-    run = Run.modelled_database(json.dumps(engine_spec(model_spec(cell, cell.seed))))
+    run = Run.modelled_database(to_json(write_innodb(cell, cell.seed)))
     orders = 0
     for _ in range(SECONDS):
         interval = run.next_interval(0.0)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,11 +13,13 @@ from benchmarks.job import FILE_NAME, Setting
 from benchmarks.pairs import Ratio, alternating, ratio
 from benchmarks.programs.flatwater import EXPERIMENT
 from flatwater._engine import EngineError, Run
+from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError
 from flatwater.experiment import load
+from flatwater.plan.fileio import RealFileio
 from flatwater.probe import start_probes
 from flatwater.runner.journal import Journal
-from flatwater.runner.spec import workload_spec
+from flatwater.runner.spec import plan_of_target
 from flatwater.runner.target import open_target
 
 #: Small enough for any machine's page cache, and for the rest of it to stay out of the way.
@@ -87,14 +88,14 @@ def measure_cost(case: Case, setting: Setting, rounds: int, interval_s: float, t
     experiment = load(str(EXPERIMENT), [f"{field}={value}" for field, value in changes.items()], None)
     target = open_target(experiment)
     try:
-        spec = workload_spec(experiment, target, seed=1)
+        plan = plan_of_target(experiment, target, seed=1)
     finally:
         target.release()
     if case.hot:
         path.read_bytes()
     turns: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
     for _, recorded in alternating((True, False), rounds):
-        turns[recorded].append(_turn(spec, path, recorded=recorded))
+        turns[recorded].append(_turn(plan, path, recorded=recorded))
     iops, cpu_us = ([[turn[part] for turn in turns[side]] for side in (True, False)] for part in (0, 1))
     found = ratio(*iops)
     tell(f"recording, {case.title}: {found.median:.3f} [{found.low:.3f}, {found.high:.3f}]")
@@ -105,14 +106,14 @@ def _medians(sides: list[list[float]]) -> tuple[float, float]:
     return statistics.median(sides[0]), statistics.median(sides[1])
 
 
-def _turn(spec: dict[str, object], path: Path, *, recorded: bool) -> tuple[float, float]:
+def _turn(plan: RealFileio, path: Path, *, recorded: bool) -> tuple[float, float]:
     """Requests a second of one turn, and CPU time for each, us."""
     journal_path = path.with_name("journal.jsonl")
     journal_path.unlink(missing_ok=True)
     try:
         with Journal(journal_path, "IOPS") as journal:
             journal.probes = start_probes(path) if recorded else []
-            run = Run.fileio(json.dumps(spec | {"record": recorded}))
+            run = Run.fileio(to_json(replace(plan, record=recorded)))
             operations, measured_s, cpu_s, seen = 0, 0.0, 0.0, 0
             while seen < INTERVALS:
                 interval = run.next_interval(1.0)

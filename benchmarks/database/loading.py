@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import statistics
 import sys
@@ -19,6 +18,7 @@ from benchmarks.database.work import TPCC_SCHEMA, Setting, Work
 from benchmarks.job import Finished, run_child
 from benchmarks.pairs import Ratio, alternating, ratio
 from flatwater._engine import Connection, EngineError
+from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError
 
 #: TPC-C's tables, those before that others refer to. A schema of ours also holds the loader's marks.
@@ -152,7 +152,7 @@ def split_table(written: str) -> tuple[str, list[str]]:
 def _run(server: TestedServer, statements: list[str]) -> None:
     """Runs statements in one session, without checks of foreign keys, as tpcc-mysql's files do."""
     try:
-        connection = Connection(json.dumps(server.login(PEER_SCHEMA)))
+        connection = Connection(to_json(server.login(PEER_SCHEMA)))
         try:
             for statement in ("SET foreign_key_checks = 0, unique_checks = 0", *statements):
                 connection.query(statement)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import psutil
 
 from benchmarks.database.work import Address
+from flatwater.experiment.database.login import Login
 from flatwater.server import Instance, find_server
 
 #: What differs from the server's defaults. The data fit into memory and pages are written once, so that programs are
@@ -65,15 +65,15 @@ class TestedServer:
         """Its process."""
         return self._instance.pid
 
-    def login(self, schema: str | None = None) -> dict[str, Any]:
-        """How flatwater's engine logs in; it holds the password."""
+    def login(self, schema: str | None = None) -> Login:
+        """How flatwater's engine logs in."""
         return self._instance.login(schema)
 
     @property
     def address(self) -> Address:
         """How programs reach it: the account may do everything."""
         login = self.login()
-        return Address(login["address"]["socket"], login["user"], login["password"])
+        return Address(str(login.address), login.user, login.password)
 
     def my_cnf(self) -> str:
         """Its settings, without the paths of its files."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from collections.abc import Callable, Generator
@@ -16,6 +15,7 @@ from benchmarks.database.server import TestedServer
 from benchmarks.database.work import Setting, Work
 from benchmarks.pairs import Ratio, alternating, ratio
 from flatwater._engine import EngineError, Run
+from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError
 from flatwater.experiment import cell_at, load
 from flatwater.probe.server import ServerProbe
@@ -50,7 +50,7 @@ def measure_strip(
     With: the probe of the server is asked once, when the interval begins, as each second of a `flatwater run`.
     Without: it is not. Latencies are recorded on both sides.
     """
-    login = json.dumps(server.login())
+    login = to_json(server.login())
     rates: dict[bool, list[float]] = {True: [], False: []}
     # Its first question, which also asks for all names, is asked here.
     probe = ServerProbe([login], [server.pid], own=True)

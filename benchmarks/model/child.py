@@ -16,8 +16,9 @@ import psutil
 
 from benchmarks.job import run_child
 from flatwater._engine import Run
+from flatwater.engine_json import as_data, to_json
 from flatwater.experiment import cell_at, load
-from flatwater.runner.model import modelled_spec
+from flatwater.plan.fileio import write_modelled_fileio
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ def run_modelled(folder: Path, file: Path, intervals: int, *fields: str) -> Told
 
 def _main(file: str, intervals: int, fields: list[str]) -> Told:
     cell = cell_at(load(Path(file), fields), 0).experiment
-    spec = modelled_spec(cell, cell.seed)
-    text = json.dumps(spec)
+    plan = write_modelled_fileio(cell, cell.seed)
+    text = to_json(plan)
     process = psutil.Process()
     before_bytes, started_s = process.memory_info().rss, time.process_time()
     run = Run.modelled(text)
@@ -61,7 +62,7 @@ def _main(file: str, intervals: int, fields: list[str]) -> Told:
     failure = run.failure()
     if failure is not None:
         raise SystemExit(failure)
-    geometry = spec["device"].get("geometry", {})
+    geometry = as_data(plan.device).get("geometry", {})
     return Told(
         operations=operations,
         open_cpu_s=opened_s - started_s,

@@ -147,7 +147,7 @@ def test_a_password_is_never_written(url: str) -> None:
     experiment = Experiment.model_validate(data)
     cells = [cell.experiment for cell in iter_cells(experiment)]
     for one in (experiment, *cells):
-        assert one.server.login()["password"] == "s3cret"
+        assert one.server.login().password == "s3cret"
         assert "s3cret" not in to_toml(one)
         assert "s3cret" not in one.model_dump_json()
         assert "s3cret" not in repr(one)

@@ -5,7 +5,7 @@ import pytest
 from flatwater.errors import UserError
 from flatwater.experiment.device.load import load_device
 from flatwater.fit import Condition, Evaluator, free_value, with_free
-from flatwater.fit.evaluate import fileio_spec, small_scale
+from flatwater.fit.evaluate import plan_of, small_scale
 
 CARD = "virident-tachion-400-slc"
 
@@ -16,8 +16,7 @@ def test_a_small_copy_says_what_a_larger_one_says() -> None:
     from flatwater.fit.evaluate import measure
 
     small, large = (
-        measure(fileio_spec(device, condition, 1, small_scale(device, units)), 60_000)["MiB/s"]
-        for units in (4000, 16_000)
+        measure(plan_of(device, condition, 1, small_scale(device, units)), 60_000)["MiB/s"] for units in (4000, 16_000)
     )
     assert small == pytest.approx(large, rel=0.02)
 

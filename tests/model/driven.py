@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flatwater import _engine
+from flatwater.engine_json import as_data
 from flatwater.experiment.device import Device, Use
+from flatwater.plan.device import write_device
 
 BLOCK_BYTES = 16384
 
@@ -91,4 +93,5 @@ def drive(
 
 def spec_of(device: Device, **use: Any) -> dict[str, Any]:
     """A device's spec for requests of whole 16 KiB blocks."""
-    return device.spec(Use(**{"align_bytes": BLOCK_BYTES, **use}))
+    spec: dict[str, Any] = as_data(write_device(device, Use(**{"align_bytes": BLOCK_BYTES, **use})))
+    return spec

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flatwater.experiment.device import RaidDevice
+from flatwater.experiment.device import ArrayEvent, RaidDevice
 from flatwater.experiment.device.load import load_device
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -67,7 +67,7 @@ def test_the_published_array_is_met_by_one_set_of_figures(
 
 
 def test_a_relearn_takes_write_back_away() -> None:
-    events = [{"kind": "relearn", "at_ns": 20 * SECOND_NS, "duration_ns": 20 * SECOND_NS}]
+    events = (ArrayEvent(kind="relearn", at_s=20, duration_s=20),)
     spec = spec_of(array("perc5-6x10k-raid5"), events=events)
     run = drive(spec, reads=False, size_bytes=128 * MIB, threads=16, seconds=60)
     assert mean_between(run, 22, 40) < mean_between(run, 5, 20) / 3
@@ -77,12 +77,12 @@ def test_a_relearn_takes_write_back_away() -> None:
 
 
 def test_a_life_of_an_array() -> None:
-    events = [
-        {"kind": "patrol", "at_ns": 60 * SECOND_NS, "duration_ns": 60 * SECOND_NS},
-        {"kind": "check", "at_ns": 150 * SECOND_NS, "duration_ns": 60 * SECOND_NS},
-        {"kind": "fail", "at_ns": 240 * SECOND_NS, "member": 2},
-        {"kind": "replace", "at_ns": 300 * SECOND_NS, "member": 2},
-    ]
+    events = (
+        ArrayEvent(kind="patrol", at_s=60, duration_s=60),
+        ArrayEvent(kind="check", at_s=150, duration_s=60),
+        ArrayEvent(kind="fail", at_s=240, member=2),
+        ArrayEvent(kind="replace", at_s=300, member=2),
+    )
     spec = spec_of(array("perc5-6x10k-raid5"), scale=0.002, events=events)
     run = drive(spec, reads=True, size_bytes=512 * MIB, threads=16, seconds=600)
     normal = mean_between(run, 5, 60)
@@ -103,10 +103,10 @@ def test_a_life_of_an_array() -> None:
 
 def test_raid10_reads_and_loses_a_pair() -> None:
     device = array("raid10-8")
-    degraded = [
-        {"kind": "fail", "at_ns": 20 * SECOND_NS, "member": 2},
-        {"kind": "fail", "at_ns": 30 * SECOND_NS, "member": 3},
-    ]
+    degraded = (
+        ArrayEvent(kind="fail", at_s=20, member=2),
+        ArrayEvent(kind="fail", at_s=30, member=3),
+    )
     spec = spec_of(device, scale=0.01, events=degraded)
     run = drive(spec, reads=True, size_bytes=8 * 2**30, threads=32, seconds=40)
     assert mean_between(run, 22, 30) < 0.95 * mean_between(run, 5, 20)

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from flatwater import _engine
+from flatwater.engine_json import as_data
 from flatwater.experiment.device import SsdDevice, Use
+from flatwater.plan.device import write_device
 
 #: A PCIe card of 2010, in its proportions.
 CARD = """
@@ -94,7 +96,7 @@ def run(
             "limit_bytes": 0,
             "seed": seed,
         },
-        "device": device.spec(use),
+        "device": as_data(write_device(device, use)),
         "threads": threads,
         "queue_depth": 1,
         "sync": False,

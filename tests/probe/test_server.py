@@ -8,12 +8,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 from flatwater._engine import Connection
+from flatwater.engine_json import to_json
 from flatwater.errors import UserError
 from flatwater.probe.server import ServerProbe
 from flatwater.probe.server.limit import age_max_bytes
@@ -79,7 +81,7 @@ def probe_of() -> Iterator[Callable[..., ServerProbe]]:
     with ExitStack() as made:
 
         def start(*instances: Instance, own: bool = False) -> ServerProbe:
-            logins = [lambda one=one: json.dumps(one.login()) for one in instances]
+            logins = [lambda one=one: to_json(one.login()) for one in instances]
             probe = ServerProbe(logins, lambda: [one.pid for one in instances], own=own)
             made.callback(probe.close)
             return probe
@@ -111,7 +113,7 @@ def busy() -> Iterator[Callable[[Instance], None]]:
         connection.close()
 
     def start(instance: Instance) -> None:
-        threads.append(threading.Thread(target=work, args=(json.dumps(instance.login()),)))
+        threads.append(threading.Thread(target=work, args=(to_json(instance.login()),)))
         threads[-1].start()
 
     yield start
@@ -209,7 +211,7 @@ def test_a_frozen_server_keeps_nobody_waiting(servers: Servers, probe_of: ProbeO
 def test_a_killed_server_comes_back_with_another_login(servers: Servers) -> None:
     server = servers()
     logins = [server.login()]
-    probe = ServerProbe([lambda: json.dumps(logins[-1])], lambda: [server.pid], own=True)
+    probe = ServerProbe([lambda: to_json(logins[-1])], lambda: [server.pid], own=True)
     told_by(probe, *(name.removeprefix("database.") for name in REASONS))
     server.kill()
     after(probe, 0.3)
@@ -217,7 +219,7 @@ def test_a_killed_server_comes_back_with_another_login(servers: Servers) -> None
     server.start()
     server.query("CREATE USER other IDENTIFIED BY 'changed'")
     server.query("GRANT ALL ON *.* TO other")
-    logins.append(server.login() | {"user": "other", "password": "changed"})
+    logins.append(replace(server.login(), user="other", password="changed"))
     told: list[dict[str, float]] = []
 
     def told_again() -> bool:
@@ -259,7 +261,7 @@ def test_a_server_that_was_never_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dropped", [False, True])
 def test_it_leaves_no_thread_and_no_session(servers: Servers, dropped: bool) -> None:
     server = servers()
-    probe: ServerProbe | None = ServerProbe([json.dumps(server.login())])
+    probe: ServerProbe | None = ServerProbe([to_json(server.login())])
     assert probe is not None
 
     def sessions() -> int:
@@ -278,7 +280,7 @@ def test_it_leaves_no_thread_and_no_session(servers: Servers, dropped: bool) -> 
 
 def test_the_monitor_tells_what_status_does(servers: Servers) -> None:
     server = servers()
-    connection = Connection(json.dumps(server.login()))
+    connection = Connection(to_json(server.login()))
     by_status = Names(
         {"innodb_lsn_current": "lsn", "innodb_lsn_last_checkpoint": "checkpoint_lsn"}, {}, frozenset(), {}
     )

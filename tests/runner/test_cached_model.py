@@ -13,8 +13,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "experiment" / "cache"))
 from caches import write
 
 from flatwater.experiment import FlashCache, load
-from flatwater.runner.cached_model import cache_memory_bytes, cached_spec
-from flatwater.runner.model import device_spec, modelled_spec
+from flatwater.plan.device import Memory, write_cached
+from flatwater.plan.fileio import write_modelled_fileio, write_storage
+from flatwater.runner.cached_model import cache_memory_bytes
 
 
 @pytest.fixture
@@ -30,24 +31,25 @@ def flash(path: Path, *overrides: str) -> FlashCache:
 
 def test_the_engine_is_told_what_the_file_says(tmp_path: Path) -> None:
     path = write(tmp_path, {"preset": "vcache", "size": "256MiB", "mode": "write-through", "warm": True})
-    spec = device_spec(load(path), asynchronous=True, align_bytes=4096)
-    assert (spec["kind"], spec["fast_bytes"], spec["block_bytes"]) == ("cached", 2**28, 16384)
-    assert (spec["preset"], spec["settings"], spec["warm"]) == ("vcache", {"mode": "write-through"}, True)
-    assert (spec["fast"]["kind"], spec["slow"]["kind"]) == ("memory", "memory")
-    assert spec["fast"]["latency_ns"] < spec["slow"]["latency_ns"]
-    fresh = modelled_spec(load(path), 1, fresh=True)["device"]
-    assert fresh["warm"] is False
+    spec = write_storage(load(path), asynchronous=True, align_bytes=4096)
+    assert (spec.kind, spec.fast_bytes, spec.block_bytes) == ("cached", 2**28, 16384)
+    assert (spec.preset, spec.settings, spec.warm) == ("vcache", {"mode": "write-through"}, True)
+    assert (spec.fast.kind, spec.slow.kind) == ("memory", "memory")
+    assert spec.fast.latency_ns < spec.slow.latency_ns
+    fresh = write_modelled_fileio(load(path), 1, fresh=True).device
+    assert fresh.warm is False
 
 
 def test_a_cell_without_it_is_the_storage_alone(tmp_path: Path) -> None:
-    spec = device_spec(load(write(tmp_path, {"enabled": False})), asynchronous=True, align_bytes=4096)
-    assert spec["kind"] == "memory"
+    spec = write_storage(load(write(tmp_path, {"enabled": False})), asynchronous=True, align_bytes=4096)
+    assert spec.kind == "memory"
 
 
 def test_memory_goes_with_the_blocks(tmp_path: Path) -> None:
     small = cache_memory_bytes(flash(write(tmp_path, {"size": "64MiB"})))
     assert cache_memory_bytes(flash(write(tmp_path, {"size": "64MiB", "block_size": "4KiB"}))) == 4 * small
-    assert cached_spec(flash(write(tmp_path)), {}, align_bytes=512)["preset"] is None
+    slow = Memory(2**30, 1000, 1e9, 1e9)
+    assert write_cached(flash(write(tmp_path)), slow, align_bytes=512).preset is None
 
 
 def run(lab: Lab, *arguments: str, cache: dict[str, Any], **tables: Any) -> Any:

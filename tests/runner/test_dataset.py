@@ -14,7 +14,9 @@ from lab import Running
 from serverlab import OLTP, Foreign, ServerLab
 
 from flatwater.experiment import Experiment, load
-from flatwater.runner.dataset import dataset_of, describe_dataset, estimate_bytes, workload_of
+from flatwater.plan.server import write_dataset
+from flatwater.plan.transactions import write_transactions
+from flatwater.runner.dataset import describe_dataset, estimate_bytes
 
 MakeDevice = Callable[..., Path]
 Mount = Callable[..., Path]
@@ -37,7 +39,7 @@ class TestDescription:
     )
     def test_what_is_done_to_the_rows_does_not_matter(self, servers: ServerLab, other: dict[str, object]) -> None:
         assert describe_dataset(cell(servers, **other)) == describe_dataset(cell(servers))
-        assert workload_of(cell(servers, **other)) != workload_of(cell(servers)) or "connections" in other
+        assert write_transactions(cell(servers, **other)) != write_transactions(cell(servers)) or "connections" in other
 
     @pytest.mark.parametrize(
         "other",
@@ -54,7 +56,7 @@ class TestDescription:
     def test_the_seed_does_not_matter(self, servers: ServerLab) -> None:
         """All experiments share their data."""
         file = servers.write(OLTP)
-        assert dataset_of(load(file, [], 1)) == dataset_of(load(file, [], 2))
+        assert write_dataset(load(file, [], 1)) == write_dataset(load(file, [], 2))
 
     def test_more_data_takes_more_room(self, servers: ServerLab) -> None:
         sizes = [

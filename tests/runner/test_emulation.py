@@ -12,7 +12,9 @@ import pytest
 from flatwater.errors import UserError
 from flatwater.experiment.device import Use
 from flatwater.experiment.device.load import load_device
-from flatwater.runner.emulation import Emulation, engine_spec, find_life_used, lag_warning
+from flatwater.plan.device import write_device
+from flatwater.plan.emulation import EmulatedDevice
+from flatwater.runner.emulation import Emulation, find_life_used, lag_warning, plan_of_emulation
 
 CARD = "fusion-io-iodrive-160-slc"
 
@@ -23,55 +25,57 @@ def emulation(tmp_path: Path) -> Emulation:
     return Emulation(CARD, load_device(CARD), use, tmp_path / "backing", tmp_path / "mount")
 
 
-def _begin(emulation: Emulation, state: Any = None) -> dict[str, Any]:
+def _begin(emulation: Emulation, state: Any = None) -> EmulatedDevice:
     """What an emulator does with the files when it begins."""
-    spec = engine_spec(emulation)
+    spec = plan_of_emulation(emulation)
     with emulation.backing.open("wb") as file:
-        file.truncate(spec["bytes"])
-    emulation.sidecar.write_text(json.dumps(spec["owner"] | {"state": state}))
+        file.truncate(spec.bytes)
+    emulation.sidecar.write_text(json.dumps(spec.owner | {"state": state}))
     return spec
 
 
 def test_a_fresh_device_learns_from_the_file_what_it_holds(emulation: Emulation) -> None:
-    spec = engine_spec(emulation)
-    assert spec["replay"] and spec["used_bytes"] == 0 and not spec["emptied"]
-    spec = engine_spec(replace(emulation, initial="preconditioned"))
-    assert not spec["replay"] and spec["used_bytes"] == spec["bytes"]
+    spec = plan_of_emulation(emulation)
+    assert spec.replay and spec.used_bytes == 0 and not spec.emptied
+    spec = plan_of_emulation(replace(emulation, initial="preconditioned"))
+    assert not spec.replay and spec.used_bytes == spec.bytes
 
 
 def test_a_device_goes_on_as_it_was_left(emulation: Emulation) -> None:
     _begin(replace(emulation, initial="preconditioned"), {"life_used": 0.25})
-    spec = engine_spec(emulation)
-    assert spec["owner"]["initial"] == "preconditioned" and not spec["replay"]
-    assert spec["device"] == emulation.device.spec(replace(emulation.use, initial="preconditioned", life_used=0.25))
+    spec = plan_of_emulation(emulation)
+    assert spec.owner["initial"] == "preconditioned" and not spec.replay
+    assert spec.device == write_device(
+        emulation.device, replace(emulation.use, initial="preconditioned", life_used=0.25)
+    )
     with pytest.raises(UserError, match="was begun as a preconditioned device"):
-        engine_spec(replace(emulation, initial="fresh"))
-    spec = engine_spec(replace(emulation, overwrite=True))
-    assert spec["emptied"] and spec["owner"]["initial"] == "fresh"
+        plan_of_emulation(replace(emulation, initial="fresh"))
+    spec = plan_of_emulation(replace(emulation, overwrite=True))
+    assert spec.emptied and spec.owner["initial"] == "fresh"
 
 
 def test_anothers_file_is_refused(emulation: Emulation) -> None:
     emulation.backing.write_bytes(b"precious")
     with pytest.raises(UserError, match="is no emulated device's"):
-        engine_spec(emulation)
+        plan_of_emulation(emulation)
     emulation.sidecar.write_text("{}")
     with pytest.raises(UserError, match="is no emulated device's"):
-        engine_spec(emulation)
+        plan_of_emulation(emulation)
     emulation.backing.unlink()
     emulation.backing.mkdir()
     with pytest.raises(UserError, match="is not a file"):
-        engine_spec(replace(emulation, overwrite=True))
+        plan_of_emulation(replace(emulation, overwrite=True))
 
 
 def test_another_devices_file_is_refused(emulation: Emulation) -> None:
     _begin(emulation)
     other = load_device(CARD, {"timing.read_us": 99})
     with pytest.raises(UserError, match="with other figures"):
-        engine_spec(replace(emulation, device=other))
-    spec = engine_spec(replace(emulation, device=other, reset=True))
-    assert not spec["emptied"]
+        plan_of_emulation(replace(emulation, device=other))
+    spec = plan_of_emulation(replace(emulation, device=other, reset=True))
+    assert not spec.emptied
     with pytest.raises(UserError, match="long, and the device"):
-        engine_spec(replace(emulation, size_bytes=2**20))
+        plan_of_emulation(replace(emulation, size_bytes=2**20))
 
 
 def test_life_is_found_wherever_the_device_tells_it() -> None:

@@ -14,8 +14,8 @@ import tomli_w
 from lab import Lab, Ran
 
 from flatwater.experiment import cell_at, load
+from flatwater.plan.fileio import write_modelled_fileio
 from flatwater.results import Result
-from flatwater.runner.model import modelled_spec
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiment" / "storage"))
 from devices import appliance
@@ -157,11 +157,11 @@ def test_the_engine_is_told_what_the_workload_and_the_device_are(lab: Lab) -> No
     workload = {"block_size": {"4KiB": 50.0, "16KiB": 50.0}, "files": 3, "sync": "dsync", "precondition_passes": 1}
     storage = {"fill": 0.5, "exclusive_writes": True}
     experiment = cell_at(load(write(lab, workload, storage)), 0).experiment
-    spec = modelled_spec(experiment, 7)
-    assert spec["workload"]["file_bytes"] == 2**29 // 3 // 4096 * 4096
-    assert spec["workload"]["file_bytes"] * 3 <= 2**29
-    assert (spec["sync"], spec["exclusive_writes"], spec["interval_ms"]) == (True, True, 1000)
-    assert spec["device"]["kind"] == "memory"
+    spec = write_modelled_fileio(experiment, 7)
+    assert spec.workload.file_bytes == 2**29 // 3 // 4096 * 4096
+    assert spec.workload.file_bytes * 3 <= 2**29
+    assert (spec.sync, spec.exclusive_writes, spec.interval_ms) == (True, True, 1000)
+    assert spec.device.kind == "memory"
 
 
 def test_throughput_follows_the_swept_figure(lab: Lab) -> None:

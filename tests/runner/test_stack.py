@@ -10,6 +10,7 @@ from serverlab import OLTP, TPCC, Foreign, ServerLab
 
 from flatwater.errors import UserError
 from flatwater.experiment import PlannedCell, cell_at, load
+from flatwater.plan.transactions import Tpcc
 from flatwater.runner.files import FileStack
 from flatwater.runner.servers import ServerStack
 from flatwater.runner.stack import open_stack
@@ -47,7 +48,7 @@ def test_an_attached_server_has_no_place_here(servers: ServerLab, foreign: Forei
     stack = open_stack(experiment, cell_at(experiment, 0))
     assert stack.place is None and "was running" in stack.device
     spec = stack.workload_spec(7)
-    assert spec["servers"][0]["password"] == foreign.password and spec["seed"] == 7
+    assert spec.servers[0].password == foreign.password and spec.seed == 7
     stack.release()
 
 
@@ -55,9 +56,9 @@ def test_workloads_in_the_words_of_the_engine(servers: ServerLab) -> None:
     file = servers.write({**TPCC, "warehouses": 3, "rate_per_s": 50, "arrival": "poisson", "on_error": "continue"})
     stack = open_stack(load(file, [], None), plan_of(file))
     spec = stack.workload_spec(1)
-    assert spec["workload"] == {"kind": "tpcc", "warehouses": 3, "pipeline": False, "keying_and_think": False}
-    assert (spec["counted"], spec["rate_per_s"], spec["poisson"]) == ("new_order", 50, True)
-    assert spec["continue_on_error"] is True and spec["interval_ms"] == 100
+    assert spec.workload == Tpcc(warehouses=3, pipeline=False, keying_and_think=False)
+    assert (spec.counted, spec.rate_per_s, spec.poisson) == ("new_order", 50, True)
+    assert spec.continue_on_error is True and spec.interval_ms == 100
     assert stack.precondition_spec(1) is None and stack.read_back_spec(spec) is None
     stack.release()
 

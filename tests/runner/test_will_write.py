@@ -23,7 +23,7 @@ from flatwater.errors import FlatwaterError
 from flatwater.experiment import load
 from flatwater.experiment.storage import FileStorage
 from flatwater.experiment.workload.fileio import Fileio
-from flatwater.runner.spec import workload_spec
+from flatwater.runner.spec import plan_of_target
 from flatwater.runner.target import open_target
 
 #: What numbers are tried, of which each field takes those that it may have.
@@ -143,7 +143,7 @@ def test_no_option_lets_a_mounted_device_be_written(
                 continue
             target.grant()
             assert target.permit is None, f"{layer}.{name} = {value!r} in {mode}"
-            assert workload_spec(cell, target, 1)["permit"] is None
+            assert plan_of_target(cell, target, 1).permit is None
             target.release()
             granted += 1
     assert granted > 50 and refused > 10

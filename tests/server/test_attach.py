@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,4 +30,4 @@ def test_a_server_that_lets_nobody_in(make_instance: Callable[..., Instance]) ->
     instance = make_instance()
     instance.start()
     with pytest.raises(UserError, match="Access denied"):
-        describe(instance.login() | {"password": "wrong"})
+        describe(replace(instance.login(), password="wrong"))

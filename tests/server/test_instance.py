@@ -55,7 +55,7 @@ def test_only_its_user_reaches_it(make_instance: MakeInstance) -> None:
     instance = make_instance()
     instance.start()
     assert not psutil.Process(instance.pid).net_connections(kind="inet")
-    place = Path(instance.login()["address"]["socket"])
+    place = Path(instance.login().address.socket)
     assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
     assert stat.S_IMODE(instance.data.stat().st_mode) == 0o700
     instance.close()
@@ -66,11 +66,11 @@ def test_its_password_is_nowhere(make_instance: MakeInstance, tmp_path: Path) ->
     # Also not where a server writes statements down.
     instance = make_instance({"log_bin": "binlog", "general_log": "1", "slow_query_log": "1", "long_query_time": "0"})
     instance.start()
-    password = instance.login()["password"]
+    password = instance.login().password
     assert len(password) >= 24
     # Whatever could leak it has been flushed.
     instance.query("CREATE DATABASE flushed")
-    socket_folder = Path(instance.login()["address"]["socket"]).parent
+    socket_folder = Path(instance.login().address.socket).parent
     assert [path.name for path in socket_folder.iterdir()] == ["mysql.sock"]
     instance.stop()
     found = [path for path in tmp_path.rglob("*") if path.is_file() and password.encode() in path.read_bytes()]
@@ -81,7 +81,7 @@ def test_its_password_is_nowhere(make_instance: MakeInstance, tmp_path: Path) ->
 
 def test_each_server_has_a_password_of_its_own(make_instance: MakeInstance) -> None:
     one, other = make_instance(name="one"), make_instance(name="two")
-    assert one.login()["password"] != other.login()["password"]
+    assert one.login().password != other.login().password
     # The same for all its starts: a workload that lost it in a crash logs in again.
     one.start()
     login = one.login()
@@ -220,7 +220,7 @@ def test_starting_can_be_stopped(make_instance: MakeInstance) -> None:
     with pytest.raises(Interrupted):
         instance.start(stop=lambda: True)
     assert not psutil.pid_exists(instance.pid)
-    assert list(Path(instance.login()["address"]["socket"]).parent.glob("init*")) == []
+    assert list(Path(instance.login().address.socket).parent.glob("init*")) == []
 
 
 def test_making_a_data_directory_can_be_stopped(binary: Binary, tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_ctrl_c_in_the_terminal_does_not_reach_the_server(binary: Binary, empty_
 def test_a_socket_is_not_left_to_a_stranger(make_instance: MakeInstance) -> None:
     # A dead server's socket is in the way of nobody.
     instance = make_instance()
-    stale = Path(instance.login()["address"]["socket"])
+    stale = Path(instance.login().address.socket)
     with socket.socket(socket.AF_UNIX) as old:
         old.bind(str(stale))
     instance.start()

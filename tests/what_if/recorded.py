@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,12 @@ import numpy as np
 import tomli_w
 
 from flatwater._engine import Run
+from flatwater.engine_json import to_json
 from flatwater.experiment import Experiment
+from flatwater.plan.device import Volume, slower
+from flatwater.plan.innodb import Cpu, write_innodb
 from flatwater.results import Event, Phase, create_result
 from flatwater.results.schema import CellPlan, CellSummary, Manifest, ServerFacts
-from flatwater.runner.innodb_model import engine_spec, model_spec
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 from synthetic import write_rows
@@ -73,11 +75,11 @@ def intervals(hidden: Hidden, changed: dict[str, Any] | None = None, seed: int =
             "storage": {"kind": "volume", "device": "ebs-gp2-100gib", "parameters": _DEVICE},
         }
     )
-    spec = model_spec(experiment, seed)
-    spec["cpu"] = {name: round(cost * hidden.cpu) for name, cost in spec["cpu"].items()}
-    for name in ("read_ns", "write_ns", "flush_ns"):
-        spec["device"][name] = round(spec["device"][name] * hidden.storage)
-    run = Run.modelled_database(json.dumps(engine_spec(spec)))
+    plan = write_innodb(experiment, seed)
+    assert isinstance(plan.device, Volume)
+    cpu = Cpu(**{name: round(cost * hidden.cpu) for name, cost in asdict(plan.cpu).items()})
+    plan = replace(plan, cpu=cpu, device=slower(plan.device, hidden.storage))
+    run = Run.modelled_database(to_json(plan))
     found = []
     for _ in range(WARMUP_S + MEASURE_S):
         interval = run.next_interval(60.0)

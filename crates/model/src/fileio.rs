@@ -7,13 +7,14 @@ use flatwater_core::interval::{Interval, Kinds, Waiting, no_kinds};
 use flatwater_core::seed::splitmix;
 use flatwater_core::storage::{Kind, Request};
 use flatwater_core::workload::fileio::{self as workload, Generator, Rate, Schedule, Shared, Turn};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::event::EventQueue;
 use crate::storage::{self, Command, Device, Ended, Failure, Incident, Opening, Operation};
 
 /// What to run, resolved and checked by the experiment file's loader.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The workload. Its files stand one after another on the device.

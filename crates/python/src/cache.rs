@@ -17,6 +17,7 @@ use flatwater_serve::cache::{self, Server};
 use flatwater_serve::nbd;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -41,9 +42,9 @@ fn os_error(error: &io::Error) -> PyErr {
 }
 
 /// A command, as Python writes it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Order {
+pub(crate) enum Order {
     Set(Vec<(String, String)>),
     WriteBack(Option<(u64, u64)>),
     StopWriteBack,
@@ -70,8 +71,8 @@ fn named(changes: Vec<(String, String)>) -> Vec<Change> {
 }
 
 /// What is offered over NBD, to who comes to a listening socket. The server works on a copy: it stays open.
-#[derive(Deserialize)]
-struct Exported {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Exported {
     fd: i32,
     name: String,
     bytes: u64,
@@ -249,8 +250,8 @@ impl Blocks for Looked {
 }
 
 /// Where a resting cache lies.
-#[derive(Clone, Deserialize)]
-struct Places {
+#[derive(Clone, Deserialize, JsonSchema)]
+pub(crate) struct Places {
     fast: PathBuf,
     slow: PathBuf,
     pair: PathBuf,
@@ -262,8 +263,8 @@ struct Places {
     identity: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Wanted {
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Wanted {
     #[serde(flatten)]
     places: Places,
     uuid: String,

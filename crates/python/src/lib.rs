@@ -4,6 +4,7 @@
 mod cache;
 mod emulator;
 mod policy;
+mod schema;
 mod trace;
 mod witness;
 
@@ -471,6 +472,8 @@ mod _engine {
     use super::cache::{CacheServer, CacheTask, cache_inspect, cache_make, cache_mount, cache_settings};
     #[pymodule_export]
     use super::emulator::Emulator;
+    #[pymodule_export]
+    use super::schema::plan_schemas;
     #[pymodule_export]
     use super::trace::{
         cache_policies, trace_convert, trace_formats, trace_simulate, trace_summary, trace_tells_objects,

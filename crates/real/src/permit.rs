@@ -7,12 +7,13 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::Error;
 
 /// A file or a block device.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
     /// The file system's device number; of a block device its own (stat(2), `st_dev` and `st_rdev`).
@@ -37,7 +38,7 @@ impl Identity {
 }
 
 /// What a run may write to.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(transparent)]
 pub struct Permit(Vec<Identity>);
 

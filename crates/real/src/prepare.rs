@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use flatwater_core::storage::Kind;
 use flatwater_core::workload::payload::{self, Header, Payload};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::Error;
@@ -19,7 +20,7 @@ use crate::storage::buffer::Buffers;
 const CHUNK_BYTES: u64 = 1 << 20;
 
 /// What to write.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The files, which exist; each is extended to `file_bytes`.

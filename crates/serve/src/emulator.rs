@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use flatwater_model::storage::{self, Command, Device, Incident, Opening, Operation};
 use fuser::{BackgroundSession, Config, Session, SessionACL};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -37,7 +38,7 @@ const REPLAY_BYTES: u64 = 1 << 20;
 const REPLAY_DEPTH: usize = 64;
 
 /// What to emulate, resolved and checked by the caller.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The device.
@@ -46,8 +47,8 @@ pub struct Spec {
     pub title: String,
     /// Everything random follows from it.
     pub seed: u64,
-    /// Bytes of the file that is served; of the device if absent.
-    pub bytes: Option<u64>,
+    /// Bytes of the file that is served.
+    pub bytes: u64,
     /// Bytes from the beginning that the model takes as used when it is made.
     pub used_bytes: u64,
     /// Let the model write what the backing file holds before it serves: for a device that is made empty.
@@ -122,8 +123,7 @@ impl Emulator {
     /// What cannot be, in words.
     pub fn start(spec: Spec) -> Result<Self, String> {
         let mut device = spec.device.open(Opening { seed: spec.seed, used_bytes: spec.used_bytes })?;
-        let bytes =
-            spec.bytes.unwrap_or_else(|| device.capacity_bytes()) / u64::from(BLOCK_BYTES) * u64::from(BLOCK_BYTES);
+        let bytes = spec.bytes / u64::from(BLOCK_BYTES) * u64::from(BLOCK_BYTES);
         if bytes == 0 || bytes > device.capacity_bytes() {
             return Err(format!("{bytes} B cannot be served from a device of {} B", device.capacity_bytes()));
         }

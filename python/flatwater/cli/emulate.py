@@ -56,8 +56,9 @@ def verb(
 ) -> None:
     """Serve a modelled device as a file whose every request takes as long as the model says."""
     from flatwater._engine import Emulator, EngineError
+    from flatwater.engine_json import to_json
     from flatwater.errors import FlatwaterError, UserError
-    from flatwater.runner.emulation import Emulation, clear_mount_point, engine_spec, require_fuse
+    from flatwater.runner.emulation import Emulation, clear_mount_point, plan_of_emulation, require_fuse
     from flatwater.runner.interrupt import watch_signals
 
     if initial not in (None, "fresh", "filled", "preconditioned"):
@@ -81,13 +82,13 @@ def verb(
     require_fuse()
     if file.absolute().parent == mount.absolute():
         raise UserError("BACKING cannot be under the mount that it serves", where="--file", hint="another directory")
-    spec = engine_spec(emulation)
+    plan = plan_of_emulation(emulation)
     cleared = clear_mount_point(mount)
     if cleared:
         _note(cleared)
     with watch_signals() as interrupt:
         try:
-            emulator = Emulator(json.dumps(spec))
+            emulator = Emulator(to_json(plan))
         except EngineError as error:
             raise FlatwaterError(str(error)) from None
         _tell(emulation, emulator.size_bytes)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flatwater._engine import EngineError, Histogram, Run
+from flatwater.engine_json import to_json
 from flatwater.errors import UserError
 from flatwater.experiment.device import Device, Use
 from flatwater.experiment.device.load import find_device, load_device, read_tables
 from flatwater.experiment.device.ssd import SsdDevice
 from flatwater.experiment.units import parse_size
 from flatwater.fit.table import Condition, Measurement
+from flatwater.plan.device import write_device
+from flatwater.plan.fileio import ModelledFileio, write_plain_fileio
 
 #: Units of collection of the small copy: with fewer, write amplification is over that of a large device.
 UNITS = 4000
@@ -59,13 +61,13 @@ class Evaluator:
 
     def _simulate(self, device: Device, condition: Condition) -> dict[str, float]:
         self.runs += 1
-        spec = fileio_spec(device, condition, self.seed)
+        plan = plan_of(device, condition, self.seed)
         requests = max(self.requests, COLLECTIONS * _unit_bytes(device) // condition.block_bytes)
         if condition.initial == "fresh":
             # What is measured is the beginning, before the flash is full.
-            requests = min(requests, spec["workload"]["file_bytes"] // condition.block_bytes // 2)
+            requests = min(requests, plan.workload.file_bytes // condition.block_bytes // 2)
         try:
-            return measure(spec, requests)
+            return measure(plan, requests)
         except EngineError as error:
             raise UserError(str(error), where=f"{self.device}: {condition}") from None
 
@@ -81,8 +83,8 @@ def use_of(condition: Condition, scale: float) -> Use:
     )
 
 
-def fileio_spec(device: Device, condition: Condition, seed: int, scale: float | None = None) -> dict[str, Any]:
-    """What `Run.modelled` takes for a condition."""
+def plan_of(device: Device, condition: Condition, seed: int, scale: float | None = None) -> ModelledFileio:
+    """The plan of a condition on a device. Errors: UserError when it uses more than the device has."""
     scale = scale if scale is not None else small_scale(device)
     use = use_of(condition, scale)
     usable = device.usable_bytes(use)
@@ -92,34 +94,22 @@ def fileio_spec(device: Device, condition: Condition, seed: int, scale: float | 
         raise UserError(f"more is used than the device has: {condition}", where=device.title, hint=hint)
     file_bytes = int(min(used, usable)) // condition.block_bytes * condition.block_bytes
     read_pct = {"rd": 100.0, "wr": 0.0}.get(condition.mode[-2:], condition.read_pct)
-    return {
-        "workload": {
-            "sequential": condition.mode.startswith("seq"),
-            "read_pct": read_pct,
-            "block_sizes": [(condition.block_bytes, 100.0)],
-            "files": 1,
-            "file_bytes": file_bytes,
-            "fsync_every": 0,
-            "fsync": "none",
-            "distribution": {"kind": "uniform"},
-            "limit_bytes": 0,
-            "seed": seed,
-        },
-        "device": device.spec(use),
-        "threads": condition.threads,
-        "queue_depth": condition.queue_depth,
-        "sync": False,
-        "exclusive_writes": False,
-        "rate_per_s": 0.0,
-        "poisson": False,
-        "continue_on_error": False,
-        "interval_ms": INTERVAL_MS,
-    }
+    return write_plain_fileio(
+        write_device(device, use),
+        sequential=condition.mode.startswith("seq"),
+        read_pct=read_pct,
+        block_bytes=condition.block_bytes,
+        file_bytes=file_bytes,
+        threads=condition.threads,
+        queue_depth=condition.queue_depth,
+        seed=seed,
+        interval_ms=INTERVAL_MS,
+    )
 
 
-def measure(spec: dict[str, Any], requests: int) -> dict[str, float]:
+def measure(plan: ModelledFileio, requests: int) -> dict[str, float]:
     """Throughput and latency over so many requests of a run in virtual time. Errors: EngineError."""
-    run = Run.modelled(json.dumps(spec))
+    run = Run.modelled(to_json(plan))
     latency = Histogram()
     counted = counted_bytes = 0
     start_s = end_s = 0.0

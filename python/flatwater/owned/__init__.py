@@ -11,7 +11,7 @@ What is not provably flatwater's is never written, renamed or deleted. No link t
 
 from flatwater.owned.folder import Folder
 from flatwater.owned.mounted import mounted_below
-from flatwater.owned.permit import Permit
+from flatwater.owned.permit import Identity, Permit
 from flatwater.owned.witness import Witness
 from flatwater.owned.writing import (
     FOLDER_FLAGS,
@@ -27,6 +27,7 @@ from flatwater.owned.writing import (
 __all__ = [
     "FOLDER_FLAGS",
     "Folder",
+    "Identity",
     "Permit",
     "Witness",
     "create_file",

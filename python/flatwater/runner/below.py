@@ -14,8 +14,8 @@ from flatwater.owned import Folder
 from flatwater.runner.emulation import (
     DEVICE_FILE,
     Emulation,
-    engine_spec,
     lag_warning,
+    plan_of_emulation,
     release_mount,
     remove_backing,
 )
@@ -143,12 +143,12 @@ def _emulated(
     folder.make_folder("mounted")
     begun = content.exists() and kept
     try:
-        spec = engine_spec(emulation)
+        plan = plan_of_emulation(emulation)
     except UserError:
         if not kept:
             raise
         # It was made for a device that is used otherwise: it is made anew.
         begun = False
-        spec = engine_spec(replace(emulation, emptied=True))
-    served = ServedDevice(spec, file_system=None, folder=folder.path, make=False)
-    return Below(mount / DEVICE_FILE, spec["bytes"], begun, folder, served)
+        plan = plan_of_emulation(replace(emulation, emptied=True))
+    served = ServedDevice(plan, file_system=None, folder=folder.path, make=False)
+    return Below(mount / DEVICE_FILE, plan.bytes, begun, folder, served)

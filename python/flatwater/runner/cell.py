@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flatwater._engine import EngineError, Run
 from flatwater.errors import FlatwaterError, Interrupted, UserError
@@ -26,6 +26,7 @@ from flatwater.runner.summary import keep_without_running, summarise_cell
 
 if TYPE_CHECKING:
     from flatwater._engine import Interval
+    from flatwater.plan.run import Plan
 
 #: How often the runner looks up from waiting for an interval.
 POLL_S = 0.25
@@ -180,21 +181,21 @@ class CellRunner:
         schedule: Schedule = Timed(experiment, measured_s)
         if workload.steady_state == "snia":
             schedule = UntilSteady(experiment)
-        spec = self._stack.workload_spec(seed)
-        drain = self._stack.drain_spec(spec) if left.over and not left.drained else None
+        plan = self._stack.workload_spec(seed)
+        drain = self._stack.drain_spec(plan) if left.over and not left.drained else None
         run = before
         if not left.over:
-            run = self._drive(journal, spec, schedule.phase, schedule, after=before)
+            run = self._drive(journal, plan, schedule.phase, schedule, after=before)
         elif drain is not None:
             run = self._drive(journal, drain, lambda start_s: (DRAIN, None))
-        read_back = self._stack.read_back_spec(spec)
+        read_back = self._stack.read_back_spec(plan)
         if read_back is not None and not self._interrupt.asked:
             self._drive(journal, read_back, lambda start_s: (VERIFY, None), after=run)
 
     def _drive(
         self,
         journal: Journal,
-        spec: dict[str, Any],
+        plan: Plan,
         phase_of: Callable[[float], tuple[str, float | None]],
         schedule: Schedule | None = None,
         after: Run | None = None,
@@ -203,7 +204,7 @@ class CellRunner:
 
         Errors: EngineError with the place of the first failed request.
         """
-        run = self._stack.start(spec, after)
+        run = self._stack.start(plan, after)
         offset_s, shown = journal.at_s, ""
         stop_by: float | None = None
         measured_since: float | None = None
@@ -258,7 +259,7 @@ class CellRunner:
         failure = run.failure()
         if failure is not None:
             journal.event("fault", failure)
-            if not spec["continue_on_error"]:
+            if not plan.continue_on_error:
                 raise EngineError(failure)
         return run
 

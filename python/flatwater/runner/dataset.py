@@ -1,21 +1,22 @@
-"""The data of a database workload: in the engine's words, and loading them."""
+"""The data of a database workload: how much they are, and loading them."""
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from flatwater._engine import EngineError, Load
+from flatwater.engine_json import as_data, to_json
 from flatwater.errors import FlatwaterError, Interrupted
 from flatwater.experiment import Experiment, Oltp, Tpcc
+from flatwater.experiment.database.login import Login
+from flatwater.plan.server import Loading, write_dataset
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
 
-#: All experiments share their data sets, whatever their seed: a snapshot that is there need not be made again.
-DATASET_SEED = 1
 #: Raised whenever the loaders write something else for the same description.
 DATASET_VERSION = 1
 #: Sessions that load: one a core, up to what one server's log takes.
@@ -26,75 +27,16 @@ STOP_PATIENCE_S = 2.0
 _WAREHOUSE_BYTES = 100 * 2**20
 _OLTP_ROW_BYTES = 240
 
-#: Fields of an oltp workload that the engine takes as they are.
-_OLTP = (
-    "mode",
-    "tables",
-    "rows",
-    "range_size",
-    "point_selects",
-    "simple_ranges",
-    "sum_ranges",
-    "order_ranges",
-    "distinct_ranges",
-    "index_updates",
-    "non_index_updates",
-    "delete_inserts",
-    "range_selects",
-    "skip_trx",
-    "auto_inc",
-    "secondary",
-    "prepared",
-    "pipeline",
-)
-
-
-def workload_of(cell: Experiment) -> dict[str, Any]:
-    """The transactions of a cell as `Run.database` takes them."""
-    workload = cell.transactions
-    if isinstance(workload, Tpcc):
-        return {
-            "kind": "tpcc",
-            "warehouses": workload.warehouses,
-            "pipeline": workload.pipeline,
-            "keying_and_think": workload.keying_and_think,
-        }
-    return {"kind": "oltp", **_oltp(cell)}
-
-
-def _oltp(cell: Experiment) -> dict[str, Any]:
-    workload = cell.workload
-    assert isinstance(workload, Oltp)
-    distributions: dict[str, dict[str, Any]] = {
-        "uniform": {},
-        "gaussian": {"iterations": workload.spec_iter},
-        "special": {"iterations": workload.spec_iter, "pct": workload.spec_pct, "res": workload.spec_res},
-        "pareto": {"h": workload.pareto_h},
-        "zipfian": {"exponent": workload.zipfian_exp},
-    }
-    name = workload.distribution
-    return {
-        **{field: getattr(workload, field) for field in _OLTP},
-        "distribution": {"kind": name, **distributions[name]},
-    }
-
-
-def dataset_of(cell: Experiment) -> dict[str, Any]:
-    """The data of a cell as `Load` takes them."""
-    workload = cell.transactions
-    if isinstance(workload, Tpcc):
-        return {"kind": "tpcc", "warehouses": workload.warehouses, "seed": DATASET_SEED}
-    return {"kind": "oltp", "spec": _oltp(cell), "seed": DATASET_SEED}
-
 
 def describe_dataset(cell: Experiment) -> dict[str, Any]:
     """What the rows are a function of, and nothing else: cells that differ only in what they do share a snapshot."""
-    described = dataset_of(cell)
-    if "spec" in described:
-        spec = described.pop("spec")
+    dataset = as_data(write_dataset(cell))
+    described = {name: value for name, value in dataset.items() if name != "spec"}
+    if isinstance(cell.workload, Oltp):
+        spec = dataset["spec"]
         described |= {name: spec[name] for name in ("tables", "rows", "distribution", "auto_inc", "secondary")}
         # `insert` with the client's ids begins with empty tables, because what it draws could be there already.
-        described["empty"] = spec["mode"] == "insert" and not spec["auto_inc"]
+        described["empty"] = cell.workload.mode == "insert" and not cell.workload.auto_inc
     return {**described, "schema": cell.schema_name}
 
 
@@ -109,7 +51,7 @@ def estimate_bytes(cell: Experiment) -> int:
 
 def load_dataset(
     cell: Experiment,
-    login: Mapping[str, Any],
+    login: Login,
     reporter: Reporter,
     interrupt: Interrupt,
     died: Callable[[], str | None] | None = None,
@@ -118,14 +60,10 @@ def load_dataset(
 
     `died` tells how the server ended, if it did. Errors: FlatwaterError in the server's words, Interrupted.
     """
-    spec = {
-        "login": {**login, "schema": cell.schema_name},
-        "dataset": dataset_of(cell),
-        "threads": LOAD_THREADS,
-        "bulk": True,
-    }
+    login = replace(login, schema=cell.schema_name)
+    plan = Loading(login=login, dataset=write_dataset(cell), threads=LOAD_THREADS, bulk=True)
     try:
-        load = Load(json.dumps(spec))
+        load = Load(to_json(plan))
     except EngineError as error:
         raise FlatwaterError(str(error)) from None
     shown = "rows"

@@ -10,7 +10,7 @@ from flatwater.errors import UserError
 from flatwater.experiment import Experiment, PlannedCell, device_text
 from flatwater.owned import Folder
 from flatwater.probe import Probe
-from flatwater.runner.emulation import DEVICE_FILE, Emulation, check, engine_spec, release_mount, remove_backing
+from flatwater.runner.emulation import DEVICE_FILE, Emulation, check, plan_of_emulation, release_mount, remove_backing
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.on_served import MADE, OnServedStack
@@ -64,9 +64,9 @@ class EmulatedStack(OnServedStack):
         if cleared:
             reporter.note(cleared)
         begun = emulation.backing.exists() and not emulation.emptied
-        spec = engine_spec(emulation)
+        plan = plan_of_emulation(emulation)
         make = not begun or owned.read_text(MADE) != self._file_system
-        self._served = ServedDevice(spec, file_system=self._file_system, folder=volume, make=make)
+        self._served = ServedDevice(plan, file_system=self._file_system, folder=volume, make=make)
         self._served.wait_ready(lambda: interrupt.asked)
         if self._file_system:
             owned.write_text(MADE, self._file_system)

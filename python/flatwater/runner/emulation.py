@@ -1,4 +1,4 @@
-"""A modelled device as a file: what may be served where, and the spec that the engine's `Emulator` takes.
+"""A modelled device as a file: what may be served where, and its plan.
 
 Beside the backing file stands its sidecar, BACKING.flatwater.json: it says which device the file belongs to, and keeps
 the device's wear.
@@ -19,10 +19,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from flatwater.engine_json import as_data
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import print_size
 from flatwater.experiment.device import Device, Initial, Use
 from flatwater.owned import FOLDER_FLAGS, Permit, Witness, create_file, publish, write_atomic
+from flatwater.plan.device import write_device
+from flatwater.plan.emulation import EmulatedDevice
 from flatwater.probe.disk import read_mounts, require_no_device_folder
 from flatwater.runner.swapped import require_not_in_use
 
@@ -92,7 +95,7 @@ class Emulation:
     @property
     def digest(self) -> str:
         """Of the device's figures, whatever its wear and content are."""
-        figures = self.device.spec(replace(self.use, initial="fresh", life_used=0.0))
+        figures = as_data(write_device(self.device, replace(self.use, initial="fresh", life_used=0.0)))
         return hashlib.sha256(json.dumps(figures, sort_keys=True).encode()).hexdigest()
 
 
@@ -128,8 +131,8 @@ def check(emulation: Emulation) -> _Checked:
     return _Checked(size, initial, life_used, sidecar)
 
 
-def engine_spec(emulation: Emulation) -> dict[str, Any]:
-    """What `Emulator` takes. The backing file is made, if it is not there, with a sidecar that says whose it is.
+def plan_of_emulation(emulation: Emulation) -> EmulatedDevice:
+    """The plan of an emulation. The backing file is made, if it is not there, with a sidecar that says whose it is.
 
     Errors: as `check`; FlatwaterError when the file cannot be made.
     """
@@ -146,24 +149,24 @@ def engine_spec(emulation: Emulation) -> dict[str, Any]:
         initial=initial,
     )
     witness, permit = _backing(emulation, owner)
-    return {
-        "device": emulation.device.spec(use),
-        "title": emulation.device.title,
-        "seed": emulation.seed,
-        "bytes": size,
-        "used_bytes": 0 if initial == "fresh" else used,
+    return EmulatedDevice(
+        device=write_device(emulation.device, use),
+        title=emulation.device.title,
+        seed=emulation.seed,
+        bytes=size,
+        used_bytes=0 if initial == "fresh" else used,
         # A fresh device learns from the file what it holds; the others are full of what they hold.
-        "replay": initial == "fresh",
-        "backing": str(emulation.backing.absolute()),
-        "permit": permit.spec(),
-        "emptied": emulation.emptied or (sidecar is None and emulation.overwrite),
-        "durable": emulation.durable,
-        "mount": str(emulation.mount.absolute()),
-        "sidecar": str(emulation.sidecar.absolute()),
-        "owner": owner.model_dump(exclude={"state", "witness"}) | {"witness": witness.model_dump()},
-        "readers": READERS,
-        "interval_ms": round(emulation.interval_s * 1000),
-    }
+        replay=initial == "fresh",
+        backing=str(emulation.backing.absolute()),
+        permit=permit.files,
+        emptied=emulation.emptied or (sidecar is None and emulation.overwrite),
+        durable=emulation.durable,
+        mount=str(emulation.mount.absolute()),
+        sidecar=str(emulation.sidecar.absolute()),
+        owner=owner.model_dump(exclude={"state", "witness"}) | {"witness": witness.model_dump()},
+        readers=READERS,
+        interval_ms=round(emulation.interval_s * 1000),
+    )
 
 
 def _backing(emulation: Emulation, owner: SidecarFile) -> tuple[Witness, Permit]:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 from flatwater._engine import Run
+from flatwater.engine_json import to_json
 from flatwater.experiment import Experiment, PlannedCell, cell_at
+from flatwater.plan.fileio import RealFileio, draining, reading_back
+from flatwater.plan.run import Plan
 from flatwater.probe import Probe, device_text, start_probes
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.prepare import prepare_target
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import Left
-from flatwater.runner.spec import derived_seed, drain_spec, precondition_spec, read_back_spec, workload_spec
+from flatwater.runner.spec import derived_seed, plan_of_target, precondition_of_target
 from flatwater.runner.stack import Stack
 from flatwater.runner.target import check_space, open_target
 
@@ -64,28 +65,31 @@ class FileStack(Stack):
     def probes(self) -> list[Probe]:
         return start_probes(self._target.paths[0])
 
-    def workload_spec(self, seed: int) -> dict[str, Any]:
-        return workload_spec(self._cell, self._target, seed)
+    def workload_spec(self, seed: int) -> Plan:
+        return plan_of_target(self._cell, self._target, seed)
 
     def take_up(self, left: Left) -> str | None:
         self._resumed = True
         return None
 
-    def precondition_spec(self, seed: int) -> dict[str, Any] | None:
+    def precondition_spec(self, seed: int) -> Plan | None:
         if self._cell.fileio.precondition_passes <= 0:
             return None
-        return precondition_spec(self._cell, self._target, derived_seed(seed, "precondition"))
+        return precondition_of_target(self._cell, self._target, derived_seed(seed, "precondition"))
 
-    def drain_spec(self, spec: dict[str, Any]) -> dict[str, Any] | None:
+    def drain_spec(self, plan: Plan) -> Plan | None:
         workload = self._cell.fileio
-        return drain_spec(spec) if workload.fsync == "end" and workload.read_fraction < 1 else None
+        assert isinstance(plan, RealFileio)
+        return draining(plan) if workload.fsync == "end" and workload.read_fraction < 1 else None
 
-    def read_back_spec(self, spec: dict[str, Any]) -> dict[str, Any] | None:
+    def read_back_spec(self, plan: Plan) -> Plan | None:
         workload = self._cell.fileio
-        return read_back_spec(spec) if workload.verify and workload.read_fraction < 1 else None
+        assert isinstance(plan, RealFileio)
+        return reading_back(plan) if workload.verify and workload.read_fraction < 1 else None
 
-    def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
-        return Run.fileio(json.dumps(spec), after)
+    def start(self, plan: Plan, after: Run | None = None) -> Run:
+        assert isinstance(plan, RealFileio)
+        return Run.fileio(to_json(plan), after)
 
     def watch(self, journal: Journal, measured_s: float | None) -> None:
         self._target.keep_alive()

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import math
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from flatwater._engine import EngineError, Run
+from flatwater.engine_json import to_json
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, PlannedCell, print_size
-from flatwater.experiment.device import Use
 from flatwater.experiment.device.text import storage_text
+from flatwater.plan.fileio import ModelledFileio, fileio_use, preconditioning, write_modelled_fileio
+from flatwater.plan.run import Plan
 from flatwater.probe import Probe
-from flatwater.runner.cached_model import cache_memory_bytes, cached_notes, cached_spec
+from flatwater.runner.cached_model import cache_memory_bytes, cached_notes
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import Left
-from flatwater.runner.spec import derived_seed, fileio_spec, precondition_changes
+from flatwater.runner.spec import derived_seed
 from flatwater.runner.stack import Stack
 
 
@@ -29,12 +27,11 @@ class ModelStack(Stack):
 
     def __init__(self, experiment: Experiment, plan: PlannedCell) -> None:
         self._cell = plan.experiment
-        self._spec: dict[str, Any] = {}
 
     def check_sweep(self) -> None:
         # Every cell was checked against its device when the experiment was read; here is what only the engine knows.
         # A fresh device is made at once, however large.
-        self.start(modelled_spec(self._cell, 0, fresh=True))
+        self.start(write_modelled_fileio(self._cell, 0, fresh=True))
 
     @property
     def place(self) -> Path | None:
@@ -65,27 +62,28 @@ class ModelStack(Stack):
     def probes(self) -> list[Probe]:
         return []
 
-    def workload_spec(self, seed: int) -> dict[str, Any]:
-        return modelled_spec(self._cell, seed)
+    def workload_spec(self, seed: int) -> Plan:
+        return write_modelled_fileio(self._cell, seed)
 
-    def precondition_spec(self, seed: int) -> dict[str, Any] | None:
+    def precondition_spec(self, seed: int) -> Plan | None:
         if self._cell.fileio.precondition_passes <= 0:
             return None
-        spec = modelled_spec(self._cell, derived_seed(seed, "precondition"))
-        return spec | precondition_changes(self._cell.fileio, spec["workload"])
+        plan = write_modelled_fileio(self._cell, derived_seed(seed, "precondition"))
+        return preconditioning(self._cell.fileio, plan)
 
-    def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
+    def start(self, plan: Plan, after: Run | None = None) -> Run:
+        assert isinstance(plan, ModelledFileio)
         if after is None:
             _check_memory(self._cell)
         try:
-            return Run.modelled(json.dumps(spec), after)
+            return Run.modelled(to_json(plan), after)
         except EngineError as error:
             # What cannot be of a device is the experiment's fault, not a run's that failed.
             where = "storage.device" if self._cell.flash_cache is None else "cache"
             raise UserError(str(error), where=where) from None
 
     def warnings(self) -> list[str]:
-        notes = self._cell.modelled.modelled_device.notes(_use(self._cell))
+        notes = self._cell.modelled.modelled_device.notes(fileio_use(self._cell))
         if self._cell.flash_cache is not None:
             notes += cached_notes(self._cell.flash_cache)
         return [f"the model is not quite its device: {note}" for note in notes]
@@ -107,61 +105,5 @@ def _check_memory(cell: Experiment) -> None:
 
 def model_memory_bytes(cell: Experiment) -> int:
     """Memory that the models of a cell's devices need."""
-    needed = cell.modelled.modelled_device.memory_bytes(_use(cell))
+    needed = cell.modelled.modelled_device.memory_bytes(fileio_use(cell))
     return needed + (cache_memory_bytes(cell.flash_cache) if cell.flash_cache is not None else 0)
-
-
-def modelled_spec(cell: Experiment, seed: int, *, fresh: bool = False) -> dict[str, Any]:
-    """What `Run.modelled` takes: the workload, and the device that it is used on (`fresh`: never written)."""
-    workload, storage = cell.fileio, cell.modelled
-    return {
-        "workload": fileio_spec(workload, workload.files, _file_bytes(cell), seed),
-        "device": device_spec(
-            cell, asynchronous=workload.engine == "io_uring", align_bytes=_align_bytes(cell), fresh=fresh
-        ),
-        "threads": workload.threads,
-        "queue_depth": workload.queue_depth,
-        "sync": workload.sync != "none",
-        "exclusive_writes": storage.exclusive_writes,
-        "rate_per_s": workload.rate_per_s,
-        "poisson": workload.arrival == "poisson",
-        "continue_on_error": workload.on_error == "continue",
-        "interval_ms": round(cell.record.interval_s * 1000),
-    }
-
-
-def device_spec(cell: Experiment, *, asynchronous: bool, align_bytes: int, fresh: bool = False) -> dict[str, Any]:
-    """All that is below a cell's workload or modelled database, in the engine's words: the storage, or a cache on it.
-
-    `asynchronous` requests wait in a queue of the kernel's; each is a multiple of `align_bytes`. `fresh`: never
-    written, which is made at once.
-    """
-    cache = cell.flash_cache
-    align = align_bytes if cache is None else math.gcd(align_bytes, cache.block_size)
-    use = cell.modelled.use(asynchronous=asynchronous, align_bytes=align)
-    storage = cell.modelled.modelled_device.spec(_fresh(use) if fresh else use)
-    return storage if cache is None else cached_spec(cache, storage, align_bytes=align, fresh=fresh)
-
-
-def _fresh(use: Use) -> Use:
-    return replace(use, initial="fresh", simulate_initial=False)
-
-
-def _file_bytes(cell: Experiment) -> int:
-    """Bytes of each file. They stand one after another, so each is a multiple of what every block is a multiple of."""
-    common = math.gcd(*cell.fileio.block_sizes)
-    return (cell.size_per_file or 0) // common * common
-
-
-def _align_bytes(cell: Experiment) -> int:
-    """What every request is a multiple of."""
-    workload = cell.fileio
-    align = math.gcd(*workload.block_sizes)
-    if workload.precondition_passes > 0:
-        align = math.gcd(align, min(workload.precondition_block_size, _file_bytes(cell)))
-    return align
-
-
-def _use(cell: Experiment) -> Use:
-    """How the cell uses its device: with which queue, and in units of which size."""
-    return cell.modelled.use(asynchronous=cell.fileio.engine == "io_uring", align_bytes=_align_bytes(cell))

@@ -11,6 +11,7 @@ from flatwater._engine import Run
 from flatwater.errors import Interrupted, UserError
 from flatwater.experiment import Experiment, FileStorage, PlannedCell, Server
 from flatwater.owned import Folder
+from flatwater.plan.run import Plan
 from flatwater.probe import Probe
 from flatwater.results.schema import Condition, ResponseLimit, ServerFacts
 from flatwater.runner.emulation import require_fuse
@@ -135,17 +136,17 @@ class OnServedStack(Stack):
     def probes(self) -> list[Probe]:
         return self._inner.probes()
 
-    def workload_spec(self, seed: int) -> dict[str, Any]:
+    def workload_spec(self, seed: int) -> Plan:
         return self._inner.workload_spec(seed)
 
-    def precondition_spec(self, seed: int) -> dict[str, Any] | None:
+    def precondition_spec(self, seed: int) -> Plan | None:
         return self._inner.precondition_spec(seed)
 
-    def read_back_spec(self, spec: dict[str, Any]) -> dict[str, Any] | None:
-        return self._inner.read_back_spec(spec)
+    def read_back_spec(self, plan: Plan) -> Plan | None:
+        return self._inner.read_back_spec(plan)
 
-    def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
-        return self._inner.start(spec, after)
+    def start(self, plan: Plan, after: Run | None = None) -> Run:
+        return self._inner.start(plan, after)
 
     def watch(self, journal: Journal, measured_s: float | None) -> None:
         if self._stack is not None:

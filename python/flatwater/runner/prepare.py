@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from flatwater._engine import EngineError, Prepare, purge
+from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment, print_size
 from flatwater.owned import FOLDER_FLAGS, Witness, create_file, publish
@@ -16,7 +17,7 @@ from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.manifest import Prepared, PreparedFile
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import CannotResume
-from flatwater.runner.spec import prepare_spec
+from flatwater.runner.spec import preparation_of_target
 from flatwater.runner.target import Target, boot_id, check_space, is_whole, require_unchanged
 
 #: Seconds between two saves of how far a preparation got: what a kill -9 can cost.
@@ -43,7 +44,7 @@ def prepare_target(
         reporter.phase("purge", None)
         for path in target.paths:
             try:
-                purge(path, target.permit.to_json(), target.file_bytes)
+                purge(path, to_json(target.permit.files), target.file_bytes)
             except EngineError as error:
                 raise FlatwaterError(str(error), where="storage.purge", hint="storage.purge = false") from None
         _forget_contents(target)
@@ -212,7 +213,7 @@ def _write(cell: Experiment, target: Target, seed: int, begin: int, reporter: Re
     assert target.prepared is not None
     reporter.phase("prepare", None)
     try:
-        writers = Prepare(prepare_spec(cell, target, seed, begin, direct=_accepts_direct(target)))
+        writers = Prepare(to_json(preparation_of_target(cell, target, seed, begin, direct=_accepts_direct(target))))
     except EngineError as error:
         raise FlatwaterError(str(error), where="storage.path") from None
     if begin:

@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from flatwater._engine import Emulator, EngineError
+from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError, Interrupted
+from flatwater.plan.emulation import EmulatedDevice
 from flatwater.runner.emulation import DEVICE_FILE
 from flatwater.runner.volume import PATIENCE_S, Volume
 
@@ -151,8 +153,10 @@ class ServedProcess:
 class ServedDevice(ServedProcess):
     """An emulated device, with a file system on it if one is asked for."""
 
-    def __init__(self, spec: dict[str, Any], *, file_system: str | None, folder: Path, make: bool) -> None:
-        super().__init__({"spec": spec, "file_system": file_system, "folder": str(folder), "make": make})
+    def __init__(self, plan: EmulatedDevice, *, file_system: str | None, folder: Path, make: bool) -> None:
+        file = Path(plan.mount) / DEVICE_FILE
+        asked = {"file": str(file), "file_system": file_system, "folder": str(folder), "make": make}
+        super().__init__({"plan": to_json(plan), **asked})
 
 
 def tell(**told: Any) -> None:
@@ -162,12 +166,11 @@ def tell(**told: Any) -> None:
 
 def serve(request: dict[str, Any]) -> None:
     """Serves until standard input is closed."""
-    emulator = Emulator(json.dumps(request["spec"]))
+    emulator = Emulator(request["plan"])
     volume: Volume | None = None
     try:
         if request["file_system"]:
-            file = Path(request["spec"]["mount"]) / DEVICE_FILE
-            volume = Volume(file, Path(request["folder"]), request["file_system"])
+            volume = Volume(Path(request["file"]), Path(request["folder"]), request["file_system"])
             volume.open(make=request["make"])
         tell(ready=True)
         while not select.select([sys.stdin], [], [], TELL_S)[0]:

@@ -8,14 +8,18 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import psutil
 
 from flatwater._engine import EngineError, Run, check_consistency
+from flatwater.engine_json import Json, to_json
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment, PlannedCell, Tpcc, cell_at
+from flatwater.experiment.database.login import Login
 from flatwater.owned import write_atomic
+from flatwater.plan.run import Plan
+from flatwater.plan.server import RealDatabase, write_real_database
 from flatwater.probe import Probe, device_text, start_probes
 from flatwater.probe.server import ServerProbe
 from flatwater.results.schema import Condition, ResponseLimit, ServerFacts
@@ -32,7 +36,7 @@ from flatwater.runner.copies import (
     write_copy,
 )
 from flatwater.runner.crashes import Crashes
-from flatwater.runner.dataset import DATASET_VERSION, describe_dataset, estimate_bytes, load_dataset, workload_of
+from flatwater.runner.dataset import DATASET_VERSION, describe_dataset, estimate_bytes, load_dataset
 from flatwater.runner.index_sizes import index_sizes, loaded_sizes, print_loaded
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
@@ -320,39 +324,29 @@ class ServerStack(Stack):
             instance.stop()
         return loading.commit()
 
-    def _logins(self, schema: str | None) -> list[dict[str, Any]]:
+    def _logins(self, schema: str | None) -> list[Login]:
         """How to log in to each server of the cell."""
         server = self._cell.server
         if server.attached:
-            return [{**server.login(), "schema": schema}]
+            return [replace(server.login(), schema=schema)]
         return [instance.login(schema) for instance in self._instances]
 
     def probes(self) -> list[Probe]:
-        logins = [json.dumps(login) for login in self._logins(None)]
+        logins = [to_json(login) for login in self._logins(None)]
         if self._attached is not None:
             return [*start_probes(None), ServerProbe(logins, local_pids(self._cell.server.login()))]
         # Asked at each sample: a server that is started again is another process.
         probe = ServerProbe(logins, lambda: [instance.pid for instance in self._instances], own=True)
         return [*start_probes(self._instances[0].data), probe]
 
-    def workload_spec(self, seed: int) -> dict[str, Any]:
-        workload = self._cell.transactions
-        return {
-            "workload": workload_of(self._cell),
-            "servers": self._logins(self._cell.schema_name),
-            "connections": workload.connections,
-            "counted": "new_order" if self._cell.workload.unit == "NOTPM" else None,
-            "rate_per_s": workload.rate_per_s,
-            "poisson": workload.arrival == "poisson",
-            "continue_on_error": workload.on_error == "continue",
-            "seed": seed,
-            "interval_ms": round(self._cell.record.interval_s * 1000),
-        }
+    def workload_spec(self, seed: int) -> Plan:
+        return write_real_database(self._cell, self._logins(self._cell.schema_name), seed)
 
-    def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
+    def start(self, plan: Plan, after: Run | None = None) -> Run:
+        assert isinstance(plan, RealDatabase)
         try:
             # It asks every server for its data.
-            return ask(lambda: Run.database(json.dumps(spec)), self._hurried)
+            return ask(lambda: Run.database(to_json(plan)), self._hurried)
         except EngineError as error:
             if self._attached is None:
                 raise
@@ -377,7 +371,7 @@ class ServerStack(Stack):
             self._crashes.settle(self._interrupt)
         found = []
         for number, login in enumerate(self._logins(self._cell.schema_name)):
-            for condition, title, reason, violations in self._ask_conditions(json.dumps(login)):
+            for condition, title, reason, violations in self._ask_conditions(to_json(login)):
                 found.append(
                     Condition(
                         number=condition,
@@ -391,7 +385,7 @@ class ServerStack(Stack):
                 )
         return found
 
-    def _ask_conditions(self, login: str) -> list[tuple[int, str, str | None, int | None]]:
+    def _ask_conditions(self, login: Json[Login]) -> list[tuple[int, str, str | None, int | None]]:
         """Number, title, why it does not apply, violations: of each condition. Its queries may take minutes."""
         try:
             return ask(lambda: check_consistency(login, after_run=True), self._hurried)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flatwater.experiment import Experiment, ModelledStorage, PlannedCell
 from flatwater.probe import Probe
@@ -18,6 +18,7 @@ from flatwater.runner.progress import Reporter
 
 if TYPE_CHECKING:
     from flatwater._engine import Run
+    from flatwater.plan.run import Plan
     from flatwater.runner.journal import Journal
     from flatwater.runner.resuming import Left
     from flatwater.runner.tally import Tally
@@ -72,22 +73,22 @@ class Stack(ABC):
         """What is sampled each interval."""
 
     @abstractmethod
-    def workload_spec(self, seed: int) -> dict[str, Any]:
+    def workload_spec(self, seed: int) -> Plan:
         """The cell's workload in the engine's words."""
 
     @abstractmethod
-    def start(self, spec: dict[str, Any], after: Run | None = None) -> Run:
+    def start(self, plan: Plan, after: Run | None = None) -> Run:
         """Starts a workload. Errors: EngineError."""
 
-    def precondition_spec(self, seed: int) -> dict[str, Any] | None:
+    def precondition_spec(self, seed: int) -> Plan | None:
         """What runs before the workload, if anything does."""
         return None
 
-    def drain_spec(self, spec: dict[str, Any]) -> dict[str, Any] | None:
+    def drain_spec(self, plan: Plan) -> Plan | None:
         """What ends a measurement whose own end was cut short, if anything does."""
         return None
 
-    def read_back_spec(self, spec: dict[str, Any]) -> dict[str, Any] | None:
+    def read_back_spec(self, plan: Plan) -> Plan | None:
         """What checks afterwards what the workload wrote, if anything does."""
         return None
 

@@ -21,7 +21,7 @@ import psutil
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment, print_size
-from flatwater.owned import Permit, write_atomic
+from flatwater.owned import Identity, Permit, write_atomic
 from flatwater.probe.disk import find_block_device, mount_of, require_no_device_folder
 from flatwater.runner.block_device import claim, contents, folder_of, users
 from flatwater.runner.manifest import Prepared, PreparedFile, read_manifest
@@ -140,7 +140,7 @@ class Target:
         """
         if not self.writable:
             return
-        identities: list[tuple[int, int | None]] = []
+        identities: list[Identity] = []
         for path in self.paths:
             try:
                 descriptor = self.open(path)
@@ -148,7 +148,7 @@ class Target:
                 raise UserError(f"cannot use {path}: {error.strerror}", where="storage.path") from None
             try:
                 self.require_known(path, descriptor)
-                identities.append(Permit.identity(os.fstat(descriptor)))
+                identities.append(Identity.of(os.fstat(descriptor)))
             finally:
                 os.close(descriptor)
         self.permit = Permit(tuple(identities))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import socket
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from flatwater._engine import Connection, EngineError
+from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.experiment.database.login import Login, Socket
 from flatwater.experiment.problem import quote
 from flatwater.server.answers import rows_of
 from flatwater.server.asking import Stop, ask, never
@@ -40,7 +40,7 @@ class Attached:
         return f"{FLAVOURS[self.flavour].title} {'.'.join(map(str, self.version))}"
 
 
-def describe(login: Mapping[str, Any], stop: Stop = never) -> Attached:
+def describe(login: Login, stop: Stop = never) -> Attached:
     """Asks the server of a login (see `Instance.login`) for its flavour, version and variables.
 
     Errors: UserError at database.url when it cannot be reached, lets nobody in, or is too old; Interrupted when
@@ -49,13 +49,13 @@ def describe(login: Mapping[str, Any], stop: Stop = never) -> Attached:
     return ask(lambda: _describe(login), stop)
 
 
-def _describe(login: Mapping[str, Any]) -> Attached:
+def _describe(login: Login) -> Attached:
     try:
-        connection = Connection(json.dumps(dict(login)), ANSWER_S)
+        connection = Connection(to_json(login), ANSWER_S)
     except EngineError as error:
         raise UserError(
             # A server that is not there is told with its place already.
-            str(error) if str(error).startswith("cannot connect") else f"cannot log in to {_place(login)}: {error}",
+            str(error) if str(error).startswith("cannot connect") else f"cannot log in to {login.address}: {error}",
             where="database.url",
             hint="is it running, and is the login right?",
         ) from None
@@ -65,38 +65,32 @@ def _describe(login: Mapping[str, Any]) -> Attached:
         variables = read_variables(rows_of(connection, "SHOW GLOBAL VARIABLES", columns=2))
     except EngineError as error:
         hint = "is it a MySQL-compatible server, and well?"
-        raise FlatwaterError(f"{_place(login)} does not answer: {error}", where="database.url", hint=hint) from None
+        raise FlatwaterError(f"{login.address} does not answer: {error}", where="database.url", hint=hint) from None
     finally:
         connection.close()
     match = re.match(r"(\d{1,4})\.(\d{1,4})\.(\d{1,4})", text, re.ASCII)
     if match is None:
-        what = f"{_place(login)} is no MySQL-compatible server: its version is {quote(text)}"
+        what = f"{login.address} is no MySQL-compatible server: its version is {quote(text)}"
         raise UserError(what, where="database.url", hint="is the address right?")
     version = (int(match[1]), int(match[2]), int(match[3]))
     flavour = recognise(f"{text} {comment}")
     if version < OLDEST:
         raise UserError(
-            f"{_place(login)} is {FLAVOURS[flavour].title} {text}: the oldest that flatwater knows is 5.5",
+            f"{login.address} is {FLAVOURS[flavour].title} {text}: the oldest that flatwater knows is 5.5",
             where="database.url",
             hint="a newer server",
         )
     return Attached(flavour, version, text, comment, variables)
 
 
-def local_pids(login: Mapping[str, Any]) -> list[int]:
+def local_pids(login: Login) -> list[int]:
     """The process of a server that is reached through a socket, so that its CPU time is known; [] for one elsewhere."""
-    path = login["address"].get("socket")
-    if path is None:
+    if not isinstance(login.address, Socket):
         return []
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(ANSWER_S)
-        probe.connect(path)
+        probe.connect(login.address.socket)
         # struct ucred: pid, uid, gid of who called listen(2) (unix(7), SO_PEERCRED).
         pid, _, _ = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         return [pid] if pid > 0 else []
     return []
-
-
-def _place(login: Mapping[str, Any]) -> str:
-    address = login["address"]
-    return str(address["socket"]) if "socket" in address else ":".join(map(str, address["tcp"]))

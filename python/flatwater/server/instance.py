@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
@@ -13,10 +12,11 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from flatwater._engine import Connection, EngineError
+from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError, Interrupted
+from flatwater.experiment.database.login import Login, Socket
 from flatwater.server.answers import rows_of
 from flatwater.server.asking import GRACE_S, Stop, ask, never
 from flatwater.server.binary import Binary
@@ -205,14 +205,9 @@ class Instance:
             raise FlatwaterError(f"{self.binary.title} does not become ready: {why}", hint=f"see {self.error_log}")
         self.recovered_s = time.monotonic() - self._launched_at
 
-    def login(self, schema: str | None = None) -> dict[str, Any]:
-        """How the engine logs in. It holds the password: never to be written anywhere."""
-        return {
-            "address": {"socket": str(self._socket)},
-            "user": USER,
-            "password": self._password,
-            "schema": schema,
-        }
+    def login(self, schema: str | None = None) -> Login:
+        """How the engine logs in."""
+        return Login(Socket(str(self._socket)), USER, self._password, schema)
 
     def query(self, sql: str, *, columns: int = 0) -> list[tuple[str | None, ...]]:
         """Rows of one statement, each of at least `columns` values, over a connection of its own.
@@ -225,7 +220,7 @@ class Instance:
             raise Interrupted(f"{self.binary.title} does not answer")
 
         def question() -> list[tuple[str | None, ...]]:
-            connection = Connection(json.dumps(self.login()))
+            connection = Connection(to_json(self.login()))
             try:
                 return rows_of(connection, sql, columns=columns)
             finally:
@@ -327,7 +322,7 @@ class Instance:
 
     def _try_login(self, patience_s: float) -> bool:
         try:
-            connection = Connection(json.dumps(self.login()), min(patience_s, LOGIN_S))
+            connection = Connection(to_json(self.login()), min(patience_s, LOGIN_S))
         except EngineError as error:
             # Its account is made before it lets anyone in: one that is missing now will never be there.
             self._answer = str(error) if "(error 1045)" in str(error) else ""

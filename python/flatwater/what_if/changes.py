@@ -116,16 +116,16 @@ def usual_questions(twin: Twin) -> list[Change]:
     experiment = twin.experiment(twin.data(), str(twin.base.result.path))
     assert isinstance(experiment.database, InnodbModel)
     settings = experiment.database.resolved
-    pool = int(settings["innodb_buffer_pool_size"])
+    pool = settings.innodb_buffer_pool_size
     log = "innodb_redo_log_capacity" if twin.base.generation == "mysql-8.0" else "innodb_log_file_size"
-    redo = int(settings["innodb_redo_log_capacity"] if log == "innodb_redo_log_capacity" else settings[log])
+    redo: int = getattr(settings, log)
     asked: list[tuple[tuple[str, ...], str]] = [
         ((f"{_POOL}={2 * pool}",), f"memory: a pool of {print_size(2 * pool)}"),
         ((f"{_SETTINGS}{log}={_REDO_TIMES * redo}",), f"settings: {log} = {print_size(_REDO_TIMES * redo)}"),
     ]
-    if settings["innodb_doublewrite"]:
+    if settings.innodb_doublewrite:
         asked.append(((f"{_SETTINGS}innodb_doublewrite=false",), "settings: no doublewrite buffer"))
-    if settings["innodb_flush_log_at_trx_commit"] == 1:
+    if settings.innodb_flush_log_at_trx_commit == 1:
         asked.append(((f"{_SETTINGS}innodb_flush_log_at_trx_commit=2",), "settings: the log is synced once a second"))
     asked.append(((f"storage.device={USUAL_CARD}",), f"a faster card: {USUAL_CARD}"))
     size = max(estimate_bytes(twin.base.experiment) // _CACHE_SHARE >> 20, 64) << 20
@@ -183,12 +183,11 @@ def _risks(twin: Twin, experiment: Experiment) -> list[str]:
     before = twin.experiment(twin.data(), "").database
     assert isinstance(before, InnodbModel)
     told = []
-    if before.resolved["innodb_doublewrite"] and not now["innodb_doublewrite"]:
+    if before.resolved.innodb_doublewrite and not now.innodb_doublewrite:
         told.append("RISK: a crash can leave half-written pages, unless the storage writes 16 KiB atomically")
-    durable = "innodb_flush_log_at_trx_commit"
-    if before.resolved[durable] == 1 and now[durable] != 1:
+    if before.resolved.innodb_flush_log_at_trx_commit == 1 and now.innodb_flush_log_at_trx_commit != 1:
         told.append("RISK: a power failure loses the last second of commits")
-    pool = int(now["innodb_buffer_pool_size"])
+    pool = now.innodb_buffer_pool_size
     if base.memory_bytes and pool > _MEMORY_SHARE * base.memory_bytes:
         told.append(f"the machine has only {print_size(base.memory_bytes)} of memory: it must get more")
     return told

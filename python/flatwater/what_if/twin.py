@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import psutil
 import tomli_w
 
 from flatwater._engine import EngineError, Run
+from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment, print_size
 from flatwater.experiment.database.measured import Figure, IndexSize, MeasuredWorkload, default_workload
@@ -22,8 +22,10 @@ from flatwater.experiment.device.load import load_device
 from flatwater.experiment.faults import validate
 from flatwater.fit.workload import to_workload_toml
 from flatwater.fit.workload.derive import OLTP_WRITES, READ_ONLY, index_sizes, writes_of
+from flatwater.plan.device import Cached, Device, Volume, slower
+from flatwater.plan.innodb import ModelledDatabase, server_cpu, write_innodb
 from flatwater.runner.dataset import estimate_bytes
-from flatwater.runner.innodb_model import engine_spec, memory_bytes, model_spec
+from flatwater.runner.innodb_model import memory_bytes
 from flatwater.what_if.base import Base
 
 #: A run of more than this is not lived through from its start: the twin begins with a full pool.
@@ -132,9 +134,9 @@ class Twin:
 
     def run(self, experiment: Experiment, scales: Scales, seed: int) -> Outcome:
         """One run of a twin. Errors: UserError for what the model cannot do; FlatwaterError in the engine's words."""
-        spec = self._spec(experiment, scales, seed)
+        plan = self._plan(experiment, scales, seed)
         try:
-            run = Run.modelled_database(json.dumps(spec))
+            run = Run.modelled_database(to_json(plan))
         except EngineError as error:
             raise UserError(str(error), where="the twin") from None
         try:
@@ -147,27 +149,31 @@ class Twin:
         with ThreadPoolExecutor(max_workers=_at_once()) as pool:
             return list(pool.map(lambda one: self.run(*one), asked))
 
-    def _spec(self, experiment: Experiment, scales: Scales, seed: int) -> dict[str, Any]:
-        spec = model_spec(experiment, seed)
+    def _plan(self, experiment: Experiment, scales: Scales, seed: int) -> ModelledDatabase:
+        plan = write_innodb(experiment, seed)
         base, costs = self.base, self._measured.cpu_us
         longer = base.stretch * scales.cpu
         times = self._cpu_scale() * longer
         # A client on the server's machine takes its share of the cores between two statements.
         client_us = base.client_cpu_us / base.statements if base.statements else 0.0
-        spec["cpu"] = {
-            "statement_ns": round(1000 * (costs.statement.value * times + client_us * longer)),
-            "touch_ns": 0,
-            "read_ns": round(1000 * costs.page_read.value * times),
-            "write_ns": round(1000 * costs.page_written.value * times),
-        }
-        slow = [spec["device"]]
-        if "slow" in spec["device"]:
-            slow = [spec["device"]["slow"]]
-        for one in slow:
-            if experiment.modelled.device == str(self.device):
-                for name in ("read_ns", "write_ns", "flush_ns"):
-                    one[name] = round(one[name] * scales.storage)
-        return engine_spec(spec)
+        cpu = server_cpu(
+            statement_us=costs.statement.value * times + client_us * longer,
+            page_read_us=costs.page_read.value * times,
+            page_written_us=costs.page_written.value * times,
+        )
+        device = plan.device
+        if experiment.modelled.device == str(self.device):
+            if isinstance(device, Cached):
+                device = replace(device, slow=_as_fitted(device.slow, scales))
+            else:
+                device = _as_fitted(device, scales)
+        return replace(plan, cpu=cpu, device=device)
+
+
+def _as_fitted(storage: Device, scales: Scales) -> Volume:
+    """The recorded storage, whose answers take as long as was fitted."""
+    assert isinstance(storage, Volume), "as it is in the file that the twin wrote"
+    return slower(storage, scales.storage)
 
 
 def _at_once() -> int:

@@ -12,6 +12,8 @@ from flatwater.experiment.database import InnodbModel
 from flatwater.experiment.database.innodb_settings import DEFAULTS
 from flatwater.experiment.database.machine import Machine
 from flatwater.experiment.database.measured import default_workload, load_workload
+from flatwater.experiment.database.placement import Holding
+from flatwater.plan.innodb import write_cpu, write_measured
 
 STORAGE = {"kind": "raid", "device": "raid10-8"}
 MODEL = {"kind": "innodb-model"}
@@ -36,11 +38,11 @@ def test_costs_are_the_measured_ones_in_nanoseconds() -> None:
     measured = default_workload("tpcc", "mysql-8.0").cpu_us
     statement_us, read_us = measured.statement.value, measured.page_read.value
     assert statement_us > 0
-    told = InnodbModel.model_validate(MODEL).cpu.spec(measured, PLAIN)
-    assert (told["statement_ns"], told["read_ns"]) == (round(1000 * statement_us), round(1000 * read_us))
+    told = write_cpu(InnodbModel.model_validate(MODEL).cpu, measured, PLAIN)
+    assert (told.statement_ns, told.read_ns) == (round(1000 * statement_us), round(1000 * read_us))
     cpu = InnodbModel.model_validate(MODEL | {"cpu": {"read_us": 1.5, "times": 2.0}}).cpu
-    slower = cpu.spec(measured, PLAIN)
-    assert (slower["statement_ns"], slower["read_ns"]) == (round(2000 * statement_us), 1500)
+    slower = write_cpu(cpu, measured, PLAIN)
+    assert (slower.statement_ns, slower.read_ns) == (round(2000 * statement_us), 1500)
 
 
 @pytest.mark.parametrize("kind", ["tpcc", "oltp"])
@@ -52,8 +54,10 @@ def test_a_server_takes_what_was_measured_of_its_like(kind: str, generation: str
     assert model.measured(kind) == measured
     # Redo of MySQL 5.7 and 8.0 has a format of its own, and no such server was measured.
     told = measured.redo_bytes if generation not in ("mysql-5.7", "mysql-8.0") else {}
-    assert model.measured_spec(kind)["redo_bytes"] == {name: figure.value for name, figure in told.items()}
-    assert model.measured_spec(kind)["rows_a_page"] == measured.rows_a_page() != {}
+    assert write_measured(model.measured(kind), model.generation).redo_bytes == {
+        name: figure.value for name, figure in told.items()
+    }
+    assert write_measured(model.measured(kind), model.generation).rows_a_page == measured.rows_a_page() != {}
 
 
 @pytest.mark.parametrize(("generation", "named"), [("mysql-5.5", "mariadb-10.11"), ("mariadb-10.11", "mysql-5.5")])
@@ -61,10 +65,10 @@ def test_a_named_workload_is_taken_as_it_was_measured(generation: str, named: st
     # Its pages' checksums too; its redo has another format.
     model = InnodbModel.model_validate(MODEL | {"generation": generation, "workload": f"tpcc-{named}"})
     costs = load_workload(f"tpcc-{named}").cpu_us
-    told = model.cpu.spec(model.measured("tpcc").cpu_us, PLAIN)
-    assert told["read_ns"] == round(1000 * costs.page_read.value)
-    assert told["write_ns"] == round(1000 * costs.page_written.value)
-    assert model.measured_spec("tpcc")["redo_bytes"] == {}
+    told = write_cpu(model.cpu, model.measured("tpcc").cpu_us, PLAIN)
+    assert told.read_ns == round(1000 * costs.page_read.value)
+    assert told.write_ns == round(1000 * costs.page_written.value)
+    assert write_measured(model.measured("tpcc"), model.generation).redo_bytes == {}
 
 
 def test_a_measured_workload_is_of_the_workloads_kind() -> None:
@@ -93,7 +97,7 @@ def test_what_is_not_modelled_is_named(asked: dict[str, Any], field: str) -> Non
 
 def test_a_setting_belongs_to_its_generation() -> None:
     settings = {"innodb_adaptive_flushing_method": "keep_average"}
-    assert InnodbModel.model_validate(MODEL | {"settings": settings}).resolved["innodb_doublewrite"] is True
+    assert InnodbModel.model_validate(MODEL | {"settings": settings}).resolved.innodb_doublewrite is True
     with pytest.raises(ValidationError, match=r"no setting of mysql-5\.5"):
         InnodbModel.model_validate(MODEL | {"generation": "mysql-5.5", "settings": settings})
 
@@ -102,7 +106,7 @@ def test_settings_without_effect_are_told() -> None:
     settings = {"innodb_purge_threads": 1, "innodb_flush_method": "O_DIRECT"}
     model = InnodbModel.model_validate(MODEL | {"settings": settings})
     assert model.ignored == ["innodb_purge_threads"]
-    assert "innodb_purge_threads" not in model.resolved
+    assert not hasattr(model.resolved, "innodb_purge_threads")
     model = InnodbModel.model_validate(MODEL | {"settings": {"innodb_flush_method": "fsync"}})
     assert model.ignored == ["innodb_flush_method"], "data files never go through the kernel's cache in the model"
 
@@ -138,8 +142,8 @@ def test_parts_that_name_the_same_device_share_it() -> None:
         }
     )
     assert model.other_devices == {
-        "raid10-8": ["log", "binlog", {"table": "customer"}],
-        "intel-520": [{"table": "stock"}],
+        "raid10-8": Holding(("log", "binlog"), ("customer",)),
+        "intel-520": Holding(tables=("stock",)),
     }
 
 
@@ -186,8 +190,8 @@ def test_settings_that_servers_do_not_take_together(settings: dict[str, Any], to
 
 def test_a_policy_is_a_name_or_a_class_in_a_file() -> None:
     names = ("keep-average", "mysql-8.0", "mine.py:Mine", "a:b/mine.py:Mine")
-    told = [InnodbModel.model_validate(MODEL | {"flushing": name}).flushing_name for name in names]
-    assert told == ["keep_average", "mysql-8.0", None, None]
+    told = [InnodbModel.model_validate(MODEL | {"flushing": name}).own_policy for name in names]
+    assert told == [None, None, *names[2:]]
     for wrong in ("keep_averge", "mine.py", "mine.py:", "mine.txt:Mine", "mine.py:a b"):
         with pytest.raises(ValidationError, match="there is no policy"):
             InnodbModel.model_validate(MODEL | {"flushing": wrong})

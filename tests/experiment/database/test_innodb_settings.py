@@ -13,22 +13,21 @@ from flatwater.experiment.database.innodb_settings import DEFAULTS, resolve
 
 def test_defaults_are_the_generations() -> None:
     told = {name: resolve(name, {}) for name in DEFAULTS}
-    assert [told[name]["innodb_io_capacity"] for name in told] == [100, *[200] * 6]
-    assert [told[name]["innodb_max_dirty_pages_pct"] for name in told] == [90, 75, 75, 75, 75, 90, 90]
-    assert [told[name]["innodb_max_dirty_pages_pct_lwm"] for name in told] == [0, 0, 0, 0, 0, 10, 0]
-    assert [told[name]["innodb_adaptive_flushing"] for name in told] == [False, *[True] * 6]
-    assert [told[name]["innodb_adaptive_flushing_method"] for name in told][:3] == ["native", "native", "estimate"]
-    assert [told[name]["innodb_flush_neighbors"] for name in told] == [2, 2, 2, 1, 1, 0, 1]
-    assert [told[name]["innodb_log_buffer_size"] >> 20 for name in told] == [1, 8, 8, 8, 16, 16, 16]
-    assert [told[name]["innodb_log_write_ahead_size"] for name in told] == [0, 0, 0, 0, 8192, 8192, 512]
-    assert [told[name]["log_bin"] for name in told] == [*[False] * 5, True, False]
-    assert [told[name]["innodb_old_blocks_time"] for name in told] == [0, 0, 0, *[1000] * 4]
-    assert [told[name]["sync_binlog"] for name in told] == [0, 0, 0, 0, 1, 1, 0]
-    assert [told[name]["innodb_change_buffering"] for name in told] == ["inserts", *["all"] * 5, "none"]
-    assert [told[name]["innodb_change_buffer_max_size"] for name in told] == [50, 50, 50, *[25] * 4]
-    assert [told[name]["innodb_read_ahead_threshold"] for name in told] == [24, *[56] * 6]
-    assert [told[name]["innodb_random_read_ahead"] for name in told] == [True, *[False] * 6]
-    assert len({frozenset(one) for one in told.values()}) == 1, "the engine gets the same settings of all"
+    assert [told[name].innodb_io_capacity for name in told] == [100, *[200] * 6]
+    assert [told[name].innodb_max_dirty_pages_pct for name in told] == [90, 75, 75, 75, 75, 90, 90]
+    assert [told[name].innodb_max_dirty_pages_pct_lwm for name in told] == [0, 0, 0, 0, 0, 10, 0]
+    assert [told[name].innodb_adaptive_flushing for name in told] == [False, *[True] * 6]
+    assert [told[name].innodb_adaptive_flushing_method for name in told][:3] == ["native", "native", "estimate"]
+    assert [told[name].innodb_flush_neighbors for name in told] == [2, 2, 2, 1, 1, 0, 1]
+    assert [told[name].innodb_log_buffer_size >> 20 for name in told] == [1, 8, 8, 8, 16, 16, 16]
+    assert [told[name].innodb_log_write_ahead_size for name in told] == [0, 0, 0, 0, 8192, 8192, 512]
+    assert [told[name].log_bin for name in told] == [*[False] * 5, True, False]
+    assert [told[name].innodb_old_blocks_time for name in told] == [0, 0, 0, *[1000] * 4]
+    assert [told[name].sync_binlog for name in told] == [0, 0, 0, 0, 1, 1, 0]
+    assert [told[name].innodb_change_buffering for name in told] == ["inserts", *["all"] * 5, "none"]
+    assert [told[name].innodb_change_buffer_max_size for name in told] == [50, 50, 50, *[25] * 4]
+    assert [told[name].innodb_read_ahead_threshold for name in told] == [24, *[56] * 6]
+    assert [told[name].innodb_random_read_ahead for name in told] == [True, *[False] * 6]
 
 
 @pytest.mark.parametrize(
@@ -55,31 +54,31 @@ def test_defaults_are_the_generations() -> None:
     ],
 )
 def test_values_are_read_as_servers_read_them(name: str, written: Any, read: Any) -> None:
-    assert resolve("percona-5.5", {name: written})[name] == read
+    assert getattr(resolve("percona-5.5", {name: written}), name) == read
 
 
 def test_neighbours_have_perconas_name() -> None:
-    assert resolve("percona-5.5", {"innodb_flush_neighbor_pages": "none"})["innodb_flush_neighbors"] == 0
+    assert resolve("percona-5.5", {"innodb_flush_neighbor_pages": "none"}).innodb_flush_neighbors == 0
     for written, read in ((1, 2), ("area", 2), ("cont", 1), (2, 1)):
-        assert resolve("percona-5.5", {"innodb_flush_neighbor_pages": written})["innodb_flush_neighbors"] == read
+        assert resolve("percona-5.5", {"innodb_flush_neighbor_pages": written}).innodb_flush_neighbors == read
 
 
 def test_the_most_is_twice_the_capacity_and_2000_at_least() -> None:
-    most = [resolve("mysql-5.6", {"innodb_io_capacity": one})["innodb_io_capacity_max"] for one in (200, 1000, 5000)]
+    most = [resolve("mysql-5.6", {"innodb_io_capacity": one}).innodb_io_capacity_max for one in (200, 1000, 5000)]
     assert most == [2000, 2000, 10_000]
-    assert resolve("mysql-5.6", {"innodb_io_capacity_max": 300})["innodb_io_capacity_max"] == 300
+    assert resolve("mysql-5.6", {"innodb_io_capacity_max": 300}).innodb_io_capacity_max == 300
 
 
 def test_mysql_8_has_a_capacity_of_its_log_which_files_may_say() -> None:
     def log(**written: Any) -> tuple[int, ...]:
         told = resolve("mysql-8.0", written)
         names = ("innodb_redo_log_capacity", "innodb_log_files_in_group", "innodb_log_file_size")
-        return tuple(told[name] for name in names)
+        return tuple(getattr(told, name) for name in names)
 
     assert log() == (100 << 20, 32, (100 << 20) // 32)
     assert log(innodb_log_file_size="1G", innodb_log_files_in_group=3) == (3 << 30, 32, 96 << 20)
     assert log(innodb_log_file_size="1G", innodb_redo_log_capacity="8G")[0] == 8 << 30
-    assert resolve("mysql-5.7", {})["innodb_redo_log_capacity"] == 0
+    assert resolve("mysql-5.7", {}).innodb_redo_log_capacity == 0
 
 
 @pytest.mark.parametrize(

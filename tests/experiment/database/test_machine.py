@@ -9,6 +9,7 @@ from flatwater.experiment import Experiment, InvalidExperimentError, load
 from flatwater.experiment.database import InnodbModel
 from flatwater.experiment.database.machine import Machine, load_machine, machine_files
 from flatwater.experiment.database.measured import default_workload
+from flatwater.plan.innodb import write_cpu
 
 FILE = """\
 workload = {{ kind = "tpcc", warehouses = 1 }}
@@ -40,22 +41,22 @@ def test_cores_and_costs_are_the_machines(tmp_path: Path) -> None:
     database = loaded(tmp_path, 'machine = "dell-r900"')
     assert database.hardware == machine
     measured = default_workload("tpcc", "percona-5.5").cpu_us
-    plain, own = (database.cpu.spec(measured, hardware) for hardware in (Machine(title="", cores=1), machine))
-    assert own["statement_ns"] == pytest.approx(plain["statement_ns"] * machine.cpu_scale, abs=2)
-    assert {plain[f"{name}_ns"] for name in ("mutex", "read_mutex", "round_trip", "fsync", "sync_page")} == {0}
+    plain, own = (write_cpu(database.cpu, measured, hardware) for hardware in (Machine(title="", cores=1), machine))
+    assert own.statement_ns == pytest.approx(plain.statement_ns * machine.cpu_scale, abs=2)
+    assert {getattr(plain, f"{name}_ns") for name in ("mutex", "read_mutex", "round_trip", "fsync", "sync_page")} == {0}
     # Mutexes are held by a core of the machine; a sync and the client are not its cores' work.
-    assert own["read_mutex_ns"] == round(1000 * machine.read_mutex_us * machine.cpu_scale) > 0
+    assert own.read_mutex_ns == round(1000 * machine.read_mutex_us * machine.cpu_scale) > 0
     for name in ("fsync", "sync_page", "round_trip"):
-        assert own[f"{name}_ns"] == 1000 * getattr(machine, f"{name}_us") > 0
+        assert getattr(own, f"{name}_ns") == 1000 * getattr(machine, f"{name}_us") > 0
     written = loaded(tmp_path, 'machine = "dell-r900"\ncpu = { read_mutex_us = 0, fsync_us = 7 }')
-    told = written.cpu.spec(measured, machine)
-    assert (told["read_mutex_ns"], told["fsync_ns"]) == (0, 7000)
+    told = write_cpu(written.cpu, measured, machine)
+    assert (told.read_mutex_ns, told.fsync_ns) == (0, 7000)
 
 
 def test_a_mutex_of_a_machine_is_held_by_its_cores() -> None:
     machine = load_machine("xeon-2008")
-    own = InnodbModel().cpu.spec(default_workload("oltp", "mysql-5.1").cpu_us, machine)
-    assert own["mutex_ns"] == round(1000 * machine.mutex_us * machine.cpu_scale) > 0
+    own = write_cpu(InnodbModel().cpu, default_workload("oltp", "mysql-5.1").cpu_us, machine)
+    assert own.mutex_ns == round(1000 * machine.mutex_us * machine.cpu_scale) > 0
 
 
 def test_what_the_experiment_says_wins(tmp_path: Path) -> None:

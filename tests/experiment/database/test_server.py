@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from flatwater.experiment.database import Server
+from flatwater.experiment.database.login import Login, Socket, Tcp
 
 
 def server(**fields: Any) -> Server:
@@ -38,26 +39,16 @@ def test_a_server_that_runs_already(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FLATWATER_PASSWORD", raising=False)
     database = server(url="mysql://me@db:3307/tpcc")
     assert database.attached
-    assert database.login() == {
-        "address": {"tcp": ["db", 3307]},
-        "user": "me",
-        "password": "",
-        "schema": "tpcc",
-    }
-    assert server(url="mysql:///my.sock?user=me").login("sbtest") == {
-        "address": {"socket": "/my.sock"},
-        "user": "me",
-        "password": "",
-        "schema": "sbtest",
-    }
-    assert server(url="mysql://me@db/", schema_name="mine").login("sbtest")["schema"] == "mine"
+    assert database.login() == Login(Tcp(("db", 3307)), "me", "", "tpcc")
+    assert server(url="mysql:///my.sock?user=me").login("sbtest") == Login(Socket("/my.sock"), "me", "", "sbtest")
+    assert server(url="mysql://me@db/", schema_name="mine").login("sbtest").schema == "mine"
 
 
 def test_the_password_is_the_url_s_or_the_environment_s(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLATWATER_PASSWORD", "from the environment")
-    assert server(url="mysql://me@db/").login()["password"] == "from the environment"
+    assert server(url="mysql://me@db/").login().password == "from the environment"
     database = server(url="mysql://me:from%20the%20url@db/")
-    assert database.login()["password"] == "from the url"
+    assert database.login().password == "from the url"
     assert database.url == "mysql://me@db/"
     assert "from" not in repr(database) + database.model_dump_json()
 
@@ -73,7 +64,7 @@ def test_a_password_is_inherited_with_the_same_url_only(monkeypatch: pytest.Monk
     same, other = server(url="mysql://me@db/"), server(url="mysql://me@elsewhere/")
     same.inherit_password(parent)
     other.inherit_password(parent)
-    assert (same.login()["password"], other.login()["password"]) == ("pw", "")
+    assert (same.login().password, other.login().password) == ("pw", "")
 
 
 def test_faults() -> None:

@@ -7,6 +7,7 @@ import pytest
 from flatwater.errors import UserError
 from flatwater.experiment.device import Use
 from flatwater.experiment.device.load import load_device
+from flatwater.plan.device import write_device
 
 CARD, DISK, ARRAY = "virident-tachion-400-slc", "disk-7200", "raid10-8"
 
@@ -35,6 +36,6 @@ def test_times_and_rates_beyond_the_clock_are_refused(device: str, field: str, v
 
 
 def test_a_parameter_of_0_switches_a_memory_off() -> None:
-    assert load_device(DISK).spec(Use())["write_cache_bytes"] > 0
-    assert load_device(DISK, {"cache.write_back": 0}).spec(Use())["write_cache_bytes"] == 0
-    assert load_device(CARD, {"buffer.size": 0}).spec(Use())["buffer"]["bytes"] == 0
+    assert write_device(load_device(DISK), Use()).write_cache_bytes > 0
+    assert write_device(load_device(DISK, {"cache.write_back": 0}), Use()).write_cache_bytes == 0
+    assert write_device(load_device(CARD, {"buffer.size": 0}), Use()).buffer.bytes == 0

@@ -7,17 +7,19 @@ import pytest
 from flatwater.errors import UserError
 from flatwater.experiment.device import HddDevice, Use
 from flatwater.experiment.device.load import load_device
+from flatwater.plan.device import write_device
+from flatwater.plan.device.hdd import Seek
 
 
 def test_the_engine_is_given_base_units() -> None:
     device = load_device("disk-10k")
     assert isinstance(device, HddDevice)
-    spec = device.spec(Use())
-    assert spec["revolution_ns"] == 6_000_000
-    assert spec["seek"] == {"track_to_track_ns": 200_000, "average_ns": 4_000_000, "full_stroke_ns": 8_100_000}
-    assert spec["outer_bytes_per_s"] == 65 * 2**20
-    assert spec["write_cache_bytes"] == 0
-    assert load_device("disk-7200").spec(Use())["write_cache_bytes"] == 16 * 2**20
+    spec = write_device(device, Use())
+    assert spec.revolution_ns == 6_000_000
+    assert spec.seek == Seek(track_to_track_ns=200_000, average_ns=4_000_000, full_stroke_ns=8_100_000)
+    assert spec.outer_bytes_per_s == 65 * 2**20
+    assert spec.write_cache_bytes == 0
+    assert write_device(load_device("disk-7200"), Use()).write_cache_bytes == 16 * 2**20
 
 
 def test_a_scaled_disk_is_whole_sectors() -> None:

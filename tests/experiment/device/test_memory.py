@@ -7,13 +7,14 @@ import pytest
 from flatwater.errors import UserError
 from flatwater.experiment.device import Use
 from flatwater.experiment.device.load import load_device
+from flatwater.plan.device import write_device
 
 
 def test_the_engine_is_given_base_units() -> None:
-    spec = load_device("violin-memory-appliance").spec(Use(scale=0.5))
-    assert spec["capacity_bytes"] == 60 * 2**30
-    assert spec["latency_ns"] == 50_000
-    assert spec["read_bytes_per_s"] == 1220 * 2**20
+    spec = write_device(load_device("violin-memory-appliance"), Use(scale=0.5))
+    assert spec.capacity_bytes == 60 * 2**30
+    assert spec.latency_ns == 50_000
+    assert spec.read_bytes_per_s == 1220 * 2**20
 
 
 @pytest.mark.parametrize("field", ["read_mib_per_s", "write_mib_per_s"])

@@ -8,6 +8,8 @@ from pydantic import ValidationError
 
 from flatwater.experiment.device import SsdDevice, Use
 from flatwater.experiment.device.ssd import CELLS
+from flatwater.plan.device import write_device
+from flatwater.plan.device.ssd import Buffer, PlainPolicy, Preconditioned, Timing, Written
 
 CARD = """
 kind = "ssd"
@@ -56,26 +58,23 @@ def device(**changes: Any) -> SsdDevice:
 
 
 def test_the_engines_words_have_base_units() -> None:
-    spec = device().spec(Use(align_bytes=16384))
-    assert spec["timing"] == {
-        "read_ns": 25_000,
-        "program_ns": 220_000,
-        "erase_ns": 2_000_000,
-        "channel_bytes_per_s": 150 * 2**20,
-    }
-    assert spec["geometry"]["raw_bytes"] == 2**39
-    assert spec["capacity_bytes"] == 400 * 10**9 // 16384 * 16384
-    assert spec["buffer"] == {"bytes": 8 * 2**20, "power_safe": True}
-    assert spec["collector"]["policy"] == {"name": "greedy"}
-    assert spec["initial"] == {"name": "preconditioned", "simulate": False}
-    assert device().spec(Use(initial="fresh"))["initial"] == {"name": "fresh"}
+    spec = write_device(device(), Use(align_bytes=16384))
+    assert spec.timing == Timing(
+        read_ns=25_000, program_ns=220_000, erase_ns=2_000_000, channel_bytes_per_s=150 * 2**20
+    )
+    assert spec.geometry.raw_bytes == 2**39
+    assert spec.capacity_bytes == 400 * 10**9 // 16384 * 16384
+    assert spec.buffer == Buffer(8 * 2**20, power_safe=True)
+    assert spec.collector.policy == PlainPolicy("greedy")
+    assert spec.initial == Preconditioned(simulate=False)
+    assert write_device(device(), Use(initial="fresh")).initial == Written("fresh")
 
 
 def test_a_synchronous_request_costs_the_driver_more() -> None:
-    requests = [device().spec(Use(asynchronous=own))["controller"]["request_ns"] for own in (False, True)]
+    requests = [write_device(device(), Use(asynchronous=own)).controller.request_ns for own in (False, True)]
     assert requests == [12_000, 5000]
     card = device(controller__asynchronous_us=None)
-    assert card.spec(Use(asynchronous=True))["controller"]["request_ns"] == 12_000
+    assert write_device(card, Use(asynchronous=True)).controller.request_ns == 12_000
 
 
 def test_a_cells_figures_are_the_files_where_it_has_them() -> None:
@@ -149,16 +148,16 @@ def test_what_cannot_be_names_its_field(changes: dict[str, Any], field: str, wor
 def test_modules_share_the_capacity() -> None:
     one, two = device(), device(modules=2, capacity="800GB")
     assert two.usable_bytes(Use()) == 2 * (400 * 10**9 // 65536 * 65536)
-    own = two.spec(Use())
-    assert own["capacity_bytes"] * 2 == two.usable_bytes(Use())
-    assert own["geometry"] == one.spec(Use())["geometry"]
-    assert (own["modules"], own["stripe_bytes"]) == (2, 65536)
+    own = write_device(two, Use())
+    assert own.capacity_bytes * 2 == two.usable_bytes(Use())
+    assert own.geometry == write_device(one, Use()).geometry
+    assert (own.modules, own.stripe_bytes) == (2, 65536)
 
 
 def test_reserve_takes_capacity_and_no_flash() -> None:
-    whole, less = device().spec(Use()), device().spec(Use(reserve=0.25))
-    assert less["geometry"] == whole["geometry"]
-    assert less["capacity_bytes"] == pytest.approx(0.75 * whole["capacity_bytes"], rel=1e-6)
+    whole, less = write_device(device(), Use()), write_device(device(), Use(reserve=0.25))
+    assert less.geometry == whole.geometry
+    assert less.capacity_bytes == pytest.approx(0.75 * whole.capacity_bytes, rel=1e-6)
 
 
 @pytest.mark.parametrize("scale", [0.5, 0.1, 0.01, 0.002])
@@ -171,10 +170,10 @@ def test_a_scaled_card_keeps_its_spare_and_its_dies(scale: float) -> None:
         return (raw - 3 * unit) / card.usable_bytes(use)
 
     assert spare(use) == pytest.approx(spare(Use(align_bytes=16384)), rel=0.002)
-    scaled, whole = card.spec(use), card.spec(Use(align_bytes=16384))
+    scaled, whole = write_device(card, use), write_device(card, Use(align_bytes=16384))
     same = ("channels", "dies_per_channel", "planes_per_die", "page_bytes", "mapping_bytes", "unit_blocks")
-    assert [scaled["geometry"][name] for name in same] == [whole["geometry"][name] for name in same]
-    assert scaled["link"] == whole["link"]
+    assert [getattr(scaled.geometry, name) for name in same] == [getattr(whole.geometry, name) for name in same]
+    assert scaled.link == whole.link
 
 
 def test_a_card_scaled_far_has_smaller_blocks_and_says_so() -> None:
@@ -184,7 +183,7 @@ def test_a_card_scaled_far_has_smaller_blocks_and_says_so() -> None:
     unit = 256 * 2 * pages_per_block * 4096
     assert pages_per_block == 16
     assert raw // unit >= 512
-    assert card.spec(use)["timing"]["erase_ns"] == 500_000
+    assert write_device(card, use).timing.erase_ns == 500_000
     assert "blocks of 16 instead of 64 pages" in card.notes(use)[0]
     assert "only" in card.notes(Use(align_bytes=16384, scale=0.001))[-1]
 

@@ -7,14 +7,16 @@ import pytest
 from flatwater.errors import UserError
 from flatwater.experiment.device import Use
 from flatwater.experiment.device.load import load_device
+from flatwater.plan.device import write_device
+from flatwater.plan.device.volume import Limit
 
 
 def test_the_engine_is_given_base_units() -> None:
-    spec = load_device("ebs-gp2-100gib").spec(Use())
-    assert spec["requests"] == {"baseline_per_s": 300, "burst_per_s": 3000, "credits_max": 5.4e6, "credits": 5.4e6}
+    spec = write_device(load_device("ebs-gp2-100gib"), Use())
+    assert spec.requests == Limit(baseline_per_s=300, burst_per_s=3000, credits_max=5.4e6, credits=5.4e6)
     rate = 128 * 2**20
-    assert spec["bytes"] == {"baseline_per_s": rate, "burst_per_s": rate, "credits_max": 0, "credits": 0}
-    assert spec["spread"] == 0.25
+    assert spec.bytes == Limit(baseline_per_s=rate, burst_per_s=rate, credits_max=0, credits=0)
+    assert spec.spread == 0.25
 
 
 @pytest.mark.parametrize(

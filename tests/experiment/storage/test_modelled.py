@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from flatwater.engine_json import as_data
 from flatwater.errors import UserError
 from flatwater.experiment import InvalidExperimentError, cell_at, load, to_toml
 from flatwater.experiment.storage import KINDS, carried_over
 from flatwater.experiment.storage.modelled import MemoryStorage, ModelledStorage, RaidStorage
+from flatwater.plan.device import write_device
+from flatwater.plan.device.raid import write_events
 
 sys.path.insert(0, str(Path(__file__).parent))
 from devices import MEMORY, appliance
@@ -68,7 +71,7 @@ def test_parameters_are_set_swept_and_written(tmp_path: Path, box: str) -> None:
     experiment = load(write(tmp_path, storage, rest=sweep), ["storage.parameters.write_mib_per_s=7"])
     second = cell_at(experiment, 1).experiment.modelled
     assert second.parameters == {"latency_us": 5, "write_mib_per_s": 7, "read_mib_per_s": 200}
-    assert second.modelled_device.spec(second.use())["read_bytes_per_s"] == 200 * 2**20
+    assert write_device(second.modelled_device, second.use()).read_bytes_per_s == 200 * 2**20
     again = tmp_path / "again.toml"
     again.write_text(to_toml(experiment))
     assert load(again).model_dump() == experiment.model_dump()
@@ -182,14 +185,14 @@ def test_events_that_cannot_be(tmp_path: Path, event: str, words: list[str]) -> 
     assert all(word in lines[0] for word in words), lines[0]
 
 
-def test_events_in_the_engines_words_and_in_the_files(tmp_path: Path) -> None:
+def test_events_in_the_plan_and_in_the_files(tmp_path: Path) -> None:
     events: list[dict[str, Any]] = [
         {"kind": "relearn", "at_s": "1m", "duration_s": "7h"},
         {"kind": "fail", "at_s": 90.5, "member": 2},
         {"kind": "patrol", "at_s": 0},
     ]
     storage = RaidStorage.model_validate({"kind": "raid", "events": events})
-    assert storage.use().events == [
+    assert as_data(write_events(storage.use().events)) == [
         {"kind": "relearn", "at_ns": 60 * 10**9, "duration_ns": 7 * 3600 * 10**9},
         {"kind": "fail", "at_ns": 90_500_000_000, "member": 2},
         {"kind": "patrol", "at_ns": 0},

@@ -10,7 +10,7 @@ import tomli_w
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, load
 from flatwater.experiment.workload import Replay
-from flatwater.runner.spec import fileio_spec, precondition_changes
+from flatwater.plan.requests import ReplayedTrace, precondition_requests, write_requests
 
 LOG = "fio version 3 iolog\n0 f add\n10 f read 0 4096\n20 f write 1048576 8192\n30 f read 8192 4096\n40 f sync 0 0\n"
 
@@ -43,17 +43,17 @@ def test_the_trace_says_what_is_done(trace: Path) -> None:
 
 def test_in_the_engines_words(trace: Path) -> None:
     workload = experiment(trace, speed="asap", offsets="wrap", repeat=False).fileio
-    spec = fileio_spec(workload, 1, 2**21, 1)
-    assert spec["replay"] == {
-        "path": str(trace),
-        "format": None,
-        "speed": 0.0,
-        "offsets": "wrap",
-        "span_bytes": 2**20 + 8192,
-        "align_bytes": 4096,
-        "repeat": False,
-    }
-    assert precondition_changes(workload, spec)["workload"]["replay"] is None
+    requests = write_requests(workload, 1, 2**21, 1)
+    assert requests.replay == ReplayedTrace(
+        path=str(trace),
+        format=None,
+        speed=0.0,
+        offsets="wrap",
+        span_bytes=2**20 + 8192,
+        align_bytes=4096,
+        repeat=False,
+    )
+    assert precondition_requests(workload, requests).replay is None
 
 
 def test_it_reads_back_as_it_was(trace: Path) -> None:

@@ -1,10 +1,11 @@
 //! What a user can say of a cache, and the presets of two products.
 
 use super::policy;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where writes and reads go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Writes end on the fast device and are written back later.
@@ -19,7 +20,7 @@ pub enum Mode {
 }
 
 /// Which read misses fill the cache once it is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Admission {
     /// All.
@@ -30,7 +31,7 @@ pub enum Admission {
 }
 
 /// When a write to the fast device may be answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Acknowledge {
     /// When its data and the journal's record of it are written: it survives the death of the process, and is durable, as on
@@ -42,7 +43,7 @@ pub enum Acknowledge {
 }
 
 /// The settings; all of them can be changed while the cache serves.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Where writes and reads go.

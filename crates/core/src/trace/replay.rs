@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::source::{Format, Source};
@@ -12,7 +13,7 @@ use super::{Entry, Kind, Problem};
 use crate::storage::{self, Request};
 
 /// What becomes of offsets that the storage may not have.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Offsets {
     /// They stay; a request past the end ends the replay.
@@ -25,7 +26,7 @@ pub enum Offsets {
 }
 
 /// How to replay.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The trace.

@@ -2,12 +2,13 @@
 
 use rand::Rng as _;
 use rand::distr::Distribution as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::seed::Rng;
 
 /// How random addresses are spread.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Distribution {
     /// Every block alike.

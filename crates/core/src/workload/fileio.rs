@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use rand::Rng as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::seed::{Rng, stream};
@@ -17,7 +18,7 @@ mod schedule;
 pub use schedule::{Rate, Schedule, Turn};
 
 /// When finished writes are made durable, besides `fsync_every`.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum FsyncPolicy {
     /// Never.
@@ -30,7 +31,7 @@ pub enum FsyncPolicy {
 }
 
 /// The workload, resolved: every field is checked by the experiment file's loader.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fileio {
     /// Sequential (one position that all threads share, as sysbench does) or random addresses.

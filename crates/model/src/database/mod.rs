@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use flatwater_core::interval::{KindInterval, Kinds};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::event::EventQueue;
@@ -65,7 +66,7 @@ use told::Counts;
 use touches::Touches;
 
 /// CPU time of a server's work, ns of one core.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cpu {
     /// A statement: network, parser, optimizer, locks.
@@ -96,7 +97,7 @@ pub struct Cpu {
 }
 
 /// What to run, resolved and checked by the experiment file's loader.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The transactions.

@@ -7,10 +7,11 @@ use super::Spec;
 use super::pool::PAGE_BYTES;
 use super::touches::Touches;
 use crate::storage;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// A device beside the one for everything that is not said.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Other {
     /// What its series are called by.
@@ -22,7 +23,7 @@ pub struct Other {
 }
 
 /// What may lie on a device of its own.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// The redo log.

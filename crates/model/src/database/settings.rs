@@ -1,11 +1,12 @@
 //! The settings, under the servers' own names; the experiment file's loader has filled in the generation's defaults.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::redo::Ages;
 
 /// innodb_adaptive_flushing_method of Percona Server; MySQL has `native` only.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum AdaptiveMethod {
     /// InnoDB's own.
@@ -19,7 +20,7 @@ pub enum AdaptiveMethod {
 }
 
 /// innodb_flush_method, as far as it concerns the log: data files are always read and written past the kernel's cache.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 pub enum FlushMethod {
     /// The log goes through the kernel's cache, and is synced.
     #[serde(rename = "O_DIRECT")]
@@ -30,7 +31,7 @@ pub enum FlushMethod {
 }
 
 /// innodb_change_buffering: changes that may go to the change buffer.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeBuffering {
     /// None.
@@ -48,7 +49,7 @@ pub enum ChangeBuffering {
 }
 
 /// Settings that the model knows; the servers' manuals say what each is. Sizes are bytes.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     pub innodb_buffer_pool_size: u64,
@@ -101,7 +102,7 @@ pub struct Settings {
 }
 
 /// What a generation of servers does its own way beyond its settings.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 pub enum Generation {
     /// MySQL 5.1's built-in InnoDB or plugin.
     #[serde(rename = "mysql-5.1")]

@@ -1,11 +1,12 @@
 //! An appliance of memory behind a link: a fixed latency, then as many bytes a second as the link moves.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answers, Command, Device, Ended, Failure, Operation};
 
 /// The figures of an appliance.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// Bytes that the host can use.

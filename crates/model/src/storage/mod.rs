@@ -3,6 +3,7 @@
 //! A device is driven from outside: it is given commands and told how far time has come, and says what ended. So the
 //! same device serves a run in virtual time, an array that it is a member of, and an emulation in real time.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::event::EventQueue;
@@ -149,7 +150,7 @@ pub struct Opening {
 }
 
 /// A device, resolved and checked by the experiment file's loader.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Spec {
     /// A flash cache: a fast device in front of a slow one.

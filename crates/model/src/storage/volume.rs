@@ -3,12 +3,13 @@
 
 use flatwater_core::seed::{Rng, stream};
 use rand::Rng as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Answers, Command, Device, Ended, Failure, Opening, Operation};
 
 /// The figures of a volume.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// Bytes that the host can use.
@@ -31,7 +32,7 @@ pub struct Spec {
 }
 
 /// A limit with credits: a bucket that fills at the baseline, and that bursts empty.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
     /// What it gives in the long run, a second.

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use flatwater_core::cache::{IoKind, Side};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// What befalls the IOs of one device.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adversity {
     /// Reads fail with this errno; 0: they do not.

@@ -8,10 +8,11 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Where a server listens.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Address {
     /// A unix socket.
@@ -31,7 +32,7 @@ impl std::fmt::Display for Address {
 
 /// Who connects where. JSON: `{"address": {"socket": "/run/x.sock"}, "user": "root", "password": "", "schema": null}`
 /// or `{"address": {"tcp": ["127.0.0.1", 3306]}, ...}`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Login {
     /// Where.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use flatwater_core::interval::{Flights, Kind, Recorder};
 use flatwater_core::seed::stream;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::connection::{Connection, LOGIN, Login, SqlError};
@@ -53,7 +54,7 @@ const COUNTERS: [&str; 7] =
     ["queries", "deadlocks", "lock_timeouts", "conflicts", "rollbacks", "reconnects", "connect_failures"];
 
 /// Which workload.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Workload {
     /// TPC-C as tpcc-mysql runs it.
@@ -100,7 +101,7 @@ impl Workload {
 }
 
 /// What to run, resolved and checked by the experiment file's loader.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The workload.

@@ -19,6 +19,7 @@ mod tables;
 mod text;
 
 use flatwater_core::workload::tpcc::inputs::{self, Input};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use check::check;
@@ -36,7 +37,7 @@ use session::Session;
 use stock_level::Items;
 
 /// The workload, resolved: every field is checked by the experiment file's loader.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TpccSpec {
     /// Warehouses that are used, at least 1.

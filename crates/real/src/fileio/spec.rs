@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use flatwater_core::workload::fileio as workload;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::permit::Permit;
@@ -10,7 +11,7 @@ use crate::storage::fault::Fault;
 use crate::storage::{Engine, FsyncCall, SyncMode};
 
 /// What to run, resolved and checked by the experiment file's loader.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The workload.
@@ -52,7 +53,7 @@ pub struct Spec {
 }
 
 /// How blocks are stamped.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Verify {
     /// Which prepared set of files the blocks belong to.

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use flatwater_core::storage::{Completion, Kind, Queue, Request};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// What goes wrong.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
     /// Every later request fails with EIO.
@@ -30,7 +31,7 @@ pub enum FaultKind {
 }
 
 /// When what goes wrong.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
     /// What.

@@ -13,13 +13,14 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::Error;
 use crate::permit::{self, Permit};
 
 /// How requests reach the kernel.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Engine {
     /// pread and pwrite: one outstanding request a thread.
@@ -29,7 +30,7 @@ pub enum Engine {
 }
 
 /// Write-through at open.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum SyncMode {
     /// Writes may stay in a volatile cache.
@@ -42,7 +43,7 @@ pub enum SyncMode {
 }
 
 /// Which call makes writes durable.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum FsyncCall {
     /// Data and metadata.

@@ -11,6 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::wire::{self, Fields, Header, IN_HEADER_BYTES, Out, flag, opcode, out_header};
@@ -27,7 +28,7 @@ const READAHEAD_BYTES: u32 = 128 << 10;
 const INIT_WITHIN_MS: i32 = 10_000;
 
 /// What was negotiated with the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Protocol {
     /// The minor version spoken.

@@ -15,13 +15,14 @@ use flatwater_real::cache::reactor::Parts;
 use flatwater_real::cache::target::Plain;
 use flatwater_real::cache::{Devices, Handle, Reactor, Source, Target};
 use flatwater_real::clock::Clock;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::mount::Protocol;
 use super::session::Session;
 
 /// What is served, and how.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The cache device.
@@ -60,7 +61,7 @@ pub struct Spec {
 }
 
 /// A mount to serve.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FuseSpec {
     /// A descriptor of /dev/fuse, mounted and initialised. The server works on a copy: it stays open.

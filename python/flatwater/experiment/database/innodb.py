@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -12,14 +12,15 @@ from flatwater.experiment.database.innodb_settings import (
     DEFAULTS,
     WITHOUT_EFFECT,
     Generation,
+    InnodbSettings,
     contradictions,
     has,
     read_model_settings,
     resolve,
 )
 from flatwater.experiment.database.machine import MAX_CORES, Machine, load_machine
-from flatwater.experiment.database.measured import CpuFigures, MeasuredWorkload, default_workload, load_workload
-from flatwater.experiment.database.placement import PARTS, DeviceName, device_problems, held
+from flatwater.experiment.database.measured import MeasuredWorkload, default_workload, load_workload
+from flatwater.experiment.database.placement import PARTS, DeviceName, Holding, Part, device_problems, held
 from flatwater.experiment.database.settings import Setting
 from flatwater.experiment.layer import Layer
 from flatwater.experiment.problem import Problem, Table, quote, refuse
@@ -29,18 +30,18 @@ from flatwater.spelling import nearest
 if TYPE_CHECKING:
     from flatwater.experiment.workload.transactions import Transactions
 
-#: Names of flushing policies -> the engine's.
-POLICIES = {
-    "none": "none",
-    "reflex": "reflex",
-    "estimate": "estimate",
-    "keep-average": "keep_average",
-    "native": "native",
-    "mysql-5.6": "mysql-5.6",
-    "mysql-5.7": "mysql-5.7",
-    "mysql-8.0": "mysql-8.0",
-    "mariadb-10.11": "mariadb-10.11",
-}
+#: The built-in flushing policies.
+POLICIES = (
+    "none",
+    "reflex",
+    "estimate",
+    "keep-average",
+    "native",
+    "mysql-5.6",
+    "mysql-5.7",
+    "mysql-8.0",
+    "mariadb-10.11",
+)
 #: Cores of a server whose machine is not told.
 CORES = 16
 MAX_SERVERS = 64
@@ -88,22 +89,6 @@ class Cpu(Table):
     #: `cpu_scale` if absent, and 1 without a machine.
     times: float | None = Field(default=None, gt=0, le=1e3)
 
-    def spec(self, measured: CpuFigures, machine: Machine) -> dict[str, int]:
-        """The costs in the engine's words, ns, of a server on a machine."""
-        times = machine.cpu_scale if self.times is None else self.times
-        costs = (
-            ("statement", self.statement_us, measured.statement.value),
-            ("touch", self.page_us, 0.0),
-            ("read", self.read_us, measured.page_read.value),
-            ("write", self.write_us, measured.page_written.value),
-        )
-        own = {name: value * times if asked is None else asked for name, asked, value in costs}
-        for name in ("mutex", "read_mutex", "round_trip", "fsync", "sync_page"):
-            asked_us = getattr(self, f"{name}_us")
-            cost_us = getattr(machine, f"{name}_us") if asked_us is None else asked_us
-            own[name] = cost_us * times if name.endswith("mutex") else cost_us
-        return {f"{name}_ns": round(cost_us * 1000) for name, cost_us in own.items()}
-
 
 class InnodbModel(Layer):
     """InnoDB in virtual time, on modelled storage."""
@@ -142,7 +127,7 @@ class InnodbModel(Layer):
     tables: dict[str, DeviceName] = Field(default_factory=dict)
 
     @property
-    def resolved(self) -> dict[str, Any]:
+    def resolved(self) -> InnodbSettings:
         """Every setting of the model, the generation's defaults filled in; sizes are bytes."""
         return resolve(self.generation, self.settings)
 
@@ -158,23 +143,23 @@ class InnodbModel(Layer):
     def log_is_direct(self) -> bool:
         """Whether the log is written past the kernel's page cache, in blocks that may be smaller than its pages."""
         if self.generation == "mariadb-10.11":
-            return not self.resolved["innodb_log_file_buffering"]
-        return bool(self.resolved["innodb_flush_method"] == "ALL_O_DIRECT")
+            return not self.resolved.innodb_log_file_buffering
+        return self.resolved.innodb_flush_method == "ALL_O_DIRECT"
 
     @property
     def page_cache_bytes(self) -> int | None:
         """Memory that the kernel has for pages of the log; None: for all of them."""
         if self.memory is None:
             return None
-        return max(self.memory - int(self.resolved["innodb_buffer_pool_size"]), 0)
+        return max(self.memory - self.resolved.innodb_buffer_pool_size, 0)
 
     @property
-    def other_devices(self) -> dict[str, list[Any]]:
-        """Device -> what is on it, in the engine's words; those that are on the storage are left out."""
+    def other_devices(self) -> dict[str, Holding]:
+        """Device -> what is on it; parts and tables that are on the storage are left out."""
         return held(self._parts, self.tables)
 
     @property
-    def _parts(self) -> dict[str, str | None]:
+    def _parts(self) -> dict[Part, str | None]:
         return dict(zip(PARTS, (self.log_device, self.doublewrite_device, self.binlog_device), strict=True))
 
     def measured(self, kind: str) -> MeasuredWorkload:
@@ -183,14 +168,10 @@ class InnodbModel(Layer):
             return load_workload(self.workload)
         return default_workload(kind, self.generation)
 
-    def measured_spec(self, kind: str) -> dict[str, Any]:
-        """The same in the engine's words. Redo is not told of a generation whose format is another one."""
-        return self.measured(kind).spec(self.generation)
-
     @property
-    def flushing_name(self) -> str | None:
-        """The engine's name of the built-in policy that `flushing` asks for; None: no, or a class of the user's."""
-        return POLICIES.get(self.flushing or "")
+    def own_policy(self) -> str | None:
+        """The user's flushing policy, `path/policy.py:ClassName`; None: one of the built-in ones."""
+        return None if self.flushing in POLICIES else self.flushing
 
     @property
     def ignored(self) -> list[str]:
@@ -209,17 +190,17 @@ class InnodbModel(Layer):
                 about = (f"database.settings.{name}", "database.generation")
                 yield Problem(f"settings.{name}", what, hint, about)
         yield from contradictions(self.resolved, self.settings)
-        if self.resolved["innodb_flush_method"] == "ALL_O_DIRECT" and self.generation != "percona-5.5":
+        if self.resolved.innodb_flush_method == "ALL_O_DIRECT" and self.generation != "percona-5.5":
             about = ("database.settings.innodb_flush_method", "database.generation")
             what = f"ALL_O_DIRECT is not known to {self.generation}"
             yield Problem("settings.innodb_flush_method", what, 'generation = "percona-5.5"', about)
         yield from device_problems(self._parts, self.tables)
-        if self.flushing is not None and self.flushing_name is None:
-            path, colon, name = self.flushing.rpartition(":")
+        if self.own_policy is not None:
+            path, colon, name = self.own_policy.rpartition(":")
             if not colon or not path.endswith(".py") or not name.isidentifier():
-                close = nearest(self.flushing, list(POLICIES))
+                close = nearest(self.own_policy, list(POLICIES))
                 hint = f"did you mean {close}?" if close else f"{', '.join(POLICIES)}, or path/policy.py:ClassName"
-                yield Problem("flushing", f"there is no policy {quote(self.flushing)}", hint, ("database.flushing",))
+                yield Problem("flushing", f"there is no policy {quote(self.own_policy)}", hint, ("database.flushing",))
 
     def workload_conflicts(self, workload: Transactions) -> Iterator[Problem]:
         """What is asked of the workload and cannot be done in the model."""
@@ -249,7 +230,7 @@ class InnodbModel(Layer):
                 what = f"{all_of_it} cannot be shared out evenly among {self.servers} servers"
                 rests_on = (f"workload.{name}", "database.servers", "workload.kind", "database.kind")
                 yield Problem(f"workload.{name}", what, f"a multiple of {self.servers}", rests_on)
-        pool = int(self.resolved["innodb_buffer_pool_size"])
+        pool = self.resolved.innodb_buffer_pool_size
         if pool // self.servers < _POOL_MIB_MIN << 20:
             what = f"{print_size(pool)} for {self.servers} servers leave each less than {_POOL_MIB_MIN} MiB"
             fields = ("database.settings.innodb_buffer_pool_size", "database.servers")

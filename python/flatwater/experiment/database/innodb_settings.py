@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from flatwater.experiment.database.settings import Setting, name_fault, spell, value_fault
@@ -11,6 +12,49 @@ from flatwater.experiment.units import parse_size
 from flatwater.spelling import nearest
 
 Generation = Literal["mysql-5.1", "mysql-5.5", "percona-5.5", "mysql-5.6", "mysql-5.7", "mysql-8.0", "mariadb-10.11"]
+
+
+@dataclass(frozen=True)
+class InnodbSettings:
+    """Every setting that the model knows, of any generation, by the servers' own names. Sizes are bytes."""
+
+    innodb_buffer_pool_size: int
+    innodb_buffer_pool_instances: int
+    innodb_log_file_size: int
+    innodb_log_files_in_group: int
+    innodb_log_block_size: int
+    innodb_log_write_ahead_size: int
+    innodb_log_buffer_size: int
+    innodb_flush_method: Literal["O_DIRECT", "ALL_O_DIRECT"]
+    innodb_log_file_buffering: bool
+    innodb_flush_log_at_trx_commit: int
+    innodb_thread_concurrency: int
+    log_bin: bool
+    sync_binlog: int
+    max_binlog_size: int
+    innodb_redo_log_capacity: int
+    innodb_io_capacity: int
+    innodb_io_capacity_max: int
+    innodb_max_dirty_pages_pct: float
+    innodb_max_dirty_pages_pct_lwm: float
+    innodb_adaptive_flushing: bool
+    innodb_adaptive_flushing_lwm: float
+    innodb_flushing_avg_loops: int
+    innodb_flush_sync: bool
+    innodb_lru_scan_depth: int
+    innodb_old_blocks_time: int
+    innodb_page_cleaners: int
+    innodb_adaptive_flushing_method: Literal["native", "reflex", "estimate", "keep_average"]
+    innodb_doublewrite: bool
+    innodb_doublewrite_pages: int
+    innodb_file_per_table: bool
+    innodb_flush_neighbors: int
+    innodb_checkpoint_age_target: int
+    innodb_change_buffering: Literal["none", "inserts", "deletes", "changes", "purges", "all"]
+    innodb_change_buffer_max_size: int
+    innodb_read_ahead_threshold: int
+    innodb_random_read_ahead: bool
+
 
 #: MySQL 5.1's built-in InnoDB (manual 5.1, "InnoDB Startup Options"; io_capacity is a constant of its source).
 _MYSQL_51: dict[str, Any] = {
@@ -290,7 +334,7 @@ def has(generation: str, name: str) -> bool:
     return name in DEFAULTS[generation]
 
 
-def resolve(generation: str, written: Mapping[str, Setting]) -> dict[str, Any]:
+def resolve(generation: str, written: Mapping[str, Setting]) -> InnodbSettings:
     """Every setting as the engine takes it: what is written over the generation's defaults. Sizes are bytes."""
     told: dict[str, Any] = DEFAULTS[generation] | {n: v for n, v in written.items() if n not in WITHOUT_EFFECT}
     read = _FIXED | {name: value if value is None else _read(name, value) for name, value in told.items()}
@@ -309,16 +353,17 @@ def resolve(generation: str, written: Mapping[str, Setting]) -> dict[str, Any]:
             read["innodb_redo_log_capacity"] = read["innodb_log_file_size"] * read["innodb_log_files_in_group"]
         read["innodb_log_files_in_group"] = REDO_FILES
         read["innodb_log_file_size"] = read["innodb_redo_log_capacity"] // REDO_FILES // 4096 * 4096
-    return read
+    return InnodbSettings(**read)
 
 
-def contradictions(settings: Mapping[str, Any], written: Mapping[str, Setting]) -> Iterator[Problem]:
+def contradictions(settings: InnodbSettings, written: Mapping[str, Setting]) -> Iterator[Problem]:
     """Resolved settings that servers do not take together, those of them that are written."""
     for high, low in (
         ("innodb_io_capacity_max", "innodb_io_capacity"),
         ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm"),
     ):
         name, other = (high, low) if high in written else (low, high)
-        if settings[high] < settings[low] and name in written:
-            what = f"{high} must not be below {low}: {settings[high]:g} and {settings[low]:g}"
+        most, least = getattr(settings, high), getattr(settings, low)
+        if most < least and name in written:
+            what = f"{high} must not be below {low}: {most:g} and {least:g}"
             yield Problem(f"settings.{name}", what, None, (f"database.settings.{name}", f"database.settings.{other}"))

@@ -92,15 +92,6 @@ class MeasuredWorkload(Table):
         """Whether a generation's redo has the format of the measured server's."""
         return generation == self.generation or (generation in OLDER and self.generation in OLDER)
 
-    def spec(self, redo_of: str) -> dict[str, Any]:
-        """What the engine takes of it, with the redo of a generation if that is known."""
-        redo = self.redo_bytes if self.tells_redo_of(redo_of) else {}
-        return {
-            "redo_bytes": {name: figure.value for name, figure in redo.items()},
-            "rows_a_page": self.rows_a_page(),
-            "optimizer": "mariadb" if self.generation.startswith("mariadb") else "mysql",
-        }
-
     def rows_a_page(self) -> dict[str, int]:
         """Rows of a leaf page, by `table.index`; of those that were counted.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -19,28 +20,37 @@ def _none_in_words(written: Any) -> Any:
 #: A device of `devices/`, by its name or path; None or the word "none", which a sweep can say: none of its own.
 DeviceName = Annotated[Annotated[str, Field(min_length=1)] | None, BeforeValidator(_none_in_words)]
 
-#: The parts beside tables, as the engine calls them.
-PARTS = ("log", "doublewrite", "binlog")
+#: A part of a server beside its tables.
+Part = Literal["log", "doublewrite", "binlog"]
+PARTS: tuple[Part, ...] = ("log", "doublewrite", "binlog")
 
 
-def held(parts: Mapping[str, str | None], tables: Mapping[str, str | None]) -> dict[str, list[Any]]:
-    """Device -> the parts and tables that are on it, in the engine's words. What has none of its own is left out."""
-    found: dict[str, list[Any]] = {}
-    for part, device in parts.items():
-        if device is not None:
-            found.setdefault(device, []).append(part)
-    for table, device in tables.items():
-        if device is not None:
-            found.setdefault(device, []).append({"table": table})
-    return found
+@dataclass(frozen=True)
+class Holding:
+    """What a device holds."""
+
+    parts: tuple[Part, ...] = ()
+    tables: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What the series of the device are called by: the first thing that it holds."""
+        return (*self.parts, *self.tables)[0]
 
 
-def call(holds: list[Any]) -> str:
-    """What the series of a device are called by: the first thing that it holds."""
-    return str(holds[0]["table"] if isinstance(holds[0], dict) else holds[0])
+def held(parts: Mapping[Part, str | None], tables: Mapping[str, str | None]) -> dict[str, Holding]:
+    """Device -> the parts and tables that are on it. What has no device of its own is left out."""
+    devices = dict.fromkeys(device for device in (*parts.values(), *tables.values()) if device is not None)
+    return {
+        device: Holding(
+            tuple(part for part, own in parts.items() if own == device),
+            tuple(table for table, own in tables.items() if own == device),
+        )
+        for device in devices
+    }
 
 
-def device_problems(parts: Mapping[str, str | None], tables: Mapping[str, str | None]) -> Iterator[Problem]:
+def device_problems(parts: Mapping[Part, str | None], tables: Mapping[str, str | None]) -> Iterator[Problem]:
     """Devices that there are not."""
     named = {f"{part}_device": device for part, device in parts.items()}
     named |= {f"tables.{table}": device for table, device in tables.items()}

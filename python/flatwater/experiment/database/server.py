@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
 from flatwater.experiment.database.address import SCHEMA_NAME, Address, has_password, parse_url, without_password
+from flatwater.experiment.database.login import Login, Socket, Tcp
 from flatwater.experiment.database.settings import Setting, read_settings
 from flatwater.experiment.layer import Layer
 from flatwater.experiment.problem import Problem, Table, quote, refuse
@@ -96,8 +97,8 @@ class Server(Layer):
         """The parts of the url, its password left out."""
         return parse_url(self.url) if self.url is not None else None
 
-    def login(self, schema: str | None = None) -> dict[str, Any]:
-        """How to connect to the server of the url: what the engine's connections take, as a dictionary.
+    def login(self, schema: str | None = None) -> Login:
+        """How to connect to the server of the url.
 
         The password is the url's, or that of the environment's FLATWATER_PASSWORD, or empty. `schema` is used where the
         experiment names none. Raises ValueError without a url.
@@ -106,15 +107,8 @@ class Server(Layer):
         if address is None:
             raise ValueError("only a server with a url has a login of its own")
         password = self._password if self._password is not None else os.environ.get(PASSWORD_VARIABLE, "")
-        place: dict[str, Any] = {"tcp": [address.host, address.port]}
-        if address.socket is not None:
-            place = {"socket": address.socket}
-        return {
-            "address": place,
-            "user": address.user,
-            "password": password,
-            "schema": self.schema_name or address.schema or schema,
-        }
+        place = Tcp((address.host, address.port)) if address.socket is None else Socket(address.socket)
+        return Login(place, address.user, password, self.schema_name or address.schema or schema)
 
     def inherit_password(self, other: Server) -> None:
         """Takes over the password of the experiment that this is a cell of, if it is of the same url."""

@@ -7,6 +7,7 @@ To add a device: write `devices/NAME.toml`. To add a kind: write `device/KIND.py
 from __future__ import annotations
 
 from flatwater.experiment.device.device import Device, Initial, Use
+from flatwater.experiment.device.event import ArrayEvent
 from flatwater.experiment.device.hdd import HddDevice
 from flatwater.experiment.device.memory import MemoryDevice
 from flatwater.experiment.device.raid import RaidDevice
@@ -15,6 +16,7 @@ from flatwater.experiment.device.volume import VolumeDevice
 
 __all__ = [
     "KINDS",
+    "ArrayEvent",
     "Device",
     "HddDevice",
     "Initial",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from flatwater.experiment.device.event import ArrayEvent
 from flatwater.experiment.problem import Problem, Table, raise_problems
 from flatwater.experiment.units import Size
 
@@ -55,9 +55,8 @@ class Use:
     life_used: float = 0.0
     #: The device with this share of its capacity: everything that takes capacity takes this much less, speeds stay.
     scale: float = 1.0
-    #: What happens while it is used: the experiment's `storage.events`, as the engine takes them: `kind` (relearn,
-    #: patrol, check, fail, replace), `at_ns`, and where they are said `duration_ns` and `member`.
-    events: list[dict[str, Any]] = field(default_factory=list)
+    #: What happens while it is used: the experiment's `storage.events`.
+    events: tuple[ArrayEvent, ...] = ()
 
 
 class Device(Table):
@@ -73,10 +72,6 @@ class Device(Table):
     capacity: Size
     #: Where each figure comes from: a field's dotted name, or a table's for all of its fields -> the source.
     sources: dict[str, str] = Field(default_factory=dict)
-
-    @abstractmethod
-    def spec(self, use: Use) -> dict[str, Any]:
-        """The device in the engine's words: what `storage::Spec` of crates/model takes."""
 
     def usable_bytes(self, use: Use) -> int:
         """Bytes that the host can use of it when used like this."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -76,29 +76,3 @@ class HddDevice(Device):
     def usable_bytes(self, use: Use) -> int:
         """Whole sectors of it."""
         return super().usable_bytes(use) // _SECTOR_BYTES * _SECTOR_BYTES
-
-    def spec(self, use: Use) -> dict[str, Any]:
-        seek, cache = self.seek, self.cache
-        return {
-            "kind": "hdd",
-            "capacity_bytes": self.usable_bytes(use),
-            "revolution_ns": round(60e9 / self.rpm),
-            "revolution_spread": self.rpm_tolerance_pct / 100,
-            "heads": self.heads,
-            "zones": self.zones,
-            "outer_bytes_per_s": self.outer_mib_per_s * 2**20,
-            "inner_bytes_per_s": self.inner_mib_per_s * 2**20,
-            "seek": {
-                "track_to_track_ns": round(seek.track_to_track_us * 1000),
-                "average_ns": round(seek.average_us * 1000),
-                "full_stroke_ns": round(seek.full_stroke_us * 1000),
-            },
-            "write_settle_ns": round(seek.write_settle_us * 1000),
-            "head_switch_ns": round(seek.head_switch_us * 1000),
-            "queue_depth": self.queue_depth,
-            "age_limit_ns": round(self.age_limit_ms * 1e6),
-            "overhead_ns": round(self.overhead_us * 1000),
-            "link_bytes_per_s": self.link_mib_per_s * 2**20,
-            "read_ahead_bytes": cache.read_ahead or 0,
-            "write_cache_bytes": cache.write_back or 0,
-        }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from flatwater.experiment.device.device import Device, Use
+from flatwater.experiment.device.device import Device
 
 
 class MemoryDevice(Device):
@@ -19,12 +19,3 @@ class MemoryDevice(Device):
     latency_us: float = Field(ge=0)
     read_mib_per_s: float = Field(gt=0)
     write_mib_per_s: float = Field(gt=0)
-
-    def spec(self, use: Use) -> dict[str, Any]:
-        return {
-            "kind": "memory",
-            "capacity_bytes": self.usable_bytes(use),
-            "latency_ns": round(self.latency_us * 1000),
-            "read_bytes_per_s": self.read_mib_per_s * 2**20,
-            "write_bytes_per_s": self.write_mib_per_s * 2**20,
-        }

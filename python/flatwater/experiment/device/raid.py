@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -142,45 +142,13 @@ class RaidDevice(Device):
 
     def usable_bytes(self, use: Use) -> int:
         """What of its capacity whole rows of scaled members hold."""
-        given = self._rows(self.member().usable_bytes(_member_use(use))) * self._data_units * self.stripe_unit
+        given = self._rows(self.member().usable_bytes(member_use(use))) * self._data_units * self.stripe_unit
         return int(min(given, self.capacity * use.scale) * (1 - use.reserve))
 
     def memory_bytes(self, use: Use) -> int:
         return self.members * self.member().memory_bytes(use)
 
-    def spec(self, use: Use) -> dict[str, Any]:
-        line_bytes, block_bytes = self._lines(use)
-        controller = self.controller
-        return {
-            "kind": "raid",
-            "capacity_bytes": self.usable_bytes(use),
-            "level": self.level,
-            "members": self.members,
-            "device": self.member().spec(replace(_member_use(use), align_bytes=line_bytes)),
-            "unit_bytes": self.stripe_unit,
-            "line_bytes": line_bytes,
-            "controller": {
-                "read_ns": round(controller.read_us * 1000),
-                "write_ns": round(controller.write_us * 1000),
-                "latency_ns": round(controller.latency_us * 1000),
-                "link_bytes_per_s": controller.link_mib_per_s * 2**20,
-                "member_queue_depth": controller.member_queue_depth,
-                "updates_at_once": controller.updates_at_once,
-                "parity_after_data": controller.parity == "after-data",
-                "battery": controller.battery,
-            },
-            "cache": self._cache_spec(block_bytes, use.scale),
-            "background": {
-                "patrol_share": self.background.patrol_pct / 100,
-                "check_share": self.background.check_pct / 100,
-                "rebuild_share": self.background.rebuild_pct / 100,
-                "chunk_bytes": self.background.chunk,
-                "relearn_ns": round(self.background.relearn_s * 1e9),
-            },
-            "events": use.events,
-        }
-
-    def _lines(self, use: Use) -> tuple[int, int]:
+    def lines(self, use: Use) -> tuple[int, int]:
         """Bytes of a line and of a block of the memory: lines as large as all requests allow, blocks of at most 64."""
         block = self.cache.block if self.cache and self.cache.block else self.stripe_unit
         line = min(math.gcd(use.align_bytes & -use.align_bytes, block & -block), _LINE_BYTES_MAX)
@@ -188,18 +156,7 @@ class RaidDevice(Device):
             block //= 2
         return (line, block) if block // line <= _BLOCK_LINES_MAX else (line, line)
 
-    def _cache_spec(self, block_bytes: int, scale: float) -> dict[str, Any]:
-        cache = self.cache or ControllerCache(size=block_bytes, dirty_pct=0)
-        return {
-            "bytes": int(cache.size * scale) if self.cache else 0,
-            "block_bytes": block_bytes,
-            "dirty_share": cache.dirty_pct / 100,
-            "destage_from_share": cache.destage_from_pct / 100,
-            "destage_rows": cache.destage == "rows",
-            "destage_after_ns": round(cache.destage_after_s * 1e9),
-        }
 
-
-def _member_use(use: Use) -> Use:
+def member_use(use: Use) -> Use:
     """How an array uses a member: through its own queue; reserve and events are the array's."""
-    return replace(use, asynchronous=True, reserve=0.0, events=[])
+    return replace(use, asynchronous=True, reserve=0.0, events=())

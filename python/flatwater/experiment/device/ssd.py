@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -347,78 +347,3 @@ class SsdDevice(Device):
                 "a write of a part reads the rest first"
             )
         return told
-
-    def spec(self, use: Use) -> dict[str, Any]:
-        flash, cell = self.geometry, self.cell
-        raw, pages_per_block = self.scaled_geometry(use)
-        return {
-            "kind": "ssd",
-            "capacity_bytes": self.usable_bytes(use) // self.modules,
-            "modules": self.modules,
-            "stripe_bytes": self.stripe,
-            "geometry": {
-                "raw_bytes": raw,
-                "channels": flash.channels,
-                "dies_per_channel": flash.dies_per_channel,
-                "planes_per_die": flash.planes_per_die,
-                "page_bytes": flash.page,
-                "pages_per_block": pages_per_block,
-                "unit_blocks": flash.blocks_per_unit,
-                "mapping_bytes": self.mapping_bytes(use),
-            },
-            "timing": {
-                "read_ns": _ns(cell.read_us),
-                "program_ns": _ns(cell.program_us),
-                # A smaller block's share: a page's part in it stays.
-                "erase_ns": _ns(cell.erase_us * pages_per_block / flash.pages_per_block),
-                "channel_bytes_per_s": _bytes_per_s(self.timing.channel_mib_per_s),
-            },
-            "link": {
-                "read_bytes_per_s": _bytes_per_s(self.link.read_mib_per_s),
-                "write_bytes_per_s": _bytes_per_s(self.link.write_mib_per_s),
-            },
-            "controller": self._controller(use),
-            "buffer": {"bytes": self.buffer.size or 0, "power_safe": self.buffer.power_safe},
-            "queue_depth": self.queue_depth,
-            "collector": {
-                "policy": {"name": self.collector.policy}
-                | ({"choices": self.collector.choices} if self.collector.choices else {}),
-                "relocation_bytes_per_s": _bytes_per_s(self.collector.relocation_mib_per_s),
-                "pace": self.collector.pace,
-            },
-            "wear": {
-                "rated_cycles": cell.rated_cycles,
-                "life_used": use.life_used,
-                "spread": self.wear.spread_pct / 100,
-                "static_threshold_cycles": self.wear.static_threshold_cycles,
-                "initial_bad_share": flash.initial_bad_pct / 100,
-            },
-            "read_errors": {
-                "retry_share_new": self.read_errors.retry_new_pct / 100,
-                "retry_share_worn": self.read_errors.retry_worn_pct / 100,
-                "uncorrectable_share_new": self.read_errors.uncorrectable_new_pct / 100,
-                "uncorrectable_share_worn": self.read_errors.uncorrectable_worn_pct / 100,
-            },
-            "initial": {"name": use.initial}
-            | ({"simulate": use.simulate_initial} if use.initial == "preconditioned" else {}),
-        }
-
-    def _controller(self, use: Use) -> dict[str, Any]:
-        own = self.controller
-        asynchronous = use.asynchronous and own.asynchronous_us is not None
-        return {
-            "request_ns": _ns(own.asynchronous_us if asynchronous else own.synchronous_us),
-            "parallel": own.parallel,
-            "latency_ns": _ns(own.latency_us),
-            "read_bytes_per_s": _bytes_per_s(own.read_mib_per_s),
-            "write_bytes_per_s": _bytes_per_s(own.write_mib_per_s),
-        }
-
-
-def _ns(us: float | None) -> int:
-    return round((us or 0) * 1000)
-
-
-def _bytes_per_s(mib_per_s: float | None) -> float:
-    """0 says to the engine that there is no limit of its own."""
-    return (mib_per_s or 0) * 2**20

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from flatwater.experiment.device.device import Device, Use
+from flatwater.experiment.device.device import Device
 from flatwater.experiment.problem import Problem, Table
 from flatwater.experiment.units import Size
 
@@ -65,32 +65,3 @@ class VolumeDevice(Device):
         for name, below, burst, baseline in pairs:
             if burst is not None and burst < baseline:
                 yield Problem(name, f"must be at least the baseline ({baseline:g})", rests_on=(below,))
-
-    def spec(self, use: Use) -> dict[str, Any]:
-        iops, throughput = self.iops, self.throughput
-        return {
-            "kind": "volume",
-            "capacity_bytes": self.usable_bytes(use),
-            "read_ns": round(self.read_us * 1000),
-            "write_ns": round(self.write_us * 1000),
-            "flush_ns": round(self.flush_us * 1000),
-            "spread": self.spread_pct / 100,
-            "requests": _limit(iops.baseline, iops.burst, iops.credits_max, iops.credits, 1),
-            "request_bytes": self.request_size or 0,
-            "bytes": _limit(
-                throughput.baseline_mib_per_s,
-                throughput.burst_mib_per_s,
-                throughput.credits_max_mib,
-                throughput.credits_mib,
-                2**20,
-            ),
-        }
-
-
-def _limit(baseline: float, burst: float | None, most: float, first: float | None, unit: int) -> dict[str, float]:
-    return {
-        "baseline_per_s": baseline * unit,
-        "burst_per_s": (baseline if burst is None else burst) * unit,
-        "credits_max": most * unit,
-        "credits": (most if first is None else first) * unit,
-    }

@@ -12,7 +12,6 @@ from typing import Any
 from flatwater.experiment.layer import Layer
 from flatwater.experiment.storage.file import Fault, FileStorage, LocalPath
 from flatwater.experiment.storage.modelled import (
-    ArrayEvent,
     HddStorage,
     MemoryStorage,
     ModelledStorage,
@@ -24,7 +23,6 @@ from flatwater.experiment.storage.modelled import (
 __all__ = [
     "KINDS",
     "PLANNED",
-    "ArrayEvent",
     "Fault",
     "FileStorage",
     "LocalPath",

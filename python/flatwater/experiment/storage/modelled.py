@@ -3,63 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, model_serializer, model_validator
+from pydantic import BeforeValidator, Field
 
 from flatwater.errors import UserError
-from flatwater.experiment.device import Device, Initial, Use
+from flatwater.experiment.device import ArrayEvent, Device, Initial, Use
 from flatwater.experiment.device.load import InvalidDeviceError, load_device
 from flatwater.experiment.device.parameters import Parameter, read_parameters
 from flatwater.experiment.layer import Layer
-from flatwater.experiment.problem import Problem, Table, raise_problems
+from flatwater.experiment.problem import Problem
 from flatwater.experiment.storage.file import LocalPath
-from flatwater.experiment.units import Seconds, Size, SomeSeconds, print_size
+from flatwater.experiment.units import Size, print_size
 
 _LIST = "`flatwater list --devices` shows them; or the path of a device's file"
-
-
-class ArrayEvent(Table):
-    """Something that happens to an array while it is used."""
-
-    #: relearn: the battery is drained and charged, and until then writes go through; patrol, check: members are read
-    #: beside the load; fail: a member is lost; replace: a new one takes its place and is rebuilt.
-    kind: Literal["relearn", "patrol", "check", "fail", "replace"]
-    #: After the start of the run.
-    at_s: Seconds
-    #: How long it goes on; as long as the device's file says, or until it is done, if absent. A lost member stays lost.
-    duration_s: SomeSeconds | None = None
-    #: Which member fails or is replaced, from 0 on.
-    member: int | None = Field(default=None, ge=0)
-
-    @model_validator(mode="after")
-    def _whole(self) -> ArrayEvent:
-        about_member = self.kind in ("fail", "replace")
-        if about_member and self.member is None:
-            _refuse("member", "is missing: which member, from 0 on", "member = 0")
-        if not about_member and self.member is not None:
-            _refuse("member", f'a "{self.kind}" is of the whole array', "take it out")
-        if about_member and self.duration_s is not None:
-            _refuse("duration_s", f'a "{self.kind}" has no length', "take it out")
-        return self
-
-    @model_serializer
-    def _write(self) -> dict[str, Any]:
-        told = {"kind": self.kind, "at_s": self.at_s, "duration_s": self.duration_s, "member": self.member}
-        return {name: value for name, value in told.items() if value is not None}
-
-    def spec(self) -> dict[str, Any]:
-        """The event in the engine's words."""
-        told: dict[str, Any] = {"kind": self.kind, "at_ns": round(self.at_s * 1e9)}
-        if self.duration_s is not None:
-            told["duration_ns"] = round(self.duration_s * 1e9)
-        if self.member is not None:
-            told["member"] = self.member
-        return told
-
-
-def _refuse(field: str, what: str, hint: str) -> None:
-    raise_problems("events", [Problem(field, what, hint)])
 
 
 class ModelledStorage(Layer):
@@ -107,7 +64,7 @@ class ModelledStorage(Layer):
             reserve=getattr(self, "reserve_pct", 0.0) / 100,
             life_used=getattr(self, "life_used_pct", 0.0) / 100,
             scale=self.capacity_scale,
-            events=[event.spec() for event in getattr(self, "events", [])],
+            events=tuple(getattr(self, "events", ())),
         )
 
     @property

@@ -6,26 +6,22 @@ pool as the server did, lets as many transactions pass, and is counted over as m
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flatwater._engine import Run
+from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError
 from flatwater.experiment import Experiment
 from flatwater.experiment.database.measured import MeasuredCell, MeasuredWorkload
 from flatwater.experiment.units import parse_size
-from flatwater.runner.innodb_model import PAGE_BYTES, engine_spec, model_spec
+from flatwater.plan.device import Memory
+from flatwater.plan.innodb import ModelledDatabase, server_cpu, write_innodb, write_measured
+from flatwater.runner.innodb_model import PAGE_BYTES
 
 #: A device that answers at once, of memory.
-_DEVICE = {
-    "kind": "memory",
-    "capacity_bytes": 1 << 40,
-    "latency_ns": 20_000,
-    "read_bytes_per_s": 1e10,
-    "write_bytes_per_s": 1e10,
-}
+_DEVICE = Memory(capacity_bytes=1 << 40, latency_ns=20_000, read_bytes_per_s=1e10, write_bytes_per_s=1e10)
 #: Virtual time between looks at how far it is, ms.
 _INTERVAL_MS = 20
 #: No interval of the model takes this long.
@@ -75,7 +71,7 @@ def twins(measured: MeasuredWorkload, seed: int = 1) -> Iterator[Twin]:
 
 def run_twin(measured: MeasuredWorkload, cell: MeasuredCell, seed: int = 1) -> Twin:
     """Runs the twin of one cell. Errors: FlatwaterError in the engine's words."""
-    run = Run.modelled_database(json.dumps(_spec(measured, cell, seed)))
+    run = Run.modelled_database(to_json(_plan(measured, cell, seed)))
     counted = "new_order" if measured.workload == "tpcc" else "transaction"
     done = 0
     totals = dict.fromkeys(COMPARED, 0.0)
@@ -96,7 +92,7 @@ def run_twin(measured: MeasuredWorkload, cell: MeasuredCell, seed: int = 1) -> T
     return Twin(cell, {name: total / transactions for name, total in totals.items()})
 
 
-def _spec(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> dict[str, Any]:
+def _plan(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> ModelledDatabase:
     """What the engine runs: what was measured, on servers whose pages are written only when they leave the pool."""
     swept = {name.removeprefix("workload."): value for name, value in cell.set.items() if name.startswith("workload.")}
     content = {
@@ -121,16 +117,18 @@ def _spec(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> dict[str
         "storage": {"kind": "memory", "device": _SOME_DEVICE},
     }
     experiment = Experiment.model_validate(content)
-    spec = model_spec(experiment, seed)
     costs = measured.cpu_us
-    spec["measured"] = measured.spec(measured.generation)
-    spec["cpu"] = {
-        "statement_ns": round(costs.statement.value * 1000),
-        "touch_ns": 0,
-        "read_ns": round(costs.page_read.value * 1000),
-        "write_ns": round(costs.page_written.value * 1000),
-    }
-    return engine_spec({**spec, "device": _DEVICE, "interval_ms": _INTERVAL_MS})
+    return replace(
+        write_innodb(experiment, seed),
+        measured=write_measured(measured, measured.generation),
+        cpu=server_cpu(
+            statement_us=costs.statement.value,
+            page_read_us=costs.page_read.value,
+            page_written_us=costs.page_written.value,
+        ),
+        device=_DEVICE,
+        interval_ms=_INTERVAL_MS,
+    )
 
 
 def _habits(measured: MeasuredWorkload) -> dict[str, Any]:

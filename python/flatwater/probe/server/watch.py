@@ -8,12 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from flatwater._engine import Connection, EngineError
+from flatwater.engine_json import Json
 from flatwater.errors import FlatwaterError
+from flatwater.experiment.database import login as experiment
 from flatwater.probe.server.names import Names, find_names
 
-#: How the engine logs in, as JSON; or what gives it when asked, because it may change when a server is restarted.
+#: How the engine logs in; or what gives it when asked, because it may change when a server is restarted.
 #: It may raise FlatwaterError or EngineError while there is no server.
-Login = str | Callable[[], str]
+Login = Json[experiment.Login] | Callable[[], Json[experiment.Login]]
 #: After a connection failed: doubles from the first to the last of these, so that a server that comes back is seen
 #: within seconds.
 BACKOFF_MIN_S, BACKOFF_MAX_S = 0.25, 2.0

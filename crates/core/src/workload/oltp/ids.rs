@@ -1,13 +1,14 @@
 //! Which row comes next: sysbench's distributions.
 
 use rand::Rng as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::seed::Rng;
 
 /// How ids are spread over 1..=rows, with sysbench's parameters. The shapes are sysbench 1.0.20's to the last row,
 /// oddities too, apart from `Zipfian`, which only its next version has.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Distribution {
     /// Every id alike.

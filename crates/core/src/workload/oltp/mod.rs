@@ -7,6 +7,7 @@ mod text;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rand::Rng as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use ids::{Distribution, Ids};
@@ -18,7 +19,7 @@ use crate::seed::{Rng, splitmix, stream};
 const ROWS_MAX: u64 = i32::MAX as u64;
 
 /// Which of sysbench's scripts is run, `oltp_read_write.lua` and so on.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Point and range reads in a transaction.
@@ -40,7 +41,7 @@ pub enum Mode {
 }
 
 /// The workload, resolved: every field is checked by the experiment file's loader. Names and meanings are sysbench's.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OltpSpec {
     /// The script.

@@ -3,6 +3,7 @@
 //! A policy is asked in rounds what the master thread or the page cleaner should write now. What the foreground writes,
 //! because the log is at its limit or no page is free, is not a policy's affair: see `threads.rs` and `cleaner.rs`.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::redo::Ages;
@@ -111,7 +112,7 @@ pub trait Policy: Send {
 }
 
 /// A built-in policy by name, whatever server it came with.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Name {
     /// Nothing by itself.

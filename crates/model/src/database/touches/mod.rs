@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use flatwater_core::interval::Kind;
 use flatwater_core::workload::oltp::OltpSpec;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub mod layout;
@@ -13,7 +14,7 @@ pub mod tpcc;
 mod tpcc_rows;
 
 /// Which workload, in the words of the real drivers.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Workload {
     /// TPC-C as tpcc-mysql runs it.
@@ -24,7 +25,7 @@ pub enum Workload {
 
 /// What was counted on a real server (`workloads/` of the Python package). What is absent follows from the columns' sizes
 /// and from what is logged of each change, see docs/models/innodb.md.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Measured {
     /// Bytes of redo: tpcc has `transaction`, a New-Order with its companions of the deck; oltp has `index_update`,
@@ -38,7 +39,7 @@ pub struct Measured {
 }
 
 /// Which pages are looked at for a guess, and how.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Optimizer {
     /// Of the other index before an update. (Of a MariaDB's index that only guesses use, nine in ten pages in the pool

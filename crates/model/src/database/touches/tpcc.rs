@@ -8,6 +8,7 @@ use flatwater_core::interval::Kind;
 use flatwater_core::seed::splitmix;
 use flatwater_core::workload::tpcc::inputs::{Customer, Delivery, Input, NewOrder, Payment, StockLevel, Terminal};
 use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEMS, KINDS, ORDERS, WAREHOUSES_MAX};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::layout::{DIVE_PAGES, Layout, Region, Room, Splitting, Undo};
@@ -15,7 +16,7 @@ use super::tpcc_rows::Rows;
 use super::{Entry, Measured, Optimizer, Touch, Touches, What, scaled, transaction};
 
 /// The workload, in the words of the real driver.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TpccSpec {
     /// Warehouses that are used.

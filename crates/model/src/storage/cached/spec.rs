@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use flatwater_core::cache::journal::layout::{Geometry, Layout, Sizes};
 use flatwater_core::cache::{Change, Settings};
 use flatwater_core::seed::splitmix;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::storage::{self, Device, Opening};
 
 /// A fast device in front of a slow one.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The device that holds the cache.

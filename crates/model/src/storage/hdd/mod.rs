@@ -8,6 +8,7 @@ pub(super) mod tests;
 use std::collections::VecDeque;
 
 use flatwater_core::seed::splitmix;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use self::dirty::Dirty;
@@ -21,7 +22,7 @@ const DESTAGE_CHOICES: usize = 16;
 const DESTAGE_SECTORS_MAX: u64 = 2048;
 
 /// The figures of a disk.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// Bytes that the host can use.
@@ -59,7 +60,7 @@ pub struct Spec {
 }
 
 /// Times of seeks, as datasheets tell them.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeekSpec {
     /// To the next cylinder.

@@ -1,6 +1,7 @@
 //! The figures of an array.
 
 use flatwater_core::seed::splitmix;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::layout::{Layout, Level};
@@ -8,7 +9,7 @@ use super::members::Member;
 use crate::storage::{self, Opening};
 
 /// The figures of an array.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// Bytes that the host can use; at most what the members have room for.
@@ -34,7 +35,7 @@ pub struct Spec {
 }
 
 /// A controller.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Controller {
     /// Its own time for a read, one after another.
@@ -56,7 +57,7 @@ pub struct Controller {
 }
 
 /// The controller's memory.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CacheSpec {
     /// 0 for none.
@@ -75,7 +76,7 @@ pub struct CacheSpec {
 }
 
 /// Work that the controller does by itself, each with the share of the members' time that it takes at most.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Background {
     /// Reads of everything on every member.
@@ -91,7 +92,7 @@ pub struct Background {
 }
 
 /// What can happen to an array.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum HappeningKind {
     /// The battery discharges and charges again: no write-back meanwhile.
@@ -107,7 +108,7 @@ pub enum HappeningKind {
 }
 
 /// Something that happens at a time.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Happening {
     /// What.

@@ -1,11 +1,12 @@
 //! The figures of a flash card, and what follows from them.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::ftl::{Initial, Policy, Wear};
 
 /// The figures of a card. Sizes are of one module.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// Bytes that the host can use.
@@ -49,7 +50,7 @@ fn stripe_bytes() -> u64 {
 }
 
 /// Flash and its layout.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Geometry {
     /// All flash, bad blocks included.
@@ -71,7 +72,7 @@ pub struct Geometry {
 }
 
 /// What flash takes.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
     /// Array read of a page, ns.
@@ -85,7 +86,7 @@ pub struct Timing {
 }
 
 /// To and from the host, both ways at once.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// To the host, bytes a second.
@@ -95,7 +96,7 @@ pub struct Link {
 }
 
 /// The card's controller, or its driver on the host's CPU.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Controller {
     /// A request keeps one of `parallel` busy for this long.
@@ -113,7 +114,7 @@ pub struct Controller {
 }
 
 /// Where writes land.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Buffer {
     /// Its size; 0: a write ends when it is programmed.
@@ -123,7 +124,7 @@ pub struct Buffer {
 }
 
 /// When the collector works.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
     /// A unit at a time, when there is no room left; host writes wait for it.
@@ -134,7 +135,7 @@ pub enum Pace {
 }
 
 /// Garbage collection.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Collector {
     /// Which unit.
@@ -148,7 +149,7 @@ pub struct Collector {
 
 /// Read errors: shares of page reads. Between new and worn they grow exponentially with the erase count, as raw bit
 /// errors do (Mielke and others 2008; Grupp and others 2012).
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadErrors {
     /// Reads that must be repeated, of a new card; 0: never.

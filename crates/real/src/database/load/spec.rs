@@ -3,6 +3,7 @@
 use flatwater_core::workload::oltp::OltpSpec;
 use flatwater_core::workload::tpcc::WAREHOUSES_MAX;
 use flatwater_core::workload::tpcc::population::VERSION;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -13,7 +14,7 @@ use crate::database::tpcc::TpccData;
 
 /// Which data, and how much. JSON: `{"kind": "tpcc", "warehouses": 10, "seed": 1}` or
 /// `{"kind": "oltp", "spec": {...}, "seed": 1}`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum DatasetSpec {
     /// TPC-C.
@@ -67,7 +68,7 @@ impl DatasetSpec {
 }
 
 /// What to load, and where.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// The server and the schema, which is made if it is missing.

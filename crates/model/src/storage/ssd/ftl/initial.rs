@@ -1,6 +1,7 @@
 //! What a device has behind it when a run begins.
 
 use flatwater_core::seed::{Rng, stream};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::free::Free;
@@ -11,7 +12,7 @@ use super::{Ftl, below, uniform};
 use crate::large::near;
 
 /// What the device holds at first. As JSON: `{"name": "preconditioned", "simulate": true}`.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Initial {
     /// Nothing was ever written.

@@ -1,6 +1,7 @@
 //! Erase counts: how much each unit stands, when it is worn out, and which one has been spared too long.
 
 use flatwater_core::seed::{Rng, stream};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::uniform;
@@ -13,7 +14,7 @@ const COLLECTIONS_BETWEEN_LEVELLING: u32 = 4;
 const LIFE_USED_SPREAD: f64 = 0.01;
 
 /// How units wear.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Wear {
     /// Erases that a unit stands on average; 0: any number.

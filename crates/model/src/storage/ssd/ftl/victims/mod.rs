@@ -1,5 +1,6 @@
 //! Which unit is collected next: one file a policy, met in `Victims`.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::units::Units;
@@ -16,7 +17,7 @@ pub(super) use fifo::Fifo;
 pub(super) use greedy::Greedy;
 
 /// How the collector chooses its victim. As JSON: `{"name": "d-choices", "choices": 10}`.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Policy {
     /// The unit with the fewest valid pages; of equal ones that which changed least recently.

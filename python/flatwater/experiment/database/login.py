@@ -1,0 +1,39 @@
+"""How to log in to a server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Socket:
+    """A server on this machine, by the path of its socket."""
+
+    socket: str
+
+    def __str__(self) -> str:
+        return self.socket
+
+
+@dataclass(frozen=True)
+class Tcp:
+    """A server on a network, by its host and port."""
+
+    tcp: tuple[str, int]
+
+    def __str__(self) -> str:
+        return ":".join(map(str, self.tcp))
+
+
+@dataclass(frozen=True)
+class Login:
+    """A server and an account there, as every connection of the engine takes it: `Login` of crates/real.
+
+    It holds the password: it is never written anywhere.
+    """
+
+    address: Socket | Tcp
+    user: str
+    password: str = field(repr=False)
+    #: The schema to use, if any.
+    schema: str | None

@@ -1,0 +1,37 @@
+"""Modelled devices: one file a kind, met in `Device`, the union of them all.
+
+device.py has the kinds that are made of other devices, an array and a cache, and `write_device` for any kind.
+"""
+
+from __future__ import annotations
+
+from flatwater.plan.device.device import (
+    CACHE_PAGE_BYTES,
+    Cached,
+    Device,
+    Raid,
+    cache_device,
+    never_written,
+    write_cached,
+    write_device,
+)
+from flatwater.plan.device.hdd import Hdd
+from flatwater.plan.device.memory import Memory
+from flatwater.plan.device.ssd import Ssd
+from flatwater.plan.device.volume import Volume, slower
+
+__all__ = [
+    "CACHE_PAGE_BYTES",
+    "Cached",
+    "Device",
+    "Hdd",
+    "Memory",
+    "Raid",
+    "Ssd",
+    "Volume",
+    "cache_device",
+    "never_written",
+    "slower",
+    "write_cached",
+    "write_device",
+]

@@ -1,0 +1,131 @@
+"""Any device: those that stand alone, and those that are made of others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from flatwater.experiment import device as files
+from flatwater.experiment.cache import FlashCache
+from flatwater.experiment.device.raid import member_use
+from flatwater.experiment.storage import ModelledStorage
+from flatwater.plan.device.hdd import Hdd, write_hdd
+from flatwater.plan.device.memory import Memory, write_memory
+from flatwater.plan.device.raid import (
+    Background,
+    Cache,
+    Controller,
+    Event,
+    write_background,
+    write_cache,
+    write_controller,
+    write_events,
+)
+from flatwater.plan.device.ssd import Ssd, write_ssd
+from flatwater.plan.device.volume import Volume, write_volume
+
+#: Journal and checkpoints of a cache are written in pages of this many bytes (crates/core/src/cache/journal/layout.rs).
+CACHE_PAGE_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Raid:
+    """An array of devices: `raid::Spec` of crates/model."""
+
+    capacity_bytes: int
+    level: int
+    members: int
+    #: What each member is.
+    device: Device
+    unit_bytes: int
+    #: A line of the controller's memory.
+    line_bytes: int
+    controller: Controller
+    cache: Cache
+    background: Background
+    events: tuple[Event, ...]
+    kind: Literal["raid"] = "raid"
+
+
+@dataclass(frozen=True)
+class Cached:
+    """A flash cache, a fast device in front of a slow one: `cached::Spec` of crates/model."""
+
+    fast: Device
+    slow: Device
+    #: Bytes of the fast device that are used; 0: all of it.
+    fast_bytes: int
+    block_bytes: int
+    #: Whose settings the others stand on; None: the engine's own.
+    preset: str | None
+    #: Settings by name, as `flatwater cache set` takes them.
+    settings: Mapping[str, str]
+    warm: bool
+    kind: Literal["cached"] = "cached"
+
+
+Device = Hdd | Memory | Ssd | Volume | Raid | Cached
+
+
+def write_device(device: files.Device, use: files.Use) -> Device:
+    """The plan of a device of `devices/` that is used like this."""
+    return _WRITERS[type(device)](device, use)
+
+
+def write_raid(array: files.RaidDevice, use: files.Use) -> Raid:
+    """The plan of an array that is used like this."""
+    line_bytes, block_bytes = array.lines(use)
+    return Raid(
+        capacity_bytes=array.usable_bytes(use),
+        level=array.level,
+        members=array.members,
+        device=write_device(array.member(), replace(member_use(use), align_bytes=line_bytes)),
+        unit_bytes=array.stripe_unit,
+        line_bytes=line_bytes,
+        controller=write_controller(array),
+        cache=write_cache(array, block_bytes, use.scale),
+        background=write_background(array),
+        events=write_events(use.events),
+    )
+
+
+def write_cached(cache: FlashCache, slow: Device, *, align_bytes: int, fresh: bool = False) -> Cached:
+    """The plan of a cache in front of a device.
+
+    Requests are multiples of `align_bytes`. `fresh`: its device was never written, and nothing is in it.
+    """
+    device, use = cache_device(cache, align_bytes)
+    return Cached(
+        fast=write_device(device, never_written(use) if fresh else use),
+        slow=slow,
+        fast_bytes=cache.size or 0,
+        block_bytes=cache.block_size,
+        preset=None if cache.preset == "none" else cache.preset,
+        settings=cache.changes(),
+        warm=cache.warm and not fresh,
+    )
+
+
+def cache_device(cache: FlashCache, align_bytes: int) -> tuple[files.Device, files.Use]:
+    """The device that holds a modelled cache, and how the cache uses it."""
+    modelled = cache.fast
+    assert isinstance(modelled, ModelledStorage), "checked when the experiment was read"
+    # The cache keeps its device's queue full by itself.
+    use = modelled.use(asynchronous=True, align_bytes=math.gcd(align_bytes, CACHE_PAGE_BYTES))
+    return modelled.modelled_device, use
+
+
+def never_written(use: files.Use) -> files.Use:
+    """The same use of a device that was never written, which is made at once, however large."""
+    return replace(use, initial="fresh", simulate_initial=False)
+
+
+_WRITERS: dict[type[files.Device], Callable[[Any, files.Use], Device]] = {
+    files.HddDevice: write_hdd,
+    files.MemoryDevice: write_memory,
+    files.RaidDevice: write_raid,
+    files.SsdDevice: write_ssd,
+    files.VolumeDevice: write_volume,
+}

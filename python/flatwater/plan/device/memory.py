@@ -1,0 +1,31 @@
+"""An appliance of memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from flatwater.experiment.device import Use
+from flatwater.experiment.device.memory import MemoryDevice
+from flatwater.plan.units import bytes_per_s, ns
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A box of memory behind a link: `memory::Spec` of crates/model."""
+
+    capacity_bytes: int
+    latency_ns: int
+    read_bytes_per_s: float
+    write_bytes_per_s: float
+    kind: Literal["memory"] = "memory"
+
+
+def write_memory(box: MemoryDevice, use: Use) -> Memory:
+    """The plan of an appliance that is used like this."""
+    return Memory(
+        capacity_bytes=box.usable_bytes(use),
+        latency_ns=ns(box.latency_us),
+        read_bytes_per_s=bytes_per_s(box.read_mib_per_s),
+        write_bytes_per_s=bytes_per_s(box.write_mib_per_s),
+    )

@@ -1,0 +1,111 @@
+"""The parts of an array, apart from its members."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flatwater.experiment.device import ArrayEvent
+from flatwater.experiment.device.event import EventKind
+from flatwater.experiment.device.raid import ControllerCache, RaidDevice
+from flatwater.plan.units import bytes_per_s, ns
+
+
+@dataclass(frozen=True)
+class Controller:
+    """What takes the host's requests."""
+
+    read_ns: int
+    write_ns: int
+    latency_ns: int
+    link_bytes_per_s: float
+    member_queue_depth: int
+    updates_at_once: int
+    parity_after_data: bool
+    battery: bool
+
+
+@dataclass(frozen=True)
+class Cache:
+    """The controller's memory; 0 bytes: none."""
+
+    bytes: int
+    block_bytes: int
+    dirty_share: float
+    destage_from_share: float
+    #: A row's dirty lines go to the members together, else only those that follow each other.
+    destage_rows: bool
+    destage_after_ns: int
+
+
+@dataclass(frozen=True)
+class Background:
+    """Work that the controller does by itself; shares of the members' time."""
+
+    patrol_share: float
+    check_share: float
+    rebuild_share: float
+    chunk_bytes: int
+    relearn_ns: int
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happens to the array at a time."""
+
+    kind: EventKind
+    at_ns: int
+    duration_ns: int | None = None
+    member: int | None = None
+
+
+def write_controller(array: RaidDevice) -> Controller:
+    """The plan of an array's controller."""
+    own = array.controller
+    return Controller(
+        read_ns=ns(own.read_us),
+        write_ns=ns(own.write_us),
+        latency_ns=ns(own.latency_us),
+        link_bytes_per_s=bytes_per_s(own.link_mib_per_s),
+        member_queue_depth=own.member_queue_depth,
+        updates_at_once=own.updates_at_once,
+        parity_after_data=own.parity == "after-data",
+        battery=own.battery,
+    )
+
+
+def write_cache(array: RaidDevice, block_bytes: int, scale: float) -> Cache:
+    """The plan of a controller's memory, which has blocks of so many bytes."""
+    own = array.cache or ControllerCache(size=block_bytes, dirty_pct=0)
+    return Cache(
+        bytes=int(own.size * scale) if array.cache else 0,
+        block_bytes=block_bytes,
+        dirty_share=own.dirty_pct / 100,
+        destage_from_share=own.destage_from_pct / 100,
+        destage_rows=own.destage == "rows",
+        destage_after_ns=round(own.destage_after_s * 1e9),
+    )
+
+
+def write_background(array: RaidDevice) -> Background:
+    """The plan of what an array's controller does by itself."""
+    own = array.background
+    return Background(
+        patrol_share=own.patrol_pct / 100,
+        check_share=own.check_pct / 100,
+        rebuild_share=own.rebuild_pct / 100,
+        chunk_bytes=own.chunk,
+        relearn_ns=round(own.relearn_s * 1e9),
+    )
+
+
+def write_events(events: tuple[ArrayEvent, ...]) -> tuple[Event, ...]:
+    """The plan of what happens to an array while it is used."""
+    return tuple(
+        Event(
+            kind=event.kind,
+            at_ns=round(event.at_s * 1e9),
+            duration_ns=None if event.duration_s is None else round(event.duration_s * 1e9),
+            member=event.member,
+        )
+        for event in events
+    )

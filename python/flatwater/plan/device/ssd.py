@@ -1,0 +1,218 @@
+"""A flash card."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from flatwater.experiment.device import Use
+from flatwater.experiment.device.ssd import SsdDevice
+from flatwater.plan.units import bytes_per_s, ns
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Flash and its layout, of one module."""
+
+    raw_bytes: int
+    channels: int
+    dies_per_channel: int
+    planes_per_die: int
+    page_bytes: int
+    pages_per_block: int
+    unit_blocks: int
+    #: What the card keeps account in.
+    mapping_bytes: int
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What flash takes."""
+
+    read_ns: int
+    program_ns: int
+    erase_ns: int
+    channel_bytes_per_s: float
+
+
+@dataclass(frozen=True)
+class Link:
+    """Between host and card, both ways at once."""
+
+    read_bytes_per_s: float
+    write_bytes_per_s: float
+
+
+@dataclass(frozen=True)
+class Controller:
+    """The card's controller, or its driver. A rate of 0: no limit of its own."""
+
+    request_ns: int
+    parallel: int
+    latency_ns: int
+    read_bytes_per_s: float
+    write_bytes_per_s: float
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Where writes land; 0 bytes: in flash."""
+
+    bytes: int
+    power_safe: bool
+
+
+@dataclass(frozen=True)
+class PlainPolicy:
+    """A policy without figures of its own."""
+
+    name: Literal["greedy", "fifo", "random", "cost-benefit"]
+
+
+@dataclass(frozen=True)
+class DChoices:
+    """The emptiest unit of a few that are drawn at random."""
+
+    choices: int
+    name: Literal["d-choices"] = "d-choices"
+
+
+Policy = PlainPolicy | DChoices
+
+
+@dataclass(frozen=True)
+class Collector:
+    """Garbage collection; a rate of 0: what the dies can do."""
+
+    policy: Policy
+    relocation_bytes_per_s: float
+    pace: Literal["unit", "spread"]
+
+
+@dataclass(frozen=True)
+class Wear:
+    """Endurance."""
+
+    rated_cycles: int
+    life_used: float
+    spread: float
+    static_threshold_cycles: int
+    initial_bad_share: float
+
+
+@dataclass(frozen=True)
+class ReadErrors:
+    """Shares of page reads that go wrong, new and at the rated life's end."""
+
+    retry_share_new: float
+    retry_share_worn: float
+    uncorrectable_share_new: float
+    uncorrectable_share_worn: float
+
+
+@dataclass(frozen=True)
+class Written:
+    """fresh: never written; filled: the used bytes were written once, in order."""
+
+    name: Literal["fresh", "filled"]
+
+
+@dataclass(frozen=True)
+class Preconditioned:
+    """As random writes leave a card in the long run: drawn from the theory's distribution, or simulated."""
+
+    simulate: bool
+    name: Literal["preconditioned"] = "preconditioned"
+
+
+Initial = Written | Preconditioned
+
+
+@dataclass(frozen=True)
+class Ssd:
+    """A flash card: `ssd::Spec` of crates/model. Figures are of one module."""
+
+    capacity_bytes: int
+    modules: int
+    stripe_bytes: int
+    geometry: Geometry
+    timing: Timing
+    link: Link
+    controller: Controller
+    buffer: Buffer
+    queue_depth: int
+    collector: Collector
+    wear: Wear
+    read_errors: ReadErrors
+    initial: Initial
+    kind: Literal["ssd"] = "ssd"
+
+
+def write_ssd(card: SsdDevice, use: Use) -> Ssd:
+    """The plan of a flash card that is used like this."""
+    flash, cell, wear, errors = card.geometry, card.cell, card.wear, card.read_errors
+    raw, pages_per_block = card.scaled_geometry(use)
+    return Ssd(
+        capacity_bytes=card.usable_bytes(use) // card.modules,
+        modules=card.modules,
+        stripe_bytes=card.stripe,
+        geometry=Geometry(
+            raw_bytes=raw,
+            channels=flash.channels,
+            dies_per_channel=flash.dies_per_channel,
+            planes_per_die=flash.planes_per_die,
+            page_bytes=flash.page,
+            pages_per_block=pages_per_block,
+            unit_blocks=flash.blocks_per_unit,
+            mapping_bytes=card.mapping_bytes(use),
+        ),
+        timing=Timing(
+            read_ns=ns(cell.read_us),
+            program_ns=ns(cell.program_us),
+            # A smaller block's share: the part of it that is a page's stays.
+            erase_ns=ns(cell.erase_us * pages_per_block / flash.pages_per_block),
+            channel_bytes_per_s=bytes_per_s(card.timing.channel_mib_per_s),
+        ),
+        link=Link(bytes_per_s(card.link.read_mib_per_s), bytes_per_s(card.link.write_mib_per_s)),
+        controller=_controller(card, use),
+        buffer=Buffer(card.buffer.size or 0, card.buffer.power_safe),
+        queue_depth=card.queue_depth,
+        collector=_collector(card),
+        wear=Wear(
+            rated_cycles=cell.rated_cycles,
+            life_used=use.life_used,
+            spread=wear.spread_pct / 100,
+            static_threshold_cycles=wear.static_threshold_cycles,
+            initial_bad_share=flash.initial_bad_pct / 100,
+        ),
+        read_errors=ReadErrors(
+            retry_share_new=errors.retry_new_pct / 100,
+            retry_share_worn=errors.retry_worn_pct / 100,
+            uncorrectable_share_new=errors.uncorrectable_new_pct / 100,
+            uncorrectable_share_worn=errors.uncorrectable_worn_pct / 100,
+        ),
+        initial=Preconditioned(use.simulate_initial) if use.initial == "preconditioned" else Written(use.initial),
+    )
+
+
+def _controller(card: SsdDevice, use: Use) -> Controller:
+    own = card.controller
+    asynchronous = use.asynchronous and own.asynchronous_us is not None
+    return Controller(
+        request_ns=ns(own.asynchronous_us if asynchronous else own.synchronous_us),
+        parallel=own.parallel,
+        latency_ns=ns(own.latency_us),
+        read_bytes_per_s=bytes_per_s(own.read_mib_per_s),
+        write_bytes_per_s=bytes_per_s(own.write_mib_per_s),
+    )
+
+
+def _collector(card: SsdDevice) -> Collector:
+    own = card.collector
+    policy: Policy
+    if own.policy == "d-choices":
+        assert own.choices is not None, "checked when the device's file was read"
+        policy = DChoices(own.choices)
+    else:
+        policy = PlainPolicy(own.policy)
+    return Collector(policy, bytes_per_s(own.relocation_mib_per_s), own.pace)

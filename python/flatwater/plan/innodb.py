@@ -1,0 +1,223 @@
+"""A modelled InnoDB on modelled devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from flatwater.experiment import Experiment
+from flatwater.experiment.database import InnodbModel
+from flatwater.experiment.database.innodb import Cpu as CpuTable
+from flatwater.experiment.database.innodb_settings import Generation, InnodbSettings
+from flatwater.experiment.database.machine import Machine
+from flatwater.experiment.database.measured import CpuFigures, MeasuredWorkload
+from flatwater.experiment.database.placement import Holding, Part
+from flatwater.experiment.device import Use
+from flatwater.experiment.device.load import load_device
+from flatwater.plan.device import Device, write_device
+from flatwater.plan.fileio import write_storage
+from flatwater.plan.transactions import Transactions, write_transactions
+from flatwater.plan.units import interval_ms, ns
+
+#: What goes through the kernel's page cache comes in its pages, and data pages are larger. A log past it has sectors.
+ALIGN_BYTES = 4096
+DIRECT_ALIGN_BYTES = 512
+
+#: A built-in flushing policy.
+Policy = Literal[
+    "none",
+    "reflex",
+    "estimate",
+    "keep_average",
+    "native",
+    "mysql-5.6",
+    "mysql-5.7",
+    "mysql-8.0",
+    "mariadb-10.11",
+]
+#: The engine's names of `database.flushing`.
+_POLICIES: dict[str, Policy] = {
+    "none": "none",
+    "reflex": "reflex",
+    "estimate": "estimate",
+    "keep-average": "keep_average",
+    "native": "native",
+    "mysql-5.6": "mysql-5.6",
+    "mysql-5.7": "mysql-5.7",
+    "mysql-8.0": "mysql-8.0",
+    "mariadb-10.11": "mariadb-10.11",
+}
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """CPU time of a server's work, of one core."""
+
+    statement_ns: int
+    #: A page that a statement uses.
+    touch_ns: int
+    #: A page that is read, or written.
+    read_ns: int
+    write_ns: int
+    #: What a statement, or the read of a page, holds of the mutexes that all threads share.
+    mutex_ns: int = 0
+    read_mutex_ns: int = 0
+    #: Between a statement's answer and the next statement.
+    round_trip_ns: int = 0
+    #: The kernel's part of a file's sync, and what it takes for each page that was written since the last one.
+    fsync_ns: int = 0
+    sync_page_ns: int = 0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was counted of the transactions on a real server."""
+
+    redo_bytes: Mapping[str, float]
+    #: Rows of a leaf page, by `table.index`.
+    rows_a_page: Mapping[str, int]
+    optimizer: Literal["mariadb", "mysql"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its indexes."""
+
+    table: str
+
+
+@dataclass(frozen=True)
+class Other:
+    """A device of its own for a part of the server."""
+
+    #: What its series are called by.
+    name: str
+    device: Device
+    holds: tuple[Part | Table, ...]
+
+
+@dataclass(frozen=True)
+class ModelledDatabase:
+    """Transactions on modelled servers, in virtual time: `database::Spec` of crates/model."""
+
+    workload: Transactions
+    measured: Measured
+    servers: int
+    connections: int
+    generation: Generation
+    settings: InnodbSettings
+    #: A built-in policy in place of the generation's own.
+    flushing: Policy | None
+    cores: int
+    cpu: Cpu
+    #: Begin as after a long run.
+    warm: bool
+    device: Device
+    others: tuple[Other, ...]
+    #: Memory that the kernel has for pages of the log; None: for all of them.
+    page_cache_bytes: int | None
+    interval_ms: int
+    seed: int
+
+    @property
+    def continue_on_error(self) -> bool:
+        """A modelled transaction fails with its device or not at all."""
+        return False
+
+
+def write_innodb(cell: Experiment, seed: int, *, fresh: bool = False) -> ModelledDatabase:
+    """The plan of a cell's modelled servers (`fresh`: on devices that were never written, with an empty pool)."""
+    database = innodb_of(cell)
+    measured = database.measured(cell.workload.kind)
+    return ModelledDatabase(
+        workload=write_transactions(cell),
+        measured=write_measured(measured, database.generation),
+        servers=database.servers,
+        connections=cell.transactions.connections,
+        generation=database.generation,
+        settings=database.resolved,
+        flushing=_POLICIES.get(database.flushing or ""),
+        cores=database.hardware.at_once,
+        cpu=write_cpu(database.cpu, measured.cpu_us, database.hardware),
+        warm=database.warm and not fresh,
+        device=write_storage(cell, asynchronous=True, align_bytes=_align_bytes(database), fresh=fresh),
+        others=tuple(_other(cell, database, name, holding) for name, holding in database.other_devices.items()),
+        page_cache_bytes=database.page_cache_bytes,
+        interval_ms=interval_ms(cell),
+        seed=seed,
+    )
+
+
+def innodb_of(cell: Experiment) -> InnodbModel:
+    """The cell's modelled servers. Raises TypeError where its database is another one."""
+    if not isinstance(cell.database, InnodbModel):
+        raise TypeError(f"the database is {cell.database.kind}, not a modelled InnoDB")
+    return cell.database
+
+
+def write_measured(measured: MeasuredWorkload, redo_of: str) -> Measured:
+    """The plan of a measured workload, with the redo of a generation if that is known."""
+    redo = measured.redo_bytes if measured.tells_redo_of(redo_of) else {}
+    return Measured(
+        redo_bytes={name: figure.value for name, figure in redo.items()},
+        rows_a_page=measured.rows_a_page(),
+        optimizer="mariadb" if measured.generation.startswith("mariadb") else "mysql",
+    )
+
+
+def write_cpu(cpu: CpuTable, measured: CpuFigures, machine: Machine) -> Cpu:
+    """The plan of what a server's work costs on a machine. On slow cores, what was measured takes longer."""
+    times = machine.cpu_scale if cpu.times is None else cpu.times
+
+    def ours(asked_us: float | None, usual_us: float, times: float = 1.0) -> int:
+        return ns(usual_us * times if asked_us is None else asked_us)
+
+    def held(asked_us: float | None, usual_us: float) -> int:
+        return ns((usual_us if asked_us is None else asked_us) * times)
+
+    return Cpu(
+        statement_ns=ours(cpu.statement_us, measured.statement.value, times),
+        touch_ns=ours(cpu.page_us, 0.0),
+        read_ns=ours(cpu.read_us, measured.page_read.value, times),
+        write_ns=ours(cpu.write_us, measured.page_written.value, times),
+        mutex_ns=held(cpu.mutex_us, machine.mutex_us),
+        read_mutex_ns=held(cpu.read_mutex_us, machine.read_mutex_us),
+        round_trip_ns=ours(cpu.round_trip_us, machine.round_trip_us),
+        fsync_ns=ours(cpu.fsync_us, machine.fsync_us),
+        sync_page_ns=ours(cpu.sync_page_us, machine.sync_page_us),
+    )
+
+
+def server_cpu(*, statement_us: float, page_read_us: float, page_written_us: float) -> Cpu:
+    """Costs as they were counted of a server: a statement's with the pages that it uses, and with its mutexes."""
+    return Cpu(ns(statement_us), 0, ns(page_read_us), ns(page_written_us))
+
+
+def storage_use(cell: Experiment) -> Use:
+    """How a modelled server uses the storage."""
+    return cell.modelled.use(asynchronous=True, align_bytes=_align_bytes(innodb_of(cell)))
+
+
+def other_use(cell: Experiment, holding: Holding) -> Use:
+    """How a device beside the storage is used. Logs go over it in order; tables have been on it for long."""
+    return Use(
+        asynchronous=True,
+        align_bytes=_align_bytes(innodb_of(cell), "log" in holding.parts),
+        initial="preconditioned" if holding.tables else "fresh",
+        scale=cell.modelled.capacity_scale,
+    )
+
+
+def _other(cell: Experiment, database: InnodbModel, name: str, holding: Holding) -> Other:
+    return Other(
+        name=holding.name,
+        device=write_device(load_device(name, {}), other_use(cell, holding)),
+        holds=(*holding.parts, *(Table(table) for table in holding.tables)),
+    )
+
+
+def _align_bytes(database: InnodbModel, has_log: bool | None = None) -> int:
+    if has_log is None:
+        has_log = database.log_device is None
+    return DIRECT_ALIGN_BYTES if has_log and database.log_is_direct else ALIGN_BYTES
