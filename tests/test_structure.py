@@ -20,7 +20,6 @@ ROOMS_WITH_CIRCLES = {
     "flatwater": "probe and server each use one function of the other",
     "flatwater.experiment": "checks of a layer read the whole experiment",
     "flatwater.experiment.device": "an array loads its members",
-    "flatwater.runner": "each kind of stack opens the others",
 }
 
 #: A file with more lines does more than one thing.
@@ -30,7 +29,6 @@ LONG_FILES = {
     "python/flatwater/cache/supervisor.py",
     "python/flatwater/experiment/device/ssd.py",
     "python/flatwater/results/folder.py",
-    "python/flatwater/runner/servers.py",
     "python/flatwater/runner/target.py",
     "python/flatwater/server/instance.py",
 }

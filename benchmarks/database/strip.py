@@ -19,7 +19,7 @@ from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError
 from flatwater.experiment import cell_at, load
 from flatwater.probe.server import ServerProbe
-from flatwater.runner.stack import open_stack
+from flatwater.runner.stack.stack import open_stack
 
 #: How late an interval may be.
 PATIENCE_S = 30.0
@@ -116,7 +116,7 @@ def _run(work: Work, setting: Setting, interval_s: float) -> Generator[float]:
     experiment = load(str(experiment_file(work)), [f"{field}={value}" for field, value in changes.items()], None)
     stack = open_stack(experiment, cell_at(experiment, 0))
     try:
-        run: Run = stack.start(stack.workload_spec(seed=1))
+        run: Run = stack.workload.start(stack.workload.plan(seed=1))
         try:
             while True:
                 interval = run.next_interval(PATIENCE_S)

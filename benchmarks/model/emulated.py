@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from benchmarks.job import run_child
 from flatwater.errors import FlatwaterError
-from flatwater.runner.emulation import require_fuse
+from flatwater.runner.stack.served.mounts import require_fuse
 
 HERE = Path(__file__).parent
 #: The depths of emulated.toml, as on the page.

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from lab import FLATWATER
 
-from flatwater.runner.emulation import loop_devices, unmount
+from flatwater.runner.stack.served.mounts import loop_devices, unmount
 
 #: For an emulator to be made or to end on a slow machine.
 PATIENCE_S = 240.0

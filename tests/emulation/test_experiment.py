@@ -17,7 +17,7 @@ from lab import Lab
 
 from flatwater.errors import UserError
 from flatwater.results import open_result
-from flatwater.runner.emulation import MOUNT_SOURCE
+from flatwater.runner.stack.served.mounts import MOUNT_SOURCE
 from flatwater.server import find_server
 
 #: For all to be undone on a slow machine.

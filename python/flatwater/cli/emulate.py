@@ -58,8 +58,9 @@ def verb(
     from flatwater._engine import Emulator, EngineError
     from flatwater.engine_json import to_json
     from flatwater.errors import FlatwaterError, UserError
-    from flatwater.runner.emulation import Emulation, clear_mount_point, plan_of_emulation, require_fuse
+    from flatwater.runner.emulation import Emulation, plan_of_emulation
     from flatwater.runner.interrupt import watch_signals
+    from flatwater.runner.stack.served.mounts import clear_mount_point, require_fuse
 
     if initial not in (None, "fresh", "filled", "preconditioned"):
         raise UserError(f"{initial!r} is no state of a device", where="--initial", hint="fresh, filled, preconditioned")
@@ -189,7 +190,7 @@ def _serve(emulator: Emulator, mount: Path, interrupt: Interrupt) -> None:
 
 
 def _users(mount: Path) -> str:
-    from flatwater.runner.emulation import loop_devices
+    from flatwater.runner.stack.served.mounts import loop_devices
 
     return ", ".join(f"{name} stands on it" for name in loop_devices(mount.absolute() / "device"))
 

@@ -21,7 +21,7 @@ from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import CannotResume, Left, asides, forget_if_repeated, look_back, set_aside, told_aside
 from flatwater.runner.schedule import Schedule, Timed, UntilSteady
 from flatwater.runner.spec import derived_seed
-from flatwater.runner.stack import Stack
+from flatwater.runner.stack.stack import Stack
 from flatwater.runner.summary import keep_without_running, summarise_cell
 
 if TYPE_CHECKING:
@@ -72,14 +72,14 @@ class CellRunner:
                 if self._interrupt.asked:
                     status, failure = "interrupted", "interrupted by the user"
                 else:
-                    conditions = self._stack.check(self._reporter)
+                    conditions = self._stack.workload.check(self._reporter)
                 over = not self._interrupt.asked
             except Interrupted as error:
                 status, failure = "interrupted", str(error)
             except UserError:
                 raise
             except FlatwaterError as error:
-                status, failure, over = "failed", self._stack.kept(str(error), self._logs), begun
+                status, failure, over = "failed", self._stack.database.kept(str(error), self._logs), begun
             except EngineError as error:
                 status, failure, over = "failed", with_hint(str(error)), begun
             finally:
@@ -167,11 +167,11 @@ class CellRunner:
     def _run_phases(self, journal: Journal) -> None:
         experiment, workload, seed = self._experiment, self._experiment.workload, self._plan.seed
         before: Run | None = None
-        precondition = self._stack.precondition_spec(seed)
+        precondition = self._stack.workload.precondition_plan(seed)
         left, measured_s = self._left, self._left.measured_s
         if measured_s:
             gap_s = max(0.0, time.time() - left.ended_at)
-            journal.event("seam", f"resumed after {gap_s:.0f} s in which nothing ran{self._stack.seam}")
+            journal.event("seam", f"resumed after {gap_s:.0f} s in which nothing ran{self._stack.database.seam}")
             self._reporter.note(f"resuming after {measured_s:.0f} s of this cell")
             seed = derived_seed(seed, f"resumed at {journal.at_s}")
         elif precondition is not None:
@@ -181,14 +181,14 @@ class CellRunner:
         schedule: Schedule = Timed(experiment, measured_s)
         if workload.steady_state == "snia":
             schedule = UntilSteady(experiment)
-        plan = self._stack.workload_spec(seed)
-        drain = self._stack.drain_spec(plan) if left.over and not left.drained else None
+        plan = self._stack.workload.plan(seed)
+        drain = self._stack.workload.drain_plan(plan) if left.over and not left.drained else None
         run = before
         if not left.over:
             run = self._drive(journal, plan, schedule.phase, schedule, after=before)
         elif drain is not None:
             run = self._drive(journal, drain, lambda start_s: (DRAIN, None))
-        read_back = self._stack.read_back_spec(plan)
+        read_back = self._stack.workload.read_back_plan(plan)
         if read_back is not None and not self._interrupt.asked:
             self._drive(journal, read_back, lambda start_s: (VERIFY, None), after=run)
 
@@ -204,7 +204,7 @@ class CellRunner:
 
         Errors: EngineError with the place of the first failed request.
         """
-        run = self._stack.start(plan, after)
+        run = self._stack.workload.start(plan, after)
         offset_s, shown = journal.at_s, ""
         stop_by: float | None = None
         measured_since: float | None = None
@@ -215,7 +215,7 @@ class CellRunner:
                 run.stop()
                 stop_by = time.monotonic() + INTERRUPT_PATIENCE_S
             if stop_by is not None and time.monotonic() > stop_by:
-                why = self._stack.trouble or "what they went to does not answer"
+                why = self._stack.database.trouble or "what they went to does not answer"
                 stuck = f"requests were still outstanding when the run ended: {why}"
                 journal.event("warning", stuck)
                 if not self._interrupt.asked:

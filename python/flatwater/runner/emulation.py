@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import stat
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,11 +25,9 @@ from flatwater.experiment.device import Device, Initial, Use
 from flatwater.owned import FOLDER_FLAGS, Permit, Witness, create_file, publish, write_atomic
 from flatwater.plan.device import write_device
 from flatwater.plan.emulation import EmulatedDevice
-from flatwater.probe.disk import read_mounts, require_no_device_folder
+from flatwater.probe.disk import require_no_device_folder
 from flatwater.runner.swapped import require_not_in_use
 
-#: The source that our mounts name, as crates/serve writes it.
-MOUNT_SOURCE = "flatwater-emulate"
 #: The file under the mount that is the device.
 DEVICE_FILE = "device"
 #: Threads that take requests: IO on the backing file may wait, and others must not wait with it.
@@ -297,14 +294,6 @@ def _read_sidecar(path: Path) -> SidecarFile | None:
     return found if found.kind == _KIND and found.version == _VERSION else None
 
 
-def require_fuse() -> None:
-    """Refuses a machine that cannot mount. Errors: FlatwaterError."""
-    if os.geteuid() != 0:
-        raise FlatwaterError("mounting an emulated device needs root", hint="sudo, or a container with privileges")
-    if not Path("/dev/fuse").exists():
-        raise FlatwaterError("/dev/fuse is missing: this kernel serves no files", hint="modprobe fuse")
-
-
 def remove_backing(backing: Path) -> None:
     """Deletes the backing file of an emulated device, with its sidecar; nothing else that may have their names."""
     beside = sidecar_of(backing)
@@ -320,63 +309,6 @@ def remove_backing(backing: Path) -> None:
 def sidecar_of(backing: Path) -> Path:
     """The file beside a backing file."""
     return backing.with_name(f"{backing.name}.flatwater.json")
-
-
-def clear_mount_point(mount: Path) -> str | None:
-    """Makes a directory ready to be mounted on: makes it, or unmounts what a killed emulator left; says what it did.
-
-    Errors: UserError when something else is there.
-    """
-    done = release_mount(mount)
-    where = "--mount"
-    try:
-        mount.mkdir(exist_ok=True)
-        empty = not any(mount.iterdir())
-    except OSError as error:
-        raise UserError(f"cannot mount on {mount}: {error.strerror}", where=where, hint="give a directory") from None
-    if not empty:
-        raise UserError(f"{mount} is not empty: what is in it would be hidden", where=where, hint="an empty directory")
-    return done
-
-
-def release_mount(mount: Path) -> str | None:
-    """Unmounts what a killed emulator left on a directory; says what it did. Errors: UserError for another's mount."""
-    where, done = "--mount", None
-    target = os.path.realpath(mount)
-    found = [entry for entry in read_mounts() if entry["target"] == target]
-    if found:
-        if found[-1]["source"] != MOUNT_SOURCE:
-            told = f"{mount} is a mount point already, of {found[-1]['source']}"
-            raise UserError(told, where=where, hint="give an empty directory")
-        if not is_dead(mount):
-            told = f"another emulator serves {mount}"
-            raise UserError(told, where=where, hint="end it with Ctrl-C, or give another directory")
-        unmount(Path(target), lazily=True)
-        done = f"unmounted what a killed emulator left on {mount}"
-    return done
-
-
-def is_dead(mount: Path) -> bool:
-    """Whether a mount point's server is gone."""
-    try:
-        os.statvfs(mount)  # asks the server; what the kernel still knows of names and lengths would not
-    except OSError:
-        return True
-    return False
-
-
-def unmount(path: Path, *, lazily: bool = False) -> bool:
-    """Unmounts; False when it is in use."""
-    return subprocess.run(["umount", *(["-l"] if lazily else []), str(path)], capture_output=True).returncode == 0
-
-
-def loop_devices(file: Path) -> list[str]:
-    """Loop devices that stand on a file, which may be one that nobody serves any more."""
-    listed = subprocess.run(
-        ["losetup", "--list", "--noheadings", "--raw", "--output", "NAME,BACK-FILE"], capture_output=True, text=True
-    )
-    pairs = [line.split(" ", 1) for line in listed.stdout.splitlines()]
-    return [pair[0] for pair in pairs if len(pair) == 2 and pair[1].strip() == str(file)]
 
 
 def lag_warning(late_pct: float, answers: int, p95_us: float | None) -> str | None:

@@ -17,7 +17,7 @@ from flatwater.results.schema import CellStatus, ServerFacts, Transition
 from flatwater.results.series import EMPTY, read_journal
 from flatwater.runner.journal import Journal
 from flatwater.runner.schedule import UntilSteady
-from flatwater.runner.stack import Stack
+from flatwater.runner.stack.stack import Stack
 from flatwater.runner.tally import Tally
 
 
@@ -68,9 +68,9 @@ def summarise_cell(
         bytes=tally.bytes,
         errors=tally.errors,
         counters=dict(tally.counters),
-        response_limits=stack.response_limits(tally),
-        recoveries_s=stack.recoveries_s,
-        servers=stack.servers,
+        response_limits=stack.workload.response_limits(tally),
+        recoveries_s=stack.database.recoveries_s,
+        servers=stack.database.facts,
         warnings=[*injected, *warnings, *stack.warnings(), *_place_warnings(stack), *analysis.warnings],
         phases=phases,
         events=journal.events,
@@ -135,8 +135,8 @@ def _layers(kinds: dict[str, str], stack: Stack) -> dict[str, str]:
     told = {**kinds, "device": stack.device}
     if stack.cache:
         told["cache_device"] = stack.cache
-    if stack.servers:
-        told["server"] = _told(stack.servers)
+    if stack.database.facts:
+        told["server"] = _told(stack.database.facts)
     return told
 
 

@@ -51,7 +51,7 @@ def _try(experiment: Experiment, index: int) -> float:
     try:
         stack = bench.stack(plan)
         stack.prepare(SilentReporter(), Interrupt())
-        run = stack.start(stack.workload_spec(plan.seed))
+        run = stack.workload.start(stack.workload.plan(plan.seed))
         ready_s, computed_s, virtual_s = time.perf_counter(), 0.0, 0.0
         whole_s = plan.experiment.workload.longest_s
         while computed_s < TRIED_S and virtual_s < whole_s:

@@ -14,7 +14,7 @@ from flatwater.results.schema import CellPlan, CellStatus, Manifest
 from flatwater.runner.cell import CellRunner
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
-from flatwater.runner.stack import Stack, open_stack
+from flatwater.runner.stack.stack import Stack, open_stack
 from flatwater.runner.summary import keep_without_running
 
 

@@ -1,5 +1,5 @@
 //! What a modelled cache tells each interval. Its own series are of the layer `cache`; those of the cached device are of
-//! the layer below, as if no cache were there. A real cache tells the same (python/flatwater/runner/cache_series.py).
+//! the layer below, as if no cache were there. A real cache tells the same (runner/stack/cache/real/series.py).
 
 use flatwater_core::cache::{Settings, Statistics};
 

@@ -11,9 +11,9 @@ from serverlab import OLTP, TPCC, Foreign, ServerLab
 from flatwater.errors import UserError
 from flatwater.experiment import PlannedCell, cell_at, load
 from flatwater.plan.transactions import Tpcc
-from flatwater.runner.files import FileStack
-from flatwater.runner.servers import ServerStack
-from flatwater.runner.stack import open_stack
+from flatwater.runner.stack.database.real.started import StartedServers
+from flatwater.runner.stack.stack import open_stack
+from flatwater.runner.stack.workload.real.fileio import FileioOnFiles
 from flatwater.runner.tally import Tally
 
 
@@ -24,9 +24,9 @@ def plan_of(file: Path, index: int = 0) -> PlannedCell:
 def test_files(lab: Lab) -> None:
     experiment = load(lab.write(), [], None)
     stack = open_stack(experiment, cell_at(experiment, 0))
-    assert isinstance(stack, FileStack) and stack.place is not None
-    assert (stack.servers, stack.recoveries_s, stack.faults()) == ([], [], [])
-    assert stack.response_limits(Tally()) == []
+    assert isinstance(stack.workload, FileioOnFiles) and stack.place is not None
+    assert (stack.database.facts, stack.database.recoveries_s, stack.faults()) == ([], [], [])
+    assert stack.workload.response_limits(Tally()) == []
     stack.release()
 
 
@@ -34,9 +34,9 @@ def test_servers(servers: ServerLab) -> None:
     experiment = load(servers.write(TPCC), [], None)
     stack = open_stack(experiment, cell_at(experiment, 0))
     # Half-way through, data are no snapshot any more.
-    assert isinstance(stack, ServerStack)
+    assert isinstance(stack.database, StartedServers)
     assert stack.place is not None and stack.place.is_relative_to(servers.storage)
-    assert stack.response_limits(Tally()) == [], "nothing ran"
+    assert stack.workload.response_limits(Tally()) == [], "nothing ran"
     with pytest.raises(UserError, match="another flatwater is using"):
         open_stack(experiment, cell_at(experiment, 0))
     stack.release()
@@ -47,19 +47,19 @@ def test_an_attached_server_has_no_place_here(servers: ServerLab, foreign: Forei
     experiment = load(servers.write(OLTP, {"url": foreign.url("one")}), [], None)
     stack = open_stack(experiment, cell_at(experiment, 0))
     assert stack.place is None and "was running" in stack.device
-    spec = stack.workload_spec(7)
-    assert spec.servers[0].password == foreign.password and spec.seed == 7
+    plan = stack.workload.plan(7)
+    assert plan.servers[0].password == foreign.password and plan.seed == 7
     stack.release()
 
 
 def test_workloads_in_the_words_of_the_engine(servers: ServerLab) -> None:
     file = servers.write({**TPCC, "warehouses": 3, "rate_per_s": 50, "arrival": "poisson", "on_error": "continue"})
     stack = open_stack(load(file, [], None), plan_of(file))
-    spec = stack.workload_spec(1)
-    assert spec.workload == Tpcc(warehouses=3, pipeline=False, keying_and_think=False)
-    assert (spec.counted, spec.rate_per_s, spec.poisson) == ("new_order", 50, True)
-    assert spec.continue_on_error is True and spec.interval_ms == 100
-    assert stack.precondition_spec(1) is None and stack.read_back_spec(spec) is None
+    plan = stack.workload.plan(1)
+    assert plan.workload == Tpcc(warehouses=3, pipeline=False, keying_and_think=False)
+    assert (plan.counted, plan.rate_per_s, plan.poisson) == ("new_order", 50, True)
+    assert plan.continue_on_error is True and plan.interval_ms == 100
+    assert stack.workload.precondition_plan(1) is None and stack.workload.read_back_plan(plan) is None
     stack.release()
 
 

@@ -54,9 +54,16 @@ def name_of(token: str, cell: int, instance: int) -> str:
 
 
 def keep_token(folder: Path, token: str, server: str = "") -> None:
-    """Writes into a cell's folder on which copies it stands, or (`server`) on which server that runs already."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomic(folder / SERVERS, json.dumps({"token": token, "server": server}))
+    """Writes into a cell's folder on which copies it stands, or (`server`) on which server that runs already.
+
+    Errors: FlatwaterError.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomic(folder / SERVERS, json.dumps({"token": token, "server": server}))
+    except OSError as error:
+        what = f"cannot write {folder}: {error.strerror}"
+        raise FlatwaterError(what, where="--out", hint="make room there") from None
 
 
 def kept_token(folder: Path) -> tuple[str, str]:

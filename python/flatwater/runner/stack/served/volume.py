@@ -10,7 +10,7 @@ from pathlib import Path
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.probe.disk import read_mounts
-from flatwater.runner.emulation import loop_devices, unmount
+from flatwater.runner.stack.served.mounts import loop_devices, unmount
 
 #: How long whoever still uses a volume may take to let it go.
 PATIENCE_S = 20.0

@@ -1,7 +1,7 @@
 """A flash cache in a process of its own, for a run that measures something on it.
 
-As an emulated device (served.py): the first line of its standard input says what to serve, and it ends, with everything
-undone, when that is closed. With the word `drain` before the end, all that is dirty is written back first.
+The first line of its standard input says what to serve (served/process.py). With the word `drain` before the end, all
+that is dirty is written back first.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 
 from flatwater._engine import CacheServer, cache_make, cache_mount, cache_settings
 from flatwater.errors import FlatwaterError
-from flatwater.runner.cache_series import cache_series
-from flatwater.runner.served import ServedProcess, run_process, tell
-from flatwater.runner.volume import PATIENCE_S, Volume
+from flatwater.runner.stack.cache.real.series import cache_series
+from flatwater.runner.stack.served.process import ServedProcess, run_process, tell
+from flatwater.runner.stack.served.volume import PATIENCE_S, Volume
 
 #: The file under the mount that is the cached device (crates/serve/src/cache/files.rs), and the source of our mounts.
 DEVICE_FILE = "cached"
@@ -36,7 +36,7 @@ DRAIN = "drain\n"
 class ServedCache(ServedProcess):
     """The process, as the run sees it."""
 
-    module: ClassVar[str] = "flatwater.runner.served_cache"
+    module: ClassVar[str] = __name__
     what: ClassVar[str] = "the cache"
     layer: ClassVar[str] = "cache"
     end_s: ClassVar[float] = DRAIN_S

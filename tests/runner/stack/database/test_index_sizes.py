@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flatwater.runner.index_sizes import loaded_sizes, read_monitor
+from flatwater.runner.stack.database.real.index_sizes import loaded_sizes, read_monitor
 
 # As MySQL 5.5.9 printed it, less columns.
 PRINTED = """\

@@ -6,9 +6,9 @@ import json
 import re
 from pathlib import Path
 
-from flatwater.runner.cache_series import cache_series
+from flatwater.runner.stack.cache.real.series import cache_series
 
-RUST = Path(__file__).parents[2] / "crates/model/src/storage/cached/series.rs"
+RUST = Path(__file__).parents[4] / "crates/model/src/storage/cached/series.rs"
 COUNTS = [
     *("reads", "writes", "read_hits", "write_hits", "fast_bytes_written", "user_bytes_cached", "write_back_bytes"),
     *("metadata_bytes_written", "uncached_reads", "uncached_writes", "fills", "replacements", "cleanings", "starved"),

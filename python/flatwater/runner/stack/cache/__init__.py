@@ -1,0 +1,24 @@
+"""The cache layer: a fast device in front of the storage. Real and modelled caches stand beside each other.
+
+real/        the flash cache, served as a file: any place may be below it, and any place is what it gives
+modelled.py  the same engine in virtual time, on any model
+"""
+
+from __future__ import annotations
+
+from flatwater.experiment import Experiment
+from flatwater.runner.stack.layers.cache import Cache
+from flatwater.runner.stack.layers.storage import Device, Storage
+
+
+def open_cache(cell: Experiment, storage: Storage) -> Cache | None:
+    """The cache of a cell in front of its storage; None where there is none."""
+    if cell.cache.kind == "none":
+        return None
+    if isinstance(storage, Device):
+        from flatwater.runner.stack.cache.real.cache import RealCache
+
+        return RealCache(storage)
+    from flatwater.runner.stack.cache.modelled import ModelledCache
+
+    return ModelledCache()

@@ -1,0 +1,206 @@
+"""A real flash cache: it uses two devices, and gives the file that it serves, or a file system on that file.
+
+The cache is made anew for each cell; what a server has loaded is written back at the end of one, and is there in the
+next.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+from flatwater.errors import Interrupted, UserError
+from flatwater.experiment import FlashCache, PlannedCell
+from flatwater.owned import Folder
+from flatwater.probe import Probe
+from flatwater.probe.disk import read_mounts, storage_warning
+from flatwater.runner.interrupt import Interrupt
+from flatwater.runner.journal import Journal
+from flatwater.runner.progress import Reporter
+from flatwater.runner.resuming import Left
+from flatwater.runner.stack.cache.real.process import DEVICE_FILE, DRAIN, MOUNT_SOURCE, ServedCache
+from flatwater.runner.stack.layers.cache import Cache
+from flatwater.runner.stack.layers.layer import Place
+from flatwater.runner.stack.layers.storage import FAST, Device
+from flatwater.runner.stack.served.mounts import require_fuse, unmount
+from flatwater.runner.stack.served.place import GONE, MADE, check_served, file_system_of, has_server, served_place
+from flatwater.runner.stack.served.process import ServedProbe
+from flatwater.runner.stack.served.volume import clear_volume
+from flatwater.runner.stack.storage import open_device
+
+#: Our folder under storage.path: what is mounted, and the pairing record.
+FOLDER = "flatwater-cached"
+
+
+class RealCache(Cache):
+    """A flash cache on two devices, each of them a file of this machine or an emulated device."""
+
+    def __init__(self, slow: Device) -> None:
+        """`slow` is the stack's storage, which the stack itself turns, watches and ends."""
+        require_fuse()
+        self._slow = slow
+        self._fast: Device | None = None
+        self._owned: Folder | None = None
+        self._served: ServedCache | None = None
+
+    @property
+    def _cache(self) -> FlashCache | None:
+        """None in a cell without it: the storage is then served in the same way, so that cells compare."""
+        return self._cell.flash_cache
+
+    @property
+    def _path(self) -> Path:
+        return Path(self._cell.storage.path or "")
+
+    @property
+    def _folder(self) -> Path:
+        return self._path.absolute() / FOLDER
+
+    @property
+    def text(self) -> str:
+        if self._cache is None or self._fast is None:
+            return ""
+        return f"{self._cache.text}, on {self._fast.text(None)}"
+
+    def turn_to(self, plan: PlannedCell) -> None:
+        super().turn_to(plan)
+        places = [("storage.path", self._path)]
+        if self._cache is not None:
+            places.append(("cache.storage.path", Path(self._cache.fast.path or "")))
+        for field, path in places:
+            if not path.is_dir():
+                hint = f"mkdir -p {path}: the cached device and the cache are files in directories"
+                raise UserError(f"{path} is not a directory", where=field, hint=hint)
+        check_served(self._cell, "the cached device", "workload.files = 1")
+        self._fast = open_device(self._cache.fast, FAST) if self._cache is not None else None
+
+    def take_up(self, left: Left) -> str | None:
+        return GONE
+
+    def ready(self) -> None:
+        return None
+
+    def make(self, reporter: Reporter, interrupt: Interrupt) -> Place:
+        reporter.phase("make the cache", None)
+        owned = self._own_folder()
+        self._clear()
+        volume, mount = owned.make_folder("volume"), owned.make_folder("mounted")
+        self._open_devices(interrupt)
+        slow, file_system = self._slow, file_system_of(self._cell)
+        make = not slow.begun or owned.read_text(MADE) != file_system
+        # The pairing record, and the cache device that a cell without a cache has not, but opens.
+        for name in ("pair", "no-cache"):
+            os.close(owned.make_file(name))
+        request = self._request() | {
+            "slow": str(slow.file),
+            "slow_bytes": slow.bytes,
+            "pair": str(self._folder / "pair"),
+            "mount": str(mount),
+            "file_system": file_system,
+            "folder": str(volume),
+            "make": make,
+            "interval_s": self._cell.record.interval_s,
+        }
+        self._served = ServedCache(request)
+        self._served.wait_ready(lambda: interrupt.asked)
+        if file_system:
+            owned.write_text(MADE, file_system)
+        size_bytes = min(self._cell.storage.size or slow.bytes, slow.bytes)
+        return served_place(self._cell, mount / DEVICE_FILE, volume, size_bytes)
+
+    def _own_folder(self) -> Folder:
+        """Our folder, made if it is not there, held until the stack is released. Errors: UserError, FlatwaterError."""
+        if self._owned is not None and self._owned.path != self._folder:
+            self._owned.close()
+            self._owned = None
+        if self._owned is None:
+            self._owned = Folder.open(self._folder, where="storage.path")
+        return self._owned
+
+    def _open_devices(self, interrupt: Interrupt) -> None:
+        cell, seed, interval_s = self._cell, self._plan.seed, self._cell.record.interval_s
+        self._slow.open(cell.storage.size, seed, interval_s, kept=has_server(cell))
+        if self._cache is not None and self._fast is not None:
+            self._fast.open(self._cache.size, seed + 1, interval_s, kept=False)
+        for device in self._devices:
+            device.wait_ready(interrupt)
+
+    @property
+    def _devices(self) -> list[Device]:
+        return [self._slow] if self._fast is None else [self._slow, self._fast]
+
+    def _request(self) -> dict[str, Any]:
+        """What the serving process is told of the cache alone."""
+        cache, fast = self._cache, self._fast
+        if cache is None or fast is None:
+            return {"plain": True}
+        return {
+            "plain": False,
+            "fast": str(fast.file),
+            "fast_bytes": fast.bytes,
+            "block_bytes": cache.block_size,
+            "preset": None if cache.preset == "none" else cache.preset,
+            "settings": cache.changes(),
+        }
+
+    def probes(self) -> list[Probe]:
+        found = self._fast.probes() if self._fast is not None else []
+        return [*found, ServedProbe(self._served, "cache.")] if self._served is not None else found
+
+    def watch(self, journal: Journal, measured_s: float | None) -> None:
+        if self._fast is not None:
+            self._fast.watch(journal, measured_s)
+        if self._served is not None:
+            self._served.watch(journal)
+
+    def warnings(self) -> list[str]:
+        late = self._fast.warnings() if self._fast is not None else []
+        place = storage_warning(Path(self._cache.fast.path or "")) if self._cache is not None else None
+        return [*late, *([place] if place is not None else [])]
+
+    def end_cell(self, logs: Path, *, goes_on: bool) -> None:
+        # What a server has loaded is there in the next cell.
+        self._close(drain=has_server(self._cell))
+
+    def _close(self, *, drain: bool = False) -> None:
+        """Ends the cache and its own device, whatever became of them, and undoes what they could not."""
+        served, self._served = self._served, None
+        with ExitStack() as last:
+            if self._fast is not None:
+                last.callback(self._fast.close)
+            last.callback(self._clear_quietly)
+            if served is not None:
+                served.close(DRAIN if drain else "")
+
+    def _clear_quietly(self) -> None:
+        # Of a folder that another run holds nothing is undone.
+        if self._owned is not None:
+            with suppress(OSError):
+                self._clear()
+
+    def _clear(self) -> None:
+        """Undoes what a killed run left: both mounts are ours."""
+        mount = self._folder / "mounted"
+        clear_volume(mount / DEVICE_FILE, self._folder / "volume")
+        for entry in read_mounts():
+            if entry["target"] == os.path.realpath(mount) and entry["source"] == MOUNT_SOURCE:
+                unmount(mount, lazily=True)
+
+    def remove(self) -> None:
+        """What was made goes, with the folders if nothing else is in them."""
+        if self._fast is not None:
+            self._fast.remove()
+        owned = Folder.find(self._folder, where="storage.path")
+        if owned is not None:
+            owned.remove_all()
+
+    def release(self) -> None:
+        if self._planned is None:
+            return
+        with suppress(Interrupted):
+            self._close()
+        owned, self._owned = self._owned, None
+        if owned is not None:
+            owned.close()

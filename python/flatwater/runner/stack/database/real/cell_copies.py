@@ -1,0 +1,118 @@
+"""The copies of a snapshot that the servers of one cell work on: made, found again, deleted when the cell is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from flatwater.runner.progress import Reporter
+from flatwater.runner.stack.database.real.copies import (
+    SERVERS,
+    Copy,
+    find_copies,
+    keep_token,
+    name_of,
+    new_token,
+    sort_out,
+    why_not,
+    write_copy,
+)
+from flatwater.server import Binary, ServersRoot, Snapshot
+
+
+class CellCopies:
+    """One data directory for each server, below the servers' root."""
+
+    def __init__(self) -> None:
+        #: What tells the cell's copies from those of others; empty if it has none.
+        self._token = ""
+        self._index = 0
+        self._many = 1
+        #: The cell's folder, where a later run would find its way to the copies; None where none could.
+        self._kept_in: Path | None = None
+        #: What the user was told of copies of others.
+        self._told: set[str] = set()
+
+    def turn_to(self, index: int, many: int) -> None:
+        """Goes to the cell of this number, which has so many servers."""
+        self._index, self._many = index, many
+
+    def take_up(self, token: str, binary: Binary, root: ServersRoot) -> str | None:
+        """Finds the copies of an earlier run; why servers cannot go on with them, None if they can."""
+        found = find_copies(root, token, self._index, self._many)
+        reason = why_not(found, binary, root.path)
+        if reason is None:
+            self._token = token
+        return reason
+
+    def keep_in(self, folder: Path | None) -> None:
+        """Names the cell's folder, before any copy is made."""
+        self._kept_in = folder
+
+    def make(
+        self, snapshot: Snapshot, binary: Binary, root: ServersRoot, reporter: Reporter, stop: Callable[[], bool]
+    ) -> tuple[list[Path], Literal["reflink", "copy"] | None]:
+        """Copies the snapshot once for each server: the servers' folders, and how the data came there.
+
+        Errors: FlatwaterError, Interrupted.
+        """
+        self._token = new_token()
+        self._clear_others(root, reporter)
+        if self._kept_in is not None:
+            keep_token(self._kept_in, self._token)
+        reporter.phase("copy the data", None)
+        folders: list[Path] = []
+        how: Literal["reflink", "copy"] | None = None
+        for number in range(self._many):
+            folder = root.run_folder(self._name(number))
+            copied = snapshot.copy_to(folder / "data", reporter.written, stop)
+            if self._kept_in is not None:
+                kind, version, cell = binary.flavour, binary.version_text, str(self._kept_in.absolute())
+                write_copy(folder, Copy(self._token, number, self._many, kind, version, copied.how, cell))
+            folders.append(folder)
+            how = copied.how
+        return folders, how
+
+    def find(self, root: ServersRoot, reporter: Reporter) -> tuple[list[Path], Literal["reflink", "copy"] | None]:
+        """The folders that an earlier run left, after `take_up`, and how the data came there.
+
+        Errors: FlatwaterError.
+        """
+        self._clear_others(root, reporter)
+        folders: list[Path] = []
+        how: Literal["reflink", "copy"] | None = None
+        for number, copy in enumerate(find_copies(root, self._token, self._index, self._many)):
+            folder = root.run_path(self._name(number))
+            if copy is not None:
+                how = "reflink" if copy.data == "reflink" else "copy"
+                if self._kept_in is not None:
+                    # The result may have been moved.
+                    write_copy(folder, replace(copy, cell=str(self._kept_in.absolute())))
+            folders.append(folder)
+        return folders, how
+
+    def _clear_others(self, root: ServersRoot, reporter: Reporter) -> None:
+        """Deletes what no run needs; tells of what another one does, once."""
+        rubbish, told = sort_out(root, self._token)
+        for name in rubbish:
+            root.remove_run(name)
+        for text in told:
+            if text not in self._told:
+                self._told.add(text)
+                reporter.note(text)
+
+    def end_cell(self, root: ServersRoot | None, *, goes_on: bool) -> None:
+        """Deletes the copies, unless a later run goes on with them."""
+        if goes_on and self._kept_in is not None:
+            return
+        if root is not None and self._token:
+            for number in range(self._many):
+                root.remove_run(self._name(number))
+        if self._kept_in is not None:
+            (self._kept_in / SERVERS).unlink(missing_ok=True)
+        self._token = ""
+
+    def _name(self, number: int) -> str:
+        return name_of(self._token, self._index, number)

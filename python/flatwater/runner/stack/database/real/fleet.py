@@ -1,0 +1,143 @@
+"""The running servers of one cell: launched, asked what they run with, looked after, stopped, and their logs kept."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from flatwater.engine_json import to_json
+from flatwater.errors import FlatwaterError
+from flatwater.experiment import Experiment
+from flatwater.owned import write_atomic
+from flatwater.probe import Probe, start_probes
+from flatwater.probe.server import ServerProbe
+from flatwater.results.schema import ServerFacts
+from flatwater.runner.stack.database.real.crashes import Crashes
+from flatwater.runner.stack.database.real.index_sizes import index_sizes, loaded_sizes
+from flatwater.server import Binary, Instance, Snapshot
+
+#: Connections of a server beside the workload's: the recorder's and the checks'.
+SPARE_CONNECTIONS = 16
+
+
+class Fleet:
+    """The instances of a cell."""
+
+    def __init__(self) -> None:
+        self.instances: Sequence[Instance] = ()
+        #: Looks after them while a workload runs.
+        self.crashes: Crashes | None = None
+        self.facts: list[ServerFacts] = []
+        #: What is not as it was asked for.
+        self.warnings: list[str] = []
+        #: What each server runs with, asked when it was ready: at the end it may be dead.
+        self._variables: list[Mapping[str, str]] = []
+        self._several = False
+
+    def launch(self, instances: Sequence[Instance], binary: Binary, copied: Literal["reflink", "copy"] | None) -> None:
+        """Launches all, and waits for each. `copied` is how their data came from the snapshot.
+
+        Errors: FlatwaterError, Interrupted.
+        """
+        self.instances, self._several = instances, len(instances) > 1
+        for instance in instances:
+            instance.launch()
+        for number, instance in enumerate(instances):
+            instance.wait_ready()
+            self.facts.append(_facts(number, binary, instance, copied))
+            self._variables.append(instance.variables())
+            for name, (asked, got) in instance.adjusted(self._variables[-1]).items():
+                self.warnings.append(f"{instance.name} runs with {name} = {got}, not {asked}")
+
+    def look_after(self, cell: Experiment, tell: Callable[[str], None], measured_s: float) -> None:
+        """From now on, a server that dies is noticed; `measured_s` were measured before."""
+        self.crashes = Crashes(cell, self.instances, tell, measured_s=measured_s)
+
+    def probes(self) -> list[Probe]:
+        """What is sampled of the servers, and of the storage below them."""
+        logins = [to_json(instance.login(None)) for instance in self.instances]
+        # Asked at each sample: a server that is started again is another process.
+        probe = ServerProbe(logins, lambda: [instance.pid for instance in self.instances], own=True)
+        return [*start_probes(self.instances[0].data), probe]
+
+    def died(self) -> str | None:
+        """Which server died, and how; None if none did."""
+        return next((f"{one.name} {how}" for one in self.instances if (how := one.died())), None)
+
+    def kept(self, text: str, logs: Path) -> str:
+        """A text that names the servers' folders, with the places where their logs are kept."""
+        for instance in self.instances:
+            own = logs / instance.folder.name.rpartition("-")[2] if self._several else logs
+            text = text.replace(str(instance.folder), str(own))
+        return text
+
+    def end(
+        self, logs: Path, snapshot: Snapshot | None, schema: str, hurried: Callable[[], bool], tell: Callable[[], None]
+    ) -> list[str]:
+        """Stops all, and keeps what they said in `logs`; why some did not end well.
+
+        `tell` is called before the first is stopped.
+        """
+        if self.crashes is not None:
+            self.crashes.close()
+        failures: list[str] = []
+        try:
+            for number, variables in enumerate(self._variables):
+                own = self._logs(logs, number)
+                own.mkdir(parents=True, exist_ok=True)
+                write_atomic(own / "variables.json", json.dumps(dict(variables), indent=1))
+            for number, instance in enumerate(self.instances):
+                own = self._logs(logs, number)
+                if tables := index_sizes(instance, schema, hurried):
+                    write_atomic(own / "tables.json", json.dumps(tables, indent=1))
+                if snapshot is not None and (tables := loaded_sizes(snapshot.error_log, schema)):
+                    write_atomic(own / "loaded-tables.json", json.dumps(tables, indent=1))
+            if self.instances:
+                tell()
+            for number, instance in enumerate(self.instances):
+                failures += _end(instance, self._logs(logs, number), hurried)
+        finally:
+            self.close()
+        return failures
+
+    def _logs(self, logs: Path, number: int) -> Path:
+        return logs / str(number) if self._several else logs
+
+    def close(self) -> None:
+        """Ends all at once."""
+        for instance in self.instances:
+            instance.close()
+        self.instances = ()
+
+
+def _end(instance: Instance, logs: Path, hurried: Callable[[], bool]) -> list[str]:
+    """Stops one server, and keeps what it said; why it did not end well."""
+    failures: list[str] = []
+    running = instance.running
+    try:
+        logs.mkdir(parents=True, exist_ok=True)
+        if running and not hurried():
+            instance.stop()
+    except FlatwaterError as error:
+        failures.append(str(error))
+    finally:
+        instance.close()
+    for path in (instance.folder / "my.cnf", instance.error_log):
+        if path.exists():
+            (logs / path.name).unlink(missing_ok=True)  # a link that took its name is not followed
+            shutil.copyfile(path, logs / path.name)
+    return failures
+
+
+def _facts(number: int, binary: Binary, instance: Instance, copied: Literal["reflink", "copy"] | None) -> ServerFacts:
+    return ServerFacts(
+        instance=number,
+        flavour=binary.flavour,
+        version=binary.version_text,
+        comment=instance.version_comment,
+        started_s=instance.recovered_s,
+        data=copied,
+    )

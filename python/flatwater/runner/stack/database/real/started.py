@@ -1,0 +1,230 @@
+"""Database servers that flatwater starts, on copies of a snapshot of the loaded data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from flatwater._engine import EngineError
+from flatwater.errors import FlatwaterError, Interrupted
+from flatwater.experiment import Experiment, PlannedCell, cell_at
+from flatwater.experiment.database.login import Login
+from flatwater.probe import Probe
+from flatwater.results.schema import ServerFacts
+from flatwater.runner.interrupt import Interrupt
+from flatwater.runner.journal import Journal
+from flatwater.runner.progress import Reporter
+from flatwater.runner.resuming import Left
+from flatwater.runner.stack.database.real.cell_copies import CellCopies
+from flatwater.runner.stack.database.real.copies import kept_token
+from flatwater.runner.stack.database.real.fleet import SPARE_CONNECTIONS, Fleet
+from flatwater.runner.stack.database.real.snapshots import loaded_snapshot, shape_of
+from flatwater.runner.stack.layers.layer import Place
+from flatwater.runner.stack.layers.servers import Check, Servers
+from flatwater.runner.stack.layers.storage import Used
+from flatwater.server import (
+    Binary,
+    Instance,
+    ServersRoot,
+    Snapshot,
+    find_server,
+    find_snapshot,
+    open_root,
+    remove_snapshot,
+    split,
+    translate,
+)
+
+#: A sweep's settings are checked before anything is loaded, for so many of its cells: each takes microseconds.
+CELLS_CHECKED = 10_000
+
+
+class StartedServers(Servers):
+    """One or several servers, on any place."""
+
+    def __init__(self) -> None:
+        self._root: ServersRoot | None = None
+        self._binary: Binary | None = None
+        self._snapshot: Snapshot | None = None
+        self._copies = CellCopies()
+        self._fleet = Fleet()
+        #: What an earlier run left, if it is to be gone on with.
+        self._left: Left | None = None
+        self._seam = ""
+        self._reporter: Reporter | None = None
+
+    def turn_to(self, plan: PlannedCell) -> None:
+        super().turn_to(plan)
+        self._fleet = Fleet()
+        self._left, self._seam = None, ""
+        self._copies.turn_to(plan.index, self._cell.server.instances)
+
+    def stand_on(self, place: Place) -> None:
+        self._binary = find_server(self._cell.server.binary)
+        storage = Path(place.files.path or "").absolute()
+        if self._root is None or self._root.path.parent != storage:
+            self.release()
+            self._root = open_root(storage)
+
+    @property
+    def used(self) -> Used | None:
+        return Used(self._root.path, self._root.path) if self._root is not None else None
+
+    def check_sweep(self, experiment: Experiment) -> None:
+        checked: set[str] = set()
+        for position in range(min(experiment.sweep.positions, CELLS_CHECKED)):
+            cell = cell_at(experiment, position).experiment
+            if cell.database.REALITY != "real":
+                continue  # a modelled twin
+            server = cell.server
+            asked = json.dumps([server.binary, server.settings, server.instances], sort_keys=True)
+            if not server.attached and asked not in checked:
+                checked.add(asked)
+                split(translate(server.settings, find_server(server.binary)), server.instances)
+
+    def take_up(self, left: Left) -> str | None:
+        binary, root = self._place()
+        token, _ = kept_token(left.folder)
+        reason = self._copies.take_up(token, binary, root)
+        if reason is None:
+            self._left = left
+        return reason
+
+    @property
+    def seam(self) -> str:
+        return self._seam
+
+    def prepare(self, reporter: Reporter, interrupt: Interrupt, kept_in: Path | None, check: Check) -> None:
+        self._interrupt, self._reporter = interrupt, reporter
+        self._copies.keep_in(kept_in)
+        binary, root = self._place()
+        settings = translate(self._cell.server.settings, binary)
+        if self._left is None:
+            self._snapshot = loaded_snapshot(self._cell, binary, root, settings, reporter, interrupt, self.hurried)
+            folders, how = self._copies.make(self._snapshot, binary, root, reporter, lambda: interrupt.asked)
+            reporter.phase("start", None)
+            self._fleet.launch(self._instances(folders, settings), binary, how)
+        else:
+            self._recover(settings, reporter, check)
+        measured_s = self._left.measured_s if self._left is not None else 0.0
+        self._fleet.look_after(self._cell, reporter.note, measured_s)
+
+    def _recover(self, settings: Mapping[str, str], reporter: Reporter, check: Check) -> None:
+        """Starts the servers on the data as they stood: crash recovery is theirs, and its outcome is checked.
+
+        Errors: FlatwaterError when they do not start, or their data are not consistent; nothing is deleted.
+        """
+        binary, root = self._place()
+        folders, how = self._copies.find(root, reporter)
+        self._snapshot = find_snapshot(root, shape_of(self._cell, binary, settings))
+        instances = self._instances(folders, settings)
+        reporter.phase("recover", None)
+        places = " ".join(str(instance.folder) for instance in instances)
+        hint = f"mend the cause and resume; or delete {places}, and the cell is measured anew"
+        self._launch_again(instances, binary, how, hint)
+        took_s = max(instance.recovered_s for instance in instances)
+        self._seam = f"; recovery took {took_s:.1f} s"
+        broken = [one for one in check() if one.holds is False]
+        if broken:
+            told = ", ".join(str(one.number) for one in broken)
+            what = f"after recovery the data are not consistent: TPC-C condition {told} of clause 3.3.2"
+            raise FlatwaterError(what, hint=hint)
+
+    def _launch_again(
+        self, instances: Sequence[Instance], binary: Binary, how: Literal["reflink", "copy"] | None, hint: str
+    ) -> None:
+        try:
+            self._fleet.launch(instances, binary, how)
+        except Interrupted:
+            raise
+        except FlatwaterError as error:
+            what = f"the data that the cell stood on cannot be recovered: {error.what}"
+            raise FlatwaterError(what, hint=hint) from None
+
+    def _place(self) -> tuple[Binary, ServersRoot]:
+        assert self._binary is not None and self._root is not None, "they stand on a place"
+        return self._binary, self._root
+
+    def _instances(self, folders: Sequence[Path], settings: Mapping[str, str]) -> list[Instance]:
+        binary, _ = self._place()
+        many = len(folders)
+        connections = -(-self._cell.transactions.connections // many) + SPARE_CONNECTIONS
+        chosen, shares = {"max_connections": str(connections)}, split(settings, many)
+        names = [f"server {number}" if many > 1 else "the server" for number in range(many)]
+        return [
+            Instance(binary, folder, shares, chosen=chosen, name=name, stop=self.hurried)
+            for name, folder in zip(names, folders, strict=True)
+        ]
+
+    def logins(self, schema: str | None) -> list[Login]:
+        return [instance.login(schema) for instance in self._fleet.instances]
+
+    def probes(self) -> list[Probe]:
+        return self._fleet.probes()
+
+    def watch(self, journal: Journal, measured_s: float | None) -> None:
+        if self._fleet.crashes is not None:
+            self._fleet.crashes.watch(journal, measured_s)
+
+    def settle(self) -> None:
+        if self._fleet.crashes is not None:
+            self._fleet.crashes.settle(self._interrupt)
+
+    def why_silent(self, error: EngineError) -> FlatwaterError:
+        return FlatwaterError(f"the consistency of the data cannot be checked: {self._fleet.died() or error}")
+
+    @property
+    def facts(self) -> list[ServerFacts]:
+        return self._fleet.facts
+
+    @property
+    def recoveries_s(self) -> list[float]:
+        return list(self._fleet.crashes.recoveries_s) if self._fleet.crashes is not None else []
+
+    @property
+    def trouble(self) -> str | None:
+        return self._fleet.crashes.trouble if self._fleet.crashes is not None else None
+
+    def faults(self) -> list[str]:
+        fault, crashes = self._cell.server.fault, self._fleet.crashes
+        if fault is None or crashes is None or not crashes.injected:
+            return []
+        length = f", for {fault.duration_s:g} s" if fault.duration_s else ""
+        return [f"{fault.kind} at {fault.at_s:g} s{length}"]
+
+    def warnings(self) -> list[str]:
+        recovered = [
+            f"a server died and was started again: it answered after {recovery_s:.1f} s"
+            for recovery_s in self.recoveries_s
+        ]
+        return [*self._fleet.warnings, *recovered]
+
+    def kept(self, text: str, logs: Path) -> str:
+        if self._left is not None and not self._seam:
+            return text  # of data that could not be recovered, which stay where they are
+        return self._fleet.kept(text, logs)
+
+    def end_cell(self, logs: Path, *, goes_on: bool) -> None:
+        failures = self._fleet.end(logs, self._snapshot, self._cell.schema_name, self.hurried, self._tell_stop)
+        self._copies.end_cell(self._root, goes_on=goes_on)
+        self._left = None if not goes_on else self._left
+        if failures:
+            raise FlatwaterError(failures[0])
+
+    def _tell_stop(self) -> None:
+        if self._reporter is not None:
+            self._reporter.phase("stop", None)
+
+    def remove(self) -> None:
+        if self._root is not None and self._snapshot is not None:
+            remove_snapshot(self._root, self._snapshot.key)
+            self._snapshot = None
+
+    def release(self) -> None:
+        # There are some only if the run was ended in the middle of a cell.
+        self._fleet.close()
+        if self._root is not None:
+            self._root.close()
+            self._root = None

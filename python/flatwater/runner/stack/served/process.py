@@ -1,0 +1,158 @@
+"""A layer that is served as a file by a process of its own, for a run that measures something on it.
+
+Its own, because a process that reads a file that it serves itself cannot be killed: it would wait for its own answer.
+The first line of the process's standard input says what to serve. The process ends, with everything undone, when its
+standard input is closed: also when the run was killed. What it tells comes back as lines of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from flatwater._engine import EngineError
+from flatwater.errors import FlatwaterError, Interrupted
+
+if TYPE_CHECKING:
+    from flatwater.runner.journal import Journal
+
+
+class ServedProcess:
+    """The process, as the run sees it."""
+
+    #: What is run.
+    module: ClassVar[str]
+    #: What it serves, in words, and the layer of its series.
+    what: ClassVar[str]
+    layer: ClassVar[str]
+    #: How long it may take to end.
+    end_s: ClassVar[float]
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", self.module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            # Ctrl-C is the run's: it ends this one when nothing uses it any more.
+            start_new_session=True,
+        )
+        self._ready = threading.Event()
+        self._lock = threading.Lock()
+        self._error: str | None = None
+        self._closing = False
+        self._series: dict[str, float] = {}
+        self._incidents: list[tuple[float, str]] = []
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            told = json.loads(line)
+            with self._lock:
+                self._hear(told)
+            if told.get("ready"):
+                self._ready.set()
+        with self._lock:
+            if not self._closing:
+                self._error = self._error or "it died"
+        self._ready.set()
+
+    def _hear(self, told: dict[str, Any]) -> None:
+        """Takes in one line of the process; the lock is held."""
+        self._error = told.get("error", self._error)
+        self._series |= told.get("series", {})
+        self._incidents += [(time_s, text) for time_s, text in told.get("incidents", [])]
+
+    def wait_ready(self, stop: Callable[[], bool]) -> None:
+        """Until it serves. Errors: FlatwaterError, Interrupted."""
+        while not self._ready.wait(0.1):
+            if stop():
+                raise Interrupted(f"interrupted while {self.what} was being made")
+        self.require_alive()
+
+    def require_alive(self) -> None:
+        """Errors: FlatwaterError when it is gone."""
+        with self._lock:
+            if self._error is not None:
+                raise FlatwaterError(f"{self.what}: {self._error}", where=self.layer)
+
+    def series(self) -> dict[str, float]:
+        """The series of its own last interval, without a layer."""
+        with self._lock:
+            return dict(self._series)
+
+    def watch(self, journal: Journal) -> None:
+        """Records what happened by itself since the last call. Errors: FlatwaterError when the process is gone."""
+        for _, text in self._take_incidents():
+            journal.event("incident", text)
+        self.require_alive()
+
+    def _take_incidents(self) -> list[tuple[float, str]]:
+        with self._lock:
+            taken, self._incidents = self._incidents, []
+        return taken
+
+    def close(self, last_words: str = "") -> None:
+        """Ends it, and waits until everything is undone. Errors: FlatwaterError when that takes too long."""
+        with self._lock:
+            self._closing = True
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError, OSError):
+            self._process.stdin.write(last_words)
+            self._process.stdin.close()
+        try:
+            self._process.wait(self.end_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            raise FlatwaterError(f"{self.what} did not end: something still uses it", where=self.layer) from None
+        finally:
+            self._listener.join(1.0)
+            if self._process.stdout is not None and not self._listener.is_alive():
+                self._process.stdout.close()
+
+
+class ServedProbe:
+    """What a process tells of what it serves, under the names of its place in the stack."""
+
+    def __init__(self, served: ServedProcess, prefix: str) -> None:
+        self._served = served
+        self._prefix = prefix
+
+    def sample(self) -> dict[str, float]:
+        """The series of the process's last interval."""
+        return {self._prefix + name: value for name, value in self._served.series().items()}
+
+
+def tell(**told: Any) -> None:
+    """A line for the run."""
+    print(json.dumps(told), flush=True)
+
+
+def run_process(serve: Callable[[dict[str, Any]], None]) -> int:
+    """The process: serves what the first line of its standard input asks for, and tells why it could not."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    line = sys.stdin.readline()
+    if not line:
+        return 1
+    try:
+        serve(json.loads(line))
+    except BrokenPipeError:
+        return 1  # whoever asked for it is gone
+    except (EngineError, FlatwaterError, OSError, ValueError) as error:
+        with suppress(BrokenPipeError):
+            tell(error=str(error))
+        return 1
+    return 0

@@ -1,0 +1,179 @@
+"""The four layers of a cell composed: each is opened by its own kind, and stands on the one below it.
+
+What may stand on what is settled when the experiment is read (experiment/mixture.py): virtual time is the time of all
+layers or of none.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flatwater.experiment import Experiment, PlannedCell
+from flatwater.probe import Probe
+from flatwater.runner.interrupt import Interrupt
+from flatwater.runner.progress import Reporter
+from flatwater.runner.stack.cache import open_cache
+from flatwater.runner.stack.database import open_database
+from flatwater.runner.stack.layers.cache import Cache
+from flatwater.runner.stack.layers.database import Database
+from flatwater.runner.stack.layers.layer import Ground, Layer, Place
+from flatwater.runner.stack.layers.storage import Storage
+from flatwater.runner.stack.layers.workload import Workload
+from flatwater.runner.stack.storage import open_storage
+from flatwater.runner.stack.workload import open_workload
+
+if TYPE_CHECKING:
+    from flatwater.runner.journal import Journal
+    from flatwater.runner.resuming import Left
+
+
+class Stack:
+    """What the cells of an experiment run on: opened once, and made ready for each cell in turn."""
+
+    def __init__(
+        self, experiment: Experiment, storage: Storage, cache: Cache | None, database: Database, workload: Workload[Any]
+    ) -> None:
+        self.workload = workload
+        self.database = database
+        self._experiment = experiment
+        self._storage = storage
+        self._cache = cache
+        #: What the cell stands on; None where there is no place, or none yet.
+        self._place: Place | None = None
+        #: The cell's folder, where a run after this one would go on with it; None where none could.
+        self.kept_in: Path | None = None
+
+    @property
+    def _layers(self) -> list[Layer]:
+        """From the bottom up."""
+        cache = [self._cache] if self._cache is not None else []
+        return [self._storage, *cache, self.database, self.workload]
+
+    @property
+    def _ground(self) -> Ground | None:
+        """The layer that gives the place; None where the stack needs none of this machine."""
+        below = self._cache or self._storage
+        return below if isinstance(below, Ground) else None
+
+    @property
+    def place(self) -> Path | None:
+        """Where the bytes go, for the machine's description; None when that is another machine's affair."""
+        return self._storage.place(self.workload.used or self.database.used)
+
+    @property
+    def device(self) -> str:
+        """The storage in a few words."""
+        return self._storage.text(self.workload.used or self.database.used)
+
+    @property
+    def cache(self) -> str:
+        """The cache and its device in a few words; empty where there is none."""
+        return self._cache.text if self._cache is not None else ""
+
+    def turn_to(self, plan: PlannedCell) -> None:
+        """Goes to the next cell: finds what it uses and makes sure that it may. Errors: UserError."""
+        for layer in self._layers:
+            layer.turn_to(plan)
+        ground = self._ground
+        self._place = ground.ready() if ground is not None else None
+        if self._place is not None:
+            self._stand_on(self._place)
+
+    def _stand_on(self, place: Place) -> None:
+        self.database.stand_on(place)
+        self.workload.stand_on(place)
+
+    def check_sweep(self) -> None:
+        """Refuses, before anything is made, what would end the sweep at one of its later cells. Errors: UserError."""
+        if self._ground is None or self._place is not None:
+            self.database.check_sweep(self._experiment)
+            self.workload.check_sweep(self._experiment)
+
+    @property
+    def recomputes(self) -> bool:
+        """Whether a cell that is run again gives the same bytes, so that there is no use in half of one."""
+        return self._storage.recomputes
+
+    def take_up(self, left: Left) -> str | None:
+        """Told before `prepare` what an earlier run left of the cell: None, and `prepare` makes ready for going on with
+        it (or raises CannotResume, and is then called again to begin anew); else why it cannot.
+        """
+        reasons = (layer.take_up(left) for layer in self._layers)
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
+        """Makes everything that the cell needs be there. Errors: UserError, FlatwaterError, Interrupted."""
+        ground = self._ground
+        if ground is not None and ground.ready() is None:
+            self._place = ground.make(reporter, interrupt)
+            self._stand_on(self._place)
+        self.workload.prepare(reporter, interrupt, self.kept_in if self._lasts else None)
+
+    @property
+    def _lasts(self) -> bool:
+        """Whether a later cell, or a later run, finds what stands on the place again."""
+        if self._place is None:
+            return self._ground is None
+        return self._place.lasts
+
+    def probes(self) -> list[Probe]:
+        """What is sampled each interval."""
+        upper = [*self.workload.probes(), *self.database.probes()]
+        return [*upper, *self._storage.probes(), *(self._cache.probes() if self._cache is not None else [])]
+
+    def watch(self, journal: Journal, measured_s: float | None) -> None:
+        """Called several times a second while a workload runs, `measured_s` after its measurement began.
+
+        Errors: FlatwaterError when the run cannot go on.
+        """
+        for layer in self._layers:
+            layer.watch(journal, measured_s)
+
+    def faults(self) -> list[str]:
+        """Faults that were injected on purpose, for the summary's warnings."""
+        return [fault for layer in self._layers for fault in layer.faults()]
+
+    def warnings(self) -> list[str]:
+        """What is weaker than it was asked to be."""
+        return [warning for layer in self._layers for warning in layer.warnings()]
+
+    def end_cell(self, logs: Path, *, goes_on: bool = False) -> None:
+        """The cell is over: what belongs to its result is put into the folder `logs`, and what it used is let go; but
+        what a resumed run needs of it stays where the cell `goes_on`. Errors: FlatwaterError.
+        """
+        with ExitStack() as ending:
+            # The last is called first: from the top down, each whatever became of the others.
+            for layer in self._layers:
+                if not self._lasts and layer in (self.database, self.workload):
+                    # What they stand on is taken away.
+                    ending.callback(layer.release)
+                ending.callback(layer.end_cell, logs, goes_on=goes_on and self._lasts)
+
+    def remove(self) -> None:
+        """Deletes what was prepared (`storage.keep = false`); devices and files of others stay."""
+        for layer in reversed(self._layers):
+            layer.remove()
+
+    def release(self) -> None:
+        """Lets other runs use the storage."""
+        with ExitStack() as releasing:
+            for layer in self._layers:
+                releasing.callback(layer.release)
+
+
+def open_stack(experiment: Experiment, plan: PlannedCell) -> Stack:
+    """The stack of an experiment, turned to a cell, whose layers are of its kinds. Errors: UserError."""
+    cell = plan.experiment
+    storage = open_storage(cell)
+    cache = open_cache(cell, storage)
+    database = open_database(cell)
+    workload = open_workload(cell, database)
+    stack = Stack(experiment, storage, cache, database, workload)
+    try:
+        stack.turn_to(plan)
+    except BaseException:
+        stack.release()
+        raise
+    return stack

@@ -1,0 +1,111 @@
+"""A modelled device in real time, in a process of its own (served/process.py).
+
+The first line of its standard input says what to serve, and which file system to make on it.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from flatwater._engine import Emulator
+from flatwater.engine_json import to_json
+from flatwater.plan.emulation import EmulatedDevice
+from flatwater.runner.emulation import DEVICE_FILE
+from flatwater.runner.stack.served.process import ServedProcess, run_process, tell
+from flatwater.runner.stack.served.volume import PATIENCE_S, Volume
+
+#: How often the process tells what it has done.
+TELL_S = 0.2
+#: How long it may take to end: its volume's patience twice, and some.
+END_S = 2 * PATIENCE_S + 20.0
+
+
+@dataclass(frozen=True)
+class Lag:
+    """Answers that an emulator gave, and how many of them were late."""
+
+    answers: int = 0
+    late: float = 0.0
+
+    def since(self, before: Lag) -> Lag:
+        """What came after another moment."""
+        return Lag(self.answers - before.answers, self.late - before.late)
+
+    @property
+    def late_pct(self) -> float:
+        """Share of the answers that were late."""
+        return 100.0 * self.late / self.answers if self.answers else 0.0
+
+
+class ServedDevice(ServedProcess):
+    """An emulated device, with a file system on it if one is asked for."""
+
+    module: ClassVar[str] = __name__
+    what: ClassVar[str] = "the emulated device"
+    layer: ClassVar[str] = "storage"
+    end_s: ClassVar[float] = END_S
+
+    def __init__(self, plan: EmulatedDevice, *, file_system: str | None, folder: Path, make: bool) -> None:
+        self._lag = Lag()
+        file = Path(plan.mount) / DEVICE_FILE
+        asked = {"file": str(file), "file_system": file_system, "folder": str(folder), "make": make}
+        super().__init__({"plan": to_json(plan), **asked})
+
+    def _hear(self, told: dict[str, Any]) -> None:
+        super()._hear(told)
+        if "answers" in told:
+            self._lag = Lag(told["answers"], told["late"])
+
+    @property
+    def lag(self) -> Lag:
+        """How it kept up so far."""
+        with self._lock:
+            return self._lag
+
+
+def serve(request: dict[str, Any]) -> None:
+    """Serves until standard input is closed."""
+    emulator = Emulator(request["plan"])
+    volume: Volume | None = None
+    try:
+        if request["file_system"]:
+            volume = Volume(Path(request["file"]), Path(request["folder"]), request["file_system"])
+            volume.open(make=request["make"])
+        tell(ready=True)
+        while not select.select([sys.stdin], [], [], TELL_S)[0]:
+            _tell_samples(emulator)
+            if not emulator.mounted():
+                tell(error="somebody unmounted it")
+                return
+    finally:
+        if volume is not None:
+            volume.close()
+        _stop(emulator)
+
+
+def _tell_samples(emulator: Emulator) -> None:
+    samples = emulator.samples()
+    lag = json.loads(emulator.summary())["lag"]
+    late = lag.get("lag_late_pct", 0.0) * lag["answers"] / 100.0
+    incidents = [incident for sample in samples for incident in sample["incidents"]]
+    tell(series=samples[-1]["series"] if samples else {}, incidents=incidents, answers=lag["answers"], late=late)
+
+
+def _stop(emulator: Emulator) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        try:
+            return emulator.stop()
+        except OSError:
+            time.sleep(0.2)
+    return emulator.stop(lazily=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run_process(serve))

@@ -1,0 +1,22 @@
+"""A modelled device in virtual time: nothing of this machine is used but its processors."""
+
+from __future__ import annotations
+
+from flatwater.experiment.device.text import storage_text
+from flatwater.runner.resuming import Left
+from flatwater.runner.stack.layers.storage import Storage, Used
+
+
+class VirtualDevice(Storage):
+    """A device that the engine computes."""
+
+    recomputes = True
+
+    def take_up(self, left: Left) -> str | None:
+        return "a modelled cell is computed anew, and gives the same"
+
+    def place(self, used: Used | None) -> None:
+        return None
+
+    def text(self, used: Used | None) -> str:
+        return storage_text(self._cell.storage) or ""

@@ -1,0 +1,34 @@
+"""The workload layer: what asks for something. Real and modelled workloads stand beside each other.
+
+real/      fileio on files, transactions on servers
+modelled/  the same in virtual time
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flatwater.experiment import Experiment
+from flatwater.runner.stack.database.modelled import ModelledInnodb
+from flatwater.runner.stack.layers.database import Database
+from flatwater.runner.stack.layers.servers import Servers
+from flatwater.runner.stack.layers.workload import Workload
+
+
+def open_workload(cell: Experiment, database: Database) -> Workload[Any]:
+    """The workload of a cell, on its database if it uses one."""
+    if isinstance(database, ModelledInnodb):
+        from flatwater.runner.stack.workload.modelled.transactions import TransactionsOnModel
+
+        return TransactionsOnModel(database)
+    if isinstance(database, Servers):
+        from flatwater.runner.stack.workload.real.transactions import TransactionsOnServers
+
+        return TransactionsOnServers(database)
+    if cell.in_virtual_time:
+        from flatwater.runner.stack.workload.modelled.fileio import FileioOnModel
+
+        return FileioOnModel()
+    from flatwater.runner.stack.workload.real.fileio import FileioOnFiles
+
+    return FileioOnFiles()

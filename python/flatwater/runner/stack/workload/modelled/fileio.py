@@ -1,0 +1,43 @@
+"""fileio on a device of `devices/`, or on a cache on two of them, in virtual time."""
+
+from __future__ import annotations
+
+from flatwater._engine import EngineError, Run
+from flatwater.engine_json import to_json
+from flatwater.errors import UserError
+from flatwater.experiment import Experiment
+from flatwater.plan.fileio import ModelledFileio, preconditioning, write_modelled_fileio
+from flatwater.runner.model import check_memory, device_notes
+from flatwater.runner.spec import derived_seed
+from flatwater.runner.stack.layers.workload import Workload
+
+
+class FileioOnModel(Workload[ModelledFileio]):
+    """fileio on any model of a storage."""
+
+    def check_sweep(self, experiment: Experiment) -> None:
+        # Every cell was checked against its device when the experiment was read; here is what only the engine knows.
+        # A fresh device is made at once, however large.
+        self.start(write_modelled_fileio(self._cell, 0, fresh=True))
+
+    def plan(self, seed: int) -> ModelledFileio:
+        return write_modelled_fileio(self._cell, seed)
+
+    def precondition_plan(self, seed: int) -> ModelledFileio | None:
+        if self._cell.fileio.precondition_passes <= 0:
+            return None
+        plan = write_modelled_fileio(self._cell, derived_seed(seed, "precondition"))
+        return preconditioning(self._cell.fileio, plan)
+
+    def start(self, plan: ModelledFileio, after: Run | None = None) -> Run:
+        if after is None:
+            check_memory(self._cell)
+        try:
+            return Run.modelled(to_json(plan), after)
+        except EngineError as error:
+            # What cannot be of a device is the experiment's fault, not a run's that failed.
+            where = "storage.device" if self._cell.flash_cache is None else "cache"
+            raise UserError(str(error), where=where) from None
+
+    def warnings(self) -> list[str]:
+        return [f"the model is not quite its device: {note}" for note in device_notes(self._cell)]

@@ -1,0 +1,1 @@
+"""Real workloads: fileio.py on files, transactions.py on servers."""

@@ -1,0 +1,119 @@
+"""fileio on files, on a block device or on a served device: nothing stands between them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flatwater._engine import Run
+from flatwater.engine_json import to_json
+from flatwater.experiment import Experiment, cell_at
+from flatwater.plan.fileio import RealFileio, draining, reading_back
+from flatwater.probe import Probe, start_probes
+from flatwater.runner.interrupt import Interrupt
+from flatwater.runner.journal import Journal
+from flatwater.runner.prepare import prepare_target
+from flatwater.runner.progress import Reporter
+from flatwater.runner.resuming import Left
+from flatwater.runner.spec import derived_seed, plan_of_target, precondition_of_target
+from flatwater.runner.stack.layers.layer import Place
+from flatwater.runner.stack.layers.storage import Used
+from flatwater.runner.stack.layers.workload import Workload
+from flatwater.runner.target import Target, check_space, open_target
+
+
+class FileioOnFiles(Workload[RealFileio]):
+    """fileio on a `Target` in any place."""
+
+    def __init__(self) -> None:
+        self._place: Place | None = None
+        self._target: Target | None = None
+        self._resumed = False
+
+    @property
+    def _on_place(self) -> Experiment:
+        """The cell, whose storage is the place."""
+        assert self._place is not None
+        return self._place.cell(self._cell)
+
+    @property
+    def _files(self) -> Target:
+        assert self._target is not None, "it stands on a place"
+        return self._target
+
+    def stand_on(self, place: Place) -> None:
+        self._place, self._resumed = place, False
+        self._target = open_target(self._on_place, self._target)
+        if place.is_device:
+            # There is no room for a manifest beside it.
+            self._target.manifest = None
+
+    def check_sweep(self, experiment: Experiment) -> None:
+        # A sweep over the size should not end at its last cell.
+        check_space(self._files, _largest_bytes(experiment, self._files.path))
+
+    @property
+    def used(self) -> Used | None:
+        if self._target is None:
+            return None
+        path = self._target.path
+        return Used(path if path.exists() else path.parent, self._target.paths[0])
+
+    def take_up(self, left: Left) -> str | None:
+        self._resumed = True
+        return None
+
+    def prepare(self, reporter: Reporter, interrupt: Interrupt, kept_in: Path | None) -> None:
+        assert self._place is not None
+        resumed, self._resumed = self._resumed, False
+        if self._place.is_device:
+            # What the model says that is on it is there.
+            self._files.grant()
+            return
+        prepare_target(self._on_place, self._files, self._plan.seed, reporter, interrupt, resumed=resumed)
+
+    def probes(self) -> list[Probe]:
+        return start_probes(self._files.paths[0])
+
+    def plan(self, seed: int) -> RealFileio:
+        return plan_of_target(self._on_place, self._files, seed)
+
+    def precondition_plan(self, seed: int) -> RealFileio | None:
+        if self._cell.fileio.precondition_passes <= 0:
+            return None
+        return precondition_of_target(self._on_place, self._files, derived_seed(seed, "precondition"))
+
+    def drain_plan(self, plan: RealFileio) -> RealFileio | None:
+        workload = self._cell.fileio
+        return draining(plan) if workload.fsync == "end" and workload.read_fraction < 1 else None
+
+    def read_back_plan(self, plan: RealFileio) -> RealFileio | None:
+        workload = self._cell.fileio
+        return reading_back(plan) if workload.verify and workload.read_fraction < 1 else None
+
+    def start(self, plan: RealFileio, after: Run | None = None) -> Run:
+        return Run.fileio(to_json(plan), after)
+
+    def watch(self, journal: Journal, measured_s: float | None) -> None:
+        if self._target is not None:
+            self._target.keep_alive()
+
+    def faults(self) -> list[str]:
+        fault = self._place.files.fault if self._place is not None else None
+        return [fault.kind] if fault is not None else []
+
+    def remove(self) -> None:
+        if self._target is not None:
+            self._target.remove()
+
+    def release(self) -> None:
+        if self._target is not None:
+            self._target.release()
+
+
+def _largest_bytes(experiment: Experiment, path: Path) -> int:
+    """Most that a cell of the sweep uses of a place."""
+    storages = (cell_at(experiment, position).experiment.files for position in range(experiment.sweep.positions))
+    sizes = (
+        int(storage.size * storage.fill) for storage in storages if storage.size and Path(storage.path or "") == path
+    )
+    return max(sizes, default=0)
