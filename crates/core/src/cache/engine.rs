@@ -10,18 +10,21 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 mod commands;
 mod commit;
-mod count;
+mod counts;
 mod destage;
+mod durability;
 mod faults;
 mod locks;
 mod marks;
 mod ordered;
+mod pairing;
 mod past;
 mod queue;
 mod reads;
 mod requests;
 mod sequential;
 mod space;
+mod statistics;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -29,18 +32,18 @@ mod write_back;
 mod writes;
 
 use commands::{Commands, Flushing};
-use commit::{Waiter, Waits};
+use counts::{Counts, Event};
 use destage::Pace;
-use faults::Health;
+use durability::{Durability, SlowSeq, Waiter};
 use locks::Locks;
 use marks::Marks;
 use ordered::Epoch;
+use pairing::Pairing;
 use past::{Past, PastId, Region};
 use queue::Queue;
 use reads::{Fill, FillId};
 use requests::{Asked, AskedId, Part};
 use sequential::Streams;
-
 use space::Space;
 use sweep::Sweep;
 use write_back::{Destage, DestageId};
@@ -50,11 +53,13 @@ use super::curve::{self, Curve};
 use super::ghost::Ghost;
 use super::index::Index;
 use super::journal::recovery::{Geometry, Recovered};
-use super::journal::{Holding, Journal, Mark};
+use super::journal::{Holding, Mark};
 use super::policy::{Policies, Policy};
 use super::slots::{Slots, State};
-use super::statistics::{Latencies, Statistics};
-use super::{Admission, Block, BufferId, Command, Io, IoId, IoKind, Memory, Out, Place, Request, Settings, Side, Slot};
+use super::statistics::Statistics;
+use super::{
+    Admission, Block, BufferId, Command, Io, IoId, IoKind, Lsn, Memory, Out, Place, Request, Settings, Side, Slot,
+};
 use crate::slab::Slab;
 
 /// A unit of the slots' `since`: 2^27 ns are 134 ms, and 32 bits of them 18 years.
@@ -78,9 +83,9 @@ enum Job {
     PastCopy { past: PastId, block: Block, slot: Slot },
     DestageRead { destage: DestageId, nth: u32 },
     DestageWrite { destage: DestageId },
-    Page { ticket: u32, buffer: BufferId, journal: bool },
+    Page { ticket: u32, buffer: BufferId, of_journal: bool },
     FastSync { mark: Mark },
-    SlowSync { ended: u64 },
+    SlowSync { ended: SlowSeq },
     PairWrite { buffer: BufferId },
     PairSync,
 }
@@ -109,7 +114,7 @@ pub struct Engine {
     policy: Policies,
     ghost: Ghost,
     curve: Curve,
-    journal: Journal,
+    durability: Durability,
     space: Space,
     locks: Locks,
     streams: Streams,
@@ -124,7 +129,6 @@ pub struct Engine {
     unfinished: Vec<AskedId>,
     /// Parts of writes that wait for a slot or for room in the journal. Their blocks are locked.
     starved: VecDeque<Part>,
-    waits: Waits,
     commands: Commands,
     flushing: Option<Flushing>,
     flushings: u64,
@@ -133,12 +137,7 @@ pub struct Engine {
 
     regions: Vec<Region>,
     intents: Vec<u32>,
-    health: Health,
-    pair_again: Option<(BufferId, u64)>,
-    /// Dirty blocks of which the pairing record says that they are on the failed device only; None: it is being written.
-    pair_dirty: Option<u32>,
-    /// What it says when that is done.
-    pair_says: u32,
+    pairing: Pairing,
     lost_blocks: BTreeSet<Block>,
 
     /// Slots by state; of the dirty ones those that are lost.
@@ -149,7 +148,7 @@ pub struct Engine {
     queue: Queue,
     urgent: Vec<Block>,
     /// Records and slots of dirty versions that are not known to be durable.
-    fresh: VecDeque<(u64, Slot)>,
+    fresh: VecDeque<(Lsn, Slot)>,
     /// With `ordered`, the epochs that did not go back, the last one open; else none.
     epochs: VecDeque<Epoch>,
     superseded: u32,
@@ -168,34 +167,15 @@ pub struct Engine {
     refused: BTreeMap<Block, u32>,
     refused_since_ns: u64,
 
-    /// Records that things under way will make.
-    promised: u64,
-    journal_due: bool,
     /// Something happened after which who waits may go on.
     due: bool,
-    must_records: u64,
-    want_records: u64,
-    want_slow: u64,
-    slow_ended: u64,
-    slow_synced: u64,
-    /// `slow_ended` when the last write of a user did: a flush waits for that, not for what is written back.
-    must_slow: u64,
-    slow_syncing: bool,
-    fast_syncing: bool,
-    /// Writes of journal pages under way.
-    pages: u32,
-    commit_ns: u64,
     intents_ns: u64,
     last_request_ns: u64,
     slow_foreground: u32,
     slow_foreground_ns: u64,
     slow_read_ns: u64,
 
-    counts: Statistics,
-    latencies: Latencies,
-    user_bytes_cached: u64,
-    fast_bytes_written: u64,
-    write_back_bytes: u64,
+    counts: Counts,
 }
 
 impl Engine {
@@ -256,7 +236,7 @@ impl Engine {
             whole_blocks: (geometry.slow_bytes / u64::from(block_bytes)) as u32,
             ghost: Ghost::new(ghosts(&settings, geometry.slots)),
             curve: Curve::new(curve::SAMPLE),
-            journal: Journal::new(&recovered),
+            durability: Durability::new(&recovered, now_ns),
             locks: Locks::new(),
             streams: Streams::new(),
             asked: Slab::default(),
@@ -267,7 +247,6 @@ impl Engine {
             destages: Slab::default(),
             unfinished: Vec::new(),
             starved: VecDeque::new(),
-            waits: Waits::default(),
             commands: Commands::default(),
             flushing: None,
             flushings: 0,
@@ -275,10 +254,7 @@ impl Engine {
             stopping: false,
             regions: vec![Region::default(); geometry.regions() as usize],
             intents: Vec::new(),
-            health: Health::Well,
-            pair_again: None,
-            pair_dirty: None,
-            pair_says: 0,
+            pairing: Pairing::new(),
             lost_blocks,
             dirty,
             clean,
@@ -299,29 +275,13 @@ impl Engine {
             resume_ns: 0,
             refused: BTreeMap::new(),
             refused_since_ns: 0,
-            promised: 0,
-            journal_due: true,
             due: true,
-            must_records: 0,
-            want_records: 0,
-            want_slow: 0,
-            slow_ended: 0,
-            slow_synced: 0,
-            must_slow: 0,
-            slow_syncing: false,
-            fast_syncing: false,
-            pages: 0,
-            commit_ns: now_ns,
             intents_ns: now_ns,
             last_request_ns: now_ns,
             slow_foreground: 0,
             slow_foreground_ns: 0,
             slow_read_ns: 0,
-            counts: Statistics::default(),
-            latencies: Latencies::default(),
-            user_bytes_cached: 0,
-            fast_bytes_written: 0,
-            write_back_bytes: 0,
+            counts: Counts::default(),
             geometry,
             settings,
             slots,
@@ -376,7 +336,7 @@ impl Engine {
             Job::PastCopy { past, block, slot } => self.past_copied(past, block, slot, ok, turn),
             Job::DestageRead { destage, nth } => self.destage_read(destage, nth, ok, turn),
             Job::DestageWrite { destage } => self.destage_written(destage, ok, turn),
-            Job::Page { ticket, buffer, journal } => self.page_written(ticket, buffer, journal, ok, turn),
+            Job::Page { ticket, buffer, of_journal } => self.page_written((ticket, buffer, of_journal), ok, turn),
             Job::FastSync { mark } => self.fast_synced(mark, ok, turn),
             Job::SlowSync { ended } => self.slow_synced(ended, ok, turn),
             Job::PairWrite { buffer } => self.pair_written(buffer, ok, turn),
@@ -387,11 +347,10 @@ impl Engine {
 
     /// When `tick` is wanted next; None: not before another call.
     pub fn next_ns(&self) -> Option<u64> {
-        let unsafe_yet = self.must_records > self.journal.durable() || self.slow_wanted() > self.slow_synced;
-        let commits = unsafe_yet && self.settings.commit_interval_s > 0.0 && !self.degraded();
-        let commit = if commits { self.commit_ns } else { u64::MAX };
+        let interval_s = self.settings.commit_interval_s;
+        let commit = self.durability.commit_next_ns(interval_s, self.write_backs_need_sync()).unwrap_or(u64::MAX);
         let intents = if self.intents.is_empty() { u64::MAX } else { self.intents_ns };
-        let pair = self.pair_again.map_or(u64::MAX, |(_, at)| at);
+        let pair = self.pairing.retry_ns().unwrap_or(u64::MAX);
         let write_back = self.write_back_next_ns().unwrap_or(u64::MAX);
         let next = commit.min(intents).min(pair).min(write_back);
         (next != u64::MAX).then_some(next)
@@ -401,15 +360,13 @@ impl Engine {
     pub fn tick<M: Memory>(&mut self, now_ns: u64, memory: &mut M, out: &mut Out) {
         let turn = &mut Turn { now_ns, memory, out };
         self.due = true;
-        self.commit_by_time(now_ns);
+        let all_slow = self.write_backs_need_sync();
+        self.durability.commit_by_time(now_ns, self.settings.commit_interval_s, all_slow);
         if now_ns >= self.intents_ns && !self.degraded() {
             self.intents_ns = now_ns + 1_000_000_000;
             self.clear_intents(now_ns);
         }
-        if let Some((buffer, at)) = self.pair_again
-            && now_ns >= at
-        {
-            self.pair_again = None;
+        if let Some(buffer) = self.pairing.take_retry(now_ns) {
             let place = Place::Buffer { buffer, at: 0 };
             let range = (0, super::journal::PAIR_BYTES as u32);
             self.io(Job::PairWrite { buffer }, Side::Pair, IoKind::Write, range, place, turn);
@@ -419,7 +376,8 @@ impl Engine {
 
     /// Requests, commands and IOs under way.
     pub fn busy(&self) -> bool {
-        self.asked.len() + self.jobs.len() + self.waits.len() + self.commands.len() > 0 || self.flushing.is_some()
+        self.asked.len() + self.jobs.len() + self.durability.waiters() + self.commands.len() > 0
+            || self.flushing.is_some()
     }
 
     /// The settings as they are.
@@ -435,7 +393,7 @@ impl Engine {
     /// What follows from whatever happened: who waits goes on, as far as that goes now.
     fn go_on<M: Memory>(&mut self, turn: &mut Turn<M>) {
         // Most reads of what is cached concern nobody else.
-        while std::mem::take(&mut self.due) {
+        while self.take_due() {
             self.commit(turn);
             while let Some(number) = self.unfinished.pop() {
                 if self.asked.contains(number) {
@@ -448,8 +406,8 @@ impl Engine {
             if self.flushing.is_some() {
                 self.flushing_left(turn);
             }
-            if self.pair_dirty.is_some() {
-                self.tell_pair(turn);
+            if let Some(dirty) = self.pairing.outdated(self.dirty, self.lost) {
+                self.write_pair(dirty, turn);
             }
             if self.commands.len() > 0 {
                 self.load_more(turn);
@@ -460,6 +418,11 @@ impl Engine {
                 self.write_back(turn);
             }
         }
+    }
+
+    /// Whether something changed after which waiters may go on.
+    fn take_due(&mut self) -> bool {
+        std::mem::take(&mut self.due) | self.durability.take_due() | self.pairing.take_due()
     }
 
     /// Starved writes go on as far as there is something for them.
@@ -496,9 +459,7 @@ impl Engine {
         if side == Side::Slow && kind == IoKind::Read {
             self.slow_read_ns = turn.now_ns;
         }
-        if side == Side::Fast && kind == IoKind::Write {
-            self.fast_bytes_written += u64::from(bytes);
-        }
+        self.counts.io(side, kind, bytes, matches!(job, Job::Page { .. }));
         let id = self.jobs.insert(job);
         turn.out.ios.push(Io { id, side, kind, offset, bytes, place, background: false });
     }
@@ -506,7 +467,7 @@ impl Engine {
     /// A read past the cache ended.
     fn straight_ended<M: Memory>(&mut self, part: Part, ok: bool, turn: &mut Turn<M>) {
         if !ok {
-            self.counts.slow_read_errors += 1;
+            self.counts.add(Event::SlowReadError);
         }
         self.part_ended(part.asked, if ok { Ok(()) } else { Err(super::Failure::Medium) }, turn);
     }

@@ -83,6 +83,10 @@ impl fmt::Display for Slot {
     }
 }
 
+/// A record of the journal, counted from 1 in the order in which records were made; 0 is before the first one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lsn(pub u64);
+
 crate::slab_key!(
     /// A buffer of the caller's memory.
     pub BufferId

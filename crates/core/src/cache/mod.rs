@@ -21,7 +21,7 @@ pub mod slots;
 pub mod statistics;
 
 pub use engine::Engine;
-pub use ids::{Block, BufferId, IoId, Slot};
+pub use ids::{Block, BufferId, IoId, Lsn, Slot};
 pub use no_data::NoData;
 pub use settings::{Acknowledge, Admission, Change, Mode, Settings};
 pub use statistics::Statistics;

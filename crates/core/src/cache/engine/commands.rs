@@ -361,7 +361,9 @@ impl Engine {
             for slot in self.slots.all().skip(self.space.limit as usize) {
                 let block = self.slots.block(slot);
                 match self.slots.state(slot) {
-                    State::Clean if !self.locks.held(block) && self.room_to_record() => self.drop_block(block, turn),
+                    State::Clean if !self.locks.held(block) && self.durability.room_to_record() => {
+                        self.drop_block(block, turn)
+                    }
                     State::Dirty if !self.ordered() && self.urgent.len() < 64 && self.destageable(block).is_some() => {
                         self.urgent.push(block)
                     }
@@ -380,7 +382,7 @@ impl Engine {
     pub(super) fn stop_on<M: Memory>(&mut self, turn: &mut Turn<M>) {
         let Some(stop) = &self.commands.stop else { return };
         if stop.told {
-            if (self.journal.stopped() || self.degraded()) && self.jobs.is_empty() {
+            if self.durability.stopped() && self.jobs.is_empty() {
                 let stop = self.commands.stop.take().expect("it is there");
                 turn.out.answers.push((stop.tag, Ok(())));
             }
@@ -395,14 +397,10 @@ impl Engine {
         if drain || under_way > 0 {
             return;
         }
-        if self.slow_synced < self.slow_wanted() {
-            self.due |= self.want_slow < self.slow_wanted();
-            self.want_slow = self.want_slow.max(self.slow_wanted());
+        if self.durability.want_slow_synced(self.write_backs_need_sync()) {
             return;
         }
-        self.due = true;
-        self.journal.stop();
-        self.journal_due = true;
+        self.durability.stop();
         if let Some(stop) = &mut self.commands.stop {
             stop.told = true;
         }

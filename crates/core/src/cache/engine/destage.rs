@@ -1,6 +1,7 @@
 //! When to write back, and what: too much is dirty, a block is dirty for too long, nobody touched it, nobody is there, or a
 //! user asked.
 
+use super::counts::Event;
 use super::{Engine, Turn};
 use crate::cache::policy::Policies;
 use crate::cache::slots::{DESTAGING, LOST, QUEUED, State};
@@ -150,7 +151,7 @@ impl Engine {
     }
 
     fn journal_takes_write_back(&self) -> bool {
-        self.degraded() || self.room_to_record()
+        self.degraded() || self.durability.room_to_record()
     }
 
     /// Begins the next write-back; false: there is none to be begun now.
@@ -178,7 +179,7 @@ impl Engine {
         if self.destaging < self.settings.fallow_speed.max(1) {
             while let Some(block) = self.fallow.pop_front() {
                 if self.destage(block, turn).is_some() {
-                    self.counts.fallow_cleanings += 1;
+                    self.counts.add(Event::FallowCleaning);
                     return true;
                 }
             }
@@ -349,8 +350,8 @@ impl Engine {
         }
         self.pace.seen_ns = now_ns;
         let whole_s = step_ns as f64 / 1e9;
-        let written = (self.write_back_bytes - self.pace.written) as f64 / whole_s;
-        self.pace.written = self.write_back_bytes;
+        let written = (self.counts.write_back_bytes() - self.pace.written) as f64 / whole_s;
+        self.pace.written = self.counts.write_back_bytes();
         self.pace.written_rate += (written - self.pace.written_rate) * (whole_s / FADE_S).min(1.0);
         // After a long silence nothing is made up for.
         let step_s = (step_ns as f64 / 1e9).min(0.1);

@@ -1,5 +1,6 @@
 //! When devices fail. What is dirty is never dropped; without the fast device writes go on to the slow one.
 
+use super::counts::Event;
 use super::requests::Part;
 use super::writes::Route;
 use super::{Engine, Job, Turn};
@@ -10,25 +11,11 @@ use crate::cache::{Block, BufferId, IoKind, Memory, Place, Side, Slot, Told};
 /// Blocks that are named one by one when the fast device fails.
 const NAMED: usize = 64;
 
-/// The pause before the pairing record is tried again.
-const PAIR_AGAIN_NS: u64 = 1_000_000_000;
-
-/// How the fast device does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Health {
-    /// Well.
-    Well,
-    /// It failed, and the pairing record is being written.
-    Failing,
-    /// It failed, and the pairing record says so durably.
-    Failed,
-}
-
 impl Engine {
     /// Nothing is written to the fast device any more.
     #[inline]
     pub(super) fn degraded(&self) -> bool {
-        self.health != Health::Well
+        self.pairing.degraded()
     }
 
     /// Says that something happened.
@@ -41,9 +28,9 @@ impl Engine {
         let block = self.slots.block(slot);
         let why = if read { "its checksum is wrong" } else { "the fast device can not read it" };
         if read {
-            self.counts.checksum_errors += 1;
+            self.counts.add(Event::ChecksumError);
         } else {
-            self.counts.fast_read_errors += 1;
+            self.counts.add(Event::FastReadError);
         }
         if self.slots.state(slot) != State::Dirty {
             return self.tell(turn, format!("a clean copy of block {block} is dropped: {why}"));
@@ -73,7 +60,8 @@ impl Engine {
         if !self.epochs.is_empty() {
             self.end_order(turn.now_ns);
         }
-        self.health = Health::Failing;
+        self.pairing.fail();
+        self.durability.abandon();
         self.flush_anew(turn.now_ns);
         let mut dirty: Vec<Block> = (self.slots.all())
             .filter(|slot| self.slots.state(*slot) == State::Dirty)
@@ -96,9 +84,9 @@ impl Engine {
 
     /// A buffer with the pairing record that says so.
     fn degraded_pair<M: Memory>(&mut self, dirty: u32, turn: &mut Turn<M>) -> BufferId {
-        self.pair_says = dirty;
+        self.pairing.begin(dirty);
         let buffer = turn.memory.take(PAIR_BYTES as u32);
-        turn.memory.store(Place::Buffer { buffer, at: 0 }, &self.journal.degraded_pair(u64::from(dirty)));
+        turn.memory.store(Place::Buffer { buffer, at: 0 }, &self.durability.degraded_pair(dirty));
         buffer
     }
 
@@ -117,21 +105,11 @@ impl Engine {
             let buffer = self.degraded_pair(self.dirty, turn);
             return self.pair_failed("synced", buffer, turn);
         }
-        self.health = Health::Failed;
-        self.pair_dirty = Some(self.pair_says);
-        self.due = true;
-    }
-
-    /// Says in the pairing record when all that can go back has gone: then a start has nothing to give up but what is lost.
-    pub(super) fn tell_pair<M: Memory>(&mut self, turn: &mut Turn<M>) {
-        if self.dirty == self.lost && self.pair_dirty.is_some_and(|said| said != self.lost) {
-            self.write_pair(self.lost, turn);
-        }
+        self.pairing.synced();
     }
 
     /// Writes the pairing record of a failed fast device on which so many blocks are that are nowhere else.
-    fn write_pair<M: Memory>(&mut self, dirty: u32, turn: &mut Turn<M>) {
-        self.pair_dirty = None;
+    pub(super) fn write_pair<M: Memory>(&mut self, dirty: u32, turn: &mut Turn<M>) {
         let buffer = self.degraded_pair(dirty, turn);
         let place = Place::Buffer { buffer, at: 0 };
         self.io(Job::PairWrite { buffer }, Side::Pair, IoKind::Write, (0, PAIR_BYTES as u32), place, turn);
@@ -140,12 +118,12 @@ impl Engine {
     /// Without the pairing record nothing may go past the fast device. Tried until it goes.
     fn pair_failed<M: Memory>(&mut self, done: &str, buffer: BufferId, turn: &mut Turn<M>) {
         self.tell(turn, format!("the pairing record can not be {done}: writes wait"));
-        self.pair_again = Some((buffer, turn.now_ns + PAIR_AGAIN_NS));
+        self.pairing.retry_later(buffer, turn.now_ns);
     }
 
     /// Where a part of a write goes when the fast device is gone.
     pub(super) fn route_degraded(&mut self, part: &Part, slot: Slot) -> Route {
-        if self.health == Health::Failing {
+        if self.pairing.failing() {
             return Route::Starve;
         }
         if slot == Slot::NONE || !self.slots.dirty(slot) {

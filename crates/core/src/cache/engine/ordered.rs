@@ -6,6 +6,7 @@
 //! A fast device that fails while it is in use ends the order: a version that can not be read never goes back, and
 //! everything else goes as fast as it can.
 
+use super::durability::SlowSeq;
 use super::requests::Part;
 use super::{Engine, Turn};
 use crate::cache::journal::{Record, What};
@@ -23,8 +24,8 @@ pub(super) struct Epoch {
     pub(super) slots: Vec<Slot>,
     /// Versions that are still to go back.
     pub(super) left: u32,
-    /// Writes past the cache that belong to it: `slow_ended` when it was closed.
-    pub(super) slow: u64,
+    /// The last write to the slow device when it was closed: writes past the cache belong to it too.
+    pub(super) slow: SlowSeq,
     pub(super) began_ns: u64,
 }
 
@@ -37,7 +38,7 @@ impl Engine {
 
     /// Goes over to keeping the order: all that is dirty is one epoch.
     pub(super) fn begin_order(&mut self, now_ns: u64) {
-        let mut first = Epoch { number: EPOCH, slots: Vec::new(), left: 0, slow: 0, began_ns: now_ns };
+        let mut first = Epoch { number: EPOCH, slots: Vec::new(), left: 0, slow: SlowSeq::default(), began_ns: now_ns };
         for slot in self.slots.all() {
             if self.slots.dirty(slot) && !self.slots.has(slot, LOST) {
                 self.slots.set_since(slot, first.number);
@@ -66,12 +67,18 @@ impl Engine {
                 number: run[0].0,
                 left: slots.len() as u32,
                 slots,
-                slow: 0,
+                slow: SlowSeq::default(),
                 began_ns: now_ns,
             });
         }
         if self.epochs.is_empty() {
-            self.epochs.push_back(Epoch { number: EPOCH, slots: Vec::new(), left: 0, slow: 0, began_ns: now_ns });
+            self.epochs.push_back(Epoch {
+                number: EPOCH,
+                slots: Vec::new(),
+                left: 0,
+                slow: SlowSeq::default(),
+                began_ns: now_ns,
+            });
         }
         self.index_dirty(now_ns);
         self.close_epoch(now_ns);
@@ -97,24 +104,25 @@ impl Engine {
     /// A superseded version is not needed any more.
     fn let_go(&mut self, slot: Slot) {
         self.superseded -= 1;
-        let seq = self.record(Record { slot, what: What::Freed });
-        self.send_to_limbo(slot, seq);
+        let lsn = self.record(Record { slot, what: What::Freed });
+        self.send_to_limbo(slot, lsn);
     }
 
     /// A flush was asked for: what comes now belongs to the next epoch.
     pub(super) fn close_epoch(&mut self, now_ns: u64) {
         let Some(last) = self.epochs.back() else { return };
         // Its list may be empty while its versions are on their way back.
-        if last.left > 0 || !last.slots.is_empty() || last.slow != self.slow_ended {
+        if last.left > 0 || !last.slots.is_empty() || last.slow != self.durability.slow_ended() {
             self.next_epoch(now_ns);
         }
     }
 
     fn next_epoch(&mut self, now_ns: u64) {
+        let slow = self.durability.slow_ended();
         let Some(last) = self.epochs.back_mut() else { return };
-        last.slow = self.slow_ended;
+        last.slow = slow;
         let number = EPOCH | (last.number + 1);
-        self.epochs.push_back(Epoch { number, slots: Vec::new(), left: 0, slow: self.slow_ended, began_ns: now_ns });
+        self.epochs.push_back(Epoch { number, slots: Vec::new(), left: 0, slow, began_ns: now_ns });
         self.pop_epochs();
     }
 
@@ -164,10 +172,8 @@ impl Engine {
             && let Some(first) = self.epochs.front()
             && first.left == 0
         {
-            if first.slow > self.slow_synced {
-                self.due |= self.want_slow < first.slow;
-                self.want_slow = self.want_slow.max(first.slow);
-                return;
+            if first.slow > self.durability.slow_synced() {
+                return self.durability.want_slow(first.slow);
             }
             self.epochs.pop_front();
         }

@@ -3,13 +3,15 @@
 //! None is issued before the journal says durably that its region may be written (`intent`): after a crash nothing clean
 //! of such a region is believed, so a clean block is never older than what the slow device holds.
 
+use super::counts::Event;
+use super::durability::SlowSeq;
 use super::locks::Owner;
 use super::requests::Part;
 use super::{Engine, Job, Turn, Waiter};
 use crate::cache::journal::{Record, What};
 use crate::cache::policy::Policy;
 use crate::cache::slots::State;
-use crate::cache::{Block, BufferId, Failure, IoKind, Kind, Memory, Mode, Place, Side, Slot};
+use crate::cache::{Block, BufferId, Failure, IoKind, Kind, Lsn, Memory, Mode, Place, Side, Slot};
 
 /// A region whose intent is set is at rest when nothing wrote to it for so long: then the intent is taken back.
 const REST_NS: u64 = 5_000_000_000;
@@ -18,11 +20,11 @@ const REST_NS: u64 = 5_000_000_000;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Region {
     /// The record that set its intent; 0: it is not set.
-    set: u64,
+    set: Lsn,
     /// Writes to it under way.
     writers: u32,
-    /// `slow_ended` and the time of the last one that ended.
-    ended: u64,
+    /// The last one that ended, and when.
+    ended: SlowSeq,
     ended_ns: u64,
 }
 
@@ -52,15 +54,15 @@ impl Engine {
         for block in part.block.run(blocks) {
             self.locks.hold(block, Owner::Past(number));
         }
-        self.counts.uncached_writes += 1;
-        self.promised += u64::from(blocks);
+        self.counts.add(Event::UncachedWrite);
+        self.durability.promise(blocks);
         if self.degraded() {
             // The pairing record says already that nothing on the fast device is to be believed.
             return self.past_may_go(number, turn);
         }
-        let mut needed = 0;
+        let mut needed = Lsn(0);
         for region in self.geometry.region_of(part.block)..=self.geometry.region_of(Block(part.block.0 + blocks - 1)) {
-            if self.regions[region as usize].set == 0 {
+            if self.regions[region as usize].set == Lsn(0) {
                 let set = self.record(Record { slot: Slot(0), what: What::Intent { region, set: true } });
                 self.regions[region as usize].set = set;
                 self.intents.push(region);
@@ -68,10 +70,10 @@ impl Engine {
             self.regions[region as usize].writers += 1;
             needed = needed.max(self.regions[region as usize].set);
         }
-        if needed <= self.journal.durable() {
+        if needed <= self.durability.durable() {
             self.past_may_go(number, turn);
         } else {
-            self.wait_durable(needed, 0, Waiter::Past(number));
+            self.durability.wait_recorded(needed, Waiter::Past(number));
         }
     }
 
@@ -81,7 +83,6 @@ impl Engine {
         let kind = self.kind(&part);
         let offset = self.offset(part.block) + u64::from(part.from);
         self.pasts[number].left = 1;
-        self.counts.slow_writes += 1;
         self.slow_foreground += 1;
         self.slow_foreground_ns = turn.now_ns;
         let (io, place) = match kind {
@@ -115,7 +116,6 @@ impl Engine {
             self.slots.set_crc(slot, crc);
             self.pasts[number].copies.push((block, slot));
             self.pasts[number].left += 1;
-            self.counts.fast_writes += 1;
             let range = (self.geometry.slot_offset(slot), self.block_bytes);
             self.io(Job::PastCopy { past: number, block, slot }, Side::Fast, IoKind::Write, range, place, turn);
         }
@@ -125,10 +125,9 @@ impl Engine {
     pub(super) fn past_written<M: Memory>(&mut self, number: PastId, ok: bool, turn: &mut Turn<M>) {
         self.slow_foreground -= 1;
         self.slow_foreground_ns = turn.now_ns;
-        self.slow_ended += 1;
-        self.must_slow = self.slow_ended;
+        self.durability.slow_write_ended(true);
         if !ok {
-            self.counts.slow_write_errors += 1;
+            self.counts.add(Event::SlowWriteError);
             self.pasts[number].ok = false;
         }
         self.past_left(number, turn);
@@ -161,7 +160,7 @@ impl Engine {
         for block in part.block.run(past.blocks) {
             let slot = copies.next_if(|(copied, _)| *copied == block).map_or(Slot::NONE, |(_, slot)| slot);
             if past.ok && slot != Slot::NONE && !self.degraded() {
-                self.user_bytes_cached += u64::from(self.block_bytes);
+                self.counts.cached(self.block_bytes);
                 self.install_clean(block, slot);
                 self.found(block);
                 continue;
@@ -176,26 +175,28 @@ impl Engine {
             let old = self.find(block);
             // With the fast device gone, a dirty block that is written over in part is no better than before.
             if old != Slot::NONE {
-                self.counts.write_invalidates += 1;
+                self.counts.add(Event::WriteInvalidate);
                 self.drop_block(block, turn);
             }
         }
         if !self.degraded() {
+            let ended = self.durability.slow_ended();
             for region in
                 self.geometry.region_of(part.block)..=self.geometry.region_of(Block(part.block.0 + past.blocks - 1))
             {
                 let region = &mut self.regions[region as usize];
                 region.writers = region.writers.saturating_sub(1);
-                (region.ended, region.ended_ns) = (self.slow_ended, turn.now_ns);
+                (region.ended, region.ended_ns) = (ended, turn.now_ns);
             }
         }
         // Whatever was recorded of these blocks before (that they are clean, that they left) must be durable when this
         // write is: else an older dirty version would come back.
-        self.must_records = self.journal.recorded();
+        let lsn = self.durability.recorded();
+        self.durability.users_wait_for(lsn);
         if !self.degraded() {
-            self.asked[part.asked].records = self.must_records;
+            self.asked[part.asked].lsn = lsn;
         }
-        self.promised -= u64::from(past.blocks);
+        self.durability.keep_promise(past.blocks);
         if let Some(buffer) = past.buffer {
             turn.memory.give(buffer);
         }
@@ -215,7 +216,7 @@ impl Engine {
             self.policy.insert(slot, block);
             self.clean += 1;
         } else {
-            self.counts.write_hits += 1;
+            self.counts.add(Event::WriteHit);
             self.index.replace(block, old, slot);
             self.policy.moved(old, slot, block);
             self.policy.hit(slot, block);
@@ -223,18 +224,19 @@ impl Engine {
             self.slots.mark(slot, kept);
         }
         let what = What::Holds { block, crc, dirty: false, keeps: false, stamp: 0 };
-        let seq = self.record(Record { slot, what });
+        let lsn = self.record(Record { slot, what });
         if old != Slot::NONE {
-            self.send_to_limbo(old, seq);
+            self.send_to_limbo(old, lsn);
         }
     }
 
     /// A sync failed: what was written to regions since `synced` waits for another one.
-    pub(super) fn unsure_regions(&mut self, synced: u64) {
+    pub(super) fn unsure_regions(&mut self, synced: SlowSeq) {
+        let ended = self.durability.slow_ended();
         for number in &self.intents {
             let region = &mut self.regions[*number as usize];
             if region.ended > synced {
-                region.ended = self.slow_ended;
+                region.ended = ended;
             }
         }
     }
@@ -247,8 +249,8 @@ impl Engine {
             let number = self.intents[at];
             let region = self.regions[number as usize];
             let rests = region.writers == 0 && now_ns.saturating_sub(region.ended_ns) >= REST_NS;
-            if rests && region.ended <= self.slow_synced && self.room_to_record() {
-                self.regions[number as usize].set = 0;
+            if rests && region.ended <= self.durability.slow_synced() && self.durability.room_to_record() {
+                self.regions[number as usize].set = Lsn(0);
                 self.record(Record { slot: Slot(0), what: What::Intent { region: number, set: false } });
                 self.intents.swap_remove(at);
             } else {

@@ -1,5 +1,6 @@
 //! Reads: hits, misses that fill the cache, misses that go past it.
 
+use super::counts::Event;
 use super::locks::Owner;
 use super::requests::Part;
 use super::{AskedId, Engine, Job, Turn};
@@ -59,7 +60,7 @@ impl Engine {
             }
             blocks += 1;
             end = self.run_bytes(part.from, blocks, rest);
-            self.counts.reads += 1;
+            self.counts.add(Event::Read);
         }
         let part = Part { bytes: end, ..part };
         if fills {
@@ -106,10 +107,10 @@ impl Engine {
             let at = (part.block.0 - fill.block.0) * self.block_bytes + part.from;
             let from = Place::Buffer { buffer: fill.buffer, at };
             turn.memory.copy(from, self.place(&part), part.bytes);
-            self.counts.read_hits += 1;
+            self.counts.add(Event::ReadHit);
             return self.part_ended(part.asked, Ok(()), turn);
         }
-        self.counts.pending_enqueues += 1;
+        self.counts.add(Event::PendingEnqueue);
         self.locks.wait(part.block, part);
     }
 
@@ -135,13 +136,12 @@ impl Engine {
         if self.slots.has(slot, LOST) {
             return self.part_ended(part.asked, Err(Failure::Medium), turn);
         }
-        self.counts.read_hits += 1;
+        self.counts.add(Event::ReadHit);
         self.policy.hit(slot, part.block);
         self.slots.touch(slot);
         self.slots.read_begins(slot);
         let whole = part.bytes == self.block_bytes;
         let offset = self.geometry.slot_offset(slot);
-        self.counts.fast_reads += 1;
         if whole || !self.settings.verify {
             let place = self.place(&part);
             let job = Job::Hit { part, slot, buffer: None };
@@ -214,8 +214,7 @@ impl Engine {
 
     /// Reads a part, of one block or of several, from the slow device into the request's memory.
     pub(super) fn read_past<M: Memory>(&mut self, part: Part, turn: &mut Turn<M>) {
-        self.counts.uncached_reads += 1;
-        self.counts.slow_reads += 1;
+        self.counts.add(Event::UncachedRead);
         let offset = self.offset(part.block) + u64::from(part.from);
         let place = self.place(&part);
         self.io(Job::Straight { part }, Side::Slow, IoKind::Read, (offset, part.bytes), place, turn);
@@ -230,8 +229,7 @@ impl Engine {
         for block in block.run(blocks) {
             self.locks.hold(block, Owner::Fill(number));
         }
-        self.promised += u64::from(blocks);
-        self.counts.slow_reads += 1;
+        self.durability.promise(blocks);
         let place = Place::Buffer { buffer, at: 0 };
         self.io(Job::FillRead { fill: number }, Side::Slow, IoKind::Read, (self.offset(block), bytes), place, turn);
     }
@@ -243,7 +241,7 @@ impl Engine {
         let part = fill.part.take();
         fill.read = ok;
         if !ok {
-            self.counts.slow_read_errors += 1;
+            self.counts.add(Event::SlowReadError);
         }
         if let Some(part) = part {
             if ok {
@@ -257,7 +255,7 @@ impl Engine {
             let block = block + nth;
             let slot = if ok && !self.degraded() { self.slot_for_fill(block, turn) } else { Slot::NONE };
             if slot == Slot::NONE {
-                self.promised -= 1;
+                self.durability.keep_promise(1);
                 self.unlock(block, turn);
                 continue;
             }
@@ -267,8 +265,7 @@ impl Engine {
             self.policy.ahead(slot);
             self.policy.comes(block);
             self.fills[number].left += 1;
-            self.counts.fast_writes += 1;
-            self.counts.fills += 1;
+            self.counts.add(Event::Fill);
             let job = Job::FillWrite { fill: number, block, slot };
             let range = (self.geometry.slot_offset(slot), self.block_bytes);
             self.background(job, Side::Fast, IoKind::Write, range, place, turn);
@@ -285,7 +282,7 @@ impl Engine {
         ok: bool,
         turn: &mut Turn<M>,
     ) {
-        self.promised -= 1;
+        self.durability.keep_promise(1);
         if ok && !self.degraded() {
             let crc = self.slots.crc(slot);
             self.slots.hold(slot, block, crc, State::Clean);

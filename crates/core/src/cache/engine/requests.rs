@@ -1,9 +1,10 @@
 //! Requests: cut into parts of one block, each answered when all its parts have ended.
 
+use super::counts::Event;
 use super::locks::Owner;
 use super::{Engine, Turn, Waiter};
 use crate::cache::slots::{SUPERSEDED, State};
-use crate::cache::{Acknowledge, Block, Failure, Kind, Memory, Place, Request, Slot};
+use crate::cache::{Acknowledge, Block, Failure, Kind, Lsn, Memory, Place, Request, Slot};
 
 /// Parts of one request under way at once: a request of any length goes through in steps.
 const PARTS_MAX: u32 = 64;
@@ -42,7 +43,7 @@ pub(super) struct Asked {
     /// Its misses do not come in: its process or its stream may not.
     pub(super) passes: bool,
     /// Records that must be written before the answer, or durable, as is acknowledged.
-    pub(super) records: u64,
+    pub(super) lsn: Lsn,
     /// `advance` is at work on it further up the stack.
     pub(super) busy: bool,
     /// All its parts ended.
@@ -71,15 +72,15 @@ impl Engine {
             left: 0,
             failure: None,
             passes,
-            records: 0,
+            lsn: Lsn(0),
             busy: false,
             done: false,
         });
         match request.kind {
             Kind::Flush => {
-                self.counts.flushes += 1;
+                self.counts.add(Event::Flush);
                 self.close_epoch(turn.now_ns);
-                self.wait_for_user(asked, true);
+                self.durability.wait_for_user(asked, true, self.ordered());
             }
             _ => self.advance(asked, turn),
         }
@@ -95,8 +96,8 @@ impl Engine {
         let threshold = settings.sequential_bytes;
         threshold != 0 && self.streams.length(request.offset, u64::from(request.bytes)) >= threshold && {
             match request.kind {
-                Kind::Read => self.counts.sequential_reads += 1,
-                _ => self.counts.sequential_writes += 1,
+                Kind::Read => self.counts.add(Event::SequentialRead),
+                _ => self.counts.add(Event::SequentialWrite),
             }
             true
         }
@@ -129,10 +130,10 @@ impl Engine {
                 self.part_ended(number, Ok(()), turn);
                 part.bytes
             } else if kind == Kind::Read {
-                self.counts.reads += 1;
+                self.counts.add(Event::Read);
                 self.read(part, bytes - part.at, turn)
             } else {
-                self.counts.writes += 1;
+                self.counts.add(Event::Write);
                 self.write(part, bytes - part.at, turn)
             };
             self.asked[number].cut += taken;
@@ -167,14 +168,14 @@ impl Engine {
         let request = asked.request;
         if asked.failure.is_none() && request.kind != Kind::Read {
             if request.durable {
-                return self.wait_for_user(number, false);
+                return self.durability.wait_for_user(number, false, self.ordered());
             }
-            let (records, waiter) = (asked.records, Waiter::Asked(number));
-            if records > self.journal.durable() && self.settings.acknowledge == Acknowledge::Journaled {
-                return self.wait_durable(records, 0, waiter);
+            let (lsn, waiter) = (asked.lsn, Waiter::Asked(number));
+            if lsn > self.durability.durable() && self.settings.acknowledge == Acknowledge::Journaled {
+                return self.durability.wait_recorded(lsn, waiter);
             }
-            if records > self.journal.written() {
-                return self.wait_written(records, waiter);
+            if lsn > self.durability.written() {
+                return self.durability.wait_written(lsn, waiter);
             }
         }
         self.answer(number, turn);
@@ -183,7 +184,7 @@ impl Engine {
     /// Answers a request.
     pub(super) fn answer<M: Memory>(&mut self, number: AskedId, turn: &mut Turn<M>) {
         let asked = self.asked.remove(number);
-        self.latency(asked.request.kind, turn.now_ns - asked.since_ns);
+        self.counts.latency(asked.request.kind, turn.now_ns - asked.since_ns);
         turn.out.answers.push((asked.request.tag, asked.failure.map_or(Ok(()), Err)));
     }
 

@@ -3,11 +3,12 @@
 
 use std::collections::VecDeque;
 
+use super::counts::Event;
 use super::{Engine, Turn};
 use crate::cache::journal::{Record, What};
 use crate::cache::policy::Policy;
 use crate::cache::slots::{BAD, DESTAGING, FRESH, LEAVING, NEWER, PINNED, QUEUED, SUPERSEDED, State, WANTED, WRITING};
-use crate::cache::{Block, Memory, Slot};
+use crate::cache::{Block, Lsn, Memory, Slot};
 
 /// Slots that hold nothing.
 pub(super) struct Space {
@@ -16,7 +17,7 @@ pub(super) struct Space {
     next: u32,
     /// Slots in use from none on: the limit that `Resize` sets.
     pub(super) limit: u32,
-    limbo: VecDeque<(u64, Slot)>,
+    limbo: VecDeque<(Lsn, Slot)>,
     /// Free slots that are kept ahead.
     pub(super) reserve: u32,
     /// Slots behind the limit that hold something still.
@@ -61,13 +62,13 @@ impl Space {
     }
 
     /// The record that frees the slot that came last.
-    pub(super) fn last_limbo(&self) -> u64 {
-        self.limbo.back().map_or(0, |(seq, _)| *seq)
+    pub(super) fn last_limbo(&self) -> Lsn {
+        self.limbo.back().map_or(Lsn(0), |(lsn, _)| *lsn)
     }
 
     /// Memory, bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.free.capacity() * size_of::<Slot>() + self.limbo.capacity() * size_of::<(u64, Slot)>()
+        self.free.capacity() * size_of::<Slot>() + self.limbo.capacity() * size_of::<(Lsn, Slot)>()
     }
 
     fn take(&mut self) -> Slot {
@@ -115,7 +116,7 @@ impl Engine {
 
     /// A slot for a block that comes in clean, if there are more than writes may need; Slot::NONE: it stays outside.
     pub(super) fn slot_for_fill<M: Memory>(&mut self, block: Block, turn: &mut Turn<M>) -> Slot {
-        if !self.room_to_record()
+        if !self.durability.room_to_record()
             || self.space.free() <= self.space.reserve / 2
             || !self.policy.room(block) && self.find(block) == Slot::NONE && !self.set_room(block, turn)
         {
@@ -145,7 +146,9 @@ impl Engine {
 
     /// Lets blocks go until enough slots are free or soon will be.
     pub(super) fn keep_reserve<M: Memory>(&mut self, turn: &mut Turn<M>) {
-        while self.space.free() + self.space.limbo.len() as u32 <= self.space.reserve && self.room_to_record() {
+        while self.space.free() + self.space.limbo.len() as u32 <= self.space.reserve
+            && self.durability.room_to_record()
+        {
             let Some(slot) = self.policy.victim(Block::NONE, self.slots.blocks()) else { break };
             self.evict(slot, turn);
         }
@@ -156,22 +159,19 @@ impl Engine {
 
     /// Has the journal made durable as far as slots in limbo wait for it.
     pub(super) fn want_limbo(&mut self) {
-        if self.want_records < self.space.last_limbo() {
-            self.want_records = self.space.last_limbo();
-            self.due = true;
-        }
+        self.durability.want(self.space.last_limbo());
     }
 
     /// A clean block that the policy let go leaves.
     fn evict<M: Memory>(&mut self, slot: Slot, _turn: &mut Turn<M>) {
         debug_assert_eq!(self.slots.state(slot), State::Clean);
-        self.counts.replacements += 1;
+        self.counts.add(Event::Replacement);
         self.clean -= 1;
         let block = self.slots.block(slot);
         self.index.remove(block, slot);
         self.policy.next().inspect(|next| self.index.prefetch(self.slots.block(*next)));
-        let seq = self.record(Record { slot, what: What::Freed });
-        self.send_to_limbo(slot, seq);
+        let lsn = self.record(Record { slot, what: What::Freed });
+        self.send_to_limbo(slot, lsn);
     }
 
     /// A block leaves the cache because what it holds does not count any more.
@@ -191,28 +191,28 @@ impl Engine {
         }
         self.policy.remove(slot, block);
         self.index.remove(block, slot);
-        let seq = self.record(Record { slot, what: What::Freed });
-        self.send_to_limbo(slot, seq);
+        let lsn = self.record(Record { slot, what: What::Freed });
+        self.send_to_limbo(slot, lsn);
     }
 
-    /// A slot's block is elsewhere, or nowhere, since record `seq`.
-    pub(super) fn send_to_limbo(&mut self, slot: Slot, seq: u64) {
+    /// A slot's block is elsewhere, or nowhere, since record `lsn`.
+    pub(super) fn send_to_limbo(&mut self, slot: Slot, lsn: Lsn) {
         self.slots.set_state(slot, State::Limbo);
         self.slots.unmark(slot, PINNED | DESTAGING | NEWER | WANTED | QUEUED | SUPERSEDED | WRITING);
-        self.space.limbo.push_back((seq, slot));
+        self.space.limbo.push_back((lsn, slot));
     }
 
     /// The journal is durable up to some record: slots leave limbo.
     pub(super) fn leave_limbo(&mut self) {
-        let durable = self.journal.durable();
-        while let Some((seq, slot)) = self.fresh.front().copied()
-            && seq <= durable
+        let durable = self.durability.durable();
+        while let Some((lsn, slot)) = self.fresh.front().copied()
+            && lsn <= durable
         {
             self.fresh.pop_front();
             self.slots.unmark(slot, FRESH);
         }
-        while let Some((seq, slot)) = self.space.limbo.front().copied()
-            && seq <= durable
+        while let Some((lsn, slot)) = self.space.limbo.front().copied()
+            && lsn <= durable
         {
             self.space.limbo.pop_front();
             if self.slots.readers(slot) == 0 {
@@ -244,7 +244,7 @@ impl Engine {
             return;
         }
         if !good {
-            self.counts.fast_write_errors += 1;
+            self.counts.add(Event::FastWriteError);
             self.slots.mark(slot, BAD);
             self.tell(turn, format!("the fast device failed to write slot {slot}: it is not used again"));
         }
@@ -254,13 +254,5 @@ impl Engine {
     /// Whether something is under way, or can be, after which a slot is free.
     pub(super) fn slots_will_come(&self) -> bool {
         self.space.limbo() > 0 || !self.writes.is_empty() || self.dirty > self.lost
-    }
-
-    /// Whether the records of everything under way and of one thing more find room. The journal counts a page for each,
-    /// as if every one were committed alone; of things that are under way together some end together, and the journal
-    /// keeps an eighth of its ring for those that do not.
-    #[inline]
-    pub(super) fn room_to_record(&self) -> bool {
-        self.journal.room() > 4 + self.promised / 16
     }
 }

@@ -2,11 +2,12 @@
 //! and only then recorded as clean. Users' writes go on meanwhile: a block's newer version lies in another slot, and is
 //! not written back before this has ended.
 
+use super::counts::Event;
 use super::{Engine, Job, Turn, Waiter};
 use crate::cache::journal::{Record, What};
 use crate::cache::policy::Policy;
 use crate::cache::slots::{ALONE, DESTAGING, FRESH, LOST, NEWER, PINNED, QUEUED, SUPERSEDED, State, WANTED};
-use crate::cache::{Block, BufferId, IoKind, Memory, Place, Side, Slot};
+use crate::cache::{Block, BufferId, IoKind, Lsn, Memory, Place, Side, Slot};
 
 /// The first and the longest pause after the slow device failed to take a write-back.
 const PAUSE_FIRST_NS: u64 = 100_000_000;
@@ -38,7 +39,7 @@ pub(super) struct Destage {
     /// The user's write-back that was at work when it began.
     flushing: u64,
     /// The records that must be durable first.
-    records: u64,
+    lsn: Lsn,
     /// The set that it counts in, if the policy has sets.
     set: Option<u32>,
 }
@@ -84,12 +85,12 @@ impl Engine {
             since_ns: now_ns,
             began_ns: now_ns,
             flushing,
-            records: 0,
+            lsn: Lsn(0),
             set,
         };
         let number = self.destages.insert(destage);
         self.destaging += 1;
-        self.promised += u64::from(blocks);
+        self.durability.promise(blocks);
         for nth in 0..blocks {
             let slot = self.destages[number].slots[nth as usize];
             if !self.slots.has(slot, SUPERSEDED) {
@@ -97,10 +98,9 @@ impl Engine {
             }
             if self.slots.has(slot, FRESH) {
                 // What is written back must not be newer than what a crash leaves in the cache.
-                self.destages[number].records = self.must_records;
+                self.destages[number].lsn = self.durability.users();
             }
             self.slots.read_begins(slot);
-            self.counts.fast_reads += 1;
             let place = Place::Buffer { buffer, at: nth * self.block_bytes };
             let range = (self.geometry.slot_offset(slot), self.block_bytes);
             self.background(Job::DestageRead { destage: number, nth }, Side::Fast, IoKind::Read, range, place, turn);
@@ -131,7 +131,7 @@ impl Engine {
         self.read_ended(slot);
         self.destages[number].left -= 1;
         if self.destages[number].left == 0 {
-            self.wait_durable(self.destages[number].records, 0, Waiter::Destage(number));
+            self.durability.wait_recorded(self.destages[number].lsn, Waiter::Destage(number));
         }
     }
 
@@ -144,10 +144,9 @@ impl Engine {
         for run in slots.chunk_by(|a, b| (*a == Slot::NONE) == (*b == Slot::NONE)) {
             if run[0] != Slot::NONE {
                 self.destages[number].left += 1;
-                self.counts.slow_writes += 1;
                 let bytes = run.len() as u32 * self.block_bytes;
                 let place = Place::Buffer { buffer, at: nth * self.block_bytes };
-                self.write_back_bytes += u64::from(bytes);
+                self.counts.written_back(bytes);
                 let range = (self.offset(block + nth), bytes);
                 self.background(Job::DestageWrite { destage: number }, Side::Slow, IoKind::Write, range, place, turn);
             }
@@ -165,10 +164,10 @@ impl Engine {
         let took_ns = turn.now_ns.saturating_sub(self.destages[number].since_ns);
         self.pace.took(took_ns, self.settings.write_back_depth.max(1));
         self.destages[number].left -= 1;
-        self.slow_ended += 1;
+        self.durability.slow_write_ended(false);
         if !ok {
             self.destages[number].ok = false;
-            self.counts.slow_write_errors += 1;
+            self.counts.add(Event::SlowWriteError);
         }
         if self.destages[number].left == 0 {
             self.destage_left(number, turn);
@@ -190,10 +189,8 @@ impl Engine {
             return self.destaged(number, turn);
         }
         self.unsynced += 1;
-        // Who asks for the sync decides when: see `sync_write_backs`.
-        let wanted = self.want_slow;
-        self.wait_durable(0, self.slow_ended, Waiter::Destaged(number));
-        self.want_slow = wanted;
+        // `sync_write_backs` chooses when the sync is issued.
+        self.durability.wait_for_next_slow_sync(Waiter::Destaged(number));
     }
 
     /// The sync after it failed.
@@ -204,12 +201,8 @@ impl Engine {
 
     /// Asks for the sync that ended write-backs wait for: when there are enough of them, or nothing else to do.
     pub(super) fn sync_write_backs(&mut self) {
-        if self.unsynced > 0
-            && self.want_slow < self.slow_ended
-            && (self.destaging == 0 || self.unsynced >= self.depth() || self.starving())
-        {
-            self.want_slow = self.slow_ended;
-            self.due = true;
+        if self.unsynced > 0 && (self.destaging == 0 || self.unsynced >= self.depth() || self.starving()) {
+            self.durability.want_slow(self.durability.slow_ended());
         }
     }
 
@@ -217,7 +210,7 @@ impl Engine {
     pub(super) fn destaged<M: Memory>(&mut self, number: DestageId, turn: &mut Turn<M>) {
         let destage = self.destages.remove(number);
         self.sweep.look_again();
-        self.promised -= destage.slots.len() as u64;
+        self.durability.keep_promise(destage.slots.len() as u32);
         if destage.ok {
             self.unsynced -= 1;
             self.pause_ns = 0;
@@ -239,7 +232,7 @@ impl Engine {
                 self.queue_again(block, now);
             } else if destage.ok {
                 self.refused.remove(&block);
-                self.counts.cleanings += 1;
+                self.counts.add(Event::Cleaning);
                 self.slots.unmark(now, ALONE);
                 if same {
                     self.becomes_clean(block, now);

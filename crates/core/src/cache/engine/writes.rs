@@ -1,12 +1,13 @@
 //! Writes into the cache: each version of a block goes to a slot of its own, and only when it is there the block moves.
 
+use super::counts::Event;
 use super::locks::Owner;
 use super::requests::Part;
 use super::{Engine, Job, Turn};
 use crate::cache::journal::{Record, What};
 use crate::cache::policy::Policy;
 use crate::cache::slots::{ALONE, DESTAGING, FRESH, LOST, NEWER, PINNED, State};
-use crate::cache::{Block, BufferId, Failure, IoKind, Kind, Memory, Mode, Place, Side, Slot};
+use crate::cache::{Block, BufferId, Failure, IoKind, Kind, Lsn, Memory, Mode, Place, Side, Slot};
 
 /// Slots that are tried for one write before the fast device counts as failed.
 const TRIES_MAX: u8 = 3;
@@ -69,7 +70,7 @@ impl Engine {
                     }
                     blocks += 1;
                     end = self.run_bytes(part.from, blocks, rest);
-                    self.counts.writes += 1;
+                    self.counts.add(Event::Write);
                 }
                 self.write_past(Part { bytes: end, ..part }, blocks, turn);
                 return end;
@@ -94,11 +95,9 @@ impl Engine {
 
     fn starve(&mut self, part: Part) {
         self.locks.hold(part.block, Owner::Nobody);
-        self.counts.starved += 1;
+        self.counts.add(Event::Starved);
         // Room in the journal and slots in limbo both come with its next sync.
-        self.want_records = self.want_records.max(self.journal.recorded());
-        self.journal_due = true;
-        self.due = true;
+        self.durability.want_room();
         self.starved.push_back(part);
     }
 
@@ -112,7 +111,7 @@ impl Engine {
         if self.degraded() {
             return self.route_degraded(part, slot);
         }
-        if !self.room_to_record() {
+        if !self.durability.room_to_record() {
             return Route::Starve;
         }
         let back = matches!(self.settings.mode, Mode::WriteBack | Mode::WriteOnly);
@@ -130,7 +129,7 @@ impl Engine {
             // it is the set that has no room, and no commit helps.
             _ if self.space.scarce() && self.space.limbo() > self.starved.len() => Route::Starve,
             _ => {
-                self.counts.no_room += 1;
+                self.counts.add(Event::NoRoom);
                 self.past_in_order()
             }
         }
@@ -151,12 +150,12 @@ impl Engine {
             self.policy.comes(block);
         } else {
             self.policy.ahead(old);
-            self.counts.write_hits += 1;
+            self.counts.add(Event::WriteHit);
             if self.slots.dirty(old) {
-                self.counts.dirty_write_hits += 1;
+                self.counts.add(Event::DirtyWriteHit);
             }
         }
-        self.promised += 1;
+        self.durability.promise(1);
         let write = Write { block, slot, old, buffer: None, part, more: Vec::new(), tries: 0, source: Slot::NONE };
         let number = self.writes.insert(write);
         self.locks.hold(block, Owner::Write(number));
@@ -179,7 +178,6 @@ impl Engine {
         let place = Place::Buffer { buffer, at: 0 };
         self.writes[number].source = old;
         if old == Slot::NONE {
-            self.counts.slow_reads += 1;
             let range = (self.offset(block), self.block_bytes);
             return self.io(Job::WriteRead { write: number }, Side::Slow, IoKind::Read, range, place, turn);
         }
@@ -187,7 +185,6 @@ impl Engine {
             return self.write_failed(number, true, turn);
         }
         self.slots.read_begins(old);
-        self.counts.fast_reads += 1;
         let range = (self.geometry.slot_offset(old), self.block_bytes);
         self.io(Job::WriteRead { write: number }, Side::Fast, IoKind::Read, range, place, turn);
     }
@@ -197,7 +194,7 @@ impl Engine {
         let Write { block, buffer: Some(buffer), source, .. } = self.writes[number] else { return };
         if source == Slot::NONE {
             if !ok {
-                self.counts.slow_read_errors += 1;
+                self.counts.add(Event::SlowReadError);
                 return self.write_failed(number, true, turn);
             }
         } else {
@@ -220,7 +217,7 @@ impl Engine {
             && matches!(self.kind(&part), Kind::Write | Kind::Zero)
         {
             self.locks.pop(block);
-            self.counts.merged_writes += 1;
+            self.counts.add(Event::MergedWrite);
             self.merge(&part, buffer, turn);
             self.writes[number].more.push(part);
         }
@@ -241,7 +238,6 @@ impl Engine {
         let place = buffer.map_or_else(|| self.place(&part), |buffer| Place::Buffer { buffer, at: 0 });
         let crc = turn.memory.checksum(place, self.block_bytes);
         self.slots.set_crc(slot, crc);
-        self.counts.fast_writes += 1;
         let range = (self.geometry.slot_offset(slot), self.block_bytes);
         self.io(Job::WriteData { write: number }, Side::Fast, IoKind::Write, range, place, turn);
     }
@@ -253,14 +249,14 @@ impl Engine {
         }
         let write = self.writes.remove(number);
         let Write { block, slot, part, .. } = write;
-        let seq = self.install_dirty(block, slot, write.old, turn);
+        let lsn = self.install_dirty(block, slot, write.old, turn);
         if let Some(buffer) = write.buffer {
             turn.memory.give(buffer);
         }
-        self.promised -= 1;
+        self.durability.keep_promise(1);
         for part in std::iter::once(part).chain(write.more) {
-            self.asked[part.asked].records = seq;
-            self.user_bytes_cached += u64::from(part.bytes);
+            self.asked[part.asked].lsn = lsn;
+            self.counts.cached(part.bytes);
             self.part_ended(part.asked, Ok(()), turn);
         }
         self.unlock(block, turn);
@@ -284,7 +280,7 @@ impl Engine {
         if let Some(buffer) = write.buffer {
             turn.memory.give(buffer);
         }
-        self.promised -= 1;
+        self.durability.keep_promise(1);
         self.locks.hold(write.block, Owner::Nobody);
         for part in write.more {
             self.locks.wait(write.block, part);
@@ -301,7 +297,7 @@ impl Engine {
             turn.memory.give(buffer);
         }
         self.slot_unused(write.slot, slot_good, turn);
-        self.promised -= 1;
+        self.durability.keep_promise(1);
         for part in std::iter::once(write.part).chain(write.more) {
             self.part_ended(part.asked, Err(Failure::Medium), turn);
         }
@@ -309,7 +305,7 @@ impl Engine {
     }
 
     /// A block's new version, the only copy, is in `slot`: the mapping moves and the journal is told.
-    fn install_dirty<M: Memory>(&mut self, block: Block, slot: Slot, old: Slot, turn: &mut Turn<M>) -> u64 {
+    fn install_dirty<M: Memory>(&mut self, block: Block, slot: Slot, old: Slot, turn: &mut Turn<M>) -> Lsn {
         let crc = self.slots.crc(slot);
         let old = self.still(block, old);
         let was_dirty = old != Slot::NONE && self.slots.dirty(old);
@@ -350,15 +346,15 @@ impl Engine {
             self.became_dirty(block, slot);
         }
         let stamp = since;
-        let seq = self.record(Record { slot, what: What::Holds { block, crc, dirty: true, keeps, stamp } });
-        self.must_records = seq;
+        let lsn = self.record(Record { slot, what: What::Holds { block, crc, dirty: true, keeps, stamp } });
+        self.durability.users_wait_for(lsn);
         self.slots.mark(slot, FRESH);
-        self.fresh.push_back((seq, slot));
+        self.fresh.push_back((lsn, slot));
         if keeps {
             self.supersede(old);
         } else if old != Slot::NONE {
-            self.send_to_limbo(old, seq);
+            self.send_to_limbo(old, lsn);
         }
-        seq
+        lsn
     }
 }

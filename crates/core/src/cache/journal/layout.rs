@@ -163,6 +163,11 @@ impl Geometry {
         self.slow_bytes.div_ceil(u64::from(self.block_bytes)) as u32
     }
 
+    /// Whether a byte of the cache device lies in the journal's ring.
+    pub fn is_in_ring(&self, offset: u64) -> bool {
+        (self.journal_offset..self.checkpoint_offsets[0]).contains(&offset)
+    }
+
     /// The region of the backing device that a block lies in.
     pub fn region_of(&self, block: Block) -> u32 {
         (u64::from(block.0) * u64::from(self.block_bytes) / self.region_bytes) as u32

@@ -196,6 +196,11 @@ impl Journal {
         self.recorded
     }
 
+    /// What lies where.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
     /// All records up to this one are in pages whose writes ended.
     pub fn written(&self) -> u64 {
         self.written

@@ -4,19 +4,13 @@ use super::{Engine, UNIT_SHIFT};
 use crate::cache::journal::Table;
 use crate::cache::policy::Policy;
 use crate::cache::slots::{PINNED, Slots, State};
-use crate::cache::{Kind, Slot, Statistics};
+use crate::cache::{Slot, Statistics};
 use crate::histogram::Histogram;
 
 impl Engine {
-    /// Counts how long a request took.
-    #[inline]
-    pub(super) fn latency(&mut self, kind: Kind, ns: u64) {
-        self.latencies.record(kind, ns);
-    }
-
     /// The latencies of reads, of writes (zeros and trims too) and of flushes.
     pub fn latencies(&self) -> [&Histogram; 3] {
-        [0, 1, 2].map(|at| self.latencies.histogram(at))
+        self.counts.latencies()
     }
 
     /// Memory that grows with the slots, bytes.
@@ -50,7 +44,6 @@ impl Engine {
         let unit_s = (1u64 << UNIT_SHIFT) as f64 / 1e9;
         let block = f64::from(self.block_bytes);
         let (total, left) = self.flushing.as_ref().map_or((0, 0), |flushing| (flushing.total, flushing.left));
-        let user = self.user_bytes_cached;
         Statistics {
             dirty_blocks: u64::from(self.dirty),
             superseded_blocks: u64::from(self.superseded),
@@ -64,21 +57,16 @@ impl Engine {
             degraded: self.degraded(),
             dirty_age_oldest_s: f64::from(oldest) * unit_s,
             dirty_age_mean_s: if dirty == 0 { 0.0 } else { ages as f64 / dirty as f64 * unit_s },
-            write_back_bytes: self.write_back_bytes,
             write_back_rate_bytes: self.pace.written_rate(),
             write_back_target_bytes: self.pace.rate * block,
-            write_amplification: if user == 0 { 0.0 } else { self.fast_bytes_written as f64 / user as f64 },
-            fast_bytes_written: self.fast_bytes_written,
-            metadata_bytes_written: self.journal.bytes_written(),
-            user_bytes_cached: user,
+            metadata_bytes_written: self.durability.bytes_written(),
             flush_blocks: u64::from(total),
             flush_blocks_done: u64::from(total - left),
             flushes_asked: self.commands.flushes() + u64::from(self.flushing.is_some()),
             requests_under_way: self.asked.len() as u64,
             memory_bytes_per_slot: self.memory_bytes() as f64 / f64::from(self.slots.len()),
-            latencies: self.latencies.all(),
             miss_ratios: self.curve.points(),
-            ..self.counts.clone()
+            ..self.counts.statistics()
         }
     }
 }
@@ -116,9 +104,9 @@ impl Engine {
             .collect();
         let flushing = self.flushing.as_ref().map(|f| (f.total, f.left, f.blocks.len()));
         format!(
-            "asked {} jobs {} fills {} writes {} pasts {} destages {} starved {} waits {} commands {} flushing {flushing:?} \
-             outside {} free {} limbo {} limit {} dirty {} lost {} clean {} destaging {} unsynced {} promised {} room {} \
-             behind {behind:?} epochs {epochs:x?} pages {} syncing {} recorded {} written {} durable {} want {} slow {}/{} want {} health {:?} resume {} pace {:?} queue {} urgent {}",
+            "asked {} jobs {} fills {} writes {} pasts {} destages {} starved {} commands {} flushing {flushing:?} \
+             outside {} free {} limbo {} limit {} dirty {} lost {} clean {} destaging {} unsynced {} {} \
+             behind {behind:?} epochs {epochs:x?} pairing {:?} resume {} pace {:?} queue {} urgent {}",
             self.asked.len(),
             self.jobs.len(),
             self.fills.len(),
@@ -126,7 +114,6 @@ impl Engine {
             self.pasts.len(),
             self.destages.len(),
             self.starved.len(),
-            self.waits.len(),
             self.commands.len(),
             self.space.outside,
             self.space.free(),
@@ -137,18 +124,8 @@ impl Engine {
             self.clean,
             self.destaging,
             self.unsynced,
-            self.promised,
-            self.journal.room(),
-            self.pages,
-            self.fast_syncing,
-            self.journal.recorded(),
-            self.journal.written(),
-            self.journal.durable(),
-            self.want_records,
-            self.slow_synced,
-            self.slow_ended,
-            self.want_slow,
-            self.health,
+            self.durability,
+            self.pairing,
             self.resume_ns,
             self.pace.rate,
             self.queue.len(),
