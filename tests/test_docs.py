@@ -149,5 +149,5 @@ def test_the_headings_of_the_report_are_in_the_glossary() -> None:
 
 def test_the_glossary_is_linked() -> None:
     assert "(docs/glossary.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
-    for name in ("experiment-file.md", "what-if.md"):
+    for name in ("analysis.md", "cache.md", "databases.md", "experiment-file.md", "report.md", "what-if.md"):
         assert "(glossary.md" in (DOCS / name).read_text(encoding="utf-8"), name
