@@ -31,6 +31,8 @@ PLAIN_HEADINGS = {
     *("Title", "The machine", "The experiment, as it was run"),
     *("Recoveries", "Response times", "Servers", "The server"),
 }
+#: Folders that pages name and runs make.
+MADE_BY_RUNS = {"run/", "set-aside/", "settings/"}
 #: Metrics of `[[published]]` that are plain statistics.
 PLAIN_METRICS = {"mean", "median", "stddev"}
 
@@ -83,6 +85,22 @@ def test_links_to_headings_lead_to_one() -> None:
         if not other.exists() or anchor not in _anchors(other):
             wrong.append(f"{page.name} -> {target}#{anchor}")
     assert not wrong
+
+
+@cache
+def _files() -> list[str]:
+    """The paths of all sources and pages, with a slash before them and after each folder."""
+    rooms = ("benchmarks", "crates", "docs", "fuzz", "python", "tests")
+    paths = [path for room in rooms for path in (ROOT / room).rglob("*")]
+    return [f"/{path.relative_to(ROOT)}{'/' * path.is_dir()}" for path in paths]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != GENERATED], ids=lambda page: page.name)
+def test_the_sources_that_a_page_names_are_there(page: Path) -> None:
+    named = re.findall(r"`([\w./-]+\.rs|[\w.-]+/[\w./-]*(?:\.py|\.md|/))`", page.read_text(encoding="utf-8"))
+    # NAME and KIND stand for any name; what a run makes is not in the tree.
+    named = [name for name in named if not re.search(r"NAME|KIND", name) and name not in MADE_BY_RUNS]
+    assert not [name for name in named if not any(file.endswith(f"/{name}") for file in _files())]
 
 
 @cache
