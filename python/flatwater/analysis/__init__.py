@@ -1,7 +1,8 @@
-"""What a run's numbers mean: transient, steady state, flatness, dips, stalls, error bars, comparison, a verdict.
+"""What the figures of a run mean: transient, steady state, flatness, dips, stalls, error bars, comparison, a verdict.
 
-Pure functions of series; nothing here reads a clock or runs anything. One file per kind, met in `summarise.analyse`
-(one cell) and `compare.compare` (results side by side). docs/analysis.md explains the methods and their limits.
+All functions are pure functions of series. None reads a clock or runs anything. There is one file per kind of figure.
+`summarise.analyse` combines them for one cell, and `compare.compare` compares results. docs/analysis.md explains the
+methods and their limits.
 """
 
 from flatwater.analysis.compare import Comparison, compare

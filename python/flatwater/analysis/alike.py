@@ -1,9 +1,10 @@
-"""In what two results differ besides what is swept, and whether a ratio of theirs would compare like with like.
+"""The differences between two results besides the swept fields, and whether a ratio of the two is meaningful.
 
-What was run is read from the result's experiment, where flatwater wrote every field. An imported result has only the
-fields that the other tool told: the rest is unknown, and what is unknown is not taken for equal. The role of each field
-(`experiment/roles.py`) says what a difference means: of the workload, the data's size or the figure's direction it
-makes two answers to two questions; anything else is what may well be compared, and is told.
+The fields of a run come from the result's experiment, in which flatwater wrote every field. An imported result has only
+the fields that the other tool reported. The other fields are unknown, and an unknown field does not count as equal. The
+role of each field (`experiment/roles.py`) decides what a difference means. If the workload, the data size or the
+direction of the figure differs, the two runs measured different things. Any other difference is listed, and the results
+can be compared.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from flatwater.experiment.units import print_size
 from flatwater.results import Cell, Result
 from flatwater.results.folder import read_json
 
-#: What of machine.json says that two machines are not the same; clocks and free memory always differ.
+#: Fields of machine.json that do not show that two machines differ: clocks and free memory always change.
 VOLATILE = re.compile(r"time|date|load|free|avail|used|mhz|temperature|pid|uptime|cached|frequency", re.IGNORECASE)
-#: Variables of a server that no two starts of it share: its places, its names, the moment.
+#: Variables of a server that differ at every start: its paths, its names, the time.
 OF_ONE_START = re.compile(
     r"(mysqlx_|admin_|extra_|report_)?(port|socket)|(innodb_|slave_load_|replica_load_)?tmpdir|datadir|pid_file|"
     r"innodb_(data_home_dir|log_group_home_dir|undo_directory)|aria_log_dir_path|wsrep_data_home_dir|init_file|"
@@ -34,15 +35,15 @@ OF_ONE_START = re.compile(
     r"gtid_(binlog|current|slave)_\w+|in_transaction|proxy_user|external_user",
     re.IGNORECASE,
 )
-#: Which side does not know a field's value.
+#: The side that does not know a field's value.
 Unknown = Literal["", "baseline", "other", "both"]
-#: Besides the roles of the experiment's fields; `server` is what a server says that it ran with.
+#: Roles of differences, besides the roles of the experiment's fields; `server` is a variable that a server reported.
 Part = Role | Literal["machine", "version", "server"]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A field that is not the same in both, or not known to be; values in plain units, None where absent or unknown."""
+    """A field that differs, or may differ, between the results; values in plain units, None if absent or unknown."""
 
     field: str
     role: Part
@@ -52,19 +53,19 @@ class Difference:
 
     @property
     def decisive(self) -> bool:
-        """Whether it makes the two answers to two questions."""
+        """Whether the two runs measured different things because of this field."""
         return self.role in DECISIVE
 
     @property
     def text(self) -> str:
-        """`workload.block_size (4 KiB / 16 KiB)`; only the name of what is unknown."""
+        """`workload.block_size (4 KiB / 16 KiB)`; only the name if the value is unknown."""
         if self.unknown_in:
             return self.field
         return f"{self.field} ({shown(self.field, self.baseline)} / {shown(self.field, self.other)})"
 
 
 def shown(name: str, value: Any) -> str:
-    """A value as a table has it; sizes in binary units."""
+    """A value as tables print it; sizes in binary units."""
     if value is None:
         return "not set"
     if isinstance(value, bool):
@@ -76,16 +77,16 @@ def shown(name: str, value: Any) -> str:
 
 @dataclass
 class _Run:
-    """What is known of how a result was made."""
+    """The known fields of the run that made a result."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
-    #: Whether its experiment was written by flatwater, with every field that it had.
+    #: True if flatwater wrote the experiment, with every field that it had.
     whole: bool = True
 
 
 def differences(baseline: Result, other: Result) -> list[Difference]:
-    """Every field in which two results differ, or may, besides those that both sweep: decisive ones first."""
+    """Every field in which two results differ or may differ, without those that both sweep; decisive fields first."""
     ours, theirs = _run_of(baseline), _run_of(other)
     swept = _swept(baseline) | _swept(other)
     found = [
@@ -97,13 +98,13 @@ def differences(baseline: Result, other: Result) -> list[Difference]:
 
 
 def experiment_differences(baseline: Mapping[str, Any], other: Mapping[str, Any]) -> list[Difference]:
-    """In what two experiments differ, as whole data of theirs tell: decisive fields first."""
+    """The fields in which two experiments, given as whole data, differ: decisive fields first."""
     found = _of_experiments(_run_with(baseline), _run_with(other), set())
     return sorted(found, key=lambda one: not one.decisive)
 
 
 def cell_differences(baseline: Cell, other: Cell) -> list[Difference]:
-    """What is of two cells only: their figures' unit, which layers were modelled, what their servers ran with."""
+    """The differences of two cells only: the unit of their figures, the modelled layers, the servers' variables."""
     found: list[Difference] = []
     if baseline.summary is not None and other.summary is not None:
         a, b = baseline.summary, other.summary
@@ -153,7 +154,7 @@ def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
         role = role_of(field_)
         if role == "about" or (role is None and not isinstance(value, Mapping)):
             continue
-        # A mixture of block sizes is one value; a parameter's dots are of its name.
+        # A mixture of block sizes is one value. The dots in a parameter's name belong to the name.
         if isinstance(value, Mapping) and field_ != "workload.block_size" and field_ not in PARAMETERS:
             yield from _leaves(value, f"{field_}.")
         else:
@@ -174,7 +175,8 @@ def _of_experiments(ours: _Run, theirs: _Run, swept: set[str]) -> Iterator[Diffe
     workload_kind = kinds.pop() if len(kinds) == 1 else None
     for name in dict.fromkeys(names):
         role = role_with(name, workload_kind)
-        # What both sweep has the same value in cells of one row; a table that is swept is there with all it holds.
+        # A field that both sweep has the same value in the cells of one row. A swept table is present with all its
+        # entries.
         if role is None or any(name == one or name.startswith(f"{one}.") for one in swept):
             continue
         if not any(_matters(run, name, swept) for run in (ours, theirs)):
@@ -182,7 +184,7 @@ def _of_experiments(ours: _Run, theirs: _Run, swept: set[str]) -> Iterator[Diffe
         a, b = _value_in(ours, name), _value_in(theirs, name)
         unknown = _where(a is _UNKNOWN, b is _UNKNOWN)
         if unknown:
-            # Of the stack, one word for the layer is enough: nobody told anything of it.
+            # For the stack, the name of the layer is enough: no field of it is known.
             if role in DECISIVE:
                 yield Difference(name, role, _told(a), _told(b), unknown)
         elif _told(a) != _told(b) and not _follows(ours, theirs, name, a, b):
@@ -194,14 +196,14 @@ def _of_experiments(ours: _Run, theirs: _Run, swept: set[str]) -> Iterator[Diffe
 
 
 def _where(baseline: bool, other: bool) -> Unknown:
-    """Which of the two sides it is that does not know."""
+    """The side that does not know the value."""
     if baseline and other:
         return "both"
     return "baseline" if baseline else "other" if other else ""
 
 
 def _matters(run: _Run, name: str, swept: set[str]) -> bool:
-    """Whether a field means anything in a run: the parameter of a distribution that is not used does not."""
+    """Whether a field has an effect in a run: the parameter of an unused distribution has none."""
     if name not in MATTERS_WITH:
         return True
     other, values = MATTERS_WITH[name]
@@ -210,7 +212,7 @@ def _matters(run: _Run, name: str, swept: set[str]) -> bool:
 
 
 class _Absent:
-    """Not a value: the run has no such field, or nobody told it."""
+    """Not a value: the run has no such field, or its value is unknown."""
 
 
 _UNKNOWN, _NOT_THERE = _Absent(), _Absent()
@@ -221,7 +223,7 @@ def _told(value: Any) -> Any:
 
 
 def _value_in(run: _Run, name: str) -> Any:
-    """The field's value; `_UNKNOWN` where it has one that was not told, `_NOT_THERE` where its kinds have no such."""
+    """The field's value; `_UNKNOWN` if the run has an unknown value, `_NOT_THERE` if its kinds have no such field."""
     if name in run.fields:
         return run.fields[name]
     layer, _, rest = name.partition(".")
@@ -231,7 +233,7 @@ def _value_in(run: _Run, name: str) -> Any:
     if not run.whole:
         return _UNKNOWN
     if name in schema:
-        # A TOML file has no null: what is None by default was not written. Anything else was, by this version.
+        # A TOML file has no null: a field whose default is None was not written. This version writes every other field.
         return None if schema[name] is None else _UNKNOWN
     return _NOT_THERE if layer in run.kinds or role_of(name) not in DECISIVE else _UNKNOWN
 
@@ -246,12 +248,12 @@ def _schema(kinds: Mapping[str, str]) -> dict[str, Any]:
         if not info.exclude
     }
     found |= {f"record.{name}": info.default for name, info in Record.model_fields.items()}
-    # A table within is told by its entries; an empty one is not told at all.
+    # The entries of an inner table represent it; an empty inner table does not appear.
     return {name: None if not isinstance(value, str | int | float | bool) else value for name, value in found.items()}
 
 
 def _follows(ours: _Run, theirs: _Run, name: str, a: Any, b: Any) -> bool:
-    """Whether only one of two kinds has the field, at its default: the kinds differ, and that is told."""
+    """Whether only one of two kinds has the field, at its default: the difference of the kinds is listed already."""
     layer = name.partition(".")[0]
     if _NOT_THERE not in (a, b) or ours.kinds.get(layer) == theirs.kinds.get(layer):
         return False
@@ -285,7 +287,7 @@ def _texts(tree: Any, prefix: str = "") -> dict[str, str]:
 
 
 def _variables(cell: Cell) -> dict[str, Any]:
-    """What the cell's (first) server said that it ran with; empty where none did."""
+    """The variables that the cell's (first) server reported; empty if no server did."""
     folder = cell.result.path / "servers" / f"{cell.index:04}"
     for path in (folder / "variables.json", *sorted(folder.glob("*/variables.json"))):
         if path.is_file():

@@ -1,10 +1,10 @@
-"""How many independent samples a series is worth, and so how sure its mean is.
+"""How many independent samples a series contains, and so how certain its mean is.
 
 Seconds of a run are not independent: a slow second is followed by slow seconds. The textbook standard error
-stddev/sqrt(n) is then too small, by a factor of three where neighbouring seconds correlate by 0.8. Everything here
-divides by the *effective* sample size instead: n / tau, tau being the integrated autocorrelation time by Geyer's
-initial monotone positive sequence (C. Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7, 1992,
-section 3.3), which needs no tuning constant.
+stddev/sqrt(n) is then too small, by a factor of three if neighbouring seconds correlate by 0.8. This module divides by
+the *effective* sample size n / tau instead. tau is the integrated autocorrelation time by Geyer's initial monotone
+positive sequence (C. Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7, 1992, section 3.3), which
+needs no tuning constant.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Values = np.ndarray[Any, np.dtype[np.float64]]
 
 #: The confidence of every interval that flatwater prints.
 CONFIDENCE = 0.95
-#: Fewer effective samples than this say nothing of the spread: the interval is then unknown, not narrow.
+#: Fewer effective samples than this do not determine the spread: the interval is then unknown, not narrow.
 EFFECTIVE_MIN = 2.0
 
 
@@ -39,9 +39,9 @@ class Estimate:
 
 
 def effective_samples(values: Values) -> float:
-    """How many independent samples `values` (n numbers, evenly spaced in time) are worth, 1..n.
+    """How many independent samples `values` (n numbers, evenly spaced in time) contain, 1..n.
 
-    Never more than n: anticorrelated seconds could claim more, which short series overstate.
+    Never more than n: anticorrelated seconds could count as more, but short series overstate this.
     """
     n = len(values)
     if n < 4:
@@ -62,7 +62,7 @@ def effective_samples(values: Values) -> float:
 
 
 def estimate_mean(values: Values) -> Estimate | None:
-    """The mean with an error that accounts for autocorrelation; None when the error cannot be known."""
+    """The mean with an error that accounts for autocorrelation; None if the error cannot be known."""
     if len(values) < 2:
         return None
     effective = effective_samples(values)

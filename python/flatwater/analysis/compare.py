@@ -1,13 +1,14 @@
-"""Results side by side: is B faster than A, by how much, and how sure is that?
+"""Results side by side: is B faster than A, by how much, and how certain is that?
 
 Cells are matched by their swept values. The ratio of two means gets a 95 % confidence interval by the delta method:
 (se(R)/R)^2 = (se(A)/A)^2 + (se(B)/B)^2, with Student's t at the Welch-Satterthwaite degrees of freedom. Each standard
-error accounts for autocorrelation within a run (`autocorrelation`). Where both sides were repeated, the spread between
-repeats is computed as well and the wider interval is the one that is told: a run knows nothing of what changes from
-one run to the next (where the file lay, what the card had been through), and repeats do.
+error accounts for autocorrelation within a run (`autocorrelation`). If both sides were repeated, the spread between
+repeats gives a second interval, and the wider of the two is reported. A single run does not show what changes from one
+run to the next (the place of the file, the history of the card); repeats do.
 
-Before any of it stands the question whether the two answer the same question (`alike`): where workload, data size or
-the figure's direction differ, or are not known to be equal, there is no ratio unless it is asked for in so many words.
+Before any ratio, `alike` checks whether the two results measured the same thing. If workload, data size or the
+direction of the figure differs, or is not known to be equal, there is no ratio unless the caller requests it with
+`anyway`.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from flatwater.analysis.autocorrelation import CONFIDENCE, Estimate, estimate_me
 from flatwater.experiment.units import parse_size, print_size
 from flatwater.results import Cell, Result
 
-#: Degrees of freedom of an estimate read from a summary alone: its interval already holds Student's factor.
+#: Degrees of freedom of an estimate that was read from a summary alone: its interval already contains Student's factor.
 SUMMARY_FREEDOM = 1e9
-#: Warnings of this kind in a cell's summary make its comparison doubtful: machine saturated or noisy.
+#: Warnings in a cell's summary that make its comparison doubtful: the machine was saturated or noisy.
 NOISY = re.compile(r"saturat|steal|other processes|waited for", re.IGNORECASE)
 SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?b)?|b)?", re.IGNORECASE)
 
@@ -45,7 +46,7 @@ class Side:
     repeats: int
 
 
-#: no: workload, data size or direction differ; unknown: some of them are not known of a side.
+#: no: workload, data size or direction differ; unknown: one side does not know some of them.
 Comparable = Literal["yes", "no", "unknown"]
 
 
@@ -53,8 +54,8 @@ Comparable = Literal["yes", "no", "unknown"]
 class Row:
     """A matched cell of one result against the baseline; `low`..`high` is the ratio's 95 % confidence interval.
 
-    Where they are not `comparable`, `not_comparable` names the fields, and there is no ratio: it is None, as the
-    interval and `difference` are, unless the comparison was made `anyway`.
+    If the two are not `comparable`, `not_comparable` names the fields. The ratio, its interval and `difference` are
+    then None, unless the comparison was made `anyway`.
     """
 
     set: dict[str, Any]
@@ -75,9 +76,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Every result but the first against the first.
+    """Every result except the first, compared with the first.
 
-    `differences`: for each of `others`, every field that is not the same in both besides what is swept.
+    `differences`: for each of `others`, every field that differs, besides the swept fields.
     """
 
     baseline: str
@@ -90,7 +91,7 @@ class Comparison:
 def compare(results: list[Result], *, anyway: bool = False) -> Comparison:
     """Compares results cell by cell; the first is the baseline. Needs at least two.
 
-    `anyway`: gives ratios of what is not comparable too.
+    `anyway`: also gives ratios of results that are not comparable.
     """
     baseline, others = results[0], results[1:]
     names = unique_names(results)
@@ -108,7 +109,8 @@ def compare(results: list[Result], *, anyway: bool = False) -> Comparison:
         found = list(whole)
         for key in shared:
             own = cell_differences(ours[key][0], theirs[key][0])
-            # Cells of one result differ among each other only in what is swept: what one row tells, others repeat.
+            # The cells of one result differ from each other only in the swept fields, so all rows have the same
+            # differences.
             found += [one for one in own if one not in found]
             row = _row(ours[key], theirs[key], names[0], name)
             rows.append(_judged(row, [one for one in (*whole, *own) if one.decisive], anyway=anyway))
@@ -117,7 +119,7 @@ def compare(results: list[Result], *, anyway: bool = False) -> Comparison:
 
 
 def _judged(row: Row, decisive: list[Difference], *, anyway: bool) -> Row:
-    """The row as what is compared allows it: without a ratio where two questions were answered."""
+    """The row without its ratio if the two runs measured different things."""
     if not decisive:
         return row
     differ = [one for one in decisive if not one.unknown_in]
@@ -157,7 +159,7 @@ def unique_names(results: list[Result]) -> list[str]:
 
 
 def nothing_shared(results: list[Result]) -> str:
-    """Why no cell of one result is in the other: what each of them sweeps, or that one has not finished."""
+    """Why the results share no cell: the fields that each sweeps, or the name of a result that has not finished."""
     names = unique_names(results)
     unfinished = [name for name, result in zip(names, results, strict=True) if not _grouped(result)]
     if unfinished:
@@ -183,7 +185,7 @@ def ratio_interval(baseline: Estimate, other: Estimate) -> tuple[float, float, f
 
 
 def cell_estimate(cell: Cell) -> Estimate | None:
-    """The mean throughput of a cell's measured phase with its error; from the summary where no series was kept."""
+    """The mean throughput of a cell's measured phase with its error; from the summary if no series was kept."""
     values = cell.measured("workload", "throughput").value
     values = values[np.isfinite(values)]
     if len(values) > 1:
@@ -205,7 +207,7 @@ def _grouped(result: Result) -> dict[str, list[Cell]]:
 
 
 def _plain(value: Any) -> Any:
-    """A swept value in a form in which "16k", "16KiB" and 16384 are the same, as are 1 and 1.0."""
+    """A swept value in a form in which "16k", "16KiB" and 16384 are equal, and so are 1 and 1.0."""
     if isinstance(value, str) and (match := SIZE.fullmatch(value.strip())):
         # A bare letter is binary, as in MySQL's option files; KB, MB, ... are decimal.
         base = 1000.0 if (match[3] or "").lower() == "b" else 1024.0
@@ -226,7 +228,7 @@ def _row(ours: list[Cell], theirs: list[Cell], our_name: str, name: str) -> Row:
         if low is None or high is None:
             text = f"{name} is {ratio:.3g}x of {our_name} (too few samples for a confidence interval)"
         else:
-            # As many decimals as tell the ends of the interval apart, and two at least.
+            # Enough decimals to distinguish the ends of the interval, and at least two.
             digits = min(max(2, -math.floor(math.log10(max(high - low, 1e-6)))), 6)
             margin = f"95 % CI {low:.{digits}f}-{high:.{digits}f}"
             if low <= 1 <= high:
@@ -279,7 +281,7 @@ def _side(cells: list[Cell]) -> Side:
 def _p95_us(cell: Cell) -> float | None:
     if cell.summary is not None and cell.summary.latency_us is not None:
         return cell.summary.latency_us.p95
-    # An imported result may have nothing but a percentile an interval: their median stands for the run's.
+    # An imported result may have only a percentile for each interval: their median is used for the run.
     values = cell.measured("workload", "latency_p95_us").value
     return float(np.median(values)) if len(values) else None
 
@@ -290,7 +292,7 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 def _pooled(cells: list[Cell]) -> Estimate | None:
-    """The mean of the repeats, with the error that the runs themselves show."""
+    """The mean of the repeats, with the error of the runs themselves."""
     estimates = [estimate for cell in cells if (estimate := cell_estimate(cell)) is not None]
     if len(estimates) < len(cells):
         return None
@@ -307,7 +309,7 @@ def _pooled(cells: list[Cell]) -> Estimate | None:
 
 
 def _between(cells: list[Cell]) -> Estimate | None:
-    """The mean of the repeats, with the error that their spread shows (Welch)."""
+    """The mean of the repeats, with the error that follows from their spread (Welch)."""
     means = np.array([cell.summary.mean for cell in cells if cell.summary is not None], dtype=np.float64)
     if len(means) < 2:
         return None

@@ -1,16 +1,17 @@
-"""Dips: stretches in which a run does much less than what it has shown it can hold.
+"""Dips: stretches in which a run does much less than the level that it can hold.
 
-The *usual level* is the upper quartile of throughput: a level held for a quarter of the time is one that the stack can
-do. (For a flat line with dips it is the median; for a line that swings smoothly, as MySQL 5.5.8's 24,900 -> 17,700
-NOTPM three times an hour, the median lies half way down the swing and a threshold under it would miss the swing.)
-A dip is a stretch under 80 % of that level. That 28 % swing was the smallest that the laboratory called a dip, a
-trend of 10 % is what SNIA's rule still calls steady, so the threshold lies between the two. A dip begins and ends
-where the line leaves and regains 90 % of the level, so that one that is slow or ragged is one dip and not twenty.
+The *usual level* is the upper quartile of throughput: the stack can do a level that it holds for a quarter of the time.
+For a flat line with dips this is the median. For a line that swings smoothly, as MySQL 5.5.8's 24,900 -> 17,700 NOTPM
+three times an hour, the median is half way down the swing, and a threshold under it would miss the swing.
 
-A stall is no dip, however it looks: the intervals of stalls, which others have found, are left out.
+A dip is a stretch under 80 % of that level. The swing of 28 % was the smallest that the laboratory called a dip, and
+SNIA's rule still calls a trend of 10 % steady; the threshold lies between the two. A dip begins when the line leaves 90
+% of the level, and ends when it returns there, so that a slow or ragged dip is one dip and not twenty.
 
-Noise must not make dips: where single intervals scatter by more than 3 % of the level, the series is first averaged
-over as many intervals as bring the scatter down to that, so that a dip is six standard deviations away.
+A stall is not a dip: the caller passes the intervals of stalls, and they are left out.
+
+Noise must not make dips. If single intervals scatter by more than 3 % of the level, the series is first averaged over
+as many intervals as reduce the scatter to 3 %. A dip is then six standard deviations away.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ RECOVERED = 0.10
 USUAL_PCT = 75.0
 #: Scatter between neighbouring intervals above this share of the level is averaged away before dips are looked for.
 NOISE_MAX = 0.03
-#: Stretches with one good interval between them are one dip.
+#: Stretches that are separated by one good interval are one dip.
 MERGE_GAP = 1
-#: A low stretch that the series begins or ends with is a dip cut off by the edge, unless it is longer than this share
-#: of the run: then it is a change of level, which the steady-state rule reports.
+#: A low stretch at the begin or end of the series is a dip that the edge cut off. If it is longer than this share of
+#: the run, it is a change of level, which the steady-state rule reports.
 EDGE_MAX = 0.2
-#: Dips have a period when there are this many and their spacing scatters by at most this share of its median.
+#: Dips have a period if there are at least this many and their spacing scatters by at most this share of its median.
 PERIOD_DIPS_MIN = 3
 PERIOD_SCATTER_MAX = 0.25
 
@@ -48,7 +49,7 @@ Marks = np.ndarray[Any, np.dtype[np.bool_]]
 
 @dataclass(frozen=True)
 class Dips:
-    """What was found; `low` marks the intervals of `series` that lie in a dip or a stall."""
+    """The dips of a series; `low` marks the intervals of `series` that are in a dip or a stall."""
 
     dips: list[Dip]
     period_s: float | None
@@ -57,7 +58,7 @@ class Dips:
 
 
 def find_dips(series: Series, interval_s: float, stalled: Marks | None = None) -> Dips:
-    """Dips of a throughput series, with start and length in seconds, depth as a share of the usual level.
+    """The dips of a throughput series, with start and length in seconds, and depth as a share of the usual level.
 
     `stalled` marks the intervals of `series` that a stall has touched.
     """
@@ -91,7 +92,7 @@ def find_dips(series: Series, interval_s: float, stalled: Marks | None = None) -
 
 
 def scatter(values: Values) -> float:
-    """Standard deviation of the noise between neighbours, blind to slow changes and to rare jumps."""
+    """Standard deviation of the noise between neighbours; slow changes and rare jumps do not affect it."""
     if len(values) < 3:
         return 0.0
     # Median absolute difference / 0.6745 estimates the deviation of a difference, sqrt(2) times a sample's.

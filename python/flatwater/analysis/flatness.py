@@ -1,4 +1,4 @@
-"""How flat the line is: mean, spread and the share of its usual throughput that a run keeps in a bad second."""
+"""How flat the line is: mean, spread, and the share of the usual throughput that is left in a bad second."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ BAD_SECOND_PCT = 5.0
 
 @dataclass(frozen=True)
 class Flatness:
-    """Mean, standard deviation and median in the unit of the series; `flatness` is a share, 1.0 = a ruler."""
+    """Mean, standard deviation and median in the unit of the series; `flatness` is a share, 1.0 is a perfectly flat
+    line.
+    """
 
     mean: float | None
     stddev: float | None
@@ -23,9 +25,9 @@ class Flatness:
 
 
 def flatness(values: Values) -> Flatness:
-    """Of the throughput of every interval; a figure that the samples cannot give is None.
+    """The flatness of the throughput of all intervals; a figure that the samples cannot give is None.
 
-    One interval is as flat as any line through one point: its flatness is not known.
+    A single interval has no flatness: any line through one point is flat.
     """
     if len(values) == 0:
         return Flatness(None, None, None, None)

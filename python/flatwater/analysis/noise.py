@@ -1,39 +1,40 @@
-"""Was the machine quiet enough to believe the numbers?
+"""Was the machine quiet enough to trust the figures?
 
-The same benchmark command gave 12,600 and 21,300 transactions a minute under a neighbour's load, and no tool said
-so. Each warning here says what was seen, what probably caused it and what to do next.
+The same benchmark command gave 12,600 and 21,300 transactions a minute while a neighbour used the machine, and no tool
+reported it. Each warning here names what was seen, the probable cause and the next step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-#: The hypervisor gave our CPU to others for more than this share of the time. Two seconds lost in a hundred is the
-#: size of the differences people compare.
+#: The hypervisor gave our CPU to others for more than this share of the time. A loss of two seconds in a hundred is as
+#: large as the differences that people compare.
 STEAL_PCT_MAX = 2.0
-#: CPU of other processes, 100 = one core: a quarter of a core is an eighth of the smallest machine in use.
+#: CPU of other processes, 100 = one core. A quarter of a core is an eighth of the smallest machine in use.
 OTHERS_CPU_PCT_MAX = 25.0
-#: Less idle time than this: the CPU is what limits the run, not the device.
+#: With less idle time than this, the CPU limits the run, not the device.
 IDLE_PCT_MIN = 5.0
-#: Something runnable waited for a CPU for more than this share of the time (PSI `some`): the kernel's own sign of
-#: contention. By itself it proves nothing: a thread that wakes for every completion waits a moment for its CPU each
-#: time, and one such thread on an idle machine (54 % idle, 26 % iowait) showed 17 %. So it counts only where CPUs were
-#: scarce (idle and iowait together under this), or where other processes used theirs.
+#: A runnable task waited for a CPU for more than this share of the time (PSI `some`): the kernel's own sign of
+#: contention. By itself it proves nothing. A thread that wakes for every completion waits a moment for its CPU each
+#: time, and a single such thread on an idle machine (54 % idle, 26 % iowait) showed 17 %. So it counts only if CPUs
+#: were scarce (idle and iowait together under this), or if other processes used the CPUs.
 PRESSURE_CPU_PCT_MAX = 10.0
 PRESSURE_IDLE_PCT_MAX = 30.0
-#: Tasks that waited for memory: the page cache was being reclaimed under the run.
+#: Tasks waited for memory: the kernel reclaimed the page cache during the run.
 PRESSURE_MEMORY_PCT_MAX = 5.0
-#: Waiting for IO while the device under test was mostly idle: it was another device's IO.
+#: Tasks waited for IO while the device under test was mostly idle: it was the IO of another device.
 IOWAIT_PCT_MAX = 20.0
 UTILISATION_PCT_MIN = 50.0
-#: The load generator's share of all CPU of the machine; clients commonly take a quarter to a third of a small one.
+#: The load generator's share of all CPU of the machine. Clients commonly take a quarter to a third of a small machine.
 CLIENT_SHARE_MAX = 0.5
 
 
 def noise_warnings(means: Mapping[str, float | None], cores: int | None = None, *, database: bool = False) -> list[str]:
-    """Warnings from the means of the measured phase, by `layer.metric`; what was not recorded is not judged.
+    """Warnings from the means of the measured phase, by `layer.metric`; a series that was not recorded gives no
+    warning.
 
-    `cores` is the machine's number of CPUs, for the client's share of it; `database`: what to do next is said for a
+    `cores` is the machine's number of CPUs, for the client's share of it; `database`: the next steps are those for a
     database's workload.
     """
 
@@ -48,7 +49,7 @@ def noise_warnings(means: Mapping[str, float | None], cores: int | None = None, 
             f"CPU steal was {steal:.1f} %: a neighbour on the same host took our CPU. "
             "Repeat at a quiet time, or on a machine of one's own, and compare only runs of the same hour"
         )
-    # The server under test is no neighbour.
+    # The server under test is not a neighbour.
     server = mean("database.server_cpu_user_pct", 0) + mean("database.server_cpu_system_pct", 0)
     others = mean("machine.others_cpu_pct", 0) - server
     if others > OTHERS_CPU_PCT_MAX:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 def kendall_tau(groups: Iterable[Sequence[tuple[float, float]]]) -> float | None:
     """(concordant - discordant pairs) / all pairs, -1..1, over pairs (published, ours) within each group.
 
-    Two published figures that are equal say nothing of an order and are left out; two of ours that are equal where the
-    published ones differ count as neither. None where no pair is left.
+    Two equal published figures define no order, so their pair is left out. Two equal figures of ours whose published
+    figures differ count as neither. None if no pair is left.
     """
     agreeing = pairs = 0
     for group in groups:

@@ -1,7 +1,7 @@
 """Stalls: stretches in which nothing finished while requests were waiting.
 
-Benchmarks of the day printed such a second as `tps 0, 95% 0.000`, the best latency of the run. Here it is what it
-is: dead, with the age of the oldest request that waited.
+Benchmarks of that time printed such a second as `tps 0, 95% 0.000`, the best latency of the run. Here such a second is
+dead, with the age of the oldest waiting request.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from flatwater.analysis.stretches import stretches
 from flatwater.results.schema import Stall
 from flatwater.results.series import Series
 
-#: An empty interval is a stall only if the usual rate would have finished this many requests in it: a disk that does
-#: 5 writes a second has empty 0.1 s intervals by right (chance of 0 where 10 are expected: 5 in 100,000).
+#: An empty interval is a stall only if the usual rate would have finished this many requests in it. A disk that does 5
+#: writes a second may well have empty 0.1 s intervals (chance of 0 where 10 are expected: 5 in 100,000).
 EXPECTED_MIN = 10.0
 
 
 def find_stalls(done: Series, in_flight: Series, oldest_us: Series, interval_s: float) -> list[Stall]:
-    """Stalls of `done` (completions a second), with the age of the oldest waiting request in microseconds.
+    """The stalls of `done` (completions a second), with the age of the oldest waiting request in microseconds.
 
-    `in_flight` and `oldest_us` may be empty or lack intervals: without either, nothing is known to have waited.
+    `in_flight` and `oldest_us` may be empty or lack intervals. Without either, no request is known to have waited.
     """
     if len(done) == 0:
         return []
@@ -38,13 +38,13 @@ def find_stalls(done: Series, in_flight: Series, oldest_us: Series, interval_s: 
         if usual * length_s < EXPECTED_MIN:
             continue
         age_us = float(oldest[first:last].max())
-        # Where the age was not recorded, something waited for as long as the stall lasted, at least.
+        # If the age was not recorded, the oldest request waited for at least the length of the stall.
         found.append(Stall(start_s=start_s, length_s=length_s, oldest_us=age_us or length_s * 1e6))
     return found
 
 
 def during(stalls: list[Stall], at: Series) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which intervals of `at` lie in a stall or touch one: where it begins and ends, an interval is dead in part."""
+    """The intervals of `at` that are in a stall or touch one: at its begin and end an interval is partly dead."""
     dead = np.zeros(len(at), dtype=np.bool_)
     for stall in stalls:
         # Intervals are named by their ends; 1 ms absorbs rounding.
@@ -55,7 +55,7 @@ def during(stalls: list[Stall], at: Series) -> np.ndarray[Any, np.dtype[np.bool_
 
 
 def aligned(series: Series, at: Series) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The values of `series` at the times of `at`, NaN where it has none (to the millisecond)."""
+    """The values of `series` at the times of `at` (to the millisecond), NaN if it has none."""
     values = np.full(len(at), np.nan)
     if len(series) == 0:
         return values

@@ -31,7 +31,9 @@ def percent(share: float) -> str:
 
 @dataclass(frozen=True)
 class SteadyVerdict:
-    """The rule on one window of rounds. `spread` is its range and `rise` the line's end to end, as shares of `mean`."""
+    """The rule on one window of rounds. `spread` is its range, `rise` the line's difference from end to end, as shares
+    of `mean`.
+    """
 
     mean: float
     spread: float
@@ -52,7 +54,7 @@ class SteadyVerdict:
 
 
 class SteadyState:
-    """The rule as a run goes: give it each round's mean, and it says whether the last `window` rounds are steady."""
+    """The rule during a run: it takes the mean of each round, and says whether the last `window` rounds are steady."""
 
     def __init__(self, window: int = WINDOW) -> None:
         self._rounds: deque[float] = deque(maxlen=window)
@@ -73,7 +75,7 @@ def judge_window(means: Sequence[float]) -> SteadyVerdict:
 
 
 def line_rise(y: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    """How far the least-squares line through evenly spaced points goes from its first to its last."""
+    """The difference of the least-squares line through evenly spaced points between its first and its last point."""
     if len(y) < 2:
         return 0.0
     x = np.arange(len(y)) - (len(y) - 1) / 2
@@ -95,7 +97,8 @@ class Rounds:
 def make_rounds(series: Series, start_s: float, round_s: float, leave_out: Mask | None = None) -> Rounds:
     """Cuts `series` into whole rounds from `start_s` on.
 
-    `leave_out` marks intervals (dips) that a round's mean does without; a round with less than half left is left out.
+    `leave_out` marks intervals (dips) that the mean of a round leaves out. A round with less than half of its intervals
+    left is left out.
     """
     rounds = Rounds([], [], round_s)
     if len(series) == 0:
@@ -117,9 +120,9 @@ def make_rounds(series: Series, start_s: float, round_s: float, leave_out: Mask 
 
 
 def steady_since(series: Series, round_s: float = ROUND_S, window: int = WINDOW) -> float | None:
-    """Seconds of the series' time from which every window of rounds was steady up to the end; None if the last is not.
+    """The time of the series from which every window of rounds was steady up to the end; None if the last is not.
 
-    The first interval is taken to be as long as the second.
+    The first interval is assumed to be as long as the second.
     """
     if len(series) < 2:
         return None
@@ -128,7 +131,7 @@ def steady_since(series: Series, round_s: float = ROUND_S, window: int = WINDOW)
 
 
 def since(rounds: Rounds, window: int) -> float | None:
-    """The start of the first window from which on all windows are steady."""
+    """The start of the first window such that it and all later windows are steady."""
     begin: float | None = None
     for index, verdict in reversed(list(enumerate(rounds.windows(window)))):
         if not verdict.steady:

@@ -1,4 +1,4 @@
-"""All that is computed of one cell: the figures and the verdict that a cell's summary carries."""
+"""All figures of one cell, and its verdict, as the cell's summary holds them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from flatwater.results.phases import measured_s, measured_samples
 from flatwater.results.schema import Dip, MetricSummary, Phase, Stall, Verdict
 from flatwater.results.series import Series
 
-#: Fewer recorded intervals than this share of the measured phase is worth a warning.
+#: A warning appears if fewer intervals than this share of the measured phase were recorded.
 COVERED_MIN = 0.95
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """Named as in `CellSummary`: figures in the cell's unit over the measured phase, times in seconds of the cell."""
+    """The figures have the names of `CellSummary`: in the cell's unit over the measured phase, times in seconds of the
+    cell.
+    """
 
     mean: float | None
     mean_ci95: float | None
@@ -54,9 +56,9 @@ def analyse(
 ) -> Analysis:
     """Analyses one cell.
 
-    `series(layer, metric)` gives a recorded series over the whole cell (empty when not recorded) and `names` lists
-    those that exist; `workload.throughput`, in `unit`, is the one that is judged. `cores` is the machine's number of
-    CPUs where known. Never raises for odd data: what cannot be computed is None.
+    `series(layer, metric)` gives a recorded series over the whole cell (empty if it was not recorded), and `names`
+    lists the recorded series. The verdict is on `workload.throughput`, in `unit`. `cores` is the machine's number of
+    CPUs if known. It never raises for odd data: a figure that cannot be computed is None.
     """
 
     def measured(layer: str, metric: str) -> Series:

@@ -1,8 +1,8 @@
 """The three phases of a write run from a fresh card: fast, a transition, steady.
 
-A flash card that was never written takes writes as fast as it programs them, until there is no erased block left; then
-its collector must move valid pages before each block can be erased again, and the speed falls, over minutes to hours,
-to the level that lasts (the laboratory's reviews of 2010-2013; SNIA PTS calls the last one steady state).
+A flash card that was never written accepts writes as fast as it can program them, until it has no erased block left.
+Its collector must then move valid pages before it can erase a block again. The speed falls, over minutes to hours, to
+the level that lasts (the laboratory's reviews of 2010-2013; SNIA PTS calls the last level steady state).
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from flatwater.analysis.autocorrelation import Values
 from flatwater.results.schema import Transition
 from flatwater.results.series import Series
 
-#: Fewer samples than this show no three phases.
+#: Three phases cannot be seen in fewer samples than this.
 SAMPLES_MIN = 30
-#: The line is averaged over this share of the run: single slow seconds are no transition.
+#: The line is averaged over this share of the run, so that single slow seconds are not a transition.
 SMOOTHED_SHARE = 0.02
-#: The fast level is left when the line is lower than it by more than this, and the steady one is reached when it stays
-#: within this of it: 5 %, as far as the rounds of a steady state differ in practice.
+#: The transition begins when the line is lower than the fast level by more than this, and ends when it stays within
+#: this of the steady level. 5 % is how far the rounds of a steady state differ in practice.
 NEAR = 0.05
-#: The steady level is that of the last fifth, as SNIA's window is the last five of 25 rounds.
+#: The steady level is that of the last fifth, because SNIA's window is the last five of 25 rounds.
 LAST_SHARE = 0.2
-#: Of a fall by less than this (a share of the fast level), nobody would say that there were two levels.
+#: A fall by less than this (a share of the fast level) does not make two levels.
 FALL_MIN = 0.1
-#: Where the averaged line scatters by more than `NEAR` at the end, the steady level is reached within so many standard
+#: If the averaged line scatters by more than `NEAR` at the end, the steady level is reached within this many standard
 #: deviations.
 SCATTER = 3.0
 
 
 def find_transition(throughput: Series) -> Transition | None:
-    """The transition in the throughput of a measured phase; None where there is none.
+    """The transition in the throughput of a measured phase; None if there is none.
 
     It begins when the averaged line leaves the fast level for good, and ends when it is near the steady level for good.
     """
@@ -41,7 +41,8 @@ def find_transition(throughput: Series) -> Transition | None:
     line = _smoothed(values, window)
     last = line[-max(2, round(len(line) * LAST_SHARE)) :]
     final = float(last.mean())
-    # The first average is of the fast phase, unless there was none; the median of all that is as fast is its level.
+    # The first average is of the fast phase, unless there was none. The median of all averages that are as fast is its
+    # level.
     fast = float(np.median(line[line >= line[0] * (1 - NEAR)]))
     begin = _after_last(line >= fast * (1 - NEAR))
     if begin is None or begin == 0 or final > fast * (1 - FALL_MIN):
@@ -64,13 +65,13 @@ def _smoothed(values: Values, window: int) -> Values:
 
 
 def _end(line: Values, last: Values, final: float) -> int | None:
-    """Where the line is near the final level for good; None when it was still falling at the end."""
+    """The first place from which the line stays near the final level; None if it was still falling at the end."""
     half = len(last) // 2
     if abs(float(last[:half].mean()) - float(last[half:].mean())) > NEAR * final:
         return None
     near = max(NEAR * final, SCATTER * float(last.std()))
     end = _after_last(np.abs(line - final) > near)
-    # It must have been there for as long as the level was taken from, or nearly.
+    # The line must have been there for (nearly) as long as the stretch from which the level was taken.
     return end if end is not None and end <= len(line) - half else None
 
 
@@ -82,5 +83,5 @@ def _after_last(there: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int | None
 
 
 def _time_at(series: Series, place: int, window: int) -> float:
-    """When the middle of an average was."""
+    """The time of the middle of an average."""
     return float(series.time_s[min(place + window // 2, len(series) - 1)])

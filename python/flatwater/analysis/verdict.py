@@ -1,12 +1,12 @@
 """The verdict on a run: one word and one sentence.
 
-In order of what matters most: **stalls** (something died for a while), **not steady** (the last rounds break SNIA's
-rule, so no single number describes the run), **drifting** (each window passes, yet the level creeps), **dips** (the
-level holds, with holes in it), **flat**.
+The words in order of importance: **stalls** (nothing finished for a while), **not steady** (the last rounds break
+SNIA's rule, so no single number describes the run), **drifting** (each window passes, but the level changes), **dips**
+(the level holds, with dips in it), **flat**.
 
-Figures in the sentence are those of the settled part: after the transient (`warmup`) and from where on the rule holds
-(`steady`). Where the whole measured phase gives another mean, the sentence says so. With stalls they are those of the
-whole measured phase: what looks like a transient or like a level may be the stall itself.
+The figures in the sentence are those of the settled part: after the transient (`warmup`), and from the time at which
+the rule holds (`steady`). If the mean of the whole measured phase differs, the sentence says so. With stalls the
+figures are those of the whole measured phase, because what looks like a transient or a level may be the stall itself.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from flatwater.analysis.words import what_is_done
 from flatwater.results.schema import Dip, Stall, Verdict
 from flatwater.results.series import EMPTY, Series
 
-#: Fewer intervals than this and neither a percentile nor a trend means anything.
+#: With fewer intervals than this, neither a percentile nor a trend is meaningful.
 SAMPLES_MIN = 10
 #: A flat line keeps 85 % of its median in its worst 5 % of intervals: half way between the trend that SNIA's rule
 #: allows (10 %) and the depth of a dip (20 %). Plain scatter of 9 % just passes.
 FLATNESS_MIN = 0.85
-#: Dips that are neither regular nor cover this share of the time leave a line flat; the sentence still names them.
+#: Dips that are neither regular nor cover this share of the time leave a line flat; the sentence still mentions them.
 DIP_TIME_MAX = 0.01
 #: Periods needed to judge a line that dips regularly by whole periods.
 PERIODS_MIN = 3
-#: Means of the settled part and of the whole measured phase that differ by more than this are both told.
+#: If the means of the settled part and of the whole measured phase differ by more than this, the sentence has both.
 MEANS_DIFFER = 0.02
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What `judge` found; times are seconds of the cell, `warmup_end_s` None when the transient never ended."""
+    """The result of `judge`; times are seconds of the cell, `warmup_end_s` is None if the transient never ended."""
 
     verdict: Verdict | None
     text: str
@@ -71,9 +71,9 @@ def judge(
     in_flight: Series = EMPTY,
     oldest_us: Series = EMPTY,
 ) -> Judgement:
-    """Judges the throughput (in `unit`) of a measured phase, one value an interval.
+    """Judges the throughput (in `unit`) of a measured phase, with one value for each interval.
 
-    `completed` (requests a second), `in_flight` and `oldest_us` tell a stall from idleness; each may be empty.
+    `completed` (requests a second), `in_flight` and `oldest_us` distinguish a stall from idleness; each may be empty.
     """
     n = len(throughput)
     if n < SAMPLES_MIN:
@@ -99,7 +99,8 @@ def judge(
     last = windows[-1] if windows else None
     steady_since_s = since(rounds, window)
     if warmup_end_s is None:
-        # White's heuristic saw no end of the transient; where the rule of rounds sees one, that is it.
+        # White's heuristic found no end of the transient. If the rule of rounds holds from some time on, that time is
+        # the end.
         warmup_end_s = steady_since_s
     settled_s = steady_since_s if steady_since_s is not None else float(part.time_s[0]) - interval_s
     settled = part.between(settled_s, end_s)
@@ -128,7 +129,7 @@ def judge(
 
 
 def _rounds(part: Series, interval_s: float, dips: Dips) -> tuple[Rounds, int]:
-    """The rounds to judge by: SNIA's minutes without the dips, or whole periods of a line that dips regularly."""
+    """The rounds for the verdict: SNIA's minutes without the dips, or whole periods of a line that dips regularly."""
     begin_s = float(part.time_s[0]) - interval_s
     length_s = float(part.time_s[-1]) - begin_s
     if dips.period_s is not None and dips.period_s > ROUND_S:
@@ -139,7 +140,7 @@ def _rounds(part: Series, interval_s: float, dips: Dips) -> tuple[Rounds, int]:
             return rounds, min(WINDOW, len(rounds.mean))
     round_s = ROUND_S if length_s >= WINDOW * ROUND_S - interval_s / 2 else length_s / WINDOW
     rounds = make_rounds(part, begin_s, round_s, dips.low)
-    # Dips that swallow whole rounds are no dips in an otherwise steady line: they are judged with the rest.
+    # Dips that fill whole rounds are not dips in an otherwise steady line, so these rounds are judged with the rest.
     return (rounds if len(rounds.mean) >= WINDOW else make_rounds(part, begin_s, round_s)), WINDOW
 
 
@@ -198,18 +199,18 @@ def _stalls_text(stalls: list[Stall], unit: str) -> str:
     many = f" ({len(stalls)} stalls, {seconds(total_s)} in all)" if len(stalls) > 1 else ""
     waited = f"while {what_is_done(unit)} waited, the oldest for {seconds(longest.oldest_us / 1e6)}"
     if longest.oldest_us < longest.length_s * 1e6 / 2:
-        # What is under way and stays young ends without finishing: a device that answers with errors.
+        # Requests in flight that stay young end without finishing: the device answers with errors.
         waited = f"because {what_is_done(unit)} failed"
     return f"Stalls: at {seconds(longest.start_s)} nothing finished for {seconds(longest.length_s)} {waited}{many};"
 
 
 def quantity(value: float) -> str:
-    """A throughput in a sentence: three significant digits at least, thousands separated."""
+    """A throughput for a sentence: at least three significant digits, thousands separated."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}"
 
 
 def seconds(value: float) -> str:
-    """A time in a sentence, in seconds."""
+    """A time for a sentence, in seconds."""
     return f"{value:,.0f} s" if value >= 100 or value == round(value) else f"{value:.3g} s"

@@ -1,8 +1,9 @@
-"""Where the transient at the start of a measured phase ends.
+"""The end of the transient at the start of a measured phase.
 
 MSER-5 (K. P. White Jr., "An effective truncation heuristic for bias reduction in simulation output", Simulation 69,
-1997; the batches of five from White, Cobb & Spratt, 2000): leave out the first d batches for which the standard error
-of what remains is least. The heuristic always names a point, so two rules of ours decide whether it means anything.
+1997; the batches of five from White, Cobb & Spratt, 2000) leaves out the first d batches for which the standard error
+of the remaining batches is smallest. The heuristic always names a point, so two rules of ours decide whether the point
+means anything.
 """
 
 from __future__ import annotations
@@ -11,25 +12,25 @@ import numpy as np
 
 from flatwater.analysis.autocorrelation import Values, estimate_mean
 
-#: Samples a batch (the 5 of MSER-5).
+#: Samples in a batch (the 5 of MSER-5).
 BATCH = 5
-#: White's limit: a minimum in the second half says that the run was too short to tell.
+#: White's limit: a minimum in the second half means that the run was too short.
 LIMIT = 0.5
-#: Fewer batches than this have no transient that could be told from noise.
+#: In fewer batches than this, a transient cannot be distinguished from noise.
 BATCHES_MIN = 4
-#: A difference of means under 2 % changes nobody's conclusion, and one under 3 standard errors (of either part) is
+#: A difference of means under 2 % changes no conclusion, and a difference under 3 standard errors (of either part) is
 #: noise: MSER's minimum wanders over the first batches of any stationary series.
 DIFFERENCE_MIN = 0.02
 ERRORS_MIN = 3.0
 
 
 def transient_samples(values: Values) -> int | None:
-    """How many samples at the start belong to a transient; 0 when there is none, None when it never ended."""
+    """How many samples at the start belong to a transient; 0 if there is none, None if it never ended."""
     batches = len(values) // BATCH
     if batches < BATCHES_MIN:
         return 0
     means = values[: batches * BATCH].reshape(batches, BATCH).mean(axis=1)
-    # Sums over means[d:], for every d at once; centred first, so that squares of large numbers do not cancel.
+    # Sums over means[d:], for every d together; centred first, so that squares of large numbers do not cancel.
     centred = means - means.mean()
     count = np.arange(batches, 0, -1, dtype=np.float64)
     total = np.cumsum(centred[::-1])[::-1]
@@ -49,6 +50,6 @@ def _differs(head: Values, rest: Values) -> bool:
     kept = estimate_mean(rest)
     level = abs(float(rest.mean()))
     difference = abs(float(head.mean()) - float(rest.mean()))
-    # The head is a trend, whose own correlation says nothing: its error is taken from the spread of the rest.
+    # The head is a trend, and its own correlation is meaningless, so its error comes from the spread of the rest.
     spread = kept.error * (len(rest) / len(head)) ** 0.5 if kept else 0.0
     return difference > DIFFERENCE_MIN * level and difference > ERRORS_MIN * spread

@@ -1,8 +1,8 @@
-"""What a workload does, in words: a database does transactions, everything else requests."""
+"""The words for what a workload does: a database does transactions, everything else does requests."""
 
 from __future__ import annotations
 
-#: Units of database workloads, ours and those of imported results, in lower case.
+#: Units of database workloads, our own and those of imported results, in lower case.
 TRANSACTION_UNITS = frozenset({"notpm", "tpmc", "tpm", "tps", "qps"})
 
 

@@ -1,7 +1,7 @@
-"""What is sampled each interval beside the workload's own figures: one file a probe, met here.
+"""What flatwater samples in each interval besides the workload's own figures: one file per probe, registered here.
 
-To add a probe: write `probe/NAME.py` with a class that has `sample() -> dict[str, float]` (series names with their
-layer, deltas since the call before), and start it in `start_probes`.
+To add a probe, write `probe/NAME.py` with a class that has `sample() -> dict[str, float]` (series names with their
+layer; deltas since the last call), and start it in `start_probes`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["Probe", "describe_machine", "describe_storage", "device_text", "find
 
 
 class Probe(Protocol):
-    """Something that tells series of the time since it was last asked."""
+    """An object that gives series of the time since the last call."""
 
     def sample(self) -> dict[str, float]:
-        """The series of the interval that ends now; what this machine does not tell is absent."""
+        """The series of the interval that ends now, without those that this machine does not provide."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Processor time of the machine, from /proc/stat, and how much of it was not ours."""
+"""Processor time of the machine, from /proc/stat, and the part of it that other processes used."""
 
 from __future__ import annotations
 

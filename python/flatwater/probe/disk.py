@@ -15,14 +15,14 @@ _READS, _READ_SECTORS, _READ_MS = 0, 2, 3
 _WRITES, _WRITE_SECTORS, _WRITE_MS = 4, 6, 7
 _BUSY_MS, _QUEUE_MS = 9, 10
 _DISCARDS, _FLUSHES, _FLUSH_MS = 11, 15, 16
-#: The kernel counts sectors of 512 B whatever the device has.
+#: The kernel counts sectors of 512 B, whatever the device's sector size is.
 _SECTOR_BYTES = 512
 
 
 def find_block_device(path: Path) -> tuple[int, int] | None:
-    """(major, minor) of the device under a file, or of the device itself; None for file systems without one.
+    """(major, minor) of the device under a file, or of the device itself; None for file systems without a device.
 
-    btrfs and overlays give files an anonymous device number; their mount's source is then looked up.
+    btrfs and overlays give files an anonymous device number. The source of their mount is then used.
     """
     try:
         info = path.stat()
@@ -40,7 +40,7 @@ def find_block_device(path: Path) -> tuple[int, int] | None:
 
 
 def mount_of(path: Path) -> dict[str, str]:
-    """The mount that a path is on: `target`, `source`, `type`, `options`; {} when it cannot be found."""
+    """The mount of a path: `target`, `source`, `type`, `options`; {} if it cannot be found."""
     best: dict[str, str] = {}
     real = path.resolve()
     for mount in read_mounts():
@@ -51,8 +51,8 @@ def mount_of(path: Path) -> dict[str, str]:
     return best
 
 
-#: File systems that hold devices, or are held in memory, or stand on another one: what is measured on them is not what
-#: stands in a server. Each with what to say of it; proc(5), filesystems.
+#: File systems that hold devices, are in memory, or stand on another file system: figures measured there are not those
+#: of a server's storage. Each has a sentence for the user; proc(5), filesystems.
 _NO_STORAGE = {
     "tmpfs": "its files are in memory, and no storage was measured",
     "devtmpfs": "its files are in memory, and no storage was measured",
@@ -62,13 +62,13 @@ _NO_STORAGE = {
 
 
 def storage_warning(path: Path) -> str | None:
-    """What is to be said of a place whose files are no files on storage; None of any other."""
+    """The sentence for a place whose files are not files on storage; None for any other place."""
     kind = mount_of(path).get("type", "")
     return f"{path} is on {kind}: {_NO_STORAGE[kind]}" if kind in _NO_STORAGE else None
 
 
 def require_no_device_folder(path: Path, where: str) -> None:
-    """Refuses a place among the devices that is none: a name that was mistyped would become a file in memory.
+    """Refuses a place among the devices that is not a device: a mistyped name would become a file in memory.
 
     Errors: UserError.
     """
@@ -85,7 +85,8 @@ def require_no_device_folder(path: Path, where: str) -> None:
 def read_mounts() -> list[dict[str, str]]:
     """Every mount of this process, from /proc/self/mountinfo, proc(5); with `device` as `major:minor`."""
     mounts = []
-    # Only spaces, tabs, newlines and backslashes are escaped: what else Python takes for white space may be in a name.
+    # Only spaces, tabs, newlines and backslashes are escaped. A name may contain other characters that Python treats as
+    # white space.
     for line in Path("/proc/self/mountinfo").read_bytes().decode(errors="surrogateescape").rstrip("\n").split("\n"):
         before, _, after = line.partition(" - ")
         fields, (kind, source, super_options) = before.split(" "), after.split(" ", 2)
@@ -106,7 +107,7 @@ def _unescape(text: str) -> str:
 
 
 class DiskProbe:
-    """`storage.*` of the device under a path; nothing where there is no such device (tmpfs, network)."""
+    """`storage.*` of the device under a path; no series if there is no such device (tmpfs, network)."""
 
     def __init__(self, path: Path) -> None:
         self._device = find_block_device(path)
@@ -138,7 +139,7 @@ class DiskProbe:
             "storage.read_bytes_per_s": delta[_READ_SECTORS] * _SECTOR_BYTES / seconds,
             "storage.write_bytes_per_s": delta[_WRITE_SECTORS] * _SECTOR_BYTES / seconds,
         }
-        # A mean over no requests is not told.
+        # There is no mean over no requests.
         if delta[_READS]:
             found["storage.read_await_us"] = 1000 * delta[_READ_MS] / delta[_READS]
         if delta[_WRITES]:

@@ -1,4 +1,4 @@
-"""The machine and the storage that a result was measured on: what `machine.json` holds."""
+"""The machine and the storage of a result: the contents of `machine.json`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def describe_machine() -> dict[str, Any]:
 
 
 def describe_storage(path: Path) -> dict[str, Any]:
-    """The mount and the block device under a path, as far as the kernel tells."""
+    """The mount and the block device under a path, as far as the kernel reports them."""
     found: dict[str, Any] = {"path": str(path)}
     if not path.is_block_device():
         mount = mount_of(path)

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 _FOLDER = Path("/proc/pressure")
-#: Kernels without PSI, and containers that hide it, just do not tell.
+#: Kernels without PSI, and containers that hide it, have no such files.
 _TOLD = (("cpu", "some"), ("io", "some"), ("io", "full"), ("memory", "some"), ("memory", "full"))
 
 

@@ -1,9 +1,9 @@
-"""What a MySQL-compatible server tells of itself, second by second.
+"""What a MySQL-compatible server reports of itself, second by second.
 
 probe.py    the probe: rates and gauges of all servers of a run
-watch.py    one server, asked on a thread of its own
-names.py    which of its figures this server has, under which names
-limit.py    the checkpoint age that it does not exceed
+watch.py    one server, queried on its own thread
+names.py    which figures this server has, and under which names
+limit.py    the limit of the checkpoint age
 process.py  processor time and memory of its process
 """
 

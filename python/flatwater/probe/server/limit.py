@@ -1,6 +1,6 @@
-"""The checkpoint age that a server does not let its users exceed, where it does not tell it itself.
+"""The limit of a server's checkpoint age, for servers that do not report it themselves.
 
-Each rule is the server's own; a server for which none is known here tells no limit.
+Each rule is the server's own. A server without a known rule has no limit here.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-#: What the rules need of SHOW GLOBAL VARIABLES.
+#: The variables of SHOW GLOBAL VARIABLES that the rules need.
 VARIABLES = (
     "innodb_log_file_size",
     "innodb_log_files_in_group",
     "innodb_page_size",
     "innodb_redo_log_capacity",
     "innodb_thread_concurrency",
-    # In MySQL from 8.0.11 on, which has the files of old, and other rules.
+    # MySQL from 8.0.11 on has this variable. It has the old files and other rules.
     "innodb_log_spin_cpu_abs_lwm",
 )
 #: Log blocks are aligned to this many bytes.
@@ -23,14 +23,15 @@ BLOCK = 512
 #: Header of a log file (LOG_FILE_HDR_SIZE).
 HEADER = 4 * BLOCK
 PAGE = 16384
-#: LOG_CHECKPOINT_FREE_PER_THREAD pages are kept for each thread, of which ten are the server's own.
+#: LOG_CHECKPOINT_FREE_PER_THREAD pages are kept for each thread; ten of the threads are the server's own.
 FREE_PAGES, OWN_THREADS = 4, 10
 
 
 def age_max_bytes(variables: Mapping[str, str], redo_capacity: float | None = None) -> float | None:
-    """The age in bytes at which writers must wait; None when no rule is known for such a server.
+    """The age in bytes at which writers must wait; None if no rule is known for this server.
 
-    `variables`: those of `VARIABLES` that the server has; `redo_capacity`: the size of the log now, if it tells.
+    `variables`: those of `VARIABLES` that the server has; `redo_capacity`: the current size of the log, if the server
+    reports it.
     """
     numbers = {name: int(text) for name, text in variables.items() if text.isdecimal()}
     capacity = redo_capacity or numbers.get("innodb_redo_log_capacity")
@@ -46,7 +47,7 @@ def _by_files(numbers: Mapping[str, int]) -> float:
     usable = numbers["innodb_log_files_in_group"] * (numbers["innodb_log_file_size"] - HEADER)
     page = numbers.get("innodb_page_size", PAGE)
     threads = OWN_THREADS + numbers.get("innodb_thread_concurrency", 0)
-    # Besides, LOG_CHECKPOINT_EXTRA_FREE: 8 pages.
+    # In addition, LOG_CHECKPOINT_EXTRA_FREE: 8 pages.
     free = FREE_PAGES * page * threads + 8 * page
     return max(0.0, 0.9 * (0.9 * usable - free))
 
@@ -54,8 +55,9 @@ def _by_files(numbers: Mapping[str, int]) -> float:
 def _by_capacity(capacity: float, numbers: Mapping[str, int]) -> float:
     """MySQL from 8.0.30 on: log0files_capacity.cc, `log_concurrency_margin` of log0chkp.cc, log0constants.h.
 
-    32 files of which two are kept free, less headers, two pages of 64 KiB and a tenth of a file; the log writer keeps
-    5 % of that to itself; the rest, less 5 % and what the threads may need (half of it at most), is the users'.
+    There are 32 files, of which two are kept free, minus headers, two pages of 64 KiB and a tenth of a file. The log
+    writer keeps 5 % of that for itself. The rest, minus 5 % and what the threads may need (at most half of it), is for
+    the users.
     """
     file_bytes = capacity / 32 // PAGE * PAGE
     hard = capacity * 30 / 32 - (31 * HEADER + 2 * 65536) - math.ceil(0.1 * file_bytes)

@@ -1,7 +1,9 @@
-"""Which figures a server has, under which names: asked once a session, and never concluded from a version number.
+"""Which figures a server has, and under which names. The probe queries this once in each session, and never infers it
+from a version number.
 
-Servers of one version number differ (Percona's and MariaDB's tell more than MySQL's), and names come and go: each
-figure has a list of places where it may be, the best first, and is read from the first that this server has.
+Servers of one version number differ (Percona's and MariaDB's report more than MySQL's), and names come and go. Each
+figure has a list of places where it may be, the best first. The probe reads it from the first place that this server
+has.
 """
 
 from __future__ import annotations
@@ -21,13 +23,13 @@ PLACES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "lsn": (("innodb_lsn_current", "innodb_redo_log_current_lsn"), ("log_lsn_current",)),
     "checkpoint_lsn": (("innodb_lsn_last_checkpoint", "innodb_redo_log_checkpoint_lsn"), ("log_lsn_last_checkpoint",)),
     "age_max": (("innodb_checkpoint_max_age",), ()),
-    # MySQL's, while it is being resized and after.
+    # MySQL's, during and after a resize.
     "redo_capacity": (("innodb_redo_log_capacity_resized",), ()),
     "dirty": (("innodb_buffer_pool_pages_dirty",), ()),
     "data": (("innodb_buffer_pool_pages_data",), ()),
     "free": (("innodb_buffer_pool_pages_free",), ()),
-    # Pages whose write came back, of every kind of flushing. The older name is what batches set out to write, and MySQL
-    # 5.5.9 counts each page twice there.
+    # Pages whose write has completed, of every kind of flushing. The older name is the number of pages that batches
+    # begin to write, and MySQL 5.5.9 counts each page twice there.
     "flushed": (("innodb_pages_written", "innodb_buffer_pool_pages_flushed"), ()),
     "flushed_adaptive": ((), ("buffer_flush_adaptive_total_pages",)),
     "flushed_sync": ((), ("buffer_flush_sync_total_pages",)),
@@ -55,7 +57,7 @@ PLACES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "data_fsyncs": (("innodb_data_fsyncs",), ()),
     "queries": (("queries",), ()),
 }
-#: MySQL 5.6 to 8.0.29 tells the age itself only here, and only when the counter is enabled.
+#: MySQL 5.6 to 8.0.29 reports the age itself only here, and only if the counter is enabled.
 AGE_METRIC = "log_lsn_checkpoint_age"
 #: Lines of SHOW ENGINE INNODB STATUS. The built-in InnoDB of 5.1 prints an LSN as two words of 32 bits.
 MONITOR = {
@@ -67,11 +69,11 @@ MONITOR = {
 
 @dataclass(frozen=True)
 class Names:
-    """The questions for this server: figure by name of what it is read from."""
+    """The queries for this server: the figure, by the name under which it is read."""
 
     status: Mapping[str, str]
     metrics: Mapping[str, str]
-    #: Figures that only the InnoDB monitor's text has.
+    #: Figures that are only in the InnoDB monitor's text.
     monitor: frozenset[str]
     variables: Mapping[str, str]
     questions: tuple[str, ...] = field(init=False)
@@ -84,7 +86,7 @@ class Names:
         object.__setattr__(self, "questions", tuple(found))
 
     def read(self, connection: Connection) -> dict[str, float]:
-        """What the server tells now, by figure. Errors: EngineError.
+        """The server's current figures. Errors: EngineError.
 
         Costs a 10.11 server 0.2 ms of one core (SHOW GLOBAL STATUS without the names: 0.35 ms).
         """
@@ -107,9 +109,9 @@ class Names:
 
 
 def find_names(connection: Connection, *, own: bool) -> Names:
-    """Asks a server what it has. `own`: flatwater started it, so counters that are off may be switched on.
+    """Finds out which figures a server has. `own`: flatwater started it, so counters that are off may be switched on.
 
-    Errors: EngineError when the connection is lost; what an account may not see is taken as absent.
+    Errors: EngineError if the connection is lost. Figures that the account may not see count as absent.
     """
     there = {(row[0] or "").lower() for row in rows_of(connection, "SHOW GLOBAL STATUS", columns=1)}
     enabled = _enabled(connection)
@@ -145,7 +147,7 @@ def _enabled(connection: Connection) -> dict[str, bool]:
     """The counters of INNODB_METRICS and whether they count."""
     rows = _quietly(connection, "SELECT * FROM information_schema.INNODB_METRICS")
     columns = [column.lower() for column in connection.columns] if rows else []
-    # MySQL says STATUS enabled or disabled; MariaDB says so too, or from 10.4 on ENABLED 1 or 0.
+    # MySQL has STATUS enabled or disabled. MariaDB has the same, or from 10.4 on ENABLED 1 or 0.
     where = next((columns.index(name) for name in ("status", "enabled") if name in columns), None)
     if where is None or "name" not in columns:
         return {}
@@ -161,7 +163,9 @@ def _monitor(connection: Connection) -> dict[str, float]:
 
 
 def parse_monitor(text: str) -> dict[str, float]:
-    """LSNs (bytes) and history length from the text of SHOW ENGINE INNODB STATUS; what is not in it is absent."""
+    """LSNs (bytes) and history length from the text of SHOW ENGINE INNODB STATUS, without figures that it does not
+    contain.
+    """
     found = {}
     for figure, pattern in MONITOR.items():
         if (match := pattern.search(text)) is not None:
@@ -171,7 +175,7 @@ def parse_monitor(text: str) -> dict[str, float]:
 
 
 def _quietly(connection: Connection, question: str) -> list[tuple[str | None, ...]]:
-    """The rows; none when the server refuses (no such table or setting, no right). EngineError when it is gone."""
+    """The rows; none if the server refuses (no such table or setting, no right). EngineError if the server is gone."""
     try:
         return connection.query(question)
     except EngineError:

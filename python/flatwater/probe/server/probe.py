@@ -42,14 +42,15 @@ GAUGES = {
     "threads_running": "threads_running",
     "threads_connected": "threads_connected",
 }
-#: Of these the probe's own session, which asks, is one.
+#: One of these is the probe's own session.
 OURS = ("threads_running", "threads_connected")
-#: What is told of each of several servers besides their sum.
+#: The figures that are reported for each of several servers, besides their sum.
 EACH = ("checkpoint_age_bytes", "dirty_pct", "pages_flushed_per_s")
-#: Share of the interval that a sample may wait for the servers, and seconds at most. They answer in a millisecond, on
-#: a machine that is saturated now and then in a hundred; one that is late is not waited for again until it answers.
+#: The share of the interval that a sample may wait for the servers, and the most seconds. Servers answer in a
+#: millisecond, on a saturated machine sometimes in a hundred. The probe does not wait again for a late server until it
+#: has answered.
 WAIT_SHARE, WAIT_MAX_S = 0.3, 0.3
-#: How long the first reading may take, which also asks for all names.
+#: The time limit of the first reading, which also queries all names.
 FIRST_S = 2.0
 
 #: Gauges and rates of one server over one interval, by figure.
@@ -59,22 +60,24 @@ Told = tuple[dict[str, float], dict[str, float]]
 class ServerProbe:
     """`database.*` of the servers of a run, in the order of their numbers.
 
-    Nothing is told of a second in which a server was dead or frozen, nor are rates of the first after it; the sums of
-    several are told while all of them answer. `pids` are their processes, for CPU and memory: none for servers
-    elsewhere. `own`: flatwater started them, so their InnoDB counters may be switched on.
+    There are no figures of a second in which a server was dead or frozen, and no rates of the first second after it.
+    The sums of several servers exist while all of them answer. `pids` are their processes, for CPU and memory: none for
+    servers on another machine. `own`: flatwater started them, so their InnoDB counters may be switched on.
     """
 
     def __init__(self, logins: Sequence[Login], pids: Pids = (), *, own: bool = False) -> None:
         self._pids = pids
         self._processes = Processes(self._asked_pids())
         self._watches = [Watch(login, own=own) for login in logins]
-        # A probe that is dropped, or a program that ends, leaves no thread in the middle of a question.
+        # When a probe is dropped, or the program ends, no thread stays in the middle of a query.
         self.close = weakref.finalize(self, _close, self._watches)
         self._told_at_s = time.monotonic()
         self._last: list[Reading | None] = self._readings(FIRST_S)
 
     def sample(self) -> dict[str, float]:
-        """The series of the interval that ends now; a server's rates only if it answered at its beginning too."""
+        """The series of the interval that ends now; a server's rates only if it also answered at the start of the
+        interval.
+        """
         wait_s = min(WAIT_MAX_S, WAIT_SHARE * (time.monotonic() - self._told_at_s))
         before, now = self._last, self._readings(wait_s)
         self._last = now
@@ -94,20 +97,21 @@ class ServerProbe:
         return self._pids() if callable(self._pids) else self._pids
 
     def _readings(self, wait_s: float) -> list[Reading | None]:
-        # All are asked before any is waited for; one that is late already is not waited for again.
+        # All servers get their query before the probe waits for any. It does not wait for a server that is late
+        # already.
         free = [watch.ask() for watch in self._watches]
         until_s = time.monotonic() + wait_s
         found = [
             watch.answer(self._told_at_s, until_s if now else 0.0)
             for watch, now in zip(self._watches, free, strict=True)
         ]
-        # What comes from now on, because it is late, is of the next interval.
+        # Answers that come from now on are late and belong to the next interval.
         self._told_at_s = time.monotonic()
         return found
 
 
 def _close(watches: list[Watch]) -> None:
-    # All are told before any is waited for: of many servers, all may be frozen.
+    # All servers get the request to end before the probe waits for any: of many servers, all may be frozen.
     for watch in watches:
         watch.end()
     until_s = time.monotonic() + CLOSE_S
@@ -116,7 +120,7 @@ def _close(watches: list[Watch]) -> None:
 
 
 def _interval(before: Reading | None, now: Reading | None) -> Told | None:
-    """Gauges and rates a second; a counter that jumped back (the server was restarted, FLUSH STATUS) has no rate."""
+    """Gauges, and rates a second; a counter that decreased (the server was restarted, FLUSH STATUS) has no rate."""
     if now is None:
         return None
     rates: dict[str, float] = {}
@@ -129,7 +133,7 @@ def _interval(before: Reading | None, now: Reading | None) -> Told | None:
 
 
 def series(told: list[Told]) -> dict[str, float]:
-    """The series of some servers together, without the layer: sums, and shares of sums."""
+    """The series of several servers together, without the layer: sums, and ratios of sums."""
     gauges = _summed([gauges for gauges, _ in told])
     rates = _summed([rates for _, rates in told])
     found = {series: rates[name] for name, series in RATES.items() if name in rates}
@@ -144,7 +148,7 @@ def series(told: list[Told]) -> dict[str, float]:
     if "row_lock_ms" in rates:
         # Milliseconds a second; 100 = one connection that waits all the time.
         found["row_lock_time_pct"] = rates["row_lock_ms"] / 10
-    # By LSN: Innodb_os_log_written also counts the blocks that a small write writes again.
+    # By LSN, because Innodb_os_log_written also counts the blocks that a small write rewrites.
     log = rates.get("lsn", rates.get("log_written"))
     if log is not None:
         found["log_bytes_per_s"] = log
@@ -152,6 +156,6 @@ def series(told: list[Told]) -> dict[str, float]:
 
 
 def _summed(parts: list[dict[str, float]]) -> dict[str, float]:
-    """Sums of what every part has."""
+    """Sums of the figures that every part has."""
     shared = set.intersection(*({*part} for part in parts)) if parts else set()
     return {name: sum(part[name] for part in parts) for name in shared}

@@ -23,7 +23,7 @@ class _Used:
 
 
 class Processes:
-    """What a set of processes used since the last call; told only while all of them live."""
+    """CPU time and memory of a set of processes since the last call; only while all of them live."""
 
     def __init__(self, pids: Sequence[int]) -> None:
         self._last = self._read(pids), time.monotonic()

@@ -1,4 +1,4 @@
-"""One server, asked on a thread of its own: a server that is dead or frozen keeps nobody waiting."""
+"""One server, queried on its own thread, so that a dead or frozen server delays nothing else."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from flatwater.errors import FlatwaterError
 from flatwater.experiment.database import login as experiment
 from flatwater.probe.server.names import Names, find_names
 
-#: How the engine logs in; or what gives it when asked, because it may change when a server is restarted.
-#: It may raise FlatwaterError or EngineError while there is no server.
+#: How the engine logs in, as JSON; or a function that returns it, because it may change when a server is restarted. The
+#: function may raise FlatwaterError or EngineError while there is no server.
 Login = Json[experiment.Login] | Callable[[], Json[experiment.Login]]
-#: After a connection failed: doubles from the first to the last of these, so that a server that comes back is seen
-#: within seconds.
+#: The pause after a failed connection. It doubles from the first to the last of these, so that the probe notices a
+#: restarted server within seconds.
 BACKOFF_MIN_S, BACKOFF_MAX_S = 0.25, 2.0
-#: How long `close` waits for the thread; one that is still logging in ends by itself.
+#: How long `close` waits for the thread; a thread that is still logging in ends by itself.
 CLOSE_S = 1.0
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a server told at a moment (of the monotonic clock), by figure of `names.PLACES`."""
+    """The figures of a server at a moment (of the monotonic clock), by figure of `names.PLACES`."""
 
     at_s: float
-    #: Counters of two sessions are not compared: between them the server may have been restarted.
+    #: Counters of two sessions are not compared, because the server may have been restarted between them.
     session: int
     figures: dict[str, float]
 
 
 class Watch:
-    """Asks a server when told to, and keeps its newest answer."""
+    """Queries a server on request, and keeps its newest answer."""
 
     def __init__(self, login: Login, *, own: bool = False) -> None:
         self._login = login
@@ -53,7 +53,7 @@ class Watch:
         self._thread.start()
 
     def ask(self) -> bool:
-        """Has the server asked; False when it still owes the answer to an earlier question."""
+        """Starts a query; False if the server has not answered an earlier one yet."""
         with self._changed:
             free = self._asked == self._dealt_with
             self._asked += 1
@@ -61,14 +61,14 @@ class Watch:
             return free
 
     def answer(self, since_s: float, until_s: float) -> Reading | None:
-        """The newest reading, if it came after `since_s`; waits for the one asked for until `until_s` (monotonic)."""
+        """The newest reading, if it came after `since_s`; waits for the current query until `until_s` (monotonic)."""
         with self._changed:
             self._changed.wait_for(lambda: self._dealt_with == self._asked, max(0.0, until_s - time.monotonic()))
             newest = self._newest
         return newest if newest is not None and newest.at_s > since_s else None
 
     def end(self) -> None:
-        """Ends the session, and has the thread end as soon as it can."""
+        """Ends the session, and requests the thread to end as soon as it can."""
         with self._changed:
             self._closed = True
             connection = self._connection
