@@ -2,14 +2,14 @@
 
     page.py         the page: text, tables and the charts' data, put into templates/
     images.py       PNG and SVG files, drawn by a headless browser
-    charts/         one file a chart
-    recorded.py     what a cell recorded, thinned by downsample.py
+    charts/         one file per chart
+    recorded.py     the series that a cell recorded, thinned by downsample.py
     swept.py        the cells of a sweep as lines
-    sentences.py    the words at the top
-    figure.py       what a chart gives back, colours and axes
+    sentences.py    the sentences at the top
+    figure.py       the result of a chart, colours and axes
     units.py        numbers as text
 
-It reads results only: everything that is judged was judged when the cell finished, and is in its `CellSummary`.
+The report only reads results. All judgements were made when the cell finished, and are in its `CellSummary`.
 """
 
 from flatwater.report.images import export_images

@@ -1,8 +1,8 @@
-"""What differs between the cells of a small sweep: a table against the first setting, and what it shows in words.
+"""The differences between the cells of a small sweep: a table against the first setting, and sentences.
 
-It says what was seen. A ratio has the 95 % confidence interval that follows from those of the two means (delta
-method: relative errors add in squares). Where a setting was repeated, the spread of its repeats counts if it is wider:
-a run knows nothing of what changes from one run to the next.
+The sentences state only what was measured. A ratio has the 95 % confidence interval that follows from the intervals of
+the two means (delta method: relative errors add in squares). If a setting was repeated, the spread of its repeats is
+used if it is wider: a single run does not show what changes from one run to the next.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from flatwater.report.swept import label, shown
 from flatwater.report.units import MISSING, binary_bytes, number
 from flatwater.results import Cell, CellSummary, MetricSummary, Result
 
-#: One setting has nothing to differ from, and of more than these the charts say more than sentences.
+#: A single setting has no other to compare with, and for more settings than these the charts are clearer than
+#: sentences.
 SETTINGS_MIN, SETTINGS_MAX = 2, 8
 #: Decimals of a ratio.
 DECIMALS_MAX = 5
-#: More settings than these are told as a range.
+#: More settings than these are summed up as a range.
 NAMED_MAX = 3
-#: Student's t for a 95 % interval, by degrees of freedom (any table of it); beyond those, the normal distribution's.
+#: Student's t for a 95 % interval, by degrees of freedom (from any table of it); beyond those, that of the normal
+#: distribution.
 STUDENT = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 NORMAL = 1.96
 AGE, LIMIT = "database.checkpoint_age_bytes", "database.checkpoint_age_max_bytes"
@@ -31,7 +33,7 @@ DIRTY = "database.dirty_pct"
 
 @dataclass(frozen=True)
 class Row:
-    """One setting: its cells' means, each told as text; empty where it was not recorded."""
+    """One setting: the means of its cells, each as text; empty if it was not recorded."""
 
     name: str
     #: Indexes of the cells.
@@ -40,7 +42,7 @@ class Row:
     #: Against the first setting: `1.12 (1.10-1.14)`.
     ratio: str
     age: str
-    #: Of the age that the server does not let it exceed: mean, highest.
+    #: As a share of the limit of the checkpoint age: mean, highest.
     age_share: str
     dirty: str
     flatness: str
@@ -49,15 +51,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Contrast:
-    """The table's rows, which of its columns have anything in them, and the sentences above it."""
+    """The table's rows, the columns that are not empty, and the sentences above the table."""
 
-    #: What is swept, where it is one field; else empty, and the rows' names hold it.
+    #: The swept field if there is only one; otherwise empty, and the rows' names contain the fields.
     field: str
     rows: list[Row]
     sentences: list[str]
 
     def has(self, column: str) -> bool:
-        """Whether any row tells this column."""
+        """Whether any row has a value in this column."""
         return any(getattr(row, column) for row in self.rows)
 
 
@@ -73,7 +75,7 @@ class _Setting:
 
     @property
     def half(self) -> float | None:
-        """Half-width of the mean's 95 % confidence interval; None when no run could tell its own."""
+        """Half-width of the mean's 95 % confidence interval; None if no run has one."""
         inside = [one.mean_ci95 for one in self.summaries]
         known = [one for one in inside if one is not None]
         found = [math.hypot(*known) / len(known)] if len(known) == len(inside) else []
@@ -100,7 +102,7 @@ class _Setting:
 
 
 def contrast(result: Result) -> Contrast | None:
-    """What differs between 2 to 8 settings; None where there are fewer or more, or their units differ."""
+    """The differences between 2 to 8 settings; None if there are fewer or more, or if their units differ."""
     groups: dict[str, list[Cell]] = {}
     for cell in result.cells:
         if cell.summary is not None and cell.summary.mean is not None and math.isfinite(cell.summary.mean):
@@ -124,7 +126,7 @@ def contrast(result: Result) -> Contrast | None:
 
 
 def _field(result: Result) -> str:
-    """The one field that is swept, if its values speak for themselves ("24 MiB", "O_DIRECT", but not 8); else empty."""
+    """The swept field if there is only one and its values need no name ("24 MiB", "O_DIRECT", not 8); else empty."""
     fields = {name for cell in result.cells for name in cell.set}
     if len(fields) != 1:
         return ""
@@ -144,7 +146,7 @@ def _known(one: MetricSummary) -> bool:
 
 
 def ratio(ours: _Setting, theirs: _Setting) -> tuple[float, float, float] | None:
-    """(ratio, low, high) of the mean throughputs, 95 %; low and high are NaN where a mean has no interval."""
+    """(ratio, low, high) of the mean throughputs, 95 %; low and high are NaN if a mean has no interval."""
     if theirs.mean <= 0:
         return None
     value = ours.mean / theirs.mean
@@ -155,7 +157,7 @@ def ratio(ours: _Setting, theirs: _Setting) -> tuple[float, float, float] | None
 
 
 def _decimals(low: float, high: float) -> int:
-    """As many as tell the ends of an interval apart, and an end from 1; two at least."""
+    """Enough decimals to distinguish the ends of an interval, and an end from 1; at least two."""
     digits = min(max(2, -math.floor(math.log10(max(high - low, 1e-4)))), 4)
     while digits < DECIMALS_MAX and any(end != 1 and round(end, digits) == 1 for end in (low, high)):
         digits += 1
@@ -163,7 +165,7 @@ def _decimals(low: float, high: float) -> int:
 
 
 def _ratio_text(found: tuple[float, float, float]) -> tuple[str, str]:
-    """The ratio and its interval as text; the interval is empty where it is not known."""
+    """The ratio and its interval as text; the interval is empty if it is not known."""
     value, low, high = found
     if math.isnan(low):
         return f"{value:.2f}", ""
@@ -196,7 +198,7 @@ def _pct(share: float) -> str:
 
 
 def _ages(settings: list[_Setting]) -> str:
-    """Checkpoint age of each, as a share of its limit where that is known."""
+    """Checkpoint age of each setting, as a share of its limit if the limit is known."""
     shares = {setting.name: share for setting in settings if (share := _share(setting)) is not None}
     if len(settings) > NAMED_MAX and len(shares) == len(settings):
         low, high = (find(shares, key=lambda name: shares[name][0]) for find in (min, max))
@@ -225,7 +227,7 @@ def _dirty(settings: list[_Setting]) -> str:
 
 
 def _lines(settings: list[_Setting]) -> str:
-    """Which line is flat and which is not; empty when nothing was judged."""
+    """The verdicts in a sentence; empty if there is none."""
     words = {setting.name: " or ".join(_verdicts(setting)) for setting in settings}
     if not all(words.values()):
         return ""

@@ -1,8 +1,8 @@
 """Fewer points for the screen, with the extremes kept.
 
-M4 (Jugel, Jerzak, Hackenbroich, Markl: "M4: A Visualization-Oriented Time Series Data Aggregation", VLDB 2014):
-of every bucket the first, the lowest, the highest and the last sample. A line drawn through those has the pixels
-of the line through all samples, as long as there is a bucket a pixel column; and no dip or stall is ever lost.
+M4 (Jugel, Jerzak, Hackenbroich, Markl: "M4: A Visualization-Oriented Time Series Data Aggregation", VLDB 2014) keeps of
+each bucket the first, the lowest, the highest and the last sample. A line through those has the pixels of the line
+through all samples, as long as there is a bucket for each pixel column. No dip or stall is ever lost.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ import numpy as np
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Places = np.ndarray[Any, np.dtype[np.intp]]
 
-#: Samples that M4 keeps of a bucket, at most.
+#: The most samples that M4 keeps of a bucket.
 KEPT_OF_BUCKET = 4
-#: A silence this many times longer than the usual interval breaks the line.
+#: A gap this many times longer than the usual interval breaks the line.
 GAP_INTERVALS = 1.5
-#: Intervals looked at to learn the usual one.
+#: Intervals that are used to find the usual interval.
 INTERVALS_LOOKED_AT = 1001
 
 
 @dataclass(frozen=True)
 class Line:
-    """One series as it is drawn: a NaN in `value` breaks the line.
+    """One drawn series: a NaN in `value` breaks the line.
 
-    `low` and `high` are the extremes of all samples, which are among the drawn ones; NaN when no sample is finite.
+    `low` and `high` are the extremes of all samples, and are among the drawn samples; NaN if no sample is finite.
     """
 
     time_s: Floats
     value: Floats
     low: float
     high: float
-    #: The lowest sample above zero: what a logarithmic axis has to reach. NaN when there is none.
+    #: The lowest sample above zero, which a logarithmic axis must include. NaN if there is none.
     low_positive: float = np.nan
 
 
 def kept(value: Floats, buckets: int) -> Places:
-    """Which samples to draw: all of them when they are few, else at most 4 of each of `buckets` equal buckets."""
+    """The samples to draw: all of them if they are few, otherwise at most 4 of each of `buckets` equal buckets."""
     count = len(value)
     if count <= KEPT_OF_BUCKET * buckets:
         return np.arange(count)
@@ -61,9 +61,10 @@ def kept(value: Floats, buckets: int) -> Places:
 
 
 def lines(time_s: Floats, values: list[Floats], buckets: int) -> list[Line]:
-    """Series that share their times, drawn at the same moments (so that they can be stacked).
+    """Series with common times, drawn at the same moments (so that they can be stacked).
 
-    `time_s` and each of `values` have one length; the times do not fall. The union of what each series keeps is kept.
+    `time_s` and each of `values` have one length; the times do not decrease. All samples that any series keeps are
+    kept.
     """
     if not len(time_s):
         return [Line(time_s, value, np.nan, np.nan) for value in values]
@@ -74,7 +75,7 @@ def lines(time_s: Floats, values: list[Floats], buckets: int) -> list[Line]:
     usual_s = float(np.median(intervals[:INTERVALS_LOOKED_AT])) if len(intervals) else 0.0
     gap_s = GAP_INTERVALS * usual_s
     if len(places) < len(time_s):
-        # A gap narrower than a bucket cannot be seen.
+        # A gap that is narrower than a bucket is not visible.
         gap_s = max(gap_s, float(time_s[-1] - time_s[0]) / buckets)
     before = np.flatnonzero(intervals > gap_s)
     places = np.union1d(places, np.concatenate([before, before + 1])) if len(before) else places

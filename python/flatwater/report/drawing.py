@@ -13,23 +13,23 @@ from flatwater.report.recorded import COARSE_SHARE, Recorded, buckets_for, encod
 from flatwater.report.swept import arrange
 from flatwater.results import Cell, Result
 
-#: Cells whose charts are in the page; the table and the charts of the sweep hold all of them.
+#: The most cells whose charts are on the page; the table and the charts of the sweep have all cells.
 CELLS_DRAWN_MAX = 400
-#: A line of so few samples has a dot at each.
+#: A line with at most this many samples has a dot at each.
 DOTS_FEW = 60
-#: Dots are slow to draw: more than this are not drawn, even where a sample stands alone.
+#: Dots are slow to draw, so more than this are not drawn, even if a sample stands alone.
 DOTS_MAX = 2000
 
 
 @dataclass(frozen=True)
 class DrawnCell:
-    """One cell's figures, and the lines that they refer to."""
+    """One cell's figures, and the lines to which they refer."""
 
     recorded: Recorded
     figures: list[Figure]
 
     def as_json(self) -> Json:
-        """What `templates/page.js` draws from: each line and each time axis once."""
+        """The data from which `templates/page.js` draws: each line and each time axis once."""
         used = {trace["series"] for figure in self.figures for trace in figure.data if "series" in trace}
         self.recorded.lines = {name: one for name, one in self.recorded.lines.items() if name in used}
         times, places = self.recorded.drawn_times()
@@ -43,7 +43,7 @@ class DrawnCell:
         }
 
     def resolved(self, figure: Figure) -> Json:
-        """A figure with its points in place, as plotly takes it."""
+        """A figure with its points filled in, as plotly needs it."""
         data = []
         for trace in figure.data:
             rest = {name: value for name, value in trace.items() if name not in ("series", "scale", "positive")}
@@ -62,7 +62,7 @@ def sweep_figures(result: Result) -> list[Figure]:
 
 
 def drawn_cells(result: Result) -> list[Cell]:
-    """The cells that have charts: those that recorded something, the first `CELLS_DRAWN_MAX` of them."""
+    """The cells with charts: those that recorded a series, at most `CELLS_DRAWN_MAX`."""
     return [cell for cell in result.cells if cell.summary is not None or cell.journal.exists()][:CELLS_DRAWN_MAX]
 
 
@@ -80,14 +80,14 @@ def draw(result: Result) -> Iterator[DrawnCell]:
 
 
 def _lines_of(cell: Cell) -> int:
-    """Lines that a cell will have, a strip counted as its share of a fine line."""
+    """The number of lines of a cell, with a strip counted as a part of a fine line."""
     names = {f"{layer}.{metric}" for layer, metric in cell.metrics()} - {*WANTED.undrawn}
     fine = len(names & {*WANTED.fine})
     return max(1, round(fine + COARSE_SHARE * (len(names) - fine)))
 
 
 def _needs_dots(recorded: Recorded, trace: Json) -> bool:
-    """Whether a line alone would not show the samples: there are few, or some have no neighbour to be joined to."""
+    """Whether a line needs dots: it has few samples, or some samples have no neighbour to connect to."""
     value = recorded.lines[trace["series"]].value
     there = np.isfinite(value) & (value > 0) if trace.get("positive") else np.isfinite(value)
     alone = there & ~np.append(there[1:], False) & ~np.insert(there[:-1], 0, False)

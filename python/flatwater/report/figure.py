@@ -1,8 +1,8 @@
-"""What a chart gives back, and the look that all charts share.
+"""The result of a chart, and the style of all charts.
 
-A trace does not hold its points: `{"series": "storage.queue_depth", "scale": 1}` says which line to draw, and
-`DrawnCell.resolved` (for image files) or `resolve` of `templates/page.js` puts `x` and `y` in its place. So the points
-of a series are in the page once, however many charts show it.
+A trace does not hold its points. `{"series": "storage.queue_depth", "scale": 1}` names the line to draw.
+`DrawnCell.resolved` (for image files) or `resolve` of `templates/page.js` replaces it by `x` and `y`. The points of a
+series are therefore on the page once, however many charts show it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from flatwater.report.units import Scale, seconds
 
 Json = dict[str, Any]
 
-# Okabe and Ito's palette (2008), which people who see few colours can tell apart; black is for marks and text.
+# Okabe and Ito's palette (2008), which people with colour blindness can distinguish; black is for marks and text.
 BLUE, ORANGE, GREEN, RED, SKY, PURPLE = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7"
 COLOURS = (BLUE, ORANGE, GREEN, RED, SKY, PURPLE)
 INK, FAINT, GRID = "#222222", "#6b6b6b", "#e4e4e4"
@@ -34,16 +34,16 @@ LEGEND: Json = {
     "bgcolor": "rgba(0,0,0,0)",
     "font": {"size": 12},
 }
-#: What every figure starts from; in the page once.
+#: The base of every figure; on the page once.
 TEMPLATE: Json = {
     "layout": {
         "font": {"family": FONT, "size": 12, "color": INK},
         "paper_bgcolor": "#ffffff",
         "plot_bgcolor": "#ffffff",
         "colorway": list(COLOURS),
-        # The left and right margins are fixed, so that the time axes of all charts stand above each other.
+        # The left and right margins are fixed, so that the time axes of all charts are aligned.
         "margin": {"l": 84, "r": 40, "t": 34, "b": 46},
-        # Upright in the right margin, where it covers neither the legend nor the lines.
+        # Vertical in the right margin, where it covers neither the legend nor the lines.
         "modebar": {"orientation": "v"},
         "hovermode": "x",
         "hoverlabel": {"namelength": -1},
@@ -83,7 +83,7 @@ class Figure:
     height: int = 300
     #: Follows the zoom of the other charts over time.
     linked: bool = False
-    #: Of a sweep's charts: takes the whole width, as those over time do.
+    #: For a sweep's charts: the figure takes the whole width, as the charts over time do.
     wide: bool = False
 
     def as_json(self) -> Json:
@@ -101,25 +101,25 @@ class Figure:
 
 @dataclass(frozen=True)
 class Panel:
-    """One strip of a figure: its traces, its y axis, and how tall it is beside the others."""
+    """One strip of a figure: its traces, its y axis, and its height relative to the other strips."""
 
     data: list[Json]
     yaxis: Json
     share: float = 1.0
 
 
-#: Pixels of a strip, of the space above it (its legend stands there), and of the margins.
+#: Pixels of a strip, of the space above it (for its legend), and of the margins.
 PANEL_HEIGHT, PANEL_GAP, MARGINS_HEIGHT = 100, 30, 80
 
 
 def panels_height(panels: list[Panel]) -> int:
-    """Pixels of a figure of these strips."""
+    """The height in pixels of a figure with these strips."""
     shares = sum(panel.share for panel in panels)
     return round(MARGINS_HEIGHT + PANEL_HEIGHT * shares + PANEL_GAP * (len(panels) - 1))
 
 
 def stacked_panels(panels: list[Panel]) -> tuple[list[Json], Json]:
-    """Strips above each other over one x axis, each with its legend: (traces, layout without the x axis)."""
+    """Strips, stacked over one x axis, each with its legend: (traces, layout without the x axis)."""
     data: list[Json] = []
     layout: Json = {"showlegend": True}
     inside = panels_height(panels) - MARGINS_HEIGHT
@@ -136,7 +136,7 @@ def stacked_panels(panels: list[Panel]) -> tuple[list[Json], Json]:
 
 
 def line(name: str, series: str, colour: str, unit: str, scale: float = 1.0, **more: Any) -> Json:
-    """A line over time. `unit` must be ours or have gone through `plain`."""
+    """A line over time. `unit` must be one of ours or must have gone through `plain`."""
     return {
         "type": "scatter",
         "mode": "lines",
@@ -150,9 +150,9 @@ def line(name: str, series: str, colour: str, unit: str, scale: float = 1.0, **m
 
 
 def latency_line(name: str, series: str, colour: str, **more: Any) -> Json:
-    """A latency recorded in microseconds, drawn in seconds: plotly then says µs, ms and s by itself.
+    """A latency recorded in microseconds, drawn in seconds: plotly then chooses µs, ms and s itself.
 
-    Zero means that there was no request, and breaks the line: it has no place on a logarithmic axis.
+    Zero means that there was no request, and breaks the line, because a logarithmic axis has no zero.
     """
     drawn = line(name, series, colour, "", 1e-6, **more)
     drawn["hovertemplate"] = f"%{{y:.3s}}s<extra>{name}</extra>"
@@ -161,12 +161,12 @@ def latency_line(name: str, series: str, colour: str, **more: Any) -> Json:
 
 
 def linear_axis(title: str, top: float) -> Json:
-    """From 0 to a little above `top`: a line that does not start at zero makes any ripple look like a dip."""
+    """From 0 to a little above `top`: on an axis that does not start at zero, any ripple looks like a dip."""
     return {
         "title": {"text": title},
         "range": [0, top * 1.06 if top > 0 else 1],
         "fixedrange": True,
-        # Beyond that, thousands separators are wider than the margin.
+        # For larger values, thousands separators are wider than the margin.
         "tickformat": "~s" if top >= 1e7 else ",.4~r",
         "nticks": 6,
     }
@@ -192,9 +192,9 @@ def latency_axis(title: str, low_us: float, high_us: float) -> Json:
 
 
 def latency_ticks(low: float, high: float) -> Json:
-    """Labels of a logarithmic axis of seconds from 10^low to 10^high: decades, or steps where those would be few.
+    """Labels of a logarithmic axis of seconds from 10^low to 10^high: decades, or steps if there would be few decades.
 
-    Written out, because plotly drops the unit from the labels between decades.
+    They are written out, because plotly omits the unit from the labels between decades.
     """
     steps = (1.0,) if high - low >= 2.5 else (1.0, 2.0, 5.0) if high - low >= 1 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
     decades = range(math.floor(low), math.ceil(high) + 1)

@@ -18,14 +18,14 @@ from flatwater.report.figure import TEMPLATE, Figure, Json
 from flatwater.report.units import plain
 from flatwater.results import Result
 
-#: Browsers that kaleido can drive, by the names that Linux distributions give them.
+#: Browsers that kaleido can use, by their names in Linux distributions.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-#: Pixels of a chart before the scale; 2 is sharp in print.
+#: Pixels of a chart before the scale; a scale of 2 is sharp in print.
 WIDTH, SCALE = 1200, 2
 
-#: What the head of every image says.
+#: The mark in the head of every image.
 SIGNATURE = "drawn by flatwater"
-#: A PNG's signature, and where its header chunk ends (PNG specification, 5.2 and 11.2.2).
+#: A PNG's signature, and the end of its header chunk (PNG specification, 5.2 and 11.2.2).
 _PNG, _PNG_HEADER_END = b"\x89PNG\r\n\x1a\n", 33
 
 Format = Literal["png", "svg"]
@@ -49,10 +49,12 @@ def find_browser() -> str:
 
 
 def export_images(result: Result, folder: Path, image: Format, *, force: bool = False) -> list[Path]:
-    """Writes every chart of every cell to `folder`: `throughput.png`, or `0003-throughput.png` where there are cells.
-    Images of flatwater's are replaced; what somebody else made only by `force`.
+    """Writes every chart of every cell to `folder`: `throughput.png`, or `0003-throughput.png` if there are several
+    cells.
 
-    Errors: FlatwaterError when there is no browser or it fails; UserError when the folder cannot be written.
+    It replaces images that flatwater wrote, and other files only with `force`.
+
+    Errors: FlatwaterError if there is no browser or if it fails; UserError if the folder cannot be written.
     """
     browser = find_browser()
     try:
@@ -84,17 +86,17 @@ def export_images(result: Result, folder: Path, image: Format, *, force: bool = 
 
 
 def _signed(image: bytes) -> bytes:
-    """An image that says who drew it, so that it may be drawn anew in its place."""
+    """An image with flatwater's mark, so that a later image may replace it."""
     if not image.startswith(_PNG):
         return f"<!-- {SIGNATURE} -->\n".encode() + image
-    # A tEXt chunk behind the header's: length, type, keyword and text, CRC (PNG specification, 11.3.4.3).
+    # A tEXt chunk after the header's: length, type, keyword and text, CRC (PNG specification, 11.3.4.3).
     content = b"tEXt" + b"Software\0" + SIGNATURE.encode()
     chunk = struct.pack(">I", len(content) - 4) + content + struct.pack(">I", zlib.crc32(content))
     return image[:_PNG_HEADER_END] + chunk + image[_PNG_HEADER_END:]
 
 
 def _require_whole(path: Path, image: Format) -> None:
-    """Raises OSError when an image was not written to its end."""
+    """Raises OSError if an image was not written to its end."""
     with path.open("rb") as drawn:
         end = drawn.seek(0, os.SEEK_END)
         drawn.seek(max(0, end - 16))
@@ -104,7 +106,7 @@ def _require_whole(path: Path, image: Format) -> None:
 
 
 def _order(drawn: Json, figure: Figure, folder: Path, prefix: str, image: Format) -> dict[str, Any]:
-    # In the page the title stands above the chart; an image travels alone.
+    # On the page the title is above the chart; an image file needs its own.
     title = {"text": plain(figure.title), "x": 0.01, "y": 0.985, "yanchor": "top", "font": {"size": 15}}
     margin = {**TEMPLATE["layout"]["margin"], "t": 64}
     layout = {**drawn["layout"], "template": TEMPLATE, "title": title, "margin": margin}
@@ -123,7 +125,7 @@ def _order(drawn: Json, figure: Figure, folder: Path, prefix: str, image: Format
 def _write(wanted: list[dict[str, Any]], browser: str) -> None:
     import kaleido  # here, because it starts an event loop's worth of modules that the page does not need
 
-    # Without MathJax: it would be fetched from the network.
+    # Without MathJax, which would be loaded from the network.
     page = kaleido.PageGenerator(mathjax=False)
     try:
         kaleido.write_fig_from_object_sync(wanted, kopts={"path": browser, "page_generator": page})

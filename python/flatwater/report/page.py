@@ -1,4 +1,4 @@
-"""The page: one HTML file that needs nothing else, opens offline and may not reach the network."""
+"""The page: one HTML file that needs no other file, opens offline and may not access the network."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from flatwater.report.tables import (
 from flatwater.results import SCHEMA_VERSION, Cell, CellSummary, Result
 from flatwater.results.phases import began_s
 
-#: What the head of every page says (templates/page.html).
+#: The mark in the head of every page (templates/page.html).
 SIGNATURE = '<meta name="generator" content="flatwater '
-#: Rows of the machine's table, and marks listed for a cell, before the rest is only counted.
+#: The most rows of the machine's table, and the most marks listed for a cell; the rest is only counted.
 ROWS_MAX = 300
 MARKS_MAX = 50
-#: Characters of the experiment's text: a folder from elsewhere may hold anything.
+#: The most characters of the experiment's text: a folder from another source may contain anything.
 EXPERIMENT_MAX = 200_000
 
 
@@ -53,10 +53,11 @@ class Script:
 
 
 def write_page(result: Result, out: Path, *, force: bool = False) -> Path:
-    """Writes the report of `result` to `out` and gives its path back. A page of flatwater's is replaced; what somebody
-    else wrote only by `force`.
+    """Writes the report of `result` to `out` and returns its path.
 
-    Errors: UserError when `out` cannot be written; FlatwaterError when the result's series are damaged.
+    It replaces a page that flatwater wrote, and another file only with `force`.
+
+    Errors: UserError if `out` cannot be written; FlatwaterError if the result's series are damaged.
     """
     require_replaceable(out, SIGNATURE, force=force, where="--out")
     html = render(result)
@@ -132,7 +133,7 @@ def embedded(value: Any) -> Markup:
 
 
 def _by_setting(result: Result) -> list[tuple[Cell, bool]]:
-    """The cells with the repeats of one setting together, and whether a cell repeats the one above it."""
+    """The cells with the repeats of one setting together, and whether a cell repeats the cell above it."""
     groups: dict[str, list[Cell]] = {}
     for cell in result.cells:
         groups.setdefault(json.dumps(cell.set, sort_keys=True, default=str), []).append(cell)
@@ -144,7 +145,7 @@ def _steady_since(summary: CellSummary) -> str:
     since_s = summary.steady_since_s
     if since_s is None:
         return ""
-    # SNIA's rounds before the last five are no part of the measured phase, yet they say when it became steady.
+    # SNIA's rounds before the last five are not part of the measured phase, but they show when it became steady.
     start_s = began_s(summary.phases)
     return "from the start" if since_s - start_s < summary.interval_s / 2 else units.seconds(since_s)
 
@@ -203,7 +204,7 @@ def _rate(summary: CellSummary, series: str) -> str:
 
 
 def marks(cell: Cell) -> list[tuple[float, str, str]]:
-    """What happened when: (seconds, kind, text), in order."""
+    """The events: (seconds, kind, text), in order."""
     summary = cell.summary
     found = [(event.time_s, event.kind, event.text) for event in cell.events]
     if summary is not None:

@@ -1,4 +1,6 @@
-"""What one cell recorded, thinned for drawing: read once, one series at a time, so that a run of days fits."""
+"""The series that one cell recorded, thinned for drawing. They are read once, one at a time, so that a run of days
+fits.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,13 @@ from flatwater.report.figure import Json
 from flatwater.report.units import Scale, time_scale
 from flatwater.results import Cell, Series
 
-#: Buckets of a line in the page of one cell: more than a chart has pixel columns.
+#: Buckets of a line on the page of one cell: more than a chart has pixel columns.
 FINE_BUCKETS = 2000
-#: Lines of the strips below need fewer: they are looked at for their shape.
+#: Lines of the strips need fewer buckets: only their shape matters.
 COARSE_SHARE = 0.5
-#: No line is drawn with fewer buckets than this, however many cells share the page.
+#: No line has fewer buckets than this, however many cells share the page.
 BUCKETS_MIN = 50
-#: Points that the lines of all cells may have together: bounds the page (about 8 bytes a point).
+#: The most points of the lines of all cells together. This limits the size of the page (about 8 bytes a point).
 POINTS_MAX = 850_000
 #: Significant digits of a drawn value.
 DIGITS = 5
@@ -27,13 +29,13 @@ DIGITS = 5
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which series the charts draw, and how."""
+    """The series that the charts draw, and how."""
 
     #: Drawn with the full number of buckets.
     fine: Collection[str]
     #: Drawn as strips.
     coarse: Collection[str]
-    #: Groups that are stacked, and so need common times; their members are neighbours in sorted order.
+    #: Groups that are stacked, and so need common times; their members are adjacent in sorted order.
     together: Iterable[Collection[str]]
     #: Recorded, but in no chart.
     undrawn: Collection[str]
@@ -46,7 +48,7 @@ class Recorded:
     cell: Cell
     lines: dict[str, Line]
     span_s: float
-    #: The lines that no chart asked for by name, sorted.
+    #: The lines that no chart draws by name, sorted.
     unclaimed: list[str] = field(default_factory=list)
     clock: Scale = field(init=False)
 
@@ -57,21 +59,21 @@ class Recorded:
         return series in self.lines
 
     def top(self, *series: str) -> float:
-        """The highest sample of these series; 0 when there is none."""
+        """The highest sample of these series; 0 if there is none."""
         return max((self.lines[name].high for name in series if name in self.lines), default=0.0)
 
     def bottom(self, *series: str) -> float:
-        """The lowest sample of these series; 0 when there is none."""
+        """The lowest sample of these series; 0 if there is none."""
         return min((self.lines[name].low for name in series if name in self.lines), default=0.0)
 
     def bottom_positive(self, *series: str) -> float:
-        """The lowest sample above zero of these series, for a logarithmic axis; 0 when there is none."""
+        """The lowest sample above zero of these series, for a logarithmic axis; 0 if there is none."""
         found = [self.lines[name].low_positive for name in series if name in self.lines]
         return min((low for low in found if np.isfinite(low)), default=0.0)
 
     @property
     def modelled_storage(self) -> bool:
-        """Whether the storage was a model, so that its series are the model's own."""
+        """Whether the storage was a model, so that its series come from the model."""
         if self.cell.summary is not None:
             return self.cell.summary.layers.get("storage", "").startswith("modelled")
         storage = self.cell.result.experiment.get("storage")
@@ -79,7 +81,7 @@ class Recorded:
 
     @property
     def unit(self) -> str:
-        """The unit of `workload.throughput`, as judged, else as the experiment asked; empty when neither is known."""
+        """The unit of `workload.throughput`, as judged, otherwise as in the experiment; empty if neither is known."""
         if self.cell.summary is not None:
             return self.cell.summary.unit
         workload = self.cell.result.experiment.get("workload")
@@ -87,7 +89,7 @@ class Recorded:
         return unit if isinstance(unit, str) else ""
 
     def drawn_times(self) -> tuple[list[Json], dict[str, int]]:
-        """The time axes of the lines, each once, and which of them every line has."""
+        """The time axes of the lines, each once, and the axis of each line."""
         found: dict[bytes, int] = {}
         tables: list[Json] = []
         places: dict[str, int] = {}
@@ -104,7 +106,7 @@ class Recorded:
 
 
 def read(cell: Cell, wanted: Wanted, buckets: int) -> Recorded:
-    """Reads and thins every series of a cell that is drawn. Series without one finite sample are left out."""
+    """Reads and thins every drawn series of a cell. Series without a finite sample are left out."""
     found: dict[str, Line] = {}
     groups = [frozenset(group) for group in wanted.together]
     held: dict[str, Series] = {}
@@ -113,7 +115,7 @@ def read(cell: Cell, wanted: Wanted, buckets: int) -> Recorded:
     def thin(block: dict[str, Series], fine: bool) -> None:
         count = max(BUCKETS_MIN, buckets if fine else int(buckets * COARSE_SHARE))
         names = list(block)
-        # A group is only stacked at common times; what was recorded at others is drawn by itself.
+        # A group is stacked only at common times; a series with other times is drawn alone.
         common = all(np.array_equal(block[name].time_s, block[names[0]].time_s) for name in names[1:])
         for some in [names] if common else [[name] for name in names]:
             drawn = lines(block[some[0]].time_s, [block[name].value for name in some], count)
@@ -140,14 +142,14 @@ def read(cell: Cell, wanted: Wanted, buckets: int) -> Recorded:
 
 
 def buckets_for(cells: int, series: int) -> int:
-    """Buckets of a fine line when `cells` cells with about `series` series each share a page."""
+    """Buckets of a fine line if `cells` cells with about `series` series each share a page."""
     return max(BUCKETS_MIN, min(FINE_BUCKETS, POINTS_MAX // max(1, 4 * cells * series)))
 
 
 def encode_times(time_s: np.ndarray[Any, np.dtype[np.float64]]) -> Json:
-    """Times as steps of a unit: `{unit, first, steps}`, or `{unit, first, count}` when all steps are 1.
+    """Times as steps of a unit: `{unit, first, steps}`, or `{unit, first, count}` if all steps are 1.
 
-    The unit is the usual interval where all times are multiples of it, else a millisecond.
+    The unit is the usual interval if all times are multiples of it, otherwise a millisecond.
     """
     if not len(time_s):
         return {"unit": 1, "first": 0, "count": 0}
@@ -171,7 +173,7 @@ def encode_values(value: np.ndarray[Any, np.dtype[np.float64]], digits: int = DI
     with np.errstate(divide="ignore"):
         size = np.floor(np.log10(np.abs(safe)))
     power = np.clip(digits - 1 - np.where(np.isfinite(size), size, 0), -300, 300)
-    # Divided, not multiplied by a negative power: so that 0.3 stays 0.3 and is written in three bytes.
+    # Divided, not multiplied by a negative power, so that 0.3 stays 0.3 and takes three bytes.
     factor = 10.0 ** np.abs(power)
     short = np.where(power >= 0, np.round(safe * factor) / factor, np.round(safe / factor) * factor)
     found: list[float | int | None] = [int(one) if one.is_integer() else one for one in short.tolist()]

@@ -1,4 +1,4 @@
-"""The words at the top of the page: the verdict in a sentence, what needs saying first, what was real."""
+"""The sentences at the top of the page: the verdict, what the reader must know first, and what was real."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from flatwater.report.tables import kind_name, metric_words, values_text
 from flatwater.report.units import microseconds, number, percent, seconds
 from flatwater.results import Cell, CellSummary, Result, Verdict
 
-#: A mean of fewer intervals than this says little, whatever its error bar.
+#: A mean of fewer intervals than this is not reliable, whatever its error bar.
 SAMPLES_FEW = 30
-#: Cells named one by one in a notice.
+#: The most cells that a notice names individually.
 NAMED_MAX = 4
-#: How the runner warns of an injected fault; here it is said first, and louder.
+#: The runner's warning of an injected fault. Here it comes first, and with more emphasis.
 FAULT_WARNING = "a fault was injected on purpose"
 _FIGURES = re.compile(r"[0-9][0-9.,]*")
 LAYERS = ("workload", "database", "cache", "storage")
@@ -25,7 +25,7 @@ LAYERS = ("workload", "database", "cache", "storage")
 
 @dataclass(frozen=True)
 class Notice:
-    """Something that the reader must know before the figures."""
+    """A fact that the reader must know before the figures."""
 
     level: Literal["bad", "warning"]
     text: str
@@ -58,7 +58,7 @@ def headline(result: Result) -> str:
 
 
 def verdict_word(summary: CellSummary) -> str:
-    """One word for the table."""
+    """The verdict in one word, for the table."""
     return summary.verdict or ("not judged" if summary.status == "complete" else summary.status)
 
 
@@ -95,13 +95,15 @@ def _range(done: list[tuple[Cell, CellSummary]]) -> str:
 
 
 def _published(done: list[tuple[Cell, CellSummary]]) -> str:
-    """How far off, a clause a metric: an error of a latency and one of a rate have nothing to do with each other."""
+    """The error against published figures, with one clause for each metric: errors of a latency and of a rate are
+    unrelated.
+    """
     repeats: dict[str, dict[str, list[float]]] = {}
     for cell, summary in done:
         setting = json.dumps(cell.set, sort_keys=True, default=str)
         for one in ([summary.published] if summary.published else []) + summary.published_others:
             if one.error is not None:
-                # The repeats of one setting share its published figure, and so the mean of their errors is theirs.
+                # The repeats of one setting share its published figure, so the mean of their errors counts.
                 figure = json.dumps([setting, one.value, one.source])
                 words = metric_words(one.metric)
                 words += "" if one.relative_to is None else f" to that of {values_text(one.relative_to)}"
@@ -116,7 +118,7 @@ def _published(done: list[tuple[Cell, CellSummary]]) -> str:
 
 
 def notices(result: Result) -> list[Notice]:
-    """What is prominent on the page: unfinished, failed, faults, never steady, few samples, and every warning."""
+    """The notices at the top of the page: unfinished, failed, faults, never steady, few samples, and every warning."""
     found: list[Notice] = []
     done = finished(result)
     many = len(result.cells) > 1
@@ -166,7 +168,7 @@ def notices(result: Result) -> list[Notice]:
     seams = [cell for cell in result.cells if any(event.kind == "seam" for event in cell.events)]
     if seams:
         found.append(Notice("warning", f"Resumed after a kill{of(seams)}: the seam is marked in the charts."))
-    # The same warning with other figures is one notice, told with the figures of the first cell.
+    # The same warning with other figures is one notice, with the figures of the first cell.
     warned: dict[str, tuple[str, list[Cell]]] = {}
     for cell, summary in done:
         for text in summary.warnings:
@@ -178,7 +180,7 @@ def notices(result: Result) -> list[Notice]:
 
 
 def _broken(summary: CellSummary) -> list[tuple[Literal["bad", "warning"], str]]:
-    """What a database's cell must not hide: wrong data, and response times beyond what its specification allows."""
+    """Notices of a database's cell: wrong data, and response times over the limits of its specification."""
     found: list[tuple[Literal["bad", "warning"], str]] = []
     broken = {one.number for one in summary.consistency if one.applies and one.holds is False}
     violated = [str(number) for number in sorted(broken)]
@@ -196,7 +198,7 @@ def _broken(summary: CellSummary) -> list[tuple[Literal["bad", "warning"], str]]
 
 
 def _injected(result: Result, cell: Cell) -> str | None:
-    """The kind of the fault that a cell was given, empty when it is not known; None when there was no fault."""
+    """The kind of the injected fault, empty if it is not known; None if there was no fault."""
     for text in cell.summary.warnings if cell.summary is not None else []:
         if text.startswith(FAULT_WARNING):
             return text.removeprefix(FAULT_WARNING).strip(" :.")
@@ -215,7 +217,7 @@ def _injected(result: Result, cell: Cell) -> str | None:
 
 
 def modelled_text(result: Result) -> str:
-    """What was modelled and not measured, and which devices; empty when everything was real."""
+    """The layers that were modelled and not measured, and their devices; empty if everything was real."""
     layers: dict[str, None] = {}
     devices: dict[str, None] = {}
     for _, summary in finished(result):
@@ -233,7 +235,7 @@ def modelled_text(result: Result) -> str:
 
 
 def _lag_text(summaries: list[CellSummary]) -> str:
-    """How far served devices came behind their models, the worst of the cells; empty where none was served."""
+    """The highest lag of served devices behind their models, over the cells; empty if none was served."""
     lags, late = (
         [mean for one in summaries if (told := one.metrics.get(name)) and (mean := told.mean) is not None]
         for name in ("storage.lag_p95_us", "storage.lag_late_pct")
@@ -252,7 +254,7 @@ _DEVICE_OF = {"storage": "device", "cache": "cache_device"}
 
 
 def badges(result: Result) -> list[Badge]:
-    """The four layers; one badge for each different thing that a layer was in the cells."""
+    """The four layers, with one badge for each different implementation that a layer had in the cells."""
     found: dict[tuple[str, str], Badge] = {}
     for cell in result.cells:
         layers = cell.summary.layers if cell.summary is not None else {}

@@ -1,4 +1,4 @@
-"""The cells of a sweep as lines: which field is along the x axis, which make the series, where a cell stands."""
+"""The cells of a sweep as lines: the field of the x axis, the fields of the lines, and the place of each cell."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from flatwater.experiment.units import parse_size
 from flatwater.report.units import binary_bytes, number
 from flatwater.results import Cell, Result
 
-#: From this ratio of largest to smallest, numbers are drawn on a logarithmic axis.
+#: From this ratio of the largest to the smallest on, numbers are drawn on a logarithmic axis.
 LOG_RATIO = 16
-#: More distinct values than this are left to plotly to label.
+#: If there are more distinct values than this, plotly chooses the labels.
 LABELS_MAX = 16
 
 
@@ -31,13 +31,15 @@ class Swept:
 
     field: str
     lines: dict[str, list[Point]]
-    #: The distinct x values in their order, and their positions: numbers, or None where they are categories.
+    #: The distinct x values in their order, and their positions: numbers, or None if they are categories.
     values: list[Any]
     positions: list[float] | None
 
     @property
     def logarithmic(self) -> bool:
-        """Powers of two, or a range so wide that a linear axis would crowd the small values."""
+        """Whether the numbers are powers of two, or have a range so wide that a linear axis would crowd the small
+        values.
+        """
         found = self.positions
         if found is None or len(found) < 3 or min(found) <= 0:
             return False
@@ -50,7 +52,7 @@ class Swept:
 
 
 def arrange(result: Result) -> Swept | None:
-    """The sweep as `[report]` of the experiment asks, else along the first swept field; None when nothing is swept."""
+    """The sweep as in `[report]` of the experiment, otherwise along the first swept field; None if nothing is swept."""
     fields: list[str] = list(dict.fromkeys(name for cell in result.cells for name in cell.set))
     if not fields:
         return None
@@ -90,7 +92,7 @@ def arrange(result: Result) -> Swept | None:
 
 
 def _follows(result: Result, along: str, name: str) -> bool:
-    """Whether `name` walks together with `along` (a zipped list): then it is no series of its own."""
+    """Whether `name` changes together with `along` (a zipped list): it then makes no lines."""
     seen: dict[str, str] = {}
     for cell in result.cells:
         if along in cell.set and name in cell.set:
@@ -105,7 +107,7 @@ def _key(value: Any) -> str:
 
 
 def as_number(value: Any) -> float | None:
-    """A number, or a size such as 16KiB in bytes; None for everything else."""
+    """A number, or a size such as 16KiB in bytes; None for any other value."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -114,7 +116,7 @@ def as_number(value: Any) -> float | None:
 
 
 def _size(value: Any) -> int | None:
-    """Bytes of a size as an experiment file may spell it; None for what is none."""
+    """The bytes of a size in any spelling of an experiment file; None if it is not a size."""
     try:
         return parse_size(value)
     except ValueError:
@@ -122,7 +124,7 @@ def _size(value: Any) -> int | None:
 
 
 def shown(name: str, value: Any) -> str:
-    """A swept value as text; sizes in binary units, however the file spells them."""
+    """A swept value as text; sizes in binary units, whatever their spelling in the file."""
     if name.endswith(("size", "_bytes")) and (size := _size(value)) is not None:
         return binary_bytes(size)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -131,7 +133,7 @@ def shown(name: str, value: Any) -> str:
 
 
 def label(cell: Cell) -> str:
-    """The swept values of a cell in a few words: as `Cell.label`, with values as the tables and axes show them."""
+    """The swept values of a cell in a few words: like `Cell.label`, with values as in the tables and axes."""
     text = cell.given_name or ", ".join(
         f"{name.split('.')[-1]} {shown(name, value)}" for name, value in cell.set.items()
     )

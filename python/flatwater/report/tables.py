@@ -1,5 +1,5 @@
-"""The small tables: published figures beside ours; of a database's cell response times, consistency, what was counted,
-recoveries, the servers.
+"""The small tables: published figures beside ours; for a database's cell, response times, consistency, counts,
+recoveries and servers.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from flatwater.report.units import binary_bytes, microseconds, number, percent, 
 from flatwater.results import CellSummary, Result
 from flatwater.results.schema import Agreement, Finding, Published, ServerFacts
 
-#: Rows of one table: TPC-C's twelve conditions on each of 64 servers, and a folder from elsewhere may hold any number.
+#: The most rows of one table: TPC-C has twelve conditions on each of 64 servers, and a folder from another source may
+#: have any number.
 ROWS_MAX = 800
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table as text; `bad` are the places of the rows that need attention."""
+    """A table as text; `bad` are the indexes of the rows that need attention."""
 
     title: str
     head: list[str]
@@ -28,13 +29,15 @@ class Table:
 
 
 def tables(summary: CellSummary) -> list[Table]:
-    """The tables of one cell; those with nothing in them are left out."""
+    """The tables of one cell, without empty ones."""
     found = [_limits(summary), _counters(summary), _recoveries(summary), _servers(summary), _consistency(summary)]
     return [table for table in found if table.rows]
 
 
 def published_table(result: Result) -> Table:
-    """Every published figure beside ours, cell by cell; nothing where no cell has two, as the sweep's table has it."""
+    """Every published figure beside ours, cell by cell. It is empty if no cell has two figures, because the sweep's
+    table has them.
+    """
     found = [
         (cell, one)
         for cell in result.cells
@@ -65,7 +68,7 @@ def published_table(result: Result) -> Table:
 
 
 def shape_table(result: Result) -> Table:
-    """What was published of the shape beside ours; nothing where nothing was."""
+    """The published shapes beside ours; empty if none was published."""
     findings = result.agreement.findings[:ROWS_MAX] if result.agreement is not None else []
     reasons = any(why_not(finding) for finding in findings)
     rows = [
@@ -77,19 +80,19 @@ def shape_table(result: Result) -> Table:
 
 
 def finding_words(finding: Finding) -> list[str]:
-    """What a finding is of, what was published, what ours is."""
+    """The subject of a finding, the published result, our result."""
     metric = "throughput" if finding.metric == "mean" else metric_words(finding.metric)
     what = {"verdict": "the line", "order": f"order of {metric}", "optimum": f"best {metric}"}[finding.kind]
     return [f"{what}: {finding.about}" if finding.about else what, finding.published, finding.ours]
 
 
 def agrees_text(agrees: bool | None) -> str:
-    """A word for a table; empty where it is not known."""
+    """A word for a table; empty if it is not known."""
     return "" if agrees is None else "yes" if agrees else "no"
 
 
 def why_not(one: Published | Finding) -> str:
-    """The file's reason why ours does not agree; empty where it does."""
+    """The file's reason why ours does not agree; empty if it does."""
     return one.missed or "" if one.agrees is False else ""
 
 
@@ -109,7 +112,7 @@ def agreement_text(agreement: Agreement) -> str:
 
 
 def published_text(one: Published) -> str:
-    """A published figure, a range of them, or a bound, with its unit; of a ratio also what it is a ratio to."""
+    """A published figure, a range or a bound, with its unit; of a ratio also its reference."""
     first = "at least " if one.at_least else ""
     of = "" if one.relative_to is None else f" of {values_text(one.relative_to)}"
     last = "" if one.up_to is None else f" to {figure_text(one, one.up_to)}"
@@ -118,17 +121,17 @@ def published_text(one: Published) -> str:
 
 
 def is_bytes(one: Published) -> bool:
-    """Whether the figure is in bytes, and so told with a unit of its own."""
+    """Whether the figure is in bytes, and so has its own unit in the text."""
     return one.relative_to is None and one.metric.removesuffix(".max").endswith("_bytes")
 
 
 def figure_text(one: Published, value: float | None) -> str:
-    """A value of a figure, as it is or in a unit that suits it."""
+    """A value of a figure, unchanged or in a fitting unit."""
     return binary_bytes(value) if value is not None and is_bytes(one) else number(value)
 
 
 def values_text(values: dict[str, Any]) -> str:
-    """Fields and values in a few words, as cells are labelled."""
+    """Fields and values in a few words, like the labels of cells."""
     return ", ".join(f"{name.rpartition('.')[2].replace('_', ' ')} {_word(value)}" for name, value in values.items())
 
 
@@ -137,7 +140,7 @@ def _word(value: Any) -> str:
 
 
 def metric_words(metric: str) -> str:
-    """A metric of a published figure for people: `latency_us.p95` -> latency p95."""
+    """The name of a published figure's metric for readers: `latency_us.p95` -> latency p95."""
     words = {
         "fast": "fast level",
         "steady": "steady level",
@@ -149,14 +152,14 @@ def metric_words(metric: str) -> str:
 
 
 def consistency_text(summary: CellSummary) -> str:
-    """How many of the conditions that apply and were checked hold; empty when none was checked."""
+    """How many of the applicable and checked conditions hold; empty if none was checked."""
     checked = [one for one in summary.consistency if one.applies and one.holds is not None]
     holding = sum(1 for one in checked if one.holds)
     return f"{holding} of {len(checked)} conditions hold" if checked else ""
 
 
 def kind_name(kind: str) -> str:
-    """A kind of transaction as its specification spells it."""
+    """A kind of transaction in the spelling of its specification."""
     return NAMES.get(kind, kind)
 
 
@@ -205,7 +208,7 @@ def _recoveries(summary: CellSummary) -> Table:
 
 
 def _servers(summary: CellSummary) -> Table:
-    """What the servers are; those that are alike share a row."""
+    """The servers; identical servers share a row."""
     alike: dict[tuple[str, str, str], list[ServerFacts]] = {}
     for one in summary.servers:
         alike.setdefault((one.flavour, one.version, one.comment), []).append(one)

@@ -1,4 +1,4 @@
-"""Numbers as people read them: thousands separators, binary sizes, times with a fitting unit."""
+"""Numbers for readers: thousands separators, binary sizes, times with a fitting unit."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-#: What a missing figure looks like.
+#: The text for a missing figure.
 MISSING = "—"
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How to draw values in a unit that fits them: drawn = value * factor."""
+    """How to draw values in a fitting unit: drawn = value * factor."""
 
     factor: float
     unit: str
@@ -59,11 +59,11 @@ def binary_bytes(value: float) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """A length of time with the unit that fits: 0.0000123 -> 12.3 µs; 5400 -> 1.5 h."""
+    """A length of time with a fitting unit: 0.0000123 -> 12.3 µs; 5400 -> 1.5 h."""
     if value is None or not math.isfinite(value):
         return MISSING
     for unit, size in (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)):
-        # Two of a long unit before it is used: 90 s says more than 1.5 min.
+        # A longer unit is used from two of it on: 90 s is clearer than 1.5 min.
         if abs(value) >= size * (2 if size > 1 else 1):
             return f"{number(value / size, 3)} {unit}"
     return f"{number(value * 1e6, 3)} µs"
@@ -75,6 +75,8 @@ def microseconds(value: float | None) -> str:
 
 
 def plain(text: object) -> str:
-    """Text from outside for a place where the charts understand markup (`<b>`, `%{x}`): it means nothing there."""
+    """Text from another source, for a place where the charts interpret markup (`<b>`, `%{x}`): escaped, so that it has
+    no effect.
+    """
     escaped = str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return escaped.replace("%{", "% {")

@@ -1,7 +1,7 @@
-"""The charts of the report: one file each, met here.
+"""The charts of the report: one file per chart, registered here.
 
-To add a chart: write `charts/NAME.py` with one class (`name`, `order`, `description`, `draw`), add it below, mirror it
-in `tests/report/charts/test_NAME.py`.
+To add a chart, write `charts/NAME.py` with one class (`name`, `order`, `description`, `draw`), add it below, and write
+its test in `tests/report/charts/test_NAME.py`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SWEEP_CHARTS: tuple[SweepChart, ...] = tuple(
     sorted((Twins(), SweepThroughput(), SweepLatency()), key=lambda chart: chart.order)
 )
 
-#: Recorded, and in no chart: other charts say the same better.
+#: Series that are recorded and in no chart, because other charts show the same more clearly.
 UNDRAWN = frozenset(
     {
         "database.data_reads_per_s",
@@ -74,7 +74,7 @@ UNDRAWN = frozenset(
         for which in ("p50", "p99", "p999", "max")
     }
     | {f"workload.{kind}_latency_{which}_us" for kind in NAMES for which in ("p50", "p99", "p999", "max")}
-    # One kind of transaction is all of them.
+    # If there is only one kind of transaction, the totals are its figures.
     | {"workload.transaction_ops_per_s", "workload.transaction_latency_p95_us"}
     | UNDRAWN_OF_CACHE
     | {*each("database", "dirty_pct"), *each("database", "pages_flushed_per_s")}

@@ -1,4 +1,4 @@
-"""The state of a modelled array: its cache, its members, and the work that it does beside the load."""
+"""The state of a modelled array: its cache, its members, and its background work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flatwater.report.figure import (
 )
 from flatwater.report.recorded import Recorded
 
-#: Members that are drawn: shelves have 24 places, and more lines than that are a texture.
+#: The most members that are drawn: shelves have 24 places, and more lines cannot be distinguished.
 MEMBERS_MAX = 24
 
 WRITE_BACK, WORKING = "storage.write_back", "storage.members_working"
@@ -35,7 +35,7 @@ DIRTY = {"storage.cache_dirty_bytes": ("dirty in the controller's cache", SKY)}
 
 
 def members(metric: str) -> tuple[str, ...]:
-    """The names of a series that every member has of its own."""
+    """The names of a series that every member has."""
     return tuple(f"storage.member{number}_{metric}" for number in range(MEMBERS_MAX))
 
 
@@ -67,7 +67,7 @@ class Array(CellChart):
 
 
 def _state(name: str, series: str, colour: str, unit: str = "") -> Json:
-    """A state holds until the next one: steps, filled down to zero."""
+    """A state lasts until the next one: steps, filled down to zero."""
     drawn = line(name, series, colour, unit)
     drawn["line"] = {**drawn["line"], "shape": "hv"}
     return drawn | {"fill": "tozeroy"}
@@ -76,7 +76,7 @@ def _state(name: str, series: str, colour: str, unit: str = "") -> Json:
 def _write_back(recorded: Recorded) -> list[Panel]:
     if WRITE_BACK not in recorded:
         return []
-    # The words of what happened stand above the state.
+    # The texts of incidents are above the state.
     axis = {"title": {"text": "cache"}, "range": [0, 2.6], "fixedrange": True, "tickvals": [0, 1]}
     axis |= {"ticktext": ["through", "back"]}
     return [Panel([_state("write-back", WRITE_BACK, GREEN)], axis)]
@@ -91,7 +91,7 @@ def _progress(recorded: Recorded) -> list[Panel]:
     found = [series for series in PROGRESS if series in recorded]
     if not found:
         return []
-    # What is under way is told; between two of them there is nothing to draw a line through.
+    # Progress is reported only while a task runs; between two tasks there is no line.
     data = [line(PROGRESS[one][0], one, PROGRESS[one][1], "%", connectgaps=False) for one in found]
     return [Panel(data, percent_axis("done, %"))]
 
@@ -100,7 +100,7 @@ def _each(recorded: Recorded, group: tuple[str, ...], title: str) -> list[Panel]
     found = [(number, series) for number, series in enumerate(group) if series in recorded]
     if not found:
         return []
-    # More lines than colours would only look as if those of one colour belonged together.
+    # With more lines than colours, lines of one colour would look related.
     many = len(found) > len(COLOURS)
     data = []
     for place, (number, series) in enumerate(found):

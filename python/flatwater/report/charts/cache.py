@@ -1,4 +1,4 @@
-"""The flash cache: what it answers itself, what it still owes the storage, and what that costs its device."""
+"""The flash cache: its hits, its dirty data, and the writes to its device."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ DEVICE_QUEUE = {"cache.fast_queue_depth": ("queue depth", PURPLE)}
 DEVICE_AMPLIFICATION = "cache.fast_write_amplification"
 DEVICE_LAG = {"cache.fast_lag_p50_us": ("p50", BLUE), "cache.fast_lag_p99_us": ("p99", GREEN)}
 
-#: Of the cache's own device, where other series say the same better, or that move in weeks.
+#: Series of the cache's own device that other series show more clearly, or that change over weeks.
 UNDRAWN = frozenset(
     {"cache.dirty_blocks", "cache.clean_blocks", "cache.in_flight", "cache.fast_written_bytes"}
     | {
@@ -119,14 +119,16 @@ def _hits(recorded: Recorded) -> list[Panel]:
 
 
 def _dirty(recorded: Recorded) -> list[Panel]:
-    """What is dirty between its marks. On an axis of its own: marks of 10 % would be the floor of one up to 100 %."""
+    """The dirty share between its marks, on its own axis: on an axis up to 100 %, marks of 10 % would be near the
+    bottom.
+    """
     marks = [one for one in MARKS if one in recorded]
     data: list[Json] = [line("dirty", DIRTY, ORANGE, "%") | {"fill": "tozeroy"}]
     for one in marks:
         name, colour, dash = MARKS[one]
         data.append(line(name, one, colour, "%") | {"line": {"color": colour, "width": 1.2, "dash": dash}})
     panels = [Panel(data, linear_axis("dirty, %", recorded.top(DIRTY, *marks)), 1.4)]
-    # A cache that is full from the start says nothing by being full.
+    # If the cache is full from the start, its used share carries no information.
     if recorded.bottom(*USED) < 99:
         panels += percent_panel(recorded, USED, "used, %")
     return panels
@@ -141,7 +143,7 @@ def _amplification(recorded: Recorded, series: str) -> list[Panel]:
 
 
 def _lag(recorded: Recorded) -> list[Panel]:
-    """How far behind its model a served cache device was."""
+    """The lag of a served cache device behind its model."""
     found = [series for series in DEVICE_LAG if recorded.top(series) > 0]
     if not found:
         return []

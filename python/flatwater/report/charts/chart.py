@@ -1,4 +1,6 @@
-"""What a chart is: one class with a name, an order and a description, which draws figures of a cell or of a sweep."""
+"""The interface of a chart: one class with a name, an order and a description, which draws figures of a cell or of a
+sweep.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ from flatwater.results import Result
 class CellChart(ABC):
     """Draws one cell.
 
-    `fine` and `coarse` name the series (`layer.metric`) that it draws, in full detail or as a strip; the series of
-    `together` are stacked, so they are thinned at common times. `draw` leaves out what was not recorded, and gives no
-    figure when nothing was.
+    `fine` and `coarse` name the series (`layer.metric`) that it draws, in full detail or as a strip. The series of
+    `together` are stacked, so they are thinned at common times. `draw` leaves out series that were not recorded, and
+    returns no figure if none was.
     """
 
     name: ClassVar[str]
@@ -31,7 +33,7 @@ class CellChart(ABC):
 
 
 class SweepChart(ABC):
-    """Draws the cells of a sweep beside each other."""
+    """Draws the cells of a sweep in one chart."""
 
     name: ClassVar[str]
     order: ClassVar[int]

@@ -1,4 +1,4 @@
-"""Where the processors' time went."""
+"""The use of the processors' time."""
 
 from __future__ import annotations
 
@@ -64,17 +64,17 @@ class Cpu(CellChart):
 def _process(series: str, *, served: bool) -> Json:
     name, colour = PROCESSES[series]
     if series == OTHERS and served:
-        # What is not the load generator is counted as one, whoever it is.
+        # All processes except the load generator are counted together.
         name = "all but the client"
     drawn = line(name, series, colour, "% of a core")
     if name.startswith("client"):
-        # The machine's colours for user and system, and a stroke of its own.
+        # The machine's colours for user and system, with a different stroke.
         drawn["line"] = {"color": colour, "width": 1.4, "dash": "dot"}
     return drawn
 
 
 def _area(series: str) -> Json:
     name, colour = MACHINE[series]
-    # Plotly's default lets a stack fall to zero where a second is missing, which would look like an idle machine.
+    # By default plotly lets a stack fall to zero if a second is missing, which would look like an idle machine.
     stroke = {"color": colour, "width": 0.4}
     return line(name, series, colour, "%", line=stroke, stackgroup="machine", stackgaps="interpolate")

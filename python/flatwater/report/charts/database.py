@@ -1,4 +1,4 @@
-"""The laboratory's picture of a database: throughput, checkpoint age and dirty pages above each other."""
+"""The laboratory's picture of a database: throughput, checkpoint age and dirty pages, one above the other."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from flatwater.report.units import binary_bytes, binary_scale
 
 AGE, DIRTY = STATE
 LIMIT = "database.checkpoint_age_max_bytes"
-#: A limit so many times higher than the age ever came is told in the legend: drawn, it would flatten the age.
+#: If the limit is this many times higher than the highest age, the legend names it: a line would flatten the age.
 LIMIT_FAR = 8.0
-#: Dirty pages that stay under this are drawn on an axis of their own size.
+#: Dirty pages that stay under this share have an axis that fits them.
 DIRTY_LITTLE_PCT = 40.0
 
 

@@ -40,7 +40,7 @@ class Device(CellChart):
         waits = [series for series in AWAITS if series in recorded and recorded.top(series) > 0]
         if waits:
             data = [latency_line(AWAITS[series][0], series, AWAITS[series][1]) for series in waits]
-            # A second without a request waits 0, which has no place on a logarithmic axis.
+            # A second without a request waits 0, and a logarithmic axis has no zero.
             panels.append(Panel(data, latency_axis("await", recorded.bottom_positive(*waits), recorded.top(*waits))))
         if DEPTH in recorded:
             panels.append(

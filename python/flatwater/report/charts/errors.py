@@ -1,4 +1,4 @@
-"""What went wrong, where something did: errors, conflicts between transactions, lost connections."""
+"""The errors, if there were any: failed requests, conflicts between transactions, lost connections."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONNECTIONS = {
     "workload.reconnects_per_s": ("reconnects", GREEN),
     "workload.connect_failures_per_s": ("failures to connect", ORANGE),
 }
-#: TPC-C rolls 1 % of its New-Orders back by rule, so that by themselves these say nothing.
+#: TPC-C rolls back 1 % of its New-Orders by rule, so rollbacks alone are not an error.
 ROLLBACKS = {"workload.rollbacks_per_s": ("rollbacks", SKY)}
 
 

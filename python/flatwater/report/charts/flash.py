@@ -1,4 +1,4 @@
-"""What a modelled flash device does behind its link: why writes cost more than they are."""
+"""The internals of a modelled flash device: why its writes cost more than their bytes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Flash(CellChart):
     coarse: ClassVar = (AMPLIFICATION, *SHARES, *WRITTEN, *FREE, *FULL, *ERASED, *BUFFER)
 
     def draw(self, recorded: Recorded) -> list[Figure]:
-        # Only flash has erased blocks: `link_busy_pct` alone is another device's.
+        # Only flash has erased blocks: `link_busy_pct` alone belongs to another kind of device.
         if not any(one in recorded for one in (AMPLIFICATION, *FREE)):
             return []
         modelled = recorded.modelled_storage
@@ -47,7 +47,7 @@ class Flash(CellChart):
             *percent_panel(recorded, SHARES, "% of the time"),
             *bytes_panel(recorded, WRITTEN, per_s=True),
             *counted_panel(recorded, FREE, "blocks"),
-            # What a kernel calls utilisation is the time that a device was busy.
+            # The kernel's utilisation is the time in which a device was busy.
             *(percent_panel(recorded, FULL, "% of the pages") if modelled else []),
             *counted_panel(recorded, ERASED, "/s"),
             *bytes_panel(recorded, BUFFER),

@@ -1,4 +1,4 @@
-"""What the server does with its pages, its log and its locks, second by second."""
+"""The server's pages, log and locks, second by second."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from flatwater.report.units import binary_scale
 Look = dict[str, tuple[str, str]]
 
 FLUSHED: Look = {
-    # Nearly always the pages flushed, which are drawn over it.
+    # Nearly always equal to the pages flushed, which are drawn over it.
     "database.doublewrite_pages_per_s": ("by way of the doublewrite buffer", ORANGE),
     "database.pages_flushed_per_s": ("all", BLUE),
     "database.pages_flushed_adaptive_per_s": ("adaptive", SKY),
@@ -103,7 +103,7 @@ class Flushing(CellChart):
 
 
 def _happened(recorded: Recorded, group: Look) -> list[str]:
-    """What is not always zero: a flat line at the bottom says nothing."""
+    """The series that are not always zero: a flat line at the bottom carries no information."""
     return [series for series in group if recorded.top(series) > 0]
 
 
@@ -128,7 +128,7 @@ def _bytes(recorded: Recorded, group: Look) -> list[Panel]:
 def _hits(recorded: Recorded) -> list[Panel]:
     if recorded.top(HITS) <= 0:
         return []
-    # Not from zero: 99.9 % and 99.0 % are ten times as many reads, and would be one line.
+    # Not from zero: 99.0 % means ten times as many reads as 99.9 %, and the two would be one line.
     low, high = 100 * recorded.bottom(HITS), 100 * recorded.top(HITS)
     room = max((high - low) * 0.06, 0.01)
     axis: Json = {"title": {"text": "hits, %"}, "range": [max(low - room, 0), high + room]}

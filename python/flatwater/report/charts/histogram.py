@@ -13,10 +13,10 @@ from flatwater.report.recorded import Recorded
 from flatwater.report.units import microseconds
 
 KIND_COLOURS = {"all": INK, "read": BLUE, "write": ORANGE, "fsync": GREEN, **COLOURS}
-#: Bars of a factor of ten: narrow enough to show two humps, wide enough to hold several buckets of the HdrHistogram.
+#: Bars per factor of ten: narrow enough to show two peaks, wide enough to hold several buckets of the HdrHistogram.
 BARS_PER_DECADE = 20
 PERCENTILES = (("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
-#: Labels closer together than this share of the axis would be written over each other.
+#: Labels that are closer together than this share of the axis would overlap.
 LABEL_SHARE = 0.05
 
 
@@ -32,7 +32,7 @@ class LatencyHistogram(CellChart):
         summary = recorded.cell.summary
         if summary is None or not summary.histograms:
             return []
-        # With one kind of request, `all` is that kind.
+        # If there is one kind of request, `all` is that kind.
         kinds = [kind for kind in KIND_COLOURS if kind in summary.histograms]
         what = "transactions" if summary.histograms.keys() & NAMES.keys() else "requests"
         if len(kinds) == 2 and kinds[0] == "all":
@@ -74,10 +74,10 @@ class LatencyHistogram(CellChart):
 
 
 def shares(encoded: str) -> dict[int, float]:
-    """Percent of the requests in each bar; bar `i` is from 10^(i/20) to 10^((i+1)/20) seconds.
+    """The percentage of the requests in each bar; bar `i` is from 10^(i/20) to 10^((i+1)/20) seconds.
 
-    `encoded` is base64 of an HdrHistogram (V2, deflate) of nanoseconds. Empty when there is nothing in it, or when it
-    is damaged: the rest of the page is worth showing.
+    `encoded` is base64 of an HdrHistogram (V2, deflate) of nanoseconds. The result is empty if the histogram is empty,
+    or if it is damaged, so that the rest of the page is still shown.
     """
     from flatwater._engine import Histogram
 
@@ -94,7 +94,7 @@ def shares(encoded: str) -> dict[int, float]:
 
 
 def _steps(kind: str, what: str, found: dict[int, float], floor: float, *, filled: bool) -> Json:
-    # An empty bar goes down to the edge of the drawing: zero is infinitely far on a logarithmic axis.
+    # An empty bar ends at the edge of the drawing, because zero is infinitely far away on a logarithmic axis.
     x = [10 ** (min(found) / BARS_PER_DECADE)]
     y = [floor]
     for place in range(min(found), max(found) + 1):
@@ -132,7 +132,7 @@ def _percentile_marks(latency_us: dict[str, float | None], span: float) -> Json:
             continue
         place = math.log10(x)
         notes.append(
-            # An annotation on a logarithmic axis is placed by its exponent.
+            # The position of an annotation on a logarithmic axis is its exponent.
             {"x": place, "xref": "x", "y": 1, "yref": "paper", "yanchor": "top", "xanchor": "left"}
             | {"text": f"{word}<br>{microseconds(value)}", "showarrow": False, "align": "left"}
             | {"font": {"size": 11, "color": INK}}

@@ -18,12 +18,12 @@ from flatwater.report.figure import (
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import binary_scale, plain
 
-#: As many as `database.instances` may be.
+#: The highest value of `database.instances`.
 INSTANCES_MAX = 64
 
 
 def each(layer: str, metric: str) -> tuple[str, ...]:
-    """The names of a series that every instance has of its own."""
+    """The names of a series that every instance has."""
     return tuple(f"{layer}.instance{number}_{metric}" for number in range(INSTANCES_MAX))
 
 
@@ -55,14 +55,14 @@ class Instances(CellChart):
 
 
 def _shared(recorded: Recorded, group: tuple[str, ...]) -> float | None:
-    """The highest sample of a series of at least two instances; None for fewer: one is the whole."""
+    """The highest sample of a series of at least two instances; None for fewer, because one instance is the whole."""
     found = [series for series in group if series in recorded]
     return recorded.top(*found) if len(found) > 1 else None
 
 
 def _lines(recorded: Recorded, group: tuple[str, ...], unit: str, factor: float) -> list[Json]:
     found = [(number, series) for number, series in enumerate(group) if series in recorded]
-    # More lines than colours would only look as if those of one colour belonged together.
+    # With more lines than colours, lines of one colour would look related.
     many = len(found) > len(COLOURS)
     drawn = []
     for place, (number, series) in enumerate(found):

@@ -1,4 +1,4 @@
-"""Reads and writes apart, where a workload does both."""
+"""Reads and writes separately, for a workload that does both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is marked on the charts over time: phases, seams, faults and recoveries, dips and stalls."""
+"""The marks on the charts over time: phases, seams, faults and recoveries, dips and stalls."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from flatwater.report.recorded import Recorded
 from flatwater.report.units import plain
 from flatwater.results import Dip, Event, Stall
 
-#: Everything but `measure` is shaded. `approach`: SNIA's rounds before the last five; `drain`: what was still
-#: outstanding when the time was up.
+#: All phases except `measure` are shaded. `approach`: SNIA's rounds before the last five; `drain`: requests that were
+#: still outstanding at the end of the time.
 PHASE_COLOURS = {
     "precondition": "#cfcfcf",
     "warmup": "#e6e0cf",
@@ -21,28 +21,28 @@ PHASE_COLOURS = {
 }
 PHASE_WORDS = {"warmup": "warm-up", "approach": "approach to steady state"}
 SETTLING_COLOUR = "#f1ecdf"
-#: A phase narrower than this share of the axis has no room for its name.
+#: A phase that is narrower than this share of the axis has no space for its name.
 LABELLED_SHARE = 0.07
-#: The events that have a line: how it is called, its colour and stroke.
+#: The events that have a line: name, colour and stroke.
 EVENTS = {
     "seam": ("resumed", INK, "dash"),
     "fault": ("fault", RED, "dot"),
     "recovered": ("recovered", GREEN, "dot"),
-    # What a modelled device did by itself: called what it says of it.
+    # An incident of a modelled device has its own text as its name.
     "incident": ("", PURPLE, "dot"),
 }
-#: Letters of an event's own text.
+#: The most letters of an event's own text.
 EVENT_LETTERS_MAX = 56
-#: Widths of a letter of a note, as a share of the axis of the page at its usual width (11 pixels high, 1080 wide).
+#: The width of a letter of a note, as a share of the axis of the page at its usual width (11 pixels high, 1080 wide).
 LETTER_SHARE = 6.2 / 1080
 #: Pixels from one row of notes to the next.
 ROW_HEIGHT = 14
-#: More lines than this are a texture, not a mark.
+#: More lines than this are not readable as marks.
 EVENTS_MAX = 60
 
 
 def timeline(recorded: Recorded, layout: Json, *, labels: bool = False) -> Json:
-    """Gives a chart over time its x axis and the marks that all of them have; `labels` also names them."""
+    """Gives a chart over time its x axis and the marks of all charts over time; `labels` also names the marks."""
     clock, cell = recorded.clock, recorded.cell
     axis = {**time_axis(clock, recorded.span_s), **layout.get("xaxis", {})}
     shapes: list[Json] = []
@@ -84,7 +84,7 @@ def timeline(recorded: Recorded, layout: Json, *, labels: bool = False) -> Json:
 
 
 def _transition(recorded: Recorded) -> list[tuple[float, str]]:
-    """When a write run left its fast level, and when it had reached the steady one."""
+    """The begin of a write run's transition, and the time from which it was steady."""
     found = recorded.cell.summary.transition if recorded.cell.summary is not None else None
     if found is None:
         return []
@@ -93,9 +93,10 @@ def _transition(recorded: Recorded) -> list[tuple[float, str]]:
 
 
 def _names(events: Sequence[Event], span_s: float) -> dict[int, str]:
-    """The names of events, by their place. Incidents that say the same one after another have one name."""
+    """The names of events, by their place. Consecutive incidents with the same text have one name."""
     names: dict[int, str] = {}
-    # By what happened (an incident's text goes on with figures): the first one's place, the last one's time, how many.
+    # Grouped by the words of the incident (figures follow in its text): the place of the first, the time of the last,
+    # the number.
     bursts: dict[str, tuple[int, float, int]] = {}
     for at, event in enumerate(events):
         name = EVENTS[event.kind][0] or _short(event.text)
@@ -116,12 +117,12 @@ def _short(text: str) -> str:
 
 
 def _width(text: str, span: float) -> float:
-    """How much of an axis a note takes."""
+    """The share of an axis that a note takes."""
     return len(text) * LETTER_SHARE * span
 
 
 def _apart(notes: list[Json], span: float) -> None:
-    """Moves a note that would be written over an earlier one to a row below."""
+    """Moves a note that would overlap an earlier note to a lower row."""
     rows: list[list[tuple[float, float]]] = []
     for note in notes:
         width = _width(note["text"].replace("&#8201;", " "), span)
@@ -167,7 +168,7 @@ def dips_and_stalls(recorded: Recorded, low: float, high: float) -> list[Json]:
 
 
 def _bands(recorded: Recorded, name: str, colour: str, spans: Sequence[Dip | Stall], low: float, high: float) -> Json:
-    # One trace with a hole between the bands: hundreds of dips cost one path, and the legend explains them.
+    # One trace with a gap between the bands: hundreds of dips cost one path, and the legend explains them.
     factor = recorded.clock.factor
     x: list[float | None] = []
     y: list[float | None] = []
@@ -185,7 +186,7 @@ def _bands(recorded: Recorded, name: str, colour: str, spans: Sequence[Dip | Sta
         "y": y,
         "fill": "toself",
         "fillcolor": f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:7], 16)},0.28)",
-        # An outline, so that one second of eight hours is still a line.
+        # An outline, so that one second of eight hours is still visible.
         "line": {"color": colour, "width": 0.8},
         "hoverinfo": "skip",
     }

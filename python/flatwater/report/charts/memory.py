@@ -1,4 +1,4 @@
-"""Memory, and whether anyone waited for something (the kernel's pressure figures)."""
+"""Memory, and the time in which tasks waited (the kernel's pressure figures)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flatwater.report.figure import (
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import binary_scale
 
-# What is to be written is a small part of what there is, so it has a strip of its own.
+# Data that wait to be written are a small part of the memory, so they have their own strip.
 MEMORY = (
     {
         "machine.memory_available_bytes": ("available", GREEN),
@@ -47,7 +47,8 @@ class Memory(CellChart):
 
     def draw(self, recorded: Recorded) -> list[Figure]:
         panels = [panel for group in MEMORY for panel in _bytes(recorded, group)]
-        # Memory pressure is nearly always zero: a flat line at the bottom that says nothing is left out.
+        # Memory pressure is nearly always zero, and a flat line at the bottom carries no information, so it is left
+        # out.
         pressure = [one for one in PRESSURE if one in recorded and ("memory" not in one or recorded.top(one) > 0)]
         if pressure:
             data = [line(PRESSURE[one][0], one, PRESSURE[one][1], "%") for one in pressure]

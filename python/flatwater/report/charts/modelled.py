@@ -27,7 +27,7 @@ SEEK = "storage.seek_mean_us"
 QUEUE = {"storage.queue_depth": ("queue depth", PURPLE)}
 DIRTY = {"storage.cache_dirty_bytes": ("dirty in the cache", ORANGE)}
 CREDITS = {"storage.credits": ("burst credits left", BLUE)}
-#: Of a device that is served in real time: how long after the model's end its answers came.
+#: For a device that is served in real time: the time from the model's end to the answer.
 LAG = {"storage.lag_p50_us": ("p50", BLUE), "storage.lag_p95_us": ("p95", SKY), "storage.lag_p99_us": ("p99", GREEN)}
 LATE = {"storage.lag_late_pct": ("answers too late", RED)}
 
@@ -41,7 +41,7 @@ class Modelled(CellChart):
     def draw(self, recorded: Recorded) -> list[Figure]:
         if not recorded.modelled_storage:
             return []
-        # A flash device and an array have charts of their own, which have these series in them.
+        # A flash device and an array have their own charts, which contain these series.
         flash = any(one in recorded for one in (AMPLIFICATION, *FREE))
         panels = [] if flash else percent_panel(recorded, BUSY, "busy, %")
         if SEEK in recorded and recorded.top(SEEK) > 0:
@@ -58,7 +58,7 @@ class Modelled(CellChart):
 
 
 def _lag(recorded: Recorded) -> list[Panel]:
-    """How far behind its model a served device was, and the share of its answers that this made wrong."""
+    """The lag of a served device behind its model, and the share of its answers that were late."""
     found = [series for series in LAG if recorded.top(series) > 0]
     if not found:
         return []

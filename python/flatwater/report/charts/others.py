@@ -1,4 +1,4 @@
-"""A strip for every series that no other chart knows: what a new database, cache or device model reports."""
+"""A strip for every series that no other chart draws: the series of a new database, cache or device model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flatwater.report.figure import (
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import binary_scale, plain
 
-#: Strips of one layer: a folder from elsewhere may have any number of series.
+#: The most strips of one layer: a folder from another source may have any number of series.
 STRIPS_MAX = 24
 
 
@@ -36,7 +36,7 @@ class Others(CellChart):
         shown = found[:STRIPS_MAX]
         panels = [_strip(recorded, series, COLOURS[i % len(COLOURS)]) for i, series in enumerate(shown)]
         left = f" ({len(found) - len(shown)} more are in the result and not drawn.)" if len(found) > len(shown) else ""
-        # The layer's name comes from outside, so it is no file name.
+        # The layer's name may come from another source, so it is not used as a file name.
         key = self.name if place == 0 else f"{self.name}-{place + 1}"
         return strips(recorded, key, f"More of the {layer}", self.description + left, panels)
 

@@ -1,4 +1,4 @@
-"""Panels above each other over one time axis: what most charts over time are made of."""
+"""Panels, stacked over one time axis: the base of most charts over time."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def strips(
 
 
 def counted_by_kind(recorded: Recorded, looks: Mapping[str, tuple[str, str]], title: str, share: float = 1.0) -> Panel:
-    """How many of each kind a second; `looks` gives the kinds' names and colours."""
+    """How many of each kind there are a second; `looks` gives the kinds' names and colours."""
     series = {kind: f"workload.{kind}_ops_per_s" for kind in looks}
     data = [line(name, series[kind], colour, "/s", legendgroup=kind) for kind, (name, colour) in looks.items()]
     return Panel(data, linear_axis(title, recorded.top(*series.values())), share)
 
 
 def timed_by_kind(recorded: Recorded, looks: Mapping[str, tuple[str, str]], share: float = 1.0) -> list[Panel]:
-    """How long 95 % of each kind took, under the panel whose legend names the kinds; nothing where it was not told."""
+    """The p95 of each kind, under the panel whose legend names the kinds; empty if it was not recorded."""
     series = {kind: f"workload.{kind}_latency_p95_us" for kind in looks}
     series = {kind: one for kind, one in series.items() if one in recorded}
     if not series:
@@ -48,12 +48,12 @@ def timed_by_kind(recorded: Recorded, looks: Mapping[str, tuple[str, str]], shar
 
 
 def silent(kind: str) -> dict[str, object]:
-    """A line that another panel's legend speaks for."""
+    """A line that the legend of another panel names."""
     return {"legendgroup": kind, "showlegend": False}
 
 
 def counted_panel(recorded: Recorded, looks: Mapping[str, tuple[str, str]], title: str) -> list[Panel]:
-    """Those of these series that were recorded and are not always zero, on one axis from zero.
+    """The recorded series that are not always zero, on one axis from zero.
 
     `looks` has the name and the colour of each.
     """
@@ -65,7 +65,7 @@ def counted_panel(recorded: Recorded, looks: Mapping[str, tuple[str, str]], titl
 
 
 def percent_panel(recorded: Recorded, looks: Mapping[str, tuple[str, str]], title: str) -> list[Panel]:
-    """Those of these series that were recorded, from 0 to 100."""
+    """The recorded ones of these series, from 0 to 100."""
     found = [series for series in looks if series in recorded]
     if not found:
         return []
@@ -73,7 +73,7 @@ def percent_panel(recorded: Recorded, looks: Mapping[str, tuple[str, str]], titl
 
 
 def bytes_panel(recorded: Recorded, looks: Mapping[str, tuple[str, str]], *, per_s: bool = False) -> list[Panel]:
-    """Those of these series that were recorded and are not always zero, in the binary unit that fits."""
+    """The recorded series that are not always zero, in a fitting binary unit."""
     found = [series for series in looks if recorded.top(series) > 0]
     if not found:
         return []

@@ -9,7 +9,7 @@ from flatwater.report.figure import Figure, latency_axis
 from flatwater.report.swept import Swept
 from flatwater.results import CellSummary, Published, Result
 
-#: Microseconds in the units that published latencies come in.
+#: Microseconds in each unit of published latencies.
 UNITS = {"us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6, "ns": 1e-3}
 
 

@@ -1,4 +1,4 @@
-"""What the charts of a sweep share: the axis of the swept field, lines with error bars, published figures."""
+"""The common parts of a sweep's charts: the axis of the swept field, lines with error bars, published figures."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from flatwater.results import CellSummary, Published
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "star")
 
 
-#: Width of a letter of a tick's label, and some air, as a share of an axis on half of the page.
+#: The width of a letter of a tick's label, and of the space beside it, as a share of an axis on half of the page.
 LETTER_SHARE = 9.0 / 420
-#: A legend on half of the page: letters of a row, those that a mark takes the room of, pixels of a row, and how many
-#: rows a figure has room for as it is.
+#: A legend on half of the page: letters in a row, letters that a mark takes, pixels of a row, and the rows for which a
+#: figure has space.
 LEGEND_LETTERS, LEGEND_MARK_LETTERS, LEGEND_ROW, LEGEND_ROWS = 72, 8, 19, 2
-#: Of more lines than this, the published ones share an entry of the legend.
+#: If there are more lines than this, the published lines share an entry of the legend.
 NAMED_TWICE_MAX = 2
 
 
@@ -32,7 +32,7 @@ class Judged:
 
 
 def axis(swept: Swept) -> Json:
-    """The x axis: logarithmic, linear, or one place a category; labelled with the values that were set."""
+    """The x axis: logarithmic, linear, or one place for each category; labelled with the values that were set."""
     title = {"title": {"text": plain(swept.field)}, "automargin": True}
     if swept.positions is None:
         return {**title, "type": "category", "categoryorder": "array"} | {
@@ -46,7 +46,7 @@ def axis(swept: Swept) -> Json:
 
 
 def _room(swept: Swept, texts: list[str]) -> list[str]:
-    """The labels that do not run into the one before; the others are empty, the last one always stands."""
+    """The labels that do not overlap the label before; the others are empty. The last label is always shown."""
     places = [math.log(one) if swept.logarithmic else one for one in swept.positions or ()]
     span = (max(places) - min(places)) or 1.0
     kept = list(texts)
@@ -68,7 +68,7 @@ def _room(swept: Swept, texts: list[str]) -> list[str]:
 
 
 def legend_only(data: list[Json]) -> list[Json]:
-    """One entry of the legend for all published lines that have none of their own."""
+    """One entry of the legend for all published lines that have no entry."""
     if all(trace.get("showlegend", True) for trace in data):
         return []
     entry: Json = {"type": "scatter", "mode": "lines+markers", "name": "published: hollow", "x": [None], "y": [None]}
@@ -77,7 +77,7 @@ def legend_only(data: list[Json]) -> list[Json]:
 
 
 def legend_height(data: list[Json]) -> int:
-    """Pixels that a sweep's legend needs beyond its first rows, on half of the page's width."""
+    """The pixels that a sweep's legend needs beyond its first rows, on half of the page's width."""
     named = [trace["name"] for trace in data if trace.get("showlegend", True)]
     letters = max(map(len, named), default=0)
     columns = max(1, LEGEND_LETTERS // (letters + LEGEND_MARK_LETTERS))
@@ -90,7 +90,7 @@ def lines(
     published: Callable[[Published, CellSummary], float | None],
     template: str,
 ) -> list[Json]:
-    """Ours as a solid line with error bars, and beside it, dashed and hollow, what was published.
+    """Ours as a solid line with error bars, and the published figures beside it, dashed and hollow.
 
     An error bar is the 95 % confidence interval of one run, or the lowest and highest of several repeats.
     """

@@ -23,7 +23,7 @@ class SweepThroughput(SweepChart):
         units = [cell.summary.unit for cell in result.cells if cell.summary is not None]
         if not units:
             return []
-        # Means in different units have no common axis; the first unit is the experiment's own.
+        # Means in different units have no common axis; the first unit is the experiment's.
         unit = units[0]
 
         def ours(summary: CellSummary) -> Judged | None:
@@ -33,7 +33,7 @@ class SweepThroughput(SweepChart):
 
         def theirs(published: Published, summary: CellSummary) -> float | None:
             if published.relative_to is not None:
-                # Drawn as many times our own other cell as was published.
+                # Drawn as the published ratio times our figure of the other cell.
                 if published.metric != "mean" or not published.ours or summary.mean is None:
                     return None
                 return published.value * summary.mean / published.ours

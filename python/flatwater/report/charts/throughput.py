@@ -10,11 +10,11 @@ from flatwater.report.figure import BLUE, INK, MARGINS_HEIGHT, Figure, Json, Pan
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import number, plain
 
-#: Recorded of a database that flushes: its throughput is drawn with these, by `database.py`.
+#: Recorded for a database that flushes: `database.py` then draws the throughput with these.
 STATE = ("database.checkpoint_age_bytes", "database.dirty_pct")
 
 
-#: Pixels of the figure, and of what is inside its axes.
+#: The pixels of the figure, and of the area inside its axes.
 HEIGHT = 360
 DRAWN_HEIGHT = HEIGHT - MARGINS_HEIGHT
 
@@ -30,7 +30,7 @@ class Throughput(CellChart):
             return []
         strip = throughput_panel(recorded)
         layout = timeline(recorded, {"yaxis": strip.yaxis, "showlegend": True}, labels=True)
-        # The words of what happened stand above the line, not on it.
+        # The texts of incidents are above the line, not on it.
         low, high = layout["yaxis"]["range"]
         rows = 1 + max((-note.get("yshift", 0) // ROW_HEIGHT for note in layout["annotations"]), default=-1)
         layout["yaxis"] = {**layout["yaxis"], "range": [low, high * (1 + rows * ROW_HEIGHT / DRAWN_HEIGHT)]}

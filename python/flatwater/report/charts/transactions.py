@@ -1,4 +1,4 @@
-"""The kinds of transaction apart, where a workload has several."""
+"""The kinds of transaction separately, for a workload with several."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flatwater.report.figure import (
 )
 from flatwater.report.recorded import Recorded
 
-#: TPC-C's five kinds, as TPC-C's specification (revision 5.11, clause 2) orders them.
+#: TPC-C's five kinds, in the order of TPC-C's specification (revision 5.11, clause 2).
 COLOURS = {"new_order": BLUE, "payment": ORANGE, "order_status": GREEN, "delivery": RED, "stock_level": PURPLE}
 NAMES = {
     "new_order": "New-Order",

@@ -1,4 +1,4 @@
-"""A real run and its modelled twin over each other: throughput, checkpoint age and dirty pages."""
+"""A real run and its modelled twin in one chart: throughput, checkpoint age and dirty pages."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from flatwater.report.units import Scale, binary_scale, number, percent, plain, 
 from flatwater.results import Cell, Result
 
 AGE, DIRTY = STATE
-#: Pairs that are drawn: the table has all.
+#: The most pairs that are drawn; the table has all.
 PAIRS_MAX = 24
-#: Buckets of a line: as many as the page is pixels wide, divided among the pairs, and never fewer than this.
+#: The buckets of a line: the page's width in pixels, divided among the pairs, and never fewer than this.
 BUCKETS, BUCKETS_MIN = 1200, 150
-#: Dirty pages that stay under this are drawn on an axis of their own size, as in the chart of one cell.
+#: Dirty pages that stay under this share have an axis that fits them, as in the chart of one cell.
 DIRTY_LITTLE_PCT = 40.0
-#: Which of a pair is which: a name, a colour, a stroke.
+#: How the two of a pair are marked: a name, a colour, a stroke.
 LOOKS = (("real", BLUE, "solid"), ("modelled", ORANGE, "solid"))
 
 
 @dataclass(frozen=True)
 class _Drawn:
-    """One series of one of a pair, thinned; times count from when its measurement began."""
+    """One series of one of a pair, thinned; times count from the start of its measurement."""
 
     line: Line
     name: str
@@ -89,7 +89,7 @@ class Twins(SweepChart):
 
 
 def pairs(result: Result) -> Iterator[tuple[Cell, Cell]]:
-    """The real cells that have something recorded, each with its modelled twin, in the sweep's order."""
+    """The real cells that recorded a series, each with its modelled twin, in the sweep's order."""
     twins: dict[str, Cell] = {}
     for cell in result.cells:
         if cell.set.get(FIELD) is True and cell.summary is not None:
@@ -100,13 +100,13 @@ def pairs(result: Result) -> Iterator[tuple[Cell, Cell]]:
 
 
 def _key(cell: Cell) -> str:
-    """What a cell and its twin have in common."""
+    """The values that a cell and its twin have in common."""
     rest = {name: value for name, value in cell.set.items() if name != FIELD}
     return json.dumps([rest, cell.plan.repeat], sort_keys=True, default=str)
 
 
 def _both(pair: tuple[Cell, Cell], name: str, buckets: int) -> list[_Drawn]:
-    """A series of both, or nothing where one of the two did not record it."""
+    """A series of both; empty if one of the two did not record it."""
     layer, metric = name.split(".", 1)
     found = []
     for cell, (word, colour, stroke) in zip(pair, LOOKS, strict=True):
@@ -135,7 +135,7 @@ def _panels(series: dict[str, list[_Drawn]], clock: Scale, unit: str) -> Iterato
         else:
             told = unit
             axis = linear_axis(f"throughput, {unit}" if unit else "throughput", top)
-        # One legend speaks for all panels.
+        # One legend is for all panels.
         traces = [_trace(one, clock, scale, told, legend=not titled) for one in both]
         titled = True
         yield Panel(traces, axis, 2.2 if name in Throughput.fine else 1.2)
@@ -161,20 +161,20 @@ def _warmup(begin: float) -> list[Json]:
 
 
 def _setting(cell: Cell) -> str:
-    """What else was swept, in a few words."""
+    """The other swept values, in a few words."""
     told = [f"{name.rpartition('.')[2]} {shown(name, value)}" for name, value in cell.set.items() if name != FIELD]
     again = [f"repeat {cell.plan.repeat + 1}"] if cell.plan.repeat else []
     return plain(", ".join(told + again))
 
 
 def _unit(real: Cell, model: Cell) -> str:
-    """The unit of both; empty where they differ."""
+    """The unit of both; empty if they differ."""
     units = {cell.summary.unit for cell in (real, model) if cell.summary is not None}
     return plain(units.pop()) if len(units) == 1 else ""
 
 
 def _ratio(real: Cell, model: Cell) -> str:
-    """How far the means are apart, as a sentence."""
+    """The difference of the means, as a sentence."""
     one, other = real.summary, model.summary
     if one is None or other is None or not one.mean or other.mean is None or one.unit != other.unit:
         return ""

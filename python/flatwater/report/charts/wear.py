@@ -1,4 +1,4 @@
-"""How a modelled flash device wears out, as its SMART gauges would tell."""
+"""The wear of a modelled flash device, as its SMART gauges would report it."""
 
 from __future__ import annotations
 
