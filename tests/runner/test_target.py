@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -342,8 +343,8 @@ class TestDevices:
     @pytest.mark.parametrize(
         ("holds", "told"),
         [
-            ("ext4", "ext2/3/4"),
-            pytest.param("xfs", "XFS", marks=pytest.mark.slow),
+            ("ext4", "ext4 (filesystem)"),
+            pytest.param("xfs", "xfs", marks=pytest.mark.slow),
             ("btrfs", "btrfs"),
             ("swap", "swap"),
         ],
@@ -357,9 +358,9 @@ class TestDevices:
     def test_with_a_partition_table(self, lab: Lab, device: Callable[..., Path]) -> None:
         path = device(32)
         with path.open("rb+") as handle:
-            handle.seek(510)
-            handle.write(b"\x55\xaa")
-        refused(lab.go(storage={"path": str(path)}), "holds a partition table")
+            handle.seek(446)  # one entry: type, first sector, sectors
+            handle.write(struct.pack("<4xB3xII", 0x83, 2048, 8192) + bytes(48) + b"\x55\xaa")
+        refused(lab.go(storage={"path": str(path)}), "holds a dos partition table")
 
     @pytest.mark.parametrize("engine", ["psync", "io_uring"])
     def test_is_used_when_the_user_says_so(self, lab: Lab, device: Callable[..., Path], engine: str) -> None:

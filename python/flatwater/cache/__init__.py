@@ -1,6 +1,5 @@
 """The real flash cache: what stands behind `flatwater cache`.
 
-    place       a file or a block device: what it is, who uses it, what is on it; claiming it
     state       where caches are kept in mind: names, paths, settings; which processes serve
     lifecycle   create, start, stop, destroy; check and drain of a cache that does not run
     supervisor  the process that holds the mount and the sockets, and restarts the serving child

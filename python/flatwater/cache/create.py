@@ -13,9 +13,9 @@ from pathlib import Path
 from flatwater.cache import engine
 from flatwater.cache.identity import differs, identity_of
 from flatwater.cache.locate import identified, located
-from flatwater.cache.place import Place, claim, contents, open_place, overlap, require_space, require_unused
 from flatwater.cache.state import CacheState, check_name, find_state, lasting_folder, list_names, load_state
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.place import Place, claim, contents, open_place, overlap, require_space, require_unused
 from flatwater.probe.disk import require_no_device_folder
 
 #: Powers of two that a block may have: a sector of today's devices, to InnoDB's largest page.

@@ -10,9 +10,9 @@ from flatwater.cache import engine
 from flatwater.cache.create import read_pair
 from flatwater.cache.guard import claimed
 from flatwater.cache.locate import located
-from flatwater.cache.place import open_place
 from flatwater.cache.state import CacheState, lasting_folder, read_process, running_folder
 from flatwater.errors import UserError
+from flatwater.place import open_place
 
 #: Both superblocks lie in these first bytes, crates/core/src/cache/journal/layout.rs.
 _HEADER_BYTES = 128 * 1024

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from flatwater.cache.place import claim, open_place, require_unused
 from flatwater.cache.state import CacheState
 from flatwater.errors import UserError
+from flatwater.place import claim, open_place, require_unused
 
 
 @contextmanager

@@ -14,10 +14,10 @@ from typing import Any
 from flatwater.cache import engine
 from flatwater.cache.locate import identified, located
 from flatwater.cache.mounting import check_mount_point, require_fuse
-from flatwater.cache.place import claim, open_place, overlap, require_unused
 from flatwater.cache.state import CacheState, lasting_folder, read_process
 from flatwater.cache.task import supervisor_command, write_task
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.place import claim, open_place, overlap, require_unused
 
 #: A log that is longer is put aside when a cache starts.
 _LOG_BYTES_MAX = 1024 * 1024

@@ -10,6 +10,11 @@ from pathlib import Path
 _MOUNTS, _PLACE = Path("/proc/self/mountinfo"), 4
 
 
+def unescape(name: str) -> str:
+    """A name from /proc, where blanks, line ends and backslashes are spelt as octal numbers, and nothing else is."""
+    return re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), name)
+
+
 def mounted_below(folder: int) -> str | None:
     """A place on or below an open folder on which something is mounted, if there is one.
 
@@ -17,8 +22,7 @@ def mounted_below(folder: int) -> str | None:
     """
     path = os.readlink(f"/proc/self/fd/{folder}")
     for line in _MOUNTS.read_bytes().decode(errors="surrogateescape").rstrip("\n").split("\n"):
-        # Blanks, line ends and backslashes in a name are spelt as octal numbers; nothing else is.
-        place = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), line.split(" ")[_PLACE])
+        place = unescape(line.split(" ")[_PLACE])
         if place == path or place.startswith(f"{path}/"):
             return place
     return None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 import time
 from pathlib import Path
 
 from flatwater.errors import UserError
+from flatwater.owned.mounted import unescape
 
 #: Columns after major, minor and name (Documentation/admin-guide/iostats.rst of Linux).
 _READS, _READ_SECTORS, _READ_MS = 0, 2, 3
@@ -93,17 +93,13 @@ def read_mounts() -> list[dict[str, str]]:
         mounts.append(
             {
                 "device": fields[2],
-                "target": _unescape(fields[4]),
+                "target": unescape(fields[4]),
                 "type": kind,
-                "source": _unescape(source),
+                "source": unescape(source),
                 "options": f"{fields[5]},{super_options}",
             }
         )
     return mounts
-
-
-def _unescape(text: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
 
 
 class DiskProbe:

@@ -23,10 +23,10 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import print_size
 from flatwater.experiment.device import Device, Initial, Use
 from flatwater.owned import FOLDER_FLAGS, Permit, Witness, create_file, publish, write_atomic
+from flatwater.place import look_at, require_unused
 from flatwater.plan.device import write_device
 from flatwater.plan.emulation import EmulatedDevice
 from flatwater.probe.disk import require_no_device_folder
-from flatwater.runner.swapped import require_not_in_use
 
 #: The file under the mount that is the device.
 DEVICE_FILE = "device"
@@ -241,7 +241,9 @@ def _check_backing(emulation: Emulation, size: int) -> SidecarFile | None:
         raise UserError(f"cannot use {backing}: {error.strerror}", where=where) from None
     if not stat.S_ISREG(info.st_mode):
         raise UserError(f"{backing} is not a file", where=where, hint="name a file that does not exist yet")
-    require_not_in_use(backing, where)
+    place = look_at(backing, where)
+    if place is not None:
+        require_unused(place, where)
     if emulation.overwrite:
         return None
     sidecar = _read_sidecar(emulation.sidecar)

@@ -22,10 +22,9 @@ import psutil
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment, print_size
 from flatwater.owned import Identity, Permit, write_atomic
+from flatwater.place import Place, claim, contents, look_at, require_unused
 from flatwater.probe.disk import find_block_device, mount_of, require_no_device_folder
-from flatwater.runner.block_device import claim, contents, folder_of, users
 from flatwater.runner.manifest import Prepared, PreparedFile, read_manifest
-from flatwater.runner.swapped import require_not_in_use
 
 #: Used sizes are whole multiples of this: the largest sector in use, so that O_DIRECT can reach every byte.
 ALIGNMENT_BYTES = 4096
@@ -154,8 +153,9 @@ class Target:
         self.permit = Permit(tuple(identities))
 
     def lock_file(self) -> None:
-        """Keeps other runs from a file that was just made. Errors: UserError."""
+        """Keeps others from a file that was just made. Errors: UserError."""
         self._locks.append(_lock(self.path, exclusive=True))
+        _claim(self, self._locks)
 
     def release(self) -> None:
         """Lets other runs use the storage; remembers how it was left."""
@@ -230,13 +230,13 @@ def open_target(experiment: Experiment, previous: Target | None = None) -> Targe
         locks.append(_lock(path if info is not None else path.parent, exclusive=info is not None))
     try:
         if info is None or stat.S_ISREG(info.st_mode):
-            target = _file_target(experiment, path, exists=info is not None)
+            target = _file_target(experiment, path, exists=info is not None, claimed=len(locks) > 1)
         elif stat.S_ISDIR(info.st_mode):
             target = _directory_target(experiment, path)
         else:
-            target = _device_target(experiment, path, previous)
-            if target.writable and len(locks) == 1:
-                locks.append(claim(path))
+            target = _device_target(experiment, path, previous, claimed=len(locks) > 1)
+        if len(locks) == 1:
+            _claim(target, locks)
         _check_alignment(experiment, path)
         _check_memory(experiment)
     except UserError:
@@ -244,6 +244,15 @@ def open_target(experiment: Experiment, previous: Target | None = None) -> Targe
         raise
     target._locks = locks
     return target
+
+
+def _claim(target: Target, locks: list[int]) -> None:
+    """Keeps caches, other programs that lock files, and (of a device) mounts from what may be written."""
+    if not target.writable or target.kind == "directory":
+        return
+    place = look_at(target.path, "storage.path")
+    if place is not None:
+        locks.append(claim(place, "storage.path", alone=True))
 
 
 def _lock(path: Path, *, exclusive: bool) -> int:
@@ -290,7 +299,7 @@ def _directory_target(experiment: Experiment, path: Path) -> Target:
     return target
 
 
-def _file_target(experiment: Experiment, path: Path, *, exists: bool) -> Target:
+def _file_target(experiment: Experiment, path: Path, *, exists: bool, claimed: bool) -> Target:
     if experiment.fileio.files != 1:
         raise UserError(
             f"{path} is one file, but workload.files = {experiment.fileio.files}",
@@ -309,15 +318,16 @@ def _file_target(experiment: Experiment, path: Path, *, exists: bool) -> Target:
         target.manifest = None
         return target
     if exists:
-        _guard(experiment, target, path)
+        _guard(experiment, target, path, claimed=claimed)
     target.writable = True
     return target
 
 
-def _guard(experiment: Experiment, target: Target, path: Path) -> None:
+def _guard(experiment: Experiment, target: Target, path: Path, *, claimed: bool = False) -> None:
     """Refuses a file that would be lost, unless it is ours or the user says so. Errors: UserError."""
-    if path.exists():
-        require_not_in_use(path, "storage.path")
+    place = look_at(path, "storage.path")
+    if place is not None:
+        require_unused(place, "storage.path", claimed=claimed)
     entry = target.known(path)
     info = path.lstat() if target.kind == "directory" else path.stat()
     if entry is not None and _as_left(target, entry, info):
@@ -373,30 +383,24 @@ def _as_left(target: Target, entry: PreparedFile, info: os.stat_result) -> bool:
     return info.st_mtime_ns == entry.settled_ns
 
 
-def _device_target(experiment: Experiment, path: Path, previous: Target | None) -> Target:
+def _device_target(experiment: Experiment, path: Path, previous: Target | None, *, claimed: bool) -> Target:
     if experiment.fileio.files != 1:
         raise UserError(f"{path} is a block device: workload.files must be 1", where="workload.files")
-    folder = folder_of(path)
-    device_bytes = int((folder / "size").read_text()) * 512
-    size = experiment.storage.size or device_bytes
-    if size > device_bytes:
+    place = look_at(path, "storage.path")
+    assert place is not None, "it was there"
+    size = experiment.storage.size or place.bytes
+    if size > place.bytes:
         raise UserError(
-            f"{print_size(size)} are more than the {print_size(device_bytes)} of {path}", where="storage.size"
+            f"{print_size(size)} are more than the {print_size(place.bytes)} of {path}", where="storage.size"
         )
     target = Target(path, "device", [path], _file_bytes(experiment, size), None, None)
     writing = will_write(experiment)
     if not writing:
         return target
-    used_by = users(folder)
-    if used_by:
-        raise UserError(
-            f"{path} is in use ({'; '.join(used_by)}): it will not be written to",
-            where="storage.path",
-            hint="unmount it first, or choose another device",
-        )
+    require_unused(place, "storage.path", claimed=claimed)
     if not experiment.files.overwrite:
         raise UserError(
-            f"everything on {path} ({print_size(device_bytes)}{contents(path)}) would be destroyed: {writing[0]}",
+            f"everything on {path} ({_told(place)}) would be destroyed: {writing[0]}",
             where="storage.path",
             hint="storage.overwrite = true if it is not needed",
         )
@@ -406,6 +410,11 @@ def _device_target(experiment: Experiment, path: Path, previous: Target | None) 
     if previous is not None and previous.path == path:
         target.prepared = previous.prepared
     return target
+
+
+def _told(place: Place) -> str:
+    held = contents(place)
+    return print_size(place.bytes) if held is None else f"{print_size(place.bytes)}, holds {held}"
 
 
 def mount_is_read_only(path: Path) -> bool:

@@ -23,10 +23,10 @@ def verb(
 ) -> None:
     """Use more or less of the cache device, while it serves."""
     from flatwater.cache.control import ask
-    from flatwater.cache.place import open_place
     from flatwater.cli.cache.progress import follow_job
     from flatwater.errors import UserError
     from flatwater.experiment.units import print_size
+    from flatwater.place import open_place
 
     state = find(name)
     wanted = parse_bytes(size, "SIZE") or 0

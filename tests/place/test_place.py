@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from flatwater.cache.place import Place, claim, contents, loops_on, open_place, overlap, users
 from flatwater.errors import UserError
+from flatwater.place import Place, claim, contents, open_place, overlap, users
+from flatwater.place.devices import loops_on
 
 MIB = 2**20
 
@@ -62,8 +63,8 @@ def test_a_loop_device_on_the_same_file_is_the_same_storage(as_root: None, undo:
     device = _loop(undo, file)
     same = overlap(_place(device), _place(file))
     assert same is not None and "stand on the same storage" in same
-    assert users(_place(file)) == [f"{device} is a loop device on it"]
-    assert loops_on(_place(file)) == [str(device)]
+    assert [use.told for use in users(_place(file))] == [f"{device} is a loop device on it"]
+    assert loops_on(_place(file).identity) == [str(device)]
     other = _loop(undo, device)
     same = overlap(_place(other), _place(file))
     assert same is not None, "through two loop devices"
@@ -91,7 +92,7 @@ def test_a_device_and_its_partition_overlap_and_two_partitions_do_not(
 def test_a_mount_and_swap_are_told(as_root: None, device, mount, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     mounted = device(32, "ext4")
     where = mount(mounted)
-    assert f"{mounted} is mounted on {where}" in users(_place(mounted))
+    assert f"{mounted} is mounted on {where}" in [use.told for use in users(_place(mounted))]
     with pytest.raises(UserError, match="in use"):
         claim(_place(mounted), "FAST")
     free = device(8)

@@ -1,0 +1,91 @@
+"""A file or a block device: what it is, and what it has in common with another one."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from flatwater.errors import UserError
+from flatwater.place.devices import Identity, chain, device_bytes, disk_of, identity_of, is_read_only
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file or a block device."""
+
+    #: With all links followed: what it is called in messages and kept in mind as.
+    path: Path
+    kind: str  # "file" or "device"
+    bytes: int
+    #: What it stands on: itself, the file of a loop device, the disk of a partition, a mapper's parts. Two places
+    #: that have one in common are, in part, the same storage.
+    stands_on: frozenset[Identity]
+    #: Itself.
+    identity: Identity
+
+    @property
+    def is_device(self) -> bool:
+        return self.kind == "device"
+
+
+def look_at(path: str | Path, where: str) -> Place | None:
+    """Looks at a place without opening it; None if there is nothing.
+
+    Errors: UserError for what is neither a file nor a block device.
+    """
+    try:
+        real = Path(os.path.realpath(path))
+        info = real.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot use {path}: {getattr(error, 'strerror', None) or error}", where=where) from None
+    identity = identity_of(info)
+    if identity is None:
+        raise UserError(f"{path} is neither a file nor a block device", where=where, hint="give one of them")
+    size = info.st_size if identity[0] == "file" else device_bytes(identity)
+    return Place(real, identity[0], size, frozenset(chain(identity)), identity)
+
+
+def open_place(path: str | Path, where: str) -> Place | None:
+    """The same, and makes sure that it may be read and written. Errors: UserError."""
+    place = look_at(path, where)
+    if place is None:
+        return None
+    try:
+        os.close(os.open(place.path, os.O_RDWR | os.O_CLOEXEC))
+    except OSError as error:
+        hint = "run as a user who may write to it" if error.errno in (errno.EACCES, errno.EPERM) else None
+        if error.errno == errno.EROFS or (place.is_device and is_read_only(place.identity)):
+            hint = "mount it writable, or blockdev --setrw"
+        raise UserError(f"{path} cannot be written: {error.strerror}", where=where, hint=hint) from None
+    if place.is_device and is_read_only(place.identity):
+        raise UserError(f"{path} is read-only", where=where, hint=f"blockdev --setrw {path}")
+    return place
+
+
+def overlap(one: Place, other: Place) -> str | None:
+    """How two places are the same storage, in words; None if they are not."""
+    if one.identity == other.identity:
+        return f"{one.path} and {other.path} are the same {one.kind}"
+    if one.stands_on & other.stands_on:
+        return f"{one.path} and {other.path} stand on the same storage"
+    for whole, part in ((one, other), (other, one)):
+        if any(disk_of(below) in whole.stands_on for below in part.stands_on):
+            return f"{part.path} is a part of {whole.path}"
+    return None
+
+
+def require_space(place_folder: Path, bytes_: int, where: str) -> None:
+    """A sparse file that cannot grow fails when it is full of dirty data: too late. Errors: UserError."""
+    free = os.statvfs(place_folder)
+    if bytes_ > free.f_bavail * free.f_frsize:
+        # Only here: the rest of that room takes longer to import than a cache to start.
+        from flatwater.experiment.units import print_size
+
+        told = (
+            f"{print_size(bytes_)} are more than the {print_size(free.f_bavail * free.f_frsize)} free in {place_folder}"
+        )
+        raise UserError(told, where=where, hint="a smaller --size, or another place")
