@@ -104,6 +104,11 @@ class ServedProcess:
             taken, self._incidents = self._incidents, []
         return taken
 
+    @property
+    def ended_well(self) -> bool:
+        """Whether it is over, and did all that it was asked for."""
+        return self._process.poll() == 0
+
     def close(self, last_words: str = "") -> None:
         """Ends it, and waits until everything is undone. Errors: FlatwaterError when that takes too long."""
         with self._lock:

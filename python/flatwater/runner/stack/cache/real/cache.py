@@ -90,6 +90,8 @@ class RealCache(Cache):
         self._open_devices(interrupt)
         slow, file_system = self._slow, file_system_of(self._cell)
         make = not slow.begun or owned.read_text(MADE) != file_system
+        # From now until it is drained, the cache has a part of the file system: after a kill there is no whole one.
+        owned.remove(MADE)
         # The pairing record, and the cache device that a cell without a cache has not, but opens.
         for name in ("pair", "no-cache"):
             os.close(owned.make_file(name))
@@ -105,8 +107,6 @@ class RealCache(Cache):
         }
         self._served = ServedCache(request)
         self._served.wait_ready(lambda: interrupt.asked)
-        if file_system:
-            owned.write_text(MADE, file_system)
         size_bytes = min(self._cell.storage.size or slow.bytes, slow.bytes)
         return served_place(self._cell, mount / DEVICE_FILE, volume, size_bytes)
 
@@ -173,6 +173,9 @@ class RealCache(Cache):
             last.callback(self._clear_quietly)
             if served is not None:
                 served.close(DRAIN if drain else "")
+                file_system = file_system_of(self._cell)
+                if file_system and (drain or self._cache is None) and served.ended_well:
+                    self._own_folder().write_text(MADE, file_system)
 
     def _clear_quietly(self) -> None:
         # Of a folder that another run holds nothing is undone.
