@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from flatwater.cli.request import RunRequest
     from flatwater.experiment import Experiment
 
 #: More cells than this are asked about first.
 CELLS_ASKED = 1000
+
+#: Fields that make a modelled device smaller and leave its figures nearly what they are.
+_SCALED = {"storage.capacity_scale"}
 
 
 def require_few_cells(experiments: Sequence[Experiment], request: RunRequest, where: str) -> None:
@@ -37,3 +41,33 @@ def warn_of_shortfall(experiment: Experiment, prefix: str = "") -> None:
     shortfall = find_shortfall(experiment)
     if shortfall is not None:
         print(f"warning: {prefix}{shortfall.text}", file=sys.stderr, flush=True)
+
+
+def only_like_figures(experiment: Experiment, request: RunRequest, file: str | Path, prefix: str = "") -> Experiment:
+    """The experiment without its published figures and shapes where `--set` asks another question than they answer.
+
+    They are of the workload, data size and direction of the file as it is written: warns on stderr of what differs.
+    """
+    from flatwater.analysis.alike import experiment_differences
+    from flatwater.errors import UserError
+    from flatwater.experiment import load
+
+    if not request.overrides or not (experiment.published or experiment.expected):
+        return experiment
+    try:
+        as_written = load(file, request.scaling)
+    except UserError:  # it is no experiment without what was set
+        return experiment
+    swept = {*experiment.sweep.fields, *as_written.sweep.fields}
+    before, after = (one.model_dump(exclude_none=True) for one in (as_written, experiment))
+    unlike = [
+        one
+        for one in experiment_differences(before, after)
+        if one.decisive and one.field not in swept and one.field not in _SCALED
+    ]
+    if not unlike:
+        return experiment
+    told = ", ".join(one.text for one in unlike)
+    said = f"warning: {prefix}what was published is not compared: --set asks another question ({told})"
+    print(said, file=sys.stderr, flush=True)
+    return experiment.model_copy(update={"published": [], "expected": []})

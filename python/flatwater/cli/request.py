@@ -39,6 +39,11 @@ class RunRequest:
         return file
 
     @property
+    def scaling(self) -> tuple[str, ...]:
+        """Of the overrides those that make the whole experiment larger or smaller."""
+        return tuple(one for one in self.overrides if one.partition("=")[0].strip() == "scale")
+
+    @property
     def resume_options(self) -> list[str]:
         """Options with which `flatwater resume` prints as this run did."""
         return ["--json"] if self.as_json else []

@@ -10,7 +10,7 @@ import typer
 
 from flatwater.cli.arguments import ExperimentFiles, Overrides
 from flatwater.cli.cell_lines import CellPrinter
-from flatwater.cli.precautions import require_few_cells, warn_of_shortfall
+from flatwater.cli.precautions import only_like_figures, require_few_cells, warn_of_shortfall
 from flatwater.cli.request import HERE, RunRequest
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def run(request: RunRequest) -> None:
     from flatwater.runner.sweep import default_folder, run_experiment
 
     executor = make_executor(request.on, request.jobs)
-    experiment = load(request.file, request.overrides, request.seed)
+    experiment = only_like_figures(load(request.file, request.overrides, request.seed), request, request.file)
     require_few_cells([experiment], request, request.file)
     warn_of_shortfall(experiment)
     folder = request.out or default_folder(experiment)

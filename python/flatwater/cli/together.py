@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flatwater.cli.cell_lines import CellPrinter
-from flatwater.cli.precautions import require_few_cells, warn_of_shortfall
+from flatwater.cli.precautions import only_like_figures, require_few_cells, warn_of_shortfall
 
 if TYPE_CHECKING:
     from flatwater.cli.request import RunRequest
@@ -30,6 +30,8 @@ def run_together(request: RunRequest) -> None:
     if request.on != LOCAL:
         raise UserError("--all runs on this machine only", where="--on", hint="leave one of the two out")
     collection = collect(request.files, request.overrides, request.seed)
+    for name, experiment in collection.experiments.items():
+        collection.experiments[name] = only_like_figures(experiment, request, collection.files[name], f"{name}: ")
     where = " ".join(request.files) or "the library"
     require_few_cells(list(collection.experiments.values()), request, where)
     for name, experiment in collection.experiments.items():

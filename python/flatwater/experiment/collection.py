@@ -24,6 +24,8 @@ class Collection:
     experiments: dict[str, Experiment] = field(default_factory=dict)
     #: Name -> why it is not run.
     left_out: dict[str, str] = field(default_factory=dict)
+    #: Where those that are run were read.
+    files: dict[str, Path] = field(default_factory=dict)
 
     @property
     def cells(self) -> int:
@@ -51,6 +53,7 @@ def collect(given: Sequence[str], overrides: Sequence[str] = (), seed: int | Non
         why = _why_left_out(experiment)
         if why is None:
             found.experiments[name] = experiment
+            found.files[name] = path
         else:
             found.left_out[name] = why
     if not found.experiments:
