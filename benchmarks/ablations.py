@@ -12,7 +12,7 @@ from benchmarks.tables import page_with
 from flatwater._engine import Run
 from flatwater.engine_json import to_json
 from flatwater.experiment import load
-from flatwater.experiment.sweep import cell_at
+from flatwater.experiment.cells import cell_at
 from flatwater.plan.innodb import ModelledDatabase, write_innodb
 
 PAGE = Path(__file__).parents[1] / "docs" / "models" / "innodb.md"

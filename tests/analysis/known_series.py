@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from flatwater.analysis import analyse
-from flatwater.experiment import Experiment, to_toml
+from flatwater.experiment import make_experiment, to_toml
 from flatwater.results import CellSummary, Phase, Result, Series, create_result, open_result
 from flatwater.results.schema import CellPlan, Manifest
 
@@ -48,7 +48,7 @@ def make_result(
     `experiment`: tables that replace those of a plain experiment of random reads, which is written with every field.
     """
     tables = {"workload": {"kind": "fileio", "mode": "rndrd"}, "storage": {"size": "1GiB", "path": "/mnt"}}
-    written = to_toml(Experiment.model_validate(tables | (experiment or {})))
+    written = to_toml(make_experiment(tables | (experiment or {})))
     plans = [CellPlan(index=i, repeat=repeat, set=values, seed=i) for i, (values, repeat, _) in enumerate(cells)]
     manifest = Manifest(
         name=path.name, flatwater_version=version, status="running", created_at="2011-01-01", seed=1, cells=plans

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.what_if import BEGIN, END, PAGE, Row, changes, experiment, read, run
 
 from flatwater.errors import UserError
-from flatwater.experiment import Experiment
+from flatwater.experiment import make_experiment
 from flatwater.server import find_server
 
 PREDICTED = {"ratio": 1.2, "low": 1.0, "high": 1.4, "pages_read": 2.0, "pages_written": 3.0}
@@ -36,7 +36,7 @@ def test_the_base_run_and_its_changes_are_well(tmp_path: Path) -> None:
     options = read(["--dir", str(tmp_path)])
     base = experiment(options, tmp_path)
     settings = base["database"]["settings"]
-    Experiment.model_validate(base)
+    make_experiment(base)
     asked = changes(options)
     assert len(asked) == 3
     for _, setting, value in asked:

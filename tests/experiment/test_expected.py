@@ -5,12 +5,13 @@ from __future__ import annotations
 import tomllib
 
 import pytest
-from pydantic import ValidationError
 
-from flatwater.experiment import Experiment, load, to_toml
-from flatwater.experiment.expected import agrees_with, published_cells
-from flatwater.experiment.experiment import OVERRIDDEN
-from flatwater.experiment.scale import apply_scale
+from flatwater.experiment import Experiment, load, make_cell, make_experiment, to_toml
+from flatwater.experiment.expected import agrees_with
+from flatwater.experiment.lookup import published_cells
+from flatwater.experiment.problem import ProblemsError
+from flatwater.experiment.scale import scale_tables
+from flatwater.experiment.validation import validate
 
 TEXT = """
 [workload]
@@ -35,7 +36,7 @@ source = "s"
 
 
 def experiment(told: str) -> Experiment:
-    return Experiment.model_validate(tomllib.loads(TEXT + told))
+    return make_experiment(tomllib.loads(TEXT + told))
 
 
 @pytest.mark.parametrize(
@@ -50,8 +51,8 @@ def experiment(told: str) -> Experiment:
 )
 def test_what_is_expected_is_kept(told: str) -> None:
     one = experiment(told)
-    assert Experiment.model_validate(tomllib.loads(to_toml(one))).expected == one.expected
-    assert one.cell({"workload.threads": 2}).expected == []
+    assert make_experiment(tomllib.loads(to_toml(one))).expected == one.expected
+    assert make_cell(one, {"workload.threads": 2}).expected == []
 
 
 @pytest.mark.parametrize(
@@ -75,14 +76,14 @@ def test_what_is_expected_is_kept(told: str) -> None:
     ],
 )
 def test_what_cannot_be_expected(told: str, what: str) -> None:
-    with pytest.raises(ValidationError, match=what):
+    with pytest.raises(ProblemsError, match=what):
         experiment(told)
 
 
 def test_an_override_drops_what_is_expected_of_cells_that_are_gone() -> None:
     data = tomllib.loads(TEXT + 'verdict = "flat"\nset = { "workload.threads" = 4 }')
     data["sweep"] = {"workload.threads": [1, 2]}
-    assert Experiment.model_validate(data, context=OVERRIDDEN).expected == []
+    assert (left := validate(data, overridden=True).experiment) is not None and left.expected == []
 
 
 def test_jumps_are_all_that_is_not_level() -> None:
@@ -111,7 +112,7 @@ def test_scale_reaches_the_cells_and_what_grows_with_them() -> None:
             "no table",
         ],
     }
-    apply_scale(data)
+    data = scale_tables(data)
     assert [figure["value"] for figure in data["published"]] == [20 * 2**20, 1200, 0.3]
     assert data["expected"] == [
         {"set": {"database.settings.innodb_buffer_pool_size": "10G"}},
@@ -126,5 +127,6 @@ def test_rows_of_the_stability_experiment_are_told_apart() -> None:
     assert [name[0] for name in one.report.names] == list("abcdefghijkl")
     assert load("stability", ["database.settings.innodb_doublewrite=1"]).report.names == one.report.names
     assert load("stability", ["sweep.zip={}"]).report.names == []
-    beside = [cell.published[0].source for at in range(12) if (cell := one.cell(one.sweep.values_at(at))).published]
+    cells = [make_cell(one, one.sweep.values_at(at)) for at in range(12)]
+    beside = [cell.published[0].source for cell in cells if cell.published]
     assert [text[:5] for text in beside] == [f"row {row}" for row in "abcdfhijl"]

@@ -2,27 +2,28 @@ from __future__ import annotations
 
 import pytest
 
-from flatwater.experiment.fields import all_fields, in_kinds, resolve_value, unknown_field_hint, why_no_field
+from flatwater.experiment.fields import all_fields, resolve_value, unknown_field_hint, why_no_field
+from flatwater.experiment.kinds import Kinds
 
 
 def test_kinds_have_fields_of_their_own() -> None:
     assert {"workload.threads", "workload.warehouses", "workload.rows", "database.settings"} <= all_fields().keys()
-    with in_kinds({"workload": "tpcc"}):
-        assert "workload.warehouses" in all_fields()
-        assert not {"workload.threads", "workload.rows", "workload.mode"} & all_fields().keys()
-    with in_kinds({"workload": "oltp", "database": "none"}):
-        assert "workload.mode" in all_fields()
-        assert "database.settings" not in all_fields()
+    of_tpcc = all_fields(Kinds(workload="tpcc"))
+    assert "workload.warehouses" in of_tpcc
+    assert not {"workload.threads", "workload.rows", "workload.mode"} & of_tpcc.keys()
+    of_oltp = all_fields(Kinds(workload="oltp", database="none"))
+    assert "workload.mode" in of_oltp
+    assert "database.settings" not in of_oltp
     assert len(all_fields()["workload.mode"]) == 3
 
 
 def test_a_value_is_that_of_the_kind_that_is_meant() -> None:
     assert resolve_value("workload.mode", "randread") == "rndrd"
     assert resolve_value("workload.mode", "oltp_read_only") == "read_only"
-    with in_kinds({"workload": "oltp"}):
-        with pytest.raises(ValueError, match="not a choice"):
-            resolve_value("workload.mode", "randread")
-        assert resolve_value("workload.mode", "read_only") == "read_only"
+    oltp = Kinds(workload="oltp")
+    with pytest.raises(ValueError, match="not a choice"):
+        resolve_value("workload.mode", "randread", oltp)
+    assert resolve_value("workload.mode", "read_only", oltp) == "read_only"
 
 
 def test_settings_are_whatever_the_server_has() -> None:
@@ -30,11 +31,10 @@ def test_settings_are_whatever_the_server_has() -> None:
     assert resolve_value("database.settings.innodb_anything", "24M") == "24M"
     missing = why_no_field("database.settings.datadir")
     assert missing is not None and "storage.path" in missing[0]
-    with in_kinds({"database": "none"}):
-        assert why_no_field("database.settings.x") == (
-            "there is no such field",
-            'only with database.kind = "server" or database.kind = "innodb-model"',
-        )
+    assert why_no_field("database.settings.x", Kinds(database="none")) == (
+        "there is no such field",
+        'only with database.kind = "server" or database.kind = "innodb-model"',
+    )
 
 
 def test_a_password_is_no_value_of_a_sweep() -> None:
@@ -55,8 +55,7 @@ def test_a_password_is_no_value_of_a_sweep() -> None:
     ],
 )
 def test_hints_know_the_kind(kind: str, field: str, hint: str) -> None:
-    with in_kinds({"workload": kind}):
-        assert unknown_field_hint(field) == hint
+    assert unknown_field_hint(field, Kinds(workload=kind)) == hint
 
 
 @pytest.mark.parametrize("field", sorted(all_fields()))

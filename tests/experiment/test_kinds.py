@@ -1,12 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import ValidationError
-from pydantic_core import PydanticCustomError
 
 from flatwater.experiment import kinds as registry
-from flatwater.experiment.kinds import BUILT, check_kind, read_layer
-from flatwater.experiment.workload import Fileio
+from flatwater.experiment.kinds import ANY, BUILT, Kinds, kind_fault, kinds_of
 
 
 def test_every_kind_calls_itself_what_the_registry_calls_it() -> None:
@@ -17,22 +14,28 @@ def test_every_kind_calls_itself_what_the_registry_calls_it() -> None:
             assert model.REALITY in ("real", "modelled", "none")
 
 
-def test_a_layer_without_a_kind_is_its_first() -> None:
-    assert isinstance(read_layer("workload", {"mode": "rndrd"}), Fileio)
-    assert [read_layer(layer, {}).kind for layer in ("database", "cache", "storage")] == ["none", "none", "file"]
-
-
 def test_what_is_not_built_yet_says_what_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry._PLANNED, "database", ("abacus",))
-    with pytest.raises(PydanticCustomError) as caught:
-        check_kind("database", "abacus")
-    assert caught.value.context is not None
-    assert "not built yet" in caught.value.context["what"]
+    fault = kind_fault("database", "abacus")
+    assert fault is not None
+    assert "not built yet" in fault[0]
     works = "what works now: workload fileio, oltp, replay, tpcc; database none, server, innodb-model; "
-    assert caught.value.context["hint"] == works + "cache none, flash; storage file, ssd, hdd, raid, memory, volume"
+    assert fault[1] == works + "cache none, flash; storage file, ssd, hdd, raid, memory, volume"
 
 
-def test_a_wrong_kind_is_told_at_the_kind() -> None:
-    with pytest.raises(ValidationError) as caught:
-        Fileio.model_validate(read_layer("workload", {"kind": "fileoi"}))
-    assert caught.value.errors()[0]["loc"] == ("kind",)
+def test_a_kind_that_there_is_has_no_fault() -> None:
+    assert [kind_fault(layer, kind) for layer, kinds in BUILT.items() for kind in kinds] == [None] * 15
+    assert kind_fault("workload", "fileoi") == ("there is no workload of the kind 'fileoi'", "did you mean fileio?")
+
+
+def test_kinds_are_known_as_far_as_the_tables_say_them() -> None:
+    tables = {"workload": {"kind": "tpcc"}, "database": {"kind": "abacus"}, "storage": 3, "cache": {"kind": "flash"}}
+    assert kinds_of(tables) == Kinds(workload="tpcc", cache="flash")
+    assert kinds_of({}) == Kinds("fileio", "none", "none", "file")
+    assert kinds_of({"sweep": {"zip": {"workload.kind": ["oltp"]}}}).workload is None
+
+
+def test_a_kind_that_is_not_known_may_be_any() -> None:
+    assert ANY.may_be("workload", "tpcc") and Kinds(workload="tpcc").may_be("workload", "tpcc")
+    assert not Kinds(workload="tpcc").may_be("workload", "oltp")
+    assert Kinds(workload="tpcc", storage="ssd").known == ["tpcc", "ssd"]

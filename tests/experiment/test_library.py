@@ -8,8 +8,8 @@ import pytest
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import LibraryEntry, Oltp, Tpcc, library, load, longest_s, published_for, require_runnable
+from flatwater.experiment.cells import iter_cells
 from flatwater.experiment.library import library_dir, library_files
-from flatwater.experiment.sweep import iter_cells
 from flatwater.server import find_server, translate
 
 ENTRIES = library()

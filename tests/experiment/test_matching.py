@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flatwater.experiment import Experiment
+from flatwater.experiment import make_experiment
 from flatwater.experiment.fields import get_value, resolve_value
-from flatwater.experiment.published import positions_of
+from flatwater.experiment.lookup import positions_of
 
 VALUES = {
     "workload.threads": st.lists(st.integers(1, 4), min_size=1, max_size=4, unique=True),
@@ -28,7 +28,7 @@ VALUES = {
 @given(sweep=st.fixed_dictionaries({}, optional=VALUES), wanted=st.fixed_dictionaries({}, optional=VALUES))
 def test_the_same_cells_as_looking_at_each(sweep: dict[str, list[Any]], wanted: dict[str, list[Any]]) -> None:
     tables = {"workload": {"mode": "rndrd"}, "storage": {"size": "1GiB"}, "sweep": sweep}
-    experiment = Experiment.model_validate(tables)
+    experiment = make_experiment(tables)
     cells = {field: values[0] for field, values in wanted.items()}
 
     def has(values: dict[str, Any], field: str) -> bool:
@@ -43,7 +43,7 @@ def test_the_same_cells_as_looking_at_each(sweep: dict[str, list[Any]], wanted: 
 def test_values_that_are_walked_together_stand_together() -> None:
     zips = {"zip": {"workload.threads": [1, 2, 1], "storage.fill": [0.5, 0.5, 1.0]}, "workload.files": [1, 2]}
     tables = {"workload": {"mode": "rndrd"}, "storage": {"size": "1GiB"}, "sweep": zips}
-    experiment = Experiment.model_validate(tables)
+    experiment = make_experiment(tables)
     found = [experiment.sweep.values_at(place) for place in positions_of(experiment, {"workload.threads": 1})]
     assert [(one["workload.files"], one["storage.fill"]) for one in found] == [(1, 0.5), (1, 1.0), (2, 0.5), (2, 1.0)]
     assert positions_of(experiment, {"workload.threads": 2, "storage.fill": 1.0}) == []
@@ -77,7 +77,7 @@ def calls(tables: dict[str, Any]) -> int:
 
     sys.setprofile(counted)
     try:
-        Experiment.model_validate(tables)
+        make_experiment(tables)
     finally:
         sys.setprofile(None)
     return next(count)
@@ -109,10 +109,10 @@ def test_no_ratio_is_of_figures_that_count_different_things(metric: str, refused
     figure = cells | {"metric": metric, "unit": "x", "value": 2, "source": "s"}
     tables = {"workload": {"mode": "rndrd"}, "storage": {"size": "1GiB"}, "sweep": zips, "published": [figure]}
     if not refused:
-        Experiment.model_validate(tables)
+        make_experiment(tables)
         return
     with pytest.raises(ValueError, match=r"is of cells in IOPS and MiB/s, which cannot be compared"):
-        Experiment.model_validate(tables)
+        make_experiment(tables)
 
 
 def test_no_order_is_of_figures_that_count_different_things() -> None:
@@ -120,4 +120,4 @@ def test_no_order_is_of_figures_that_count_different_things() -> None:
     tables = {"workload": {"mode": "rndrd"}, "storage": {"size": "1GiB"}, "sweep": zips}
     order = [{"workload.block_size": "4k"}, {"workload.block_size": "1m"}]
     with pytest.raises(ValueError, match="which cannot be compared"):
-        Experiment.model_validate(tables | {"expected": [{"order": order, "source": "s"}]})
+        make_experiment(tables | {"expected": [{"order": order, "source": "s"}]})

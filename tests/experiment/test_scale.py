@@ -9,7 +9,7 @@ import pytest
 from flatwater.errors import UserError
 from flatwater.experiment import cell_at, load, longest_s, published_for, to_toml
 from flatwater.experiment.library import library_files
-from flatwater.experiment.scale import SCALED, apply_scale
+from flatwater.experiment.scale import SCALED, scale_tables
 
 FILE = """
 [workload]
@@ -85,7 +85,7 @@ def test_a_scale_that_makes_no_sense_is_refused(file: Path, scale: str) -> None:
 
 def test_what_cannot_be_multiplied_is_left_to_be_refused() -> None:
     data = {"scale": 2, "workload": {"warehouses": "ten", "duration_s": []}, "sweep": {"zip": 3}, "storage": 7}
-    apply_scale(data)
+    data = scale_tables(data)
     assert data["workload"] == {"warehouses": "ten", "duration_s": []}
 
 

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flatwater.errors import UserError
-from flatwater.experiment import Experiment, cell_at, count_cells, iter_cells, longest_s, run_order
-from flatwater.experiment.sweep import cell_seed
+from flatwater.experiment import Experiment, cell_at, count_cells, iter_cells, longest_s, make_experiment, run_order
+from flatwater.experiment.cells import cell_seed
 
 
 def experiment(text: str, head: str = "") -> Experiment:
-    return Experiment.model_validate(tomllib.loads(f'{head}\n[workload]\nmode = "rndrw"\nengine = "io_uring"\n{text}'))
+    return make_experiment(tomllib.loads(f'{head}\n[workload]\nmode = "rndrw"\nengine = "io_uring"\n{text}'))
 
 
 def test_without_a_sweep_there_is_one_cell() -> None:
@@ -55,7 +55,7 @@ def test_mixtures_and_nested_tables_can_be_swept() -> None:
 
 def test_a_swept_field_stands_at_its_first_value() -> None:
     # Every cell is valid, though the default engine could not do the first depth.
-    swept = Experiment.model_validate(
+    swept = make_experiment(
         {"workload": {"mode": "rndrd", "queue_depth": 32}, "sweep": {"workload.engine": ["io_uring"]}}
     )
     assert swept.workload.engine == "io_uring"
@@ -90,7 +90,7 @@ def test_cells_that_there_are_not() -> None:
 def thousand_million() -> Experiment:
     values = list(range(1, 1001))
     sweep: dict[str, Any] = {"workload.threads": values, "workload.queue_depth": values, "workload.rate_per_s": values}
-    return Experiment.model_validate({"workload": {"mode": "rndrd", "engine": "io_uring"}, "sweep": sweep})
+    return make_experiment({"workload": {"mode": "rndrd", "engine": "io_uring"}, "sweep": sweep})
 
 
 def test_a_thousand_million_cells_are_counted_without_making_them() -> None:

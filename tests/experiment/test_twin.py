@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
-from flatwater.experiment import Experiment, iter_cells, to_toml
+from flatwater.experiment import iter_cells, make_experiment, to_toml
 from flatwater.experiment.database import InnodbModel, Server
+from flatwater.experiment.problem import ProblemsError
 
 TWIN = {
     "database": {"generation": "percona-5.5", "cores": 2, "settings": {"innodb_io_capacity": 400}},
@@ -28,7 +28,7 @@ def content(**rest: Any) -> dict[str, Any]:
 
 def test_each_cell_has_a_twin_with_its_settings() -> None:
     sweep = {"database.settings.innodb_log_file_size": ["64M", "512M"]}
-    cells = list(iter_cells(Experiment.model_validate(content(sweep=sweep))))
+    cells = list(iter_cells(make_experiment(content(sweep=sweep))))
     assert [cell.set["twin.modelled"] for cell in cells] == [False, True, False, True]
     for real, twin in zip(cells[::2], cells[1::2], strict=True):
         assert isinstance(real.experiment.database, Server) and isinstance(twin.experiment.database, InnodbModel)
@@ -48,8 +48,8 @@ def test_each_cell_has_a_twin_with_its_settings() -> None:
 def test_it_is_read_as_it_was_written() -> None:
     import tomllib
 
-    first = Experiment.model_validate(content())
-    again = Experiment.model_validate(tomllib.loads(to_toml(first)))
+    first = make_experiment(content())
+    again = make_experiment(tomllib.loads(to_toml(first)))
     assert again.sweep == first.sweep
     assert [cell.experiment for cell in iter_cells(again)] == [cell.experiment for cell in iter_cells(first)]
 
@@ -63,5 +63,5 @@ def test_it_is_read_as_it_was_written() -> None:
     ],
 )
 def test_what_cannot_have_one_is_told(changes: dict[str, Any], why: str) -> None:
-    with pytest.raises(ValidationError, match=why):
-        Experiment.model_validate(content(**changes))
+    with pytest.raises(ProblemsError, match=why):
+        make_experiment(content(**changes))

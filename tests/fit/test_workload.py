@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flatwater.errors import UserError
-from flatwater.experiment import Experiment
+from flatwater.experiment import Experiment, make_experiment
 from flatwater.experiment.database.measured import load_workload, workload_files
 from flatwater.fit.workload import Window, derive, to_workload_toml
 from flatwater.fit.workload.counters import Counted, CountedCell, check_real, count_run
@@ -36,7 +36,7 @@ def counted(cells: list[CountedCell]) -> Counted:
 def experiment(**workload: Any) -> Experiment:
     asked = {"kind": "tpcc", "warehouses": 8} | workload
     settings = {"innodb_buffer_pool_size": "128M"}
-    return Experiment.model_validate({"workload": asked, "database": {"kind": "server", "settings": settings}})
+    return make_experiment({"workload": asked, "database": {"kind": "server", "settings": settings}})
 
 
 def windows(
@@ -91,7 +91,7 @@ def test_redo_of_each_kind_of_change_follows_from_scripts_that_write_different_t
     cells = [
         cell(
             windows(2, 2, rng, redo=redo_bytes),
-            Experiment.model_validate({"workload": {"kind": "oltp", "mode": mode}, "database": {"kind": "server"}}),
+            make_experiment({"workload": {"kind": "oltp", "mode": mode}, "database": {"kind": "server"}}),
         )
         for mode, redo_bytes in redo.items()
     ]
@@ -136,9 +136,7 @@ def test_sizes_are_those_of_what_was_loaded_where_a_server_printed_them() -> Non
     cells[0] = replace(cells[0], loaded={"stock.PRIMARY": size})
     assert derive(counted(cells)).indexes["stock.PRIMARY"].leaf_pages == 100
     # sysbench's tables keep their rows, and their pages split while it runs.
-    oltp = Experiment.model_validate(
-        {"workload": {"kind": "oltp", "mode": "write_only"}, "database": {"kind": "server"}}
-    )
+    oltp = make_experiment({"workload": {"kind": "oltp", "mode": "write_only"}, "database": {"kind": "server"}})
     cells = [replace(one, experiment=oltp, indexes={"sbtest1.k_1": dict(size)}, loaded=one.indexes) for one in cells]
     assert [*derive(counted(cells)).indexes] == ["sbtest1.k_1"]
 
@@ -148,6 +146,6 @@ def test_what_is_no_run_of_a_server_is_told(tmp_path: Path) -> None:
         count_run(str(tmp_path / "nothing"))
     model = {"database": {"kind": "innodb-model"}, "storage": {"kind": "memory", "device": "violin-memory-appliance"}}
     with pytest.raises(UserError, match="its server is modelled"):
-        check_real(Experiment.model_validate({"workload": {"kind": "oltp", "mode": "read_write"}, **model}), "here")
+        check_real(make_experiment({"workload": {"kind": "oltp", "mode": "read_write"}, **model}), "here")
     with pytest.raises(UserError, match="it has no transactions"):
-        check_real(Experiment.model_validate({"workload": {"mode": "rndrd"}}), "here")
+        check_real(make_experiment({"workload": {"mode": "rndrd"}}), "here")

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from flatwater.analysis.verdict import SAMPLES_MIN
-from flatwater.experiment import Experiment, LibraryEntry, library, load, to_toml
+from flatwater.experiment import Experiment, LibraryEntry, library, load, make_cell, make_experiment, to_toml
+from flatwater.experiment.record import Record
 from flatwater.results import CellSummary, open_result
 from flatwater.runner.executors import make_executor
 from flatwater.runner.progress import start_reporter
@@ -50,7 +51,7 @@ def test_every_experiment_of_the_library_can_give_a_verdict(entry: LibraryEntry)
 def test_running_it_short_agrees(tmp_path: Path, entry: LibraryEntry, duration_s: float) -> None:
     whole = load(entry.path)
     file = tmp_path / "first-cell.toml"
-    file.write_text(to_toml(whole.cell(whole.sweep.values_at(0))))
+    file.write_text(to_toml(make_cell(whole, whole.sweep.values_at(0))))
     short = {"workload.duration_s": duration_s, "workload.warmup_s": 0.3, "record.interval_s": 0.2}
     cell = load(file, [f"{name}={value}" for name, value in short.items()] + ["workload.steady_state=none"])
     shortfall, summary = find_shortfall(cell), run(cell, tmp_path / "out")
@@ -80,17 +81,17 @@ def test_running_it_short_agrees(tmp_path: Path, entry: LibraryEntry, duration_s
 def test_as_many_samples_as_were_told(tmp_path: Path, change: dict[str, Any]) -> None:
     change = dict(change)
     record = {"interval_s": change.pop("interval_s", 0.1)}
-    experiment = Experiment.model_validate(PLAIN | {"workload": PLAIN["workload"] | change, "record": record})
+    experiment = make_experiment(PLAIN | {"workload": PLAIN["workload"] | change, "record": record})
     told, summary = count_samples(experiment), run(experiment, tmp_path / "out")
     assert told == min(summary.samples, SAMPLES_MIN)
     assert (find_shortfall(experiment) is None) == (summary.verdict is not None)
 
 
 def test_the_time_is_not_what_counts_but_the_samples() -> None:
-    hours = Experiment.model_validate(PLAIN | {"workload": {"mode": "rndrd", "duration_s": 28_800, "warmup_s": 7200}})
+    hours = make_experiment(PLAIN | {"workload": {"mode": "rndrd", "duration_s": 28_800, "warmup_s": 7200}})
     assert find_shortfall(hours) is None
-    hours.record.interval_s = 3600
-    shortfall = find_shortfall(hours)
+    hourly = hours.model_copy(update={"record": Record(interval_s=3600)})
+    shortfall = find_shortfall(hourly)
     assert shortfall is not None
     assert shortfall.text == (
         "there can be no verdict: 8 samples of 3,600 s are measured, and it takes 10 "
@@ -110,7 +111,7 @@ def test_the_time_is_not_what_counts_but_the_samples() -> None:
     ],
 )
 def test_of_a_sweep_it_says_how_many_cells(sweep: dict[str, list[Any]], text: str | None) -> None:
-    experiment = Experiment.model_validate(PLAIN | {"workload": {"mode": "rndrd", "duration_s": 20}, "sweep": sweep})
+    experiment = make_experiment(PLAIN | {"workload": {"mode": "rndrd", "duration_s": 20}, "sweep": sweep})
     shortfall = find_shortfall(experiment)
     assert (shortfall is None) == (text is None)
     assert text is None or (shortfall is not None and shortfall.text.startswith(text))
@@ -122,12 +123,12 @@ def test_a_server_that_is_killed_ends_the_measurement() -> None:
         "workload": {"kind": "tpcc", "warehouses": 1, "duration_s": 60, "warmup_s": 30},
         "database": {"kind": "server", "fault": fault},
     }
-    shortfall = find_shortfall(Experiment.model_validate(tables))
+    shortfall = find_shortfall(make_experiment(tables))
     assert shortfall is not None
     assert "4 samples" in shortfall.text
     assert "ends before its time" in shortfall.text
     restarted = tables | {"database": {"kind": "server", "fault": fault, "on_crash": "restart"}}
-    assert find_shortfall(Experiment.model_validate(restarted)) is None
+    assert find_shortfall(make_experiment(restarted)) is None
 
 
 def test_a_trace_that_is_over_ends_it_too(tmp_path: Path) -> None:
@@ -135,10 +136,10 @@ def test_a_trace_that_is_over_ends_it_too(tmp_path: Path) -> None:
     entries = "".join(f"{1000 * number} f read {4096 * number} 4096\n" for number in range(5))
     trace.write_text(f"fio version 3 iolog\n0 f add\n0 f open\n{entries}")
     replay = {"kind": "replay", "trace": str(trace), "duration_s": 20, "repeat": False}
-    experiment = Experiment.model_validate(PLAIN | {"workload": replay})
+    experiment = make_experiment(PLAIN | {"workload": replay})
     shortfall = find_shortfall(experiment)
     assert shortfall is not None
     told, summary = count_samples(experiment), run(experiment, tmp_path / "out")
     assert (summary.verdict, told) == (None, summary.samples)
     replay["repeat"] = True
-    assert find_shortfall(Experiment.model_validate(PLAIN | {"workload": replay})) is None
+    assert find_shortfall(make_experiment(PLAIN | {"workload": replay})) is None

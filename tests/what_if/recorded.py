@@ -17,7 +17,7 @@ import tomli_w
 
 from flatwater._engine import Run
 from flatwater.engine_json import to_json
-from flatwater.experiment import Experiment
+from flatwater.experiment import make_experiment
 from flatwater.plan.device import Volume, slower
 from flatwater.plan.innodb import Cpu, write_innodb
 from flatwater.results import Event, Phase, create_result
@@ -62,7 +62,7 @@ class Hidden:
 
 def intervals(hidden: Hidden, changed: dict[str, Any] | None = None, seed: int = SEED) -> list[dict[str, Any]]:
     """What the true stack does in each second, its settings changed."""
-    experiment = Experiment.model_validate(
+    experiment = make_experiment(
         {
             "workload": WORKLOAD,
             "database": {

@@ -16,8 +16,9 @@ from typing import Any, Literal
 
 from flatwater.errors import UserError
 from flatwater.experiment.device.parameters import TABLES as PARAMETERS
-from flatwater.experiment.fields import in_kinds, resolve_value, split_open
-from flatwater.experiment.kinds import BUILT
+from flatwater.experiment.fields import resolve_value
+from flatwater.experiment.kinds import BUILT, Kinds
+from flatwater.experiment.paths import split_open
 from flatwater.experiment.record import Record
 from flatwater.experiment.roles import DECISIVE, MATTERS_WITH, Role, role_of, role_with
 from flatwater.experiment.units import print_size
@@ -142,9 +143,9 @@ def _run_with(data: Mapping[str, Any], *, whole: bool = True) -> _Run:
         kind = table.get("kind") if isinstance(table, Mapping) else None
         if isinstance(kind, str) and kind in built:
             run.kinds[layer] = kind
-    with in_kinds(run.kinds):
-        for name, value in _leaves(data):
-            run.fields[name] = _plain(name, value)
+    kinds = Kinds(**run.kinds)
+    for name, value in _leaves(data):
+        run.fields[name] = _plain(name, value, kinds)
     return run
 
 
@@ -161,9 +162,9 @@ def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
             yield field_, value
 
 
-def _plain(name: str, value: Any) -> Any:
+def _plain(name: str, value: Any, kinds: Kinds) -> Any:
     try:
-        return resolve_value(name, value)
+        return resolve_value(name, value, kinds)
     except (ValueError, KeyError, UserError):
         return value
 

@@ -1,31 +1,37 @@
 """The experiment file: four layers, a sweep, published figures.
 
-load.py        a file or a name -> Experiment; overrides.py, faults.py and lines.py serve it
-experiment.py  the whole; workload/ database/ cache/ storage/: one room a layer, met in kinds.py
+A file is read in one pass, each stage a function from value to value: what is wrong is collected on the way.
+
+load.py        the pass: parse -> spell -> override -> scale -> validate (a file each); placing.py: on which line
+validation.py  tables -> Experiment: sweep.py, the layers (layers.py, table.py), conflicts/, views.py
+experiment.py  the whole, as a value; workload/ database/ cache/ storage/: one room a layer, met in kinds.py
+cells.py       an experiment -> its cells
 device/        modelled devices: one class a kind, one file of `devices/` each
-conflicts.py   what one layer asks of another
-sweep.py       lists of values -> cells
-published.py   figures that others measured, and the cells they stand beside
-expected.py    what others saw of the shape: flat or not, who wins, where the optimum lies
+fields.py      fields by their dotted names; paths.py: where they are in tables
+published.py   figures that others measured; expected.py: what others saw of the shape; lookup.py: of which cells
 library.py     the experiments that come with flatwater
 """
 
 from flatwater.experiment.cache import FlashCache
+from flatwater.experiment.cells import PlannedCell, cell_at, count_cells, iter_cells, make_cell, run_order
 from flatwater.experiment.database import NoDatabase, Server, ServerFault
 from flatwater.experiment.device.load import DeviceEntry, find_device, list_devices, load_device, names_a_device
 from flatwater.experiment.device.text import device_text
 from flatwater.experiment.duration import cell_seconds, longest_s
 from flatwater.experiment.expected import Expectation
 from flatwater.experiment.experiment import Experiment
-from flatwater.experiment.library import LibraryEntry, library, library_dir
-from flatwater.experiment.load import InvalidExperimentError, find_experiment, load
-from flatwater.experiment.published import PublishedFigure, published_for
+from flatwater.experiment.library import library_dir
+from flatwater.experiment.library_entries import LibraryEntry, library
+from flatwater.experiment.load import find_experiment, load
+from flatwater.experiment.lookup import published_for
+from flatwater.experiment.placing import InvalidExperimentError
+from flatwater.experiment.published import PublishedFigure
 from flatwater.experiment.reading import read_text
 from flatwater.experiment.runnable import require_runnable
 from flatwater.experiment.storage import FileStorage, ModelledStorage
-from flatwater.experiment.sweep import PlannedCell, cell_at, count_cells, iter_cells, run_order
 from flatwater.experiment.toml import to_toml
 from flatwater.experiment.units import print_duration, print_left, print_size
+from flatwater.experiment.validation import make_experiment
 from flatwater.experiment.workload import Fileio, Oltp, Timing, Tpcc
 from flatwater.experiment.workload.transactions import Transactions
 
@@ -61,6 +67,8 @@ __all__ = [
     "load",
     "load_device",
     "longest_s",
+    "make_cell",
+    "make_experiment",
     "names_a_device",
     "print_duration",
     "print_left",

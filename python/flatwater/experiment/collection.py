@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flatwater.errors import UserError
+from flatwater.experiment.cells import count_cells
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.library import library_files
 from flatwater.experiment.load import find_experiment, load
 from flatwater.experiment.runnable import require_runnable
-from flatwater.experiment.sweep import count_cells
 
 #: What tells that a folder is a result (results/folder.py), or holds those of many experiments (runner/several.py).
 RESULT_FILES = ("flatwater.json", "experiments.json")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from flatwater.experiment.cells import count_cells, make_cell
 from flatwater.experiment.experiment import Experiment
-from flatwater.experiment.sweep import Sweep, count_cells
+from flatwater.experiment.sweep import Sweep
 
 #: The fields that a cell's time follows from.
 _TIME_FIELDS = {
@@ -30,7 +31,7 @@ def cell_seconds(experiment: Experiment) -> Callable[[int], float]:
         values = experiment.sweep.values_at(index % positions) if timed or not known else {}
         times = tuple(repr(values[field]) for field in timed)
         if times not in known:
-            known[times] = experiment.cell(values).workload.longest_s
+            known[times] = make_cell(experiment, values).workload.longest_s
         return known[times]
 
     return seconds
@@ -42,9 +43,10 @@ def longest_s(experiment: Experiment) -> float:
     Preparation and preconditioning come on top: they depend on the device. Counted without building the cells.
     """
     timed = [dimension for dimension in experiment.sweep.dimensions if _TIME_FIELDS & dimension.keys()]
-    times = Sweep.model_construct(grid={}, zips=timed)
+    times = Sweep(zips=timed)
     step = math.ceil(times.positions / _MOST_TIMES)
     sampled = [
-        experiment.cell(times.values_at(position)).workload.longest_s for position in range(0, times.positions, step)
+        make_cell(experiment, times.values_at(position)).workload.longest_s
+        for position in range(0, times.positions, step)
     ]
     return sum(sampled) / len(sampled) * count_cells(experiment)

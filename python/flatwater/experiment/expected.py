@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from flatwater.experiment.fields import resolve_value
 from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse
-from flatwater.experiment.published import (
-    IN_THROUGHPUT_UNIT,
-    MAX_SEARCHED_CELLS,
-    cells_text,
-    check_cells,
-    check_metric,
-    direction_faults,
-    one_cell_faults,
-    positions_of,
-    set_faults,
-)
-
-if TYPE_CHECKING:
-    from flatwater.experiment.experiment import Experiment
+from flatwater.experiment.published import check_cells, check_metric, kinds_in
 
 #: The analysis' own words, and `jumps` for a line with dips, stalls or no steady level.
 VerdictWord = Literal["flat", "dips", "stalls", "drifting", "not steady", "jumps"]
@@ -39,20 +25,20 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-def _set(table: Any) -> Any:
-    return check_cells("set", table)
+def _set(table: Any, info: ValidationInfo) -> Any:
+    return check_cells("set", table, kinds_in(info))
 
 
-def _order(order: Any) -> Any:
+def _order(order: Any, info: ValidationInfo) -> Any:
     if order == AS_PUBLISHED:
         return order
     if not _is_list(order) or not all(isinstance(cells, Mapping) for cells in order):
         what = f'must be a list of cells, or "{AS_PUBLISHED}", not {quote(order)}'
         raise refuse(what, '[{ "FIELD" = VALUE }, { "FIELD" = VALUE }], the highest first')
-    return [check_cells(f"order.{place}", cells) for place, cells in enumerate(order)]
+    return [check_cells(f"order.{place}", cells, kinds_in(info)) for place, cells in enumerate(order)]
 
 
-def _optimum(table: Any) -> Any:
+def _optimum(table: Any, info: ValidationInfo) -> Any:
     if not isinstance(table, Mapping):
         return table
     # One value, or several of which any will do.
@@ -60,7 +46,7 @@ def _optimum(table: Any) -> Any:
     for field, value in table.items():
         values = value if _is_list(value) else [value]
         for one in values:
-            (name,) = check_cells("optimum", {field: one})
+            (name,) = check_cells("optimum", {field: one}, kinds_in(info))
             flat[name] = values
     return flat
 
@@ -123,57 +109,3 @@ class Expectation(Table):
 def agrees_with(words: list[VerdictWord], verdict: str) -> bool:
     """Whether one of the published words is the analysis' verdict."""
     return any(verdict in JUMPS if word == "jumps" else verdict == word for word in words)
-
-
-def expectation_faults(experiment: Experiment, one: Expectation) -> Iterator[tuple[str, str, str | None]]:
-    """Why an expectation is of no cells of the experiment: which of its fields, what is wrong, a hint."""
-    faults = list(set_faults(experiment, one.set))
-    yield from (("set", what, hint) for what, hint in faults)
-    if faults:
-        return
-    if one.metric in IN_THROUGHPUT_UNIT and experiment.sweep.positions <= MAX_SEARCHED_CELLS:
-        field = "order" if one.order is not None else "optimum"
-        for what, hint in direction_faults(experiment, _ranked(experiment, one)):
-            yield field, what, hint
-    if isinstance(one.order, list):
-        for cells in one.order:
-            for what, hint in one_cell_faults(experiment, one.set | cells, "an order is of single cells"):
-                yield "order", what, hint
-        named = Counter(place for cells in one.order for place in positions_of(experiment, one.set | cells))
-        if any(times > 1 for times in named.values()):
-            yield "order", "a cell stands in it twice", "name each cell once"
-    elif one.order == AS_PUBLISHED and len(published_cells(experiment, one)) < 2:
-        hint = "an order takes two cells or more with [[published]] figures"
-        yield "order", f"fewer than two cells have a published {one.metric}", hint
-    elif one.optimum is not None:
-        if one.axis not in experiment.sweep.fields:
-            yield "optimum", f"{one.axis} is not swept", f"swept: {', '.join(experiment.sweep.fields) or 'nothing'}"
-            return
-        places = positions_of(experiment, one.set)
-        swept = list(dict.fromkeys(str(experiment.sweep.values_at(place)[one.axis]) for place in places))
-        if len(places) < 2:
-            yield "optimum", "is of two cells or more, and `set` leaves one", "widen `set`"
-        for value in one.optimum[one.axis]:
-            if not positions_of(experiment, one.set | {one.axis: value}):
-                told = cells_text({one.axis: value})
-                yield "optimum", f"matches no cell: {told}", f"swept: {', '.join(swept)}"
-
-
-def _ranked(experiment: Experiment, one: Expectation) -> list[int]:
-    """The cells whose figures an expectation sets against each other."""
-    if isinstance(one.order, list):
-        return [place for cells in one.order for place in positions_of(experiment, one.set | cells)]
-    return positions_of(experiment, one.set) if one.verdict is None else []
-
-
-def published_cells(experiment: Experiment, one: Expectation) -> dict[int, float]:
-    """Position -> the first published figure of the expectation's metric; of a range its middle."""
-    found: dict[int, float] = {}
-    places = set(positions_of(experiment, one.set))
-    for figure in experiment.published:
-        if figure.metric != one.metric or figure.relative_to is not None or figure.at_least:
-            continue
-        for place in positions_of(experiment, figure.set):
-            if place in places:
-                found.setdefault(place, figure.value if figure.up_to is None else (figure.value + figure.up_to) / 2)
-    return dict(sorted(found.items()))

@@ -1,16 +1,14 @@
-"""Fields by their dotted names (`workload.threads`): which exist, what values they take, how to get and set them.
+"""Fields by their dotted names (`workload.threads`): which exist, what values they take, what is probably meant.
 
-Kinds of one layer may have fields of the same name (`workload.mode`), so a field has a definition a kind. Which kinds
-are meant is known while an experiment is read (`in_kinds`); elsewhere a field is any kind's. `database.settings`
-and `storage.parameters` (and the cache's own) are open: the names in them are the server's, and the device's.
+Kinds of one layer may have fields of the same name (`workload.mode`), so a field has a definition a kind. Each function
+takes the kinds that are known; without them a field is any kind's. `database.settings` and `storage.parameters` (and
+the cache's own) are open: the names in them are the server's, and the device's.
 """
 
 from __future__ import annotations
 
-import contextvars
 import types
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -22,16 +20,12 @@ from flatwater.experiment.database import settings
 from flatwater.experiment.database.address import has_password
 from flatwater.experiment.database.server import PASSWORD_VARIABLE
 from flatwater.experiment.device import parameters
-from flatwater.experiment.kinds import BUILT, check_kind
+from flatwater.experiment.kinds import ANY, BUILT, Kinds, kind_fault
+from flatwater.experiment.paths import path_of, split_open
 from flatwater.experiment.problem import Table, explain_custom, explain_error
 from flatwater.experiment.record import Record
 from flatwater.experiment.twin import Twin
-from flatwater.experiment.workload import ALTERNATIVES
 from flatwater.spelling import nearest
-
-#: Layer -> its kind, for layers whose kind is known: as pairs, so that it can be a key.
-_Kinds = tuple[tuple[str, str], ...]
-_kinds: contextvars.ContextVar[_Kinds] = contextvars.ContextVar("kinds", default=())
 
 #: What people call a field who come from another tool, or another kind: (kind, name) -> the field they mean.
 _MEANT = {
@@ -50,48 +44,24 @@ _MEANT = {
 }
 
 
-@contextmanager
-def in_kinds(kinds: Mapping[str, str]) -> Iterator[None]:
-    """Within it, the fields of these layers are those of these kinds only."""
-    token = _kinds.set(tuple(sorted(kinds.items())))
-    try:
-        yield
-    finally:
-        _kinds.reset(token)
-
-
-def known_kinds() -> tuple[tuple[str, str], ...]:
-    """The kinds that are known here, as a key: what a field's values mean depends on them."""
-    return _kinds.get()
-
-
-def all_fields() -> dict[str, tuple[FieldInfo, ...]]:
-    """Every field that can be swept, by dotted name, with its definitions: those of all layers, and of `record`."""
-    return _fields_in(_kinds.get())
+#: An experiment of the library that shows every field of a kind of workload.
+_SHOWING = {"fileio": "quick", "oltp": "oltp-quick", "tpcc": "tpcc-quick"}
+#: A hint lists no more fields than this.
+_MOST_LISTED = 14
 
 
 @cache
-def _fields_in(kinds: _Kinds) -> dict[str, tuple[FieldInfo, ...]]:
-    only = dict(kinds)
-    tables: list[tuple[str, type[BaseModel]]] = [
-        *(
-            (layer, model)
-            for layer, built in BUILT.items()
-            for kind, model in built.items()
-            if _means(only, layer, kind)
-        ),
-        ("record", Record),
-        ("twin", Twin),
+def all_fields(kinds: Kinds = ANY) -> dict[str, tuple[FieldInfo, ...]]:
+    """Every field that can be swept, by dotted name, with its definitions: those of all layers, and of `record`."""
+    layers: list[tuple[str, type[BaseModel]]] = [
+        (layer, model) for layer, built in BUILT.items() for kind, model in built.items() if kinds.may_be(layer, kind)
     ]
     found: dict[str, tuple[FieldInfo, ...]] = {}
-    for prefix, model in tables:
+    others: list[tuple[str, type[BaseModel]]] = [("record", Record), ("twin", Twin)]
+    for prefix, model in layers + others:
         for field, info in _fields_of(prefix, model):
             found[field] = (*found.get(field, ()), info)
     return found
-
-
-def _means(only: Mapping[str, str], layer: str, kind: str) -> bool:
-    return only.get(layer, kind) == kind
 
 
 def _fields_of(prefix: str, model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
@@ -106,39 +76,21 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
 
 
-def why_no_field(field: str) -> tuple[str, str | None] | None:
+def why_no_field(field: str, kinds: Kinds = ANY) -> tuple[str, str | None] | None:
     """Why there is no field of a name, and a hint; None if there is one."""
     table, name = split_open(field)
-    if table == settings.TABLE and table in all_fields():
+    if table == settings.TABLE and table in all_fields(kinds):
         return settings.name_fault(name)
     known = table or field
-    return None if known in all_fields() else ("there is no such field", unknown_field_hint(known))
-
-
-#: Tables whose names are not flatwater's.
-OPEN = (settings.TABLE, "database.tables", *parameters.TABLES)
-
-
-def split_open(field: str) -> tuple[str, str]:
-    """An open table and the name of an entry of it, whose dots are its own; ("", field) for any other field."""
-    for table in OPEN:
-        if field.startswith(f"{table}."):
-            return table, field[len(table) + 1 :]
-    return "", field
-
-
-def path_of(field: str) -> list[str]:
-    """The keys that lead to a field through an experiment's tables; a parameter's name is one key, dots and all."""
-    table, name = split_open(field)
-    return [*table.split("."), name] if table in parameters.TABLES else field.split(".")
+    return None if known in all_fields(kinds) else ("there is no such field", unknown_field_hint(known, kinds))
 
 
 @cache
-def _adapters(field: str, kinds: _Kinds) -> list[TypeAdapter[Any]]:
+def _adapters(field: str, kinds: Kinds) -> list[TypeAdapter[Any]]:
     config = ConfigDict(strict=True, allow_inf_nan=False)
     annotations: list[Any] = [
         Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
-        for info in _fields_in(kinds)[field]
+        for info in all_fields(kinds)[field]
     ]
     return [
         # A table has a configuration of its own.
@@ -151,7 +103,7 @@ def _is_table(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
-def resolve_value(field: str, value: Any) -> Any:
+def resolve_value(field: str, value: Any, kinds: Kinds = ANY) -> Any:
     """What a known field makes of a value (`"16KiB"` -> 16384); raises ValueError saying what is wrong.
 
     The error's `args` are the sentence and its hint. Entries of open tables stay as they are written.
@@ -168,13 +120,12 @@ def resolve_value(field: str, value: Any) -> Any:
         what = "a password may not stand in a sweep or a published figure"
         raise ValueError(what, f"put it in the environment's {PASSWORD_VARIABLE}")
     if name == "kind":
-        try:
-            check_kind(layer, value)
-        except PydanticCustomError as error:
-            raise ValueError(*explain_custom(error)) from None
+        fault = kind_fault(layer, value)
+        if fault is not None:
+            raise ValueError(*fault)
         return value
     refused: ValueError | None = None
-    for adapter in _adapters(field, _kinds.get()):
+    for adapter in _adapters(field, kinds):
         try:
             return adapter.validate_python(value)
         except PydanticCustomError as error:
@@ -191,39 +142,58 @@ def _explain(error: ValidationError) -> tuple[str, str | None]:
     return f"{place}: {what}" if place and details["type"] != "literal_error" else what, hint
 
 
-def is_known_elsewhere(field: str) -> bool:
-    """Whether a field that does not exist is one of another kind, or what people of another tool call one."""
-    return _meant(field) is not None or bool(_having(field))
+def resolve_cells(cells: Mapping[str, Any], kinds: Kinds = ANY) -> dict[str, Any]:
+    """Fields and values that name cells, in plain units."""
+    return {field: resolve_value(field, value, kinds) for field, value in cells.items()}
 
 
-def _meant(field: str) -> str | None:
-    name = settings.spell(field.rpartition(".")[2])
-    return next((_MEANT[kind, name] for _, kind in _kinds.get() if (kind, name) in _MEANT), None)
-
-
-def _having(field: str) -> list[str]:
-    """Other kinds of its layer that have a field."""
-    layer = field.partition(".")[0]
-    return [kind for kind, model in BUILT.get(layer, {}).items() if field in dict(_fields_of(layer, model))]
-
-
-def unknown_field_hint(field: str) -> str:
+def unknown_field_hint(field: str, kinds: Kinds = ANY) -> str:
     """What a field that does not exist was probably meant to be: one of the same name elsewhere, or a like one."""
-    meant = _meant(field)
-    if meant is not None:
+    known = all_fields(kinds)
+    if (meant := _meant(field, kinds)) is not None:
         return f"did you mean {meant}?"
-    if field in all_fields():
+    if field in known:
         return f"did you mean {field}?"
     if having := _having(field):
         layer = field.partition(".")[0]
         return "only with " + " or ".join(f'{layer}.kind = "{kind}"' for kind in having)
     name = field.rpartition(".")[2]
-    elsewhere = [known for known in all_fields() if known.rpartition(".")[2] == name]
+    elsewhere = [other for other in known if other.rpartition(".")[2] == name]
     if elsewhere:
         # A cache's own storage has all that a storage has.
-        return f"did you mean {min(elsewhere, key=lambda known: known.count('.'))}?"
-    close = nearest(field, all_fields())
+        return f"did you mean {min(elsewhere, key=lambda other: other.count('.'))}?"
+    close = nearest(field, known)
     return f"did you mean {close}?" if close else "fields look like workload.threads"
+
+
+def unknown_entry_hint(table: str, name: str, siblings: Sequence[str], kinds: Kinds) -> str:
+    """What an unknown name in a table was probably meant to be: one of the table's own, or a field elsewhere."""
+    field = f"{table}.{name}" if table else name
+    there_is = any(known.rpartition(".")[2] == name for known in all_fields(kinds))
+    if there_is or _meant(field, kinds) is not None or _having(field):
+        return unknown_field_hint(field, kinds)
+    close = nearest(name, siblings)
+    if close:
+        return f"did you mean {close}?"
+    if len(siblings) > _MOST_LISTED:
+        return f"`flatwater show {_SHOWING.get(kinds.workload or '', 'quick')} --resolved` shows every field"
+    return f"there is: {', '.join(siblings)}"
+
+
+def fields_in(table: str, kinds: Kinds) -> list[str]:
+    """The names of a table's fields."""
+    return [known.rpartition(".")[2] for known in all_fields(kinds) if known.rpartition(".")[0] == table]
+
+
+def _meant(field: str, kinds: Kinds) -> str | None:
+    name = settings.spell(field.rpartition(".")[2])
+    return next((_MEANT[kind, name] for kind in kinds.known if (kind, name) in _MEANT), None)
+
+
+def _having(field: str) -> list[str]:
+    """The kinds of its layer that have a field."""
+    layer = field.partition(".")[0]
+    return [kind for kind, model in BUILT.get(layer, {}).items() if field in dict(_fields_of(layer, model))]
 
 
 def get_value(experiment: BaseModel, field: str) -> Any:
@@ -232,26 +202,3 @@ def get_value(experiment: BaseModel, field: str) -> Any:
     for part in path_of(field):
         value = value.get(part) if isinstance(value, Mapping) else getattr(value, part, None)
     return value
-
-
-def with_values(data: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of an experiment's data with some fields set; the tables on the way are copied, the rest is shared."""
-    changed = dict(data)
-    for field, value in values.items():
-        *tables, name = path_of(field)
-        table = changed
-        for part in tables:
-            inner = table.get(part)
-            if isinstance(inner, BaseModel):
-                inner = inner.model_dump()
-            table[part] = dict(inner) if isinstance(inner, Mapping) else {}
-            table = table[part]
-        if split_open(field)[0] in parameters.TABLES:
-            # Written as nested tables or as dotted names: one of the two, so that what is set replaces what is there.
-            flat = parameters.flatten(table)
-            table.clear()
-            table.update(flat)
-        table[name] = value
-        if field in ALTERNATIVES:
-            table.pop(ALTERNATIVES[field].split(".")[-1], None)
-    return changed

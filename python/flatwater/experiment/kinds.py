@@ -1,14 +1,15 @@
-"""The registry in which the kinds of all four layers meet."""
+"""The registry in which the kinds of all four layers meet, and which of them an experiment has."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
-
-from pydantic_core import PydanticCustomError
 
 from flatwater.experiment import cache, database, storage, workload
 from flatwater.experiment.layer import Layer
-from flatwater.experiment.problem import Problem, explain_custom, quote, raise_problems, refuse
+from flatwater.experiment.paths import swept_fields
+from flatwater.experiment.problem import quote
 from flatwater.spelling import nearest
 
 #: Layer, top to bottom -> its kinds that work.
@@ -26,31 +27,54 @@ _PLANNED = {
 }
 
 
-def check_kind(layer: str, kind: Any) -> type[Layer]:
-    """The class of a kind; refuses one that does not exist or is not built yet."""
+@dataclass(frozen=True)
+class Kinds:
+    """The kind of each layer, as far as it is known: which fields there are, and what values they take, depends on it.
+
+    None: not known, so that any kind of the layer may be meant.
+    """
+
+    workload: str | None = None
+    database: str | None = None
+    cache: str | None = None
+    storage: str | None = None
+
+    def may_be(self, layer: str, kind: str) -> bool:
+        """Whether a layer may be of a kind."""
+        return getattr(self, layer) in (None, kind)
+
+    @property
+    def known(self) -> list[str]:
+        """The kinds that are known, the workload's first."""
+        return [kind for layer in BUILT if (kind := getattr(self, layer)) is not None]
+
+
+#: Nothing is known: a field is that of any kind.
+ANY = Kinds()
+
+
+def kinds_of(tables: Any) -> Kinds:
+    """The kinds that an experiment's tables name, as far as that can be known; they may be wrong in any way."""
+    found: dict[str, str] = {}
+    tables = tables if isinstance(tables, Mapping) else {}
+    swept = swept_fields(tables.get("sweep"))
+    for layer, built in BUILT.items():
+        table = tables.get(layer, {})
+        kind = table.get("kind", next(iter(built))) if isinstance(table, Mapping) else None
+        if isinstance(kind, str) and kind in built and f"{layer}.kind" not in swept:
+            found[layer] = kind
+    return Kinds(**found)
+
+
+def kind_fault(layer: str, kind: Any) -> tuple[str, str | None] | None:
+    """Why a layer cannot be of a kind, and a hint; None where it can."""
     built = BUILT[layer]
     if not isinstance(kind, str):
-        raise refuse(f"must be text (in quotes), not {quote(kind)}")
+        return f"must be text (in quotes), not {quote(kind)}", None
     if kind in built:
-        return built[kind]
-    works = "; ".join(f"{name} {', '.join(kinds)}" for name, kinds in BUILT.items())
+        return None
+    works = "what works now: " + "; ".join(f"{name} {', '.join(kinds)}" for name, kinds in BUILT.items())
     if kind in _PLANNED[layer]:
-        raise refuse(f"{quote(kind)} is not built yet", f"what works now: {works}")
+        return f"{quote(kind)} is not built yet", works
     close = nearest(kind, [*built, *_PLANNED[layer]])
-    hint = f"did you mean {close}?" if close else f"what works now: {works}"
-    raise refuse(f"there is no {layer} of the kind {quote(kind)}", hint)
-
-
-def read_layer(layer: str, table: Any) -> Any:
-    """Validates one layer's table as the kind it names; without a name, as the layer's first kind."""
-    if isinstance(table, Layer):
-        return table
-    if not isinstance(table, dict):
-        raise refuse(f"must be a table, not {quote(table)}")
-    try:
-        model = check_kind(layer, table["kind"]) if "kind" in table else next(iter(BUILT[layer].values()))
-    except PydanticCustomError as error:
-        what, hint = explain_custom(error)
-        raise_problems(layer, [Problem(f"{layer}.kind", what, hint)], within=layer)
-        raise
-    return model.model_validate(table)
+    return f"there is no {layer} of the kind {quote(kind)}", f"did you mean {close}?" if close else works

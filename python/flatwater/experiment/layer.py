@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
-from pydantic import model_validator
-
-from flatwater.experiment.problem import Problem, Table, raise_problems
+from flatwater.experiment.problem import Problem, Table
 
 
 class Layer(Table):
@@ -21,10 +19,5 @@ class Layer(Table):
     kind: str
 
     def conflicts(self) -> Iterator[Problem]:
-        """Fields of this layer that are each valid but do not go together."""
+        """Fields of this layer that are each valid but do not go together, dotted from the experiment or the layer."""
         return iter(())
-
-    @model_validator(mode="after")
-    def _no_conflicts(self) -> Self:
-        raise_problems(self.LAYER, self.conflicts(), within=self.LAYER)
-        return self

@@ -1,37 +1,28 @@
-"""From a file, or a name of the library, to a validated experiment."""
+"""From a file, or a name of the library, to an experiment.
+
+parse -> spell -> override -> scale -> validate: each stage is a function from tables to tables, and the last one gives
+the experiment (`validation.py`). `cells.py` makes its cells.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from flatwater.errors import UserError
-from flatwater.experiment.database.settings import spell_all
 from flatwater.experiment.device import KINDS
 from flatwater.experiment.device.load import device_files
-from flatwater.experiment.device.parameters import spell_parameters
 from flatwater.experiment.experiment import Experiment
-from flatwater.experiment.faults import validate
 from flatwater.experiment.library import library_files
-from flatwater.experiment.lines import LineIndex
-from flatwater.experiment.overrides import override, shown
-from flatwater.experiment.problem import Problem
-from flatwater.experiment.reading import parse_toml, read_text
-from flatwater.experiment.scale import apply_scale
-from flatwater.experiment.sweep import swept_fields
+from flatwater.experiment.overrides import override_all
+from flatwater.experiment.paths import swept_fields
+from flatwater.experiment.placing import place_problems
+from flatwater.experiment.reading import is_deeper, parse_toml, read_text
+from flatwater.experiment.scale import scale_tables
+from flatwater.experiment.spell import spell
+from flatwater.experiment.validation import validate
 from flatwater.spelling import guessed, nearest
-
-
-class InvalidExperimentError(UserError):
-    """An experiment that cannot be used. Reads as its first problem; `problems` has every one."""
-
-    def __init__(self, problems: Sequence[UserError]) -> None:
-        first, others = problems[0], len(problems) - 1
-        more = f" (and {others} more: `flatwater check` lists them)" if others else ""
-        super().__init__(first.what + more, where=first.where, hint=first.hint)
-        self.problems = list(problems)
 
 
 def load(path_or_name: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Experiment:
@@ -43,32 +34,16 @@ def load(path_or_name: str | Path, overrides: Sequence[str] = (), seed: int | No
     """
     path = find_experiment(path_or_name)
     text = read_text(path)
-    data = _parse(path, text)
-    spell_all(data)
-    spell_parameters(data)
-    set_by = {}
-    # A kind brings fields of its own, which others may set: kinds first.
-    for written in sorted(overrides, key=lambda written: not _is_kind(written)):
-        set_by[override(data, written)] = shown(written)
-    if seed is not None:
-        data["seed"] = seed
-        set_by["seed"] = f"--seed {seed}"
-    data.setdefault("name", path.stem)
-    try:
-        apply_scale(data)
-        experiment, problems = validate(data, overridden=bool(overrides))
-        if experiment is not None:
-            return experiment
-        lines = LineIndex(text)
-        swept = swept_fields(data.get("sweep"))
-        placed = [_place(problem, path, lines, set_by, swept) for problem in problems]
-    except RecursionError:
-        raise InvalidExperimentError([UserError("the tables are nested too deeply", where=str(path))]) from None
-    raise InvalidExperimentError([error for _, error in sorted(placed, key=lambda pair: pair[0])])
-
-
-def _is_kind(written: str) -> bool:
-    return written.partition("=")[0].replace('"', "").strip().endswith(".kind")
+    written = _parse(path, text)
+    spelled = spell(written)
+    asked, set_by = override_all(spelled, overrides, seed)
+    if is_deeper(asked):
+        raise UserError("the tables are nested too deeply", where=str(path))
+    scaled = scale_tables({"name": path.stem, **asked})
+    experiment, problems = validate(scaled, overridden=bool(overrides))
+    if experiment is None:
+        raise place_problems(problems, path, text, set_by, swept_fields(scaled.get("sweep")))
+    return experiment
 
 
 def find_experiment(path_or_name: str | Path) -> Path:
@@ -117,23 +92,3 @@ def _parse(path: Path, text: str) -> dict[str, Any]:
 def _as_path(path: Path) -> str:
     """Written so that it cannot be taken for the name of a device."""
     return str(path) if "/" in str(path) else f"./{path}"
-
-
-def _place(
-    problem: Problem, path: Path, lines: LineIndex, set_by: dict[str, str], swept: set[str]
-) -> tuple[int, UserError]:
-    """Where a problem stands: an override, or a line of the file (0 = unknown).
-
-    A default has no line; a problem with one stands where a field is written that it rests on.
-    """
-    fields = (problem.field, *problem.rests_on)
-    shown = re.sub(r"\.(\d+)", r"[\1]", problem.field)
-    what = f"{shown}: {problem.what}"
-    for field in fields:
-        for name, where in set_by.items():
-            if f"{field}.".startswith(f"{name}.") or name.startswith(f"{field}."):
-                return 0, UserError(what, where=where, hint=problem.hint)
-    # A swept field's value stands in the sweep.
-    written = [f"sweep.{field}" if field in swept else field for field in fields]
-    line = lines.line_of(next((field for field in written if field in lines), problem.field))
-    return line or 0, UserError(what, where=f"{path}:{line}" if line else str(path), hint=problem.hint)

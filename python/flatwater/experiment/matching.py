@@ -7,26 +7,32 @@ took minutes.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flatwater.experiment.fields import resolve_value
+from flatwater.experiment.kinds import ANY, Kinds
 
-if TYPE_CHECKING:
-    from flatwater.experiment.sweep import Dimension
+#: One dimension of a sweep: fields -> lists of the same length.
+Dimension = dict[str, list[Any]]
+
+
+def length(dimension: Dimension) -> int:
+    """Steps of a dimension."""
+    return len(next(iter(dimension.values())))
 
 
 class Matcher:
     """The values of a sweep's dimensions, in plain units, with the steps at which each stands."""
 
-    def __init__(self, dimensions: Sequence[Dimension]) -> None:
-        self._lengths = [len(next(iter(dimension.values()))) for dimension in dimensions]
+    def __init__(self, dimensions: Sequence[Dimension], kinds: Kinds = ANY) -> None:
+        self._lengths = [length(dimension) for dimension in dimensions]
         self._steps: list[dict[str, dict[Hashable, list[int]]]] = []
         for dimension in dimensions:
             columns: dict[str, dict[Hashable, list[int]]] = {}
             for field, values in dimension.items():
                 column = columns.setdefault(field, {})
                 for step, value in enumerate(values):
-                    column.setdefault(_key(resolve_value(field, value)), []).append(step)
+                    column.setdefault(_key(resolve_value(field, value, kinds)), []).append(step)
             self._steps.append(columns)
 
     def steps(self, number: int, wanted: Mapping[str, Any]) -> Iterable[int]:

@@ -4,63 +4,95 @@ from __future__ import annotations
 
 import datetime
 import tomllib
+from collections.abc import Sequence
 from typing import Any
 
 from flatwater.errors import UserError
 from flatwater.experiment.database.settings import spell_field
-from flatwater.experiment.faults import drop_from_sweep
-from flatwater.experiment.fields import all_fields, path_of, resolve_value
+from flatwater.experiment.fields import all_fields, resolve_value
+from flatwater.experiment.paths import Tables, path_of, swept_fields, without_field, without_swept
+from flatwater.experiment.reading import DEEPEST
 from flatwater.experiment.storage import turned_to_model
-from flatwater.experiment.sweep import swept_fields
 from flatwater.experiment.workload import ALTERNATIVES
 
 
-def override(data: dict[str, Any], written: str) -> str:
-    """Applies one `field=value` to a file's data, in place; returns the dotted field.
+def override_all(tables: Tables, overrides: Sequence[str], seed: int | None = None) -> tuple[Tables, dict[str, str]]:
+    """The tables with every `field=value` applied, and `seed` in place of the file's.
+
+    Gives also which fields are set by the command line, each with the words that set it. Errors: UserError.
+    """
+    set_by = {}
+    # A kind has fields of its own, which others of the overrides may set: kinds first.
+    for written in sorted(overrides, key=lambda written: not _field_of(written).endswith(".kind")):
+        tables = override(tables, written)
+        set_by[_field_of(written)] = shown(written)
+    if seed is not None:
+        tables = {**tables, "seed": seed}
+        set_by["seed"] = f"--seed {seed}"
+    return tables, set_by
+
+
+def override(tables: Tables, written: str) -> Tables:
+    """The tables with one `field=value` applied. Errors: UserError.
 
     A field that the file sweeps is then no longer swept; `sweep.FIELD=[...]` sweeps it. The value is TOML if it
     reads as TOML, otherwise text: neither `16KiB` nor a path needs quotes.
     """
     where = shown(written)
-    key, equals, text = written.partition("=")
-    parts = _key_parts(key) if equals else []
-    if not parts:
+    field, text = _field_of(written), written.partition("=")[2]
+    if not field:
         raise UserError("must look like path.to.field=VALUE", where=where)
     try:
         text.encode()
     except UnicodeEncodeError:
         raise UserError("the value is not UTF-8 text", where=where) from None
-    field = spell_field(".".join(parts))
-    drop_from_sweep(data.get("sweep"), field.removeprefix("sweep."))
-    *tables, name = path_of(field)
+    tables = _with_sweep(tables, without_swept(tables.get("sweep"), field.removeprefix("sweep.")))
     value = _value(field, text)
     if field == "storage.kind" and isinstance(value, str):
-        turned_to_model(data, value)
+        tables = turned_to_model(tables, value)
     if field == "cache.kind" and value == "none":
-        _take_cache_out(data)
-    table = data
-    for part in tables:
-        inner = table.setdefault(part, {})
-        if not isinstance(inner, dict):
-            raise UserError(f"{part} is a value or a list, not a table", where=where)
-        table = inner
-    table[name] = value
-    if field in ALTERNATIVES:
-        table.pop(ALTERNATIVES[field].rpartition(".")[2], None)
-    return field
+        tables = _without_cache(tables)
+    path = path_of(field)
+    if len(path) > DEEPEST:
+        raise UserError("there is no field that deep", where=where)
+    changed = _set(tables, path, value, where)
+    return without_field(changed, ALTERNATIVES[field]) if field in ALTERNATIVES else changed
 
 
-def _take_cache_out(data: dict[str, Any]) -> None:
-    """Drops what the file says of its cache, and what it sweeps of it: the same experiment without one."""
-    data["cache"] = {}
-    for name in [name for name in swept_fields(data.get("sweep")) if name.startswith("cache.")]:
-        drop_from_sweep(data.get("sweep"), name)
+def _set(table: Tables, path: Sequence[str], value: Any, where: str) -> Tables:
+    """The tables with a value at a path."""
+    name, *rest = path
+    if not rest:
+        return {**table, name: value}
+    inner = table.get(name, {})
+    if not isinstance(inner, dict):
+        raise UserError(f"{name} is a value or a list, not a table", where=where)
+    return {**table, name: _set(inner, rest, value, where)}
+
+
+def _with_sweep(tables: Tables, sweep: Any) -> Tables:
+    return {**tables, "sweep": sweep} if "sweep" in tables else tables
+
+
+def _without_cache(tables: Tables) -> Tables:
+    """The same experiment without a cache: what the file says and sweeps of it is dropped."""
+    sweep = tables.get("sweep")
+    for name in swept_fields(sweep):
+        if name.startswith("cache."):
+            sweep = without_swept(sweep, name)
+    return _with_sweep({**tables, "cache": {}}, sweep)
 
 
 def shown(written: str) -> str:
     """An override for an error to show: a server's url may hold a password."""
     key, _, _ = written.partition("=")
     return "--set database.url=..." if "".join(key.split()).replace('"', "") == "database.url" else f"--set {written}"
+
+
+def _field_of(written: str) -> str:
+    """The dotted field of `field=value`; empty where it is none."""
+    key, equals, _ = written.partition("=")
+    return spell_field(".".join(_key_parts(key))) if equals else ""
 
 
 def _key_parts(key: str) -> list[str]:

@@ -22,9 +22,9 @@ _LONGEST_QUOTE = 60
 
 
 class Table(BaseModel):
-    """A table of the file: unknown keys, wrong types, nan and infinity are errors."""
+    """A table of the file, as a value: unknown keys, wrong types, nan and infinity are errors."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,9 @@ def quote(value: Any) -> str:
     return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 3] + "..."
 
 
+#: What is said of a field without which its table is nothing.
+MISSING = "is missing"
+
 #: What pydantic calls a wrong type, in the file's words.
 _TYPES = {
     "bool_type": "true or false",
@@ -109,10 +112,18 @@ def explain_error(error: ErrorDetails) -> tuple[str, str | None]:
         choices = re.findall(r"'([^']*)'", expected) or re.split(r", | or ", expected)
         return f"{quote(given)} is not a choice", suggest(str(given), choices)
     plain = {
-        "missing": "is missing",
+        "missing": MISSING,
         "extra_forbidden": "unknown field",
         "finite_number": f"must be a finite number, not {quote(given)}",
         "too_short": "must not be empty",
         "string_too_short": "must not be empty",
     }
     return plain.get(kind, error["msg"]), None
+
+
+class ProblemsError(ValueError):
+    """Tables that are no experiment; `problems` has everything that is wrong with them."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = list(problems)
+        super().__init__("; ".join(f"{problem.field}: {problem.what}" for problem in self.problems))

@@ -1,25 +1,22 @@
-"""Published figures, and the cells they stand beside."""
+"""Published figures: what each says, by itself. Which cells it stands beside: lookup.py."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from flatwater.experiment.database.settings import TABLE as SETTINGS
 from flatwater.experiment.database.settings import spell_field
-from flatwater.experiment.fields import all_fields, get_value, known_kinds, resolve_value, why_no_field
+from flatwater.experiment.fields import all_fields, resolve_cells, resolve_value, why_no_field
+from flatwater.experiment.kinds import ANY, Kinds
 from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse
-from flatwater.experiment.roles import role_of
 from flatwater.experiment.units import parse_size
 from flatwater.spelling import suggest
-
-if TYPE_CHECKING:
-    from flatwater.experiment.experiment import Experiment
 
 #: Figures of a cell's summary.
 METRICS = (
@@ -42,13 +39,11 @@ METRICS = (
     "dip_length_s",
 )
 #: Figures that are times.
-_IN_SECONDS = ("transition_s", "transition_begin_s", "transition_end_s", "dip_period_s", "dip_length_s")
+IN_SECONDS = ("transition_s", "transition_begin_s", "transition_end_s", "dip_period_s", "dip_length_s")
 #: Figures in the unit of the experiment's throughput.
 IN_THROUGHPUT_UNIT = ("mean", "median", "stddev", "fast", "steady")
 #: The unit of a figure that is a ratio to another cell's.
 RATIO_UNIT = "x"
-#: Cells of a sweep among which the one of a ratio is looked for.
-MAX_SEARCHED_CELLS = 100_000
 #: Recorded series, `layer.metric`: their mean, with `.max` their maximum; each layer names its own.
 _SERIES = re.compile(r"(workload|database|cache|storage|machine)\.[a-z0-9_]+(\.max)?")
 #: How far off a figure may be and still agree, as a share, where its file does not say.
@@ -70,41 +65,46 @@ def _size(value: Any) -> Any:
         raise refuse(str(error), "a number; of a metric in bytes also a size, such as 2854M") from None
 
 
-def _set(table: Any) -> Any:
-    return check_cells("set", table)
+def _set(table: Any, info: ValidationInfo) -> Any:
+    return check_cells("set", table, kinds_in(info))
 
 
-def _relative_to(table: Any) -> Any:
-    return check_cells("relative_to", table)
+def _relative_to(table: Any, info: ValidationInfo) -> Any:
+    return check_cells("relative_to", table, kinds_in(info))
 
 
-def check_cells(name: str, table: Any) -> Any:
+def kinds_in(info: ValidationInfo) -> Kinds:
+    """The kinds with which an entry is validated: `model_validate(entry, context=kinds)`."""
+    return info.context if isinstance(info.context, Kinds) else ANY
+
+
+def check_cells(name: str, table: Any, kinds: Kinds) -> Any:
     """Fields and values that name cells, flat; raises with what is wrong with them."""
     if not isinstance(table, Mapping):
         return table
-    flat = dict(_flatten_set(table))
-    raise_problems(name, _set_faults(flat))
+    flat = dict(_flatten_set(table, kinds))
+    raise_problems(name, _set_faults(flat, kinds))
     return flat
 
 
-def _flatten_set(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flatten_set(table: Mapping[str, Any], kinds: Kinds) -> Iterator[tuple[str, Any]]:
     # A value may itself be a table (mixed block sizes): stop at known fields.
     for name, value in table.items():
-        if isinstance(value, Mapping) and (name not in all_fields() or name == SETTINGS):
+        if isinstance(value, Mapping) and (name not in all_fields(kinds) or name == SETTINGS):
             for inner, inner_value in value.items():
-                yield from _flatten_set({f"{name}.{inner}": inner_value})
+                yield from _flatten_set({f"{name}.{inner}": inner_value}, kinds)
         else:
             yield spell_field(name), value
 
 
-def _set_faults(flat: Mapping[str, Any]) -> Iterator[Problem]:
+def _set_faults(flat: Mapping[str, Any], kinds: Kinds) -> Iterator[Problem]:
     for field, value in flat.items():
-        missing = why_no_field(field)
+        missing = why_no_field(field, kinds)
         if missing is not None:
             yield Problem(field, *missing, (field,))
             continue
         try:
-            resolve_value(field, value)
+            resolve_value(field, value, kinds)
         except ValueError as error:
             yield Problem(field, error.args[0], error.args[1], (field,))
 
@@ -162,140 +162,11 @@ class PublishedFigure(Table):
         return ours == self.value if error is None else abs(error) <= self.within
 
     @cached_property
-    def _resolved(self) -> dict[Any, dict[str, Any]]:
+    def _resolved(self) -> dict[Kinds, dict[str, Any]]:
         return {}
 
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """`set` with its values in plain units."""
-        kinds = known_kinds()
+    def resolved(self, kinds: Kinds = ANY) -> dict[str, Any]:
+        """`set` with its values in plain units. Made once."""
         if kinds not in self._resolved:
-            self._resolved[kinds] = resolve_cells(self.set)
+            self._resolved[kinds] = resolve_cells(self.set, kinds)
         return self._resolved[kinds]
-
-    @property
-    def resolved_base(self) -> dict[str, Any]:
-        """`relative_to` with its values in plain units; empty where there is none."""
-        return resolve_cells(self.relative_to or {})
-
-
-def published_for(
-    experiment: Experiment,
-    set: Mapping[str, Any],  # noqa: A002 (the file's own word)
-) -> list[PublishedFigure]:
-    """The figures that stand beside the cell with this `set`, in the file's order: the first is the main one."""
-    if not experiment.published:
-        return []
-    cell = resolve_cells(set)
-    return [figure for figure in experiment.published if _has(experiment, cell, figure.resolved)]
-
-
-def has_values(experiment: Experiment, set: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:  # noqa: A002
-    """Whether the cell with this `set` has all the values that are `wanted` (in plain units)."""
-    return _has(experiment, resolve_cells(set), wanted)
-
-
-def _has(experiment: Experiment, cell: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    return all(
-        (cell[field] if field in cell else get_value(experiment, field)) == value for field, value in wanted.items()
-    )
-
-
-def figure_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
-    """Why a figure stands beside no cell of the experiment: what is wrong, and a hint."""
-    yield from set_faults(experiment, figure.set)
-
-
-def resolve_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields and values that name cells, in plain units."""
-    return {field: resolve_value(field, value) for field, value in cells.items()}
-
-
-def set_faults(
-    experiment: Experiment,
-    set: Mapping[str, Any],  # noqa: A002 (the file's own word)
-) -> Iterator[tuple[str, str | None]]:
-    """Why no cell of the experiment has this `set`: what is wrong, and a hint."""
-    resolved = resolve_cells(set)
-    swept: list[str] = []
-    for number, dimension in enumerate(experiment.sweep.dimensions):
-        wanted = {field: value for field, value in resolved.items() if field in dimension}
-        swept.extend(wanted)
-        if wanted and not experiment.sweep.matcher.steps(number, wanted):
-            told = ", ".join(f"{field} = {set[field]}" for field in wanted)
-            choices = ", ".join(str(value) for field in wanted for value in dimension[field][:8])
-            if len(wanted) == 1:
-                yield f"matches no cell: {told} is not swept", f"swept: {choices}"
-            else:
-                yield f"matches no cell: {told} do not stand together in sweep.zip", None
-    for field, value in resolved.items():
-        if field not in swept and get_value(experiment, field) != value:
-            stands = get_value(experiment, field)
-            told = f"{field} is not set" if stands is None else f"{field} is {stands}, not {set[field]}"
-            yield f"matches no cell: {told}", f"sweep {field}, or take it out of the set"
-
-
-def relative_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
-    """Why a ratio has no other cell that it is a ratio to: it must name exactly one."""
-    # A cell taken out of its sweep keeps its figures: the other cell is not its affair.
-    if figure.relative_to is None or not experiment.sweep.dimensions:
-        return
-    faults = list(one_cell_faults(experiment, figure.relative_to, "a ratio is to one"))
-    yield from faults
-    if not faults and has_values(
-        experiment, experiment.sweep.values_at(positions_of(experiment, figure.relative_to)[0]), figure.resolved
-    ):
-        told = cells_text(figure.relative_to)
-        yield f"{told} is the very cell that the figure stands beside", "narrow `set`, or name another cell"
-    if not faults and figure.metric in IN_THROUGHPUT_UNIT:
-        places = [*positions_of(experiment, figure.relative_to), *positions_of(experiment, figure.set)]
-        yield from direction_faults(experiment, places)
-
-
-def direction_faults(experiment: Experiment, places: Iterable[int]) -> Iterator[tuple[str, str | None]]:
-    """Why figures of these cells cannot be set against each other: what they count differs from cell to cell."""
-    for field in experiment.sweep.fields:
-        if role_of(field) != "direction":
-            continue
-        found = list(dict.fromkeys(str(experiment.sweep.values_at(place)[field]) for place in places))
-        if len(found) > 1:
-            yield f"is of cells in {' and '.join(found)}, which cannot be compared", f"narrow it to one {field}"
-
-
-def cells_text(cells: Mapping[str, Any]) -> str:
-    """Fields and values as a message names cells by them."""
-    return ", ".join(f"{field} = {value}" for field, value in cells.items()) or "an empty table"
-
-
-def positions_of(experiment: Experiment, cells: Mapping[str, Any]) -> list[int]:
-    """The positions of the sweep that have these values."""
-    wanted = resolve_cells(cells)
-    fixed = {field: value for field, value in wanted.items() if field not in experiment.sweep.fields}
-    return experiment.sweep.matcher.positions(wanted) if _has(experiment, {}, fixed) else []
-
-
-def one_cell_faults(experiment: Experiment, cells: Mapping[str, Any], why: str) -> Iterator[tuple[str, str | None]]:
-    """Why these values name no cell, or more than the one that is meant (`why`)."""
-    sweep = experiment.sweep
-    if sweep.positions > MAX_SEARCHED_CELLS:
-        yield f"of so many cells ({sweep.positions:,}) none is looked for", "split the experiment"
-        return
-    found, told = positions_of(experiment, cells), cells_text(cells)
-    if not found:
-        yield f"matches no cell: {told}", f"swept: {', '.join(sweep.fields) or 'nothing'}"
-    elif len(found) > 1:
-        yield f"{told} matches {len(found)} cells, and {why}", "say more of that cell"
-
-
-def unit_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
-    """A throughput in another unit than the experiment's cannot be compared."""
-    if figure.relative_to is not None:
-        return
-    unit = get_value(experiment, "workload.unit")
-    if figure.metric in IN_THROUGHPUT_UNIT and figure.unit != unit:
-        units = " or ".join(f'"{choice}"' for choice in experiment.workload.units())
-        yield f"{figure.unit} cannot be compared with the experiment's {unit}", f"workload.unit = {units}"
-    if figure.metric in _IN_SECONDS and figure.unit != "s":
-        yield f"times are in s here, not {figure.unit}", "convert the value to s"
-    if figure.metric.startswith("latency_us.") and figure.unit != "us":
-        yield f"latencies are in us here, not {figure.unit}", "convert the value to us"

@@ -11,6 +11,8 @@ from flatwater.errors import UserError
 
 #: Such a file is written by hand; one this large is something else (a result, a disk image).
 MAX_FILE_SIZE = 16 * 2**20
+#: No field is nested half as deep.
+DEEPEST = 20
 
 
 def read_text(path: Path, what: str = "an experiment file") -> str:
@@ -28,6 +30,12 @@ def read_text(path: Path, what: str = "an experiment file") -> str:
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise UserError("is not UTF-8 text", where=f"{path}:{line}", hint="save the file as UTF-8") from None
+
+
+def is_deeper(value: Any, depth: int = DEEPEST) -> bool:
+    """Whether tables and lists are nested more than `depth` times."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(depth == 0 or is_deeper(one, depth - 1) for one in inner)
 
 
 def parse_toml(path: Path, text: str) -> dict[str, Any]:

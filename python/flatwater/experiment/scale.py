@@ -57,45 +57,49 @@ SCALED: dict[str, Callable[[Any, float], Any]] = {
 }
 
 
-def apply_scale(data: dict[str, Any]) -> None:
-    """Multiplies an experiment's data as its `scale` says, which then becomes `scaled_by`: it acts once.
+def scale_tables(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """An experiment's tables multiplied as their `scale` says, which then becomes `scaled_by`: it acts once.
 
-    A scale that is no number, and values that cannot be multiplied, are left for the validators to refuse.
+    A scale that is no number, and values that cannot be multiplied, are left for the validation to refuse.
     """
-    scale = data.get("scale", 1)
+    scale = tables.get("scale", 1)
     if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale <= SCALE_MAX:
-        return
-    data.pop("scale", None)
+        return dict(tables)
+    scaled = {name: value for name, value in tables.items() if name != "scale"}
     if scale == 1:
-        return
-    told = data.get("scaled_by", 1)
-    data["scaled_by"] = told * scale if isinstance(told, int | float) else told
+        return scaled
+    before = tables.get("scaled_by", 1)
+    scaled["scaled_by"] = before * scale if isinstance(before, int | float) else before
     for layer in ("workload", "database", "cache", "storage"):
-        if isinstance(data.get(layer), Mapping):
-            data[layer] = _scaled(data[layer], f"{layer}.", scale)
-    if isinstance(data.get("sweep"), Mapping):
-        data["sweep"] = _scaled_sweep(data["sweep"], scale)
-    for figure in _tables(data.get("published")):
-        for cells in ("set", "relative_to"):
-            if isinstance(figure.get(cells), Mapping):
-                figure[cells] = _scaled(figure[cells], "", scale)
-        # How long something takes is as much longer, and what memory or the log holds as much more.
-        grows = figure.get("unit") == "s" or "_bytes" in str(figure.get("metric"))
-        for end in ("value", "up_to"):
-            if grows and end in figure:
-                figure[end] = _figure(figure[end], scale)
-    for one in _tables(data.get("expected")):
-        for cells in ("set", "optimum"):
-            if isinstance(one.get(cells), Mapping):
-                one[cells] = _scaled(one[cells], "", scale)
-        if isinstance(one.get("order"), list):
-            one["order"] = [
-                _scaled(cells, "", scale) if isinstance(cells, Mapping) else cells for cells in one["order"]
-            ]
+        if isinstance(tables.get(layer), Mapping):
+            scaled[layer] = _scaled(tables[layer], f"{layer}.", scale)
+    if isinstance(tables.get("sweep"), Mapping):
+        scaled["sweep"] = _scaled_sweep(tables["sweep"], scale)
+    for name, change in (("published", _scaled_figure), ("expected", _scaled_expectation)):
+        entries = tables.get(name)
+        if isinstance(entries, list):
+            scaled[name] = [change(one, scale) if isinstance(one, Mapping) else one for one in entries]
+    return scaled
 
 
-def _tables(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+def _scaled_figure(figure: Mapping[str, Any], scale: float) -> dict[str, Any]:
+    scaled = {name: _cells(value, scale) if name in ("set", "relative_to") else value for name, value in figure.items()}
+    # How long something takes is as much longer, and what memory or the log holds as much more.
+    if figure.get("unit") == "s" or "_bytes" in str(figure.get("metric")):
+        scaled |= {end: _figure(figure[end], scale) for end in ("value", "up_to") if end in figure}
+    return scaled
+
+
+def _scaled_expectation(one: Mapping[str, Any], scale: float) -> dict[str, Any]:
+    scaled = {name: _cells(value, scale) if name in ("set", "optimum") else value for name, value in one.items()}
+    if isinstance(one.get("order"), list):
+        scaled["order"] = [_cells(cells, scale) for cells in one["order"]]
+    return scaled
+
+
+def _cells(cells: Any, scale: float) -> Any:
+    """Fields and values that name cells."""
+    return _scaled(cells, "", scale) if isinstance(cells, Mapping) else cells
 
 
 def _figure(value: Any, scale: float) -> Any:
@@ -110,13 +114,7 @@ def _scaled_sweep(sweep: Mapping[str, Any], scale: float) -> dict[str, Any]:
     found = _scaled({name: value for name, value in sweep.items() if name != "zip"}, "", scale)
     if "zip" in sweep:
         groups = sweep["zip"]
-        found["zip"] = (
-            [_scaled(group, "", scale) if isinstance(group, Mapping) else group for group in groups]
-            if isinstance(groups, list)
-            else _scaled(groups, "", scale)
-            if isinstance(groups, Mapping)
-            else groups
-        )
+        found["zip"] = [_cells(group, scale) for group in groups] if isinstance(groups, list) else _cells(groups, scale)
     return found
 
 

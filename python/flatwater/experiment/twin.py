@@ -34,16 +34,15 @@ def swept_with_twin(data: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**data, "sweep": {**sweep, FIELD: [False, True]}}
 
 
-def as_twin(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The data of a real cell with its modelled twin's server and storage in them."""
-    twin = Twin.model_validate(data["twin"])
-    real = data.get("database", {})
+def as_twin(tables: Mapping[str, Any], twin: Twin) -> dict[str, Any]:
+    """What a modelled twin has in the place of the tables of a real cell: its server and its storage, and no cache."""
+    real = tables.get("database", {})
     asked = dict(real.get("settings", {})) if isinstance(real, Mapping) else {}
     model = {"kind": "innodb-model", **twin.database}
     generation = model.get("generation", InnodbModel.model_fields["generation"].default)
     known = {name: value for name, value in asked.items() if _is_known(name, str(generation))}
     model["settings"] = known | dict(model.get("settings", {}))
-    return {**data, "twin": None, "database": model, "storage": dict(twin.storage), "cache": {"kind": "none"}}
+    return {"database": model, "storage": dict(twin.storage), "cache": {"kind": "none"}}
 
 
 def _is_known(name: str, generation: str) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 
 from flatwater.analysis.rank import kendall_tau
 from flatwater.experiment import Expectation, Experiment
-from flatwater.experiment.expected import AS_PUBLISHED, agrees_with, published_cells
-from flatwater.experiment.published import cells_text, positions_of
+from flatwater.experiment.expected import AS_PUBLISHED, agrees_with
+from flatwater.experiment.lookup import cells_text, positions_of, published_cells
 from flatwater.results import Agreement, Cell, CellSummary, Finding, Result
 from flatwater.runner.summary import lookup_figure
 

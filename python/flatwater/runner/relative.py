@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from flatwater.experiment import Experiment
-from flatwater.experiment.published import PublishedFigure, positions_of, published_for
+from flatwater.experiment.lookup import positions_of, published_for
+from flatwater.experiment.published import PublishedFigure
 from flatwater.results import Cell, Published, Result
 from flatwater.runner.summary import lookup_figure
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from flatwater.analysis.verdict import SAMPLES_MIN, seconds
-from flatwater.experiment import Experiment, count_cells
+from flatwater.experiment import Experiment, count_cells, make_cell
 from flatwater.experiment.database import Server
 from flatwater.experiment.sweep import Sweep
 from flatwater.experiment.workload import Replay
@@ -56,10 +56,10 @@ class Shortfall:
 def find_shortfall(experiment: Experiment) -> Shortfall | None:
     """Which cells of an experiment cannot get a verdict; None where every one can. Nothing but times is looked at."""
     timed = [dimension for dimension in experiment.sweep.dimensions if _FIELDS & dimension.keys()]
-    times = Sweep.model_construct(grid={}, zips=timed)
+    times = Sweep(zips=timed)
     step = math.ceil(times.positions / _MOST_TIMES)
     looked_at = range(0, times.positions, step)
-    cells = [experiment.cell(times.values_at(position)) for position in looked_at]
+    cells = [make_cell(experiment, times.values_at(position)) for position in looked_at]
     short = [cell for cell in cells if count_samples(cell) < SAMPLES_MIN]
     if not short:
         return None

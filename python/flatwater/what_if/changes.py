@@ -84,7 +84,7 @@ def make_change(twin: Twin, written: tuple[str, ...], name: str = "", notes: tup
         elif field.startswith("cache.") and field != "cache.kind":
             data.setdefault("cache", {"kind": "flash", "warm": True})
     for one in written:
-        override(data, one)
+        data = override(data, one)
     if data.get("sweep"):
         raise UserError("is one value, not several", where=where, hint="give --set once for each value")
     experiment = twin.experiment(data, where)

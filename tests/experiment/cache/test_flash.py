@@ -89,8 +89,7 @@ def test_a_cache_larger_than_its_device_is_refused_in_any_cell(tmp_path: Path) -
 
 
 def test_its_device_is_asked_for_by_its_name(tmp_path: Path) -> None:
-    cache = flash(write(tmp_path))
-    cache.storage = None
+    cache = flash(write(tmp_path)).model_copy(update={"storage": None})
     with pytest.raises(UserError, match="the fast device") as caught:
         cache.fast  # noqa: B018 (it raises)
     assert caught.value.where == "cache.storage"

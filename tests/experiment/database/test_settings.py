@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from flatwater.experiment.database.settings import name_fault, spell_all, spell_field, value_fault
+from flatwater.experiment.database.settings import name_fault, spell_field, value_fault
 
 
 @pytest.mark.parametrize(
@@ -51,28 +51,3 @@ def test_dashes_are_underscores_wherever_a_setting_is_named() -> None:
     assert spell_field("database.settings.innodb-io-capacity") == "database.settings.innodb_io_capacity"
     assert spell_field("sweep.database.settings.a-b") == "sweep.database.settings.a_b"
     assert spell_field("storage.some-thing") == "storage.some-thing"
-
-
-def test_data_is_spelled_in_place_and_keeps_its_order() -> None:
-    data = {
-        "my-key": 1,
-        "database": {"settings": {"a-b": 1, "c": 2}},
-        "sweep": {
-            "database.settings.d-e": [1],
-            "workload.connections": [2],
-            "database": {"settings": {"f-g": [3]}},
-            "zip": [{"database.settings.h-i": [4]}],
-        },
-    }
-    spell_all(data)
-    assert list(data) == ["my-key", "database", "sweep"]
-    assert list(data["database"]["settings"]) == ["a_b", "c"]  # type: ignore[index]
-    assert list(data["sweep"])[:2] == ["database.settings.d_e", "workload.connections"]  # type: ignore[call-overload]
-    assert data["sweep"]["database"]["settings"] == {"f_g": [3]}  # type: ignore[index]
-    assert data["sweep"]["zip"] == [{"database.settings.h_i": [4]}]  # type: ignore[index]
-
-
-def test_a_name_that_is_there_both_ways_is_left_for_the_validation() -> None:
-    data = {"database": {"settings": {"a-b": 1, "a_b": 2}}}
-    spell_all(data)
-    assert data["database"]["settings"] == {"a-b": 1, "a_b": 2}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from flatwater.experiment.device.parameters import flatten, read_parameters, spell_parameters, value_fault
+from flatwater.experiment.device.parameters import flatten, read_parameters, value_fault
 
 
 def test_tables_and_dotted_names_are_the_same() -> None:
@@ -13,16 +13,6 @@ def test_tables_and_dotted_names_are_the_same() -> None:
     assert flatten({"collector": {"policy": "fifo", "pace": True}, "queue_depth": 8}) == flat
     assert flatten({"collector": {"policy": "fifo"}, "collector.pace": True, "queue_depth": 8}) == flat
     assert read_parameters(flat) == flat
-
-
-def test_in_an_experiments_data_they_have_dotted_names() -> None:
-    data = {"storage": {"parameters": {"timing": {"read_us": 30}}}}
-    spell_parameters(data)
-    assert data == {"storage": {"parameters": {"timing.read_us": 30}}}
-    for odd in ({}, {"storage": 3}, {"storage": {"parameters": 3}}):
-        before = repr(odd)
-        spell_parameters(odd)
-        assert repr(odd) == before
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:

@@ -8,7 +8,7 @@ import pytest
 import tomli_w
 
 from flatwater.errors import UserError
-from flatwater.experiment import Experiment, load
+from flatwater.experiment import Experiment, load, make_experiment
 from flatwater.experiment.workload import Replay
 from flatwater.plan.requests import ReplayedTrace, precondition_requests, write_requests
 
@@ -58,7 +58,7 @@ def test_in_the_engines_words(trace: Path) -> None:
 
 def test_it_reads_back_as_it_was(trace: Path) -> None:
     first = experiment(trace, speed=2.5)
-    again = Experiment.model_validate(first.model_dump())
+    again = make_experiment(first.model_dump())
     assert again.workload == first.workload and isinstance(again.workload, Replay)
 
 

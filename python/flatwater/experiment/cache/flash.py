@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator
 
 from flatwater.errors import UserError
 from flatwater.experiment.cache.settings import LOW_SHARE, Settings
-from flatwater.experiment.cache.storage import read_storage
+from flatwater.experiment.cache.storage import moved, read_storage
 from flatwater.experiment.layer import Layer
 from flatwater.experiment.problem import Problem, refuse
 from flatwater.experiment.storage import FileStorage, ModelledStorage, Storage
@@ -64,7 +64,7 @@ class FlashCache(Settings, Layer):
         return self.storage
 
     def conflicts(self) -> Iterator[Problem]:
-        """Marks that are the wrong way round, and a cache that does not fit its device."""
+        """Marks that are the wrong way round, a device that is wrong, a cache that does not fit on it."""
         low, high = self.dirty_low_pct, self.dirty_high_pct
         if low is not None and high is not None and low > high:
             what = f"must be at most dirty_high_pct ({high:g}), not {low:g}"
@@ -77,11 +77,13 @@ class FlashCache(Settings, Layer):
             yield from self._storage_conflicts(self.storage)
 
     def _storage_conflicts(self, storage: Storage) -> Iterator[Problem]:
+        own = [moved(problem) for problem in storage.conflicts()]
+        yield from own
         defaults = type(storage).model_fields
         for name, why in _NOT_OF_A_CACHE:
             if name in defaults and getattr(storage, name) != defaults[name].default:
                 yield _problem(f"storage.{name}", f"has no meaning on a cache device: {why}", "take it out", "storage")
-        if isinstance(storage, ModelledStorage) and storage.device is not None and self.size is not None:
+        if not own and isinstance(storage, ModelledStorage) and storage.device is not None and self.size is not None:
             room = storage.modelled_device.usable_bytes(storage.use())
             if self.size > room:
                 what = f"a cache of {print_size(self.size)} does not fit the {print_size(room)} of {storage.device}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from flatwater.experiment.layer import Layer
 from flatwater.experiment.problem import Problem, explain_error, quote, raise_problems, refuse
@@ -31,10 +33,16 @@ def read_storage(table: Any) -> Any:
         raise_problems("storage", [_moved(details) for details in error.errors(include_url=False)])
 
 
-def _moved(details: Any) -> Problem:
-    """A problem of a storage, said of the cache's; fields it rests on are the cache's too."""
+def moved(problem: Problem) -> Problem:
+    """A problem of a storage, said of the cache's; fields it depends on are the cache's too."""
+    field = problem.field.removeprefix("storage.")
+    hint = problem.hint.replace("storage.", f"{TABLE}.") if problem.hint else problem.hint
+    rests_on = tuple(f"cache.{name}" for name in problem.rests_on)
+    return Problem(f"{TABLE}.{field}", problem.what, hint, rests_on or (f"{TABLE}.{field}",))
+
+
+def _moved(details: ErrorDetails) -> Problem:
     what, hint = explain_error(details)
-    hint = hint.replace("storage.", "cache.storage.") if hint else hint
-    rests_on = [f"cache.{name}" for name in details.get("ctx", {}).get("rests_on", ())]
     field = ".".join(str(part) for part in details["loc"])
-    return Problem(field, what, hint, tuple(rests_on) or (f"{TABLE}.{field}",))
+    found = moved(Problem(field, what, hint, tuple(details.get("ctx", {}).get("rests_on", ()))))
+    return dataclasses.replace(found, field=field)

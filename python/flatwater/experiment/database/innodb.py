@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -25,10 +25,8 @@ from flatwater.experiment.database.settings import Setting
 from flatwater.experiment.layer import Layer
 from flatwater.experiment.problem import Problem, Table, quote, refuse
 from flatwater.experiment.units import Size, print_size
+from flatwater.experiment.workload.transactions import Transactions
 from flatwater.spelling import nearest
-
-if TYPE_CHECKING:
-    from flatwater.experiment.workload.transactions import Transactions
 
 #: The built-in flushing policies.
 POLICIES = (

@@ -110,10 +110,13 @@ class Server(Layer):
         place = Tcp((address.host, address.port)) if address.socket is None else Socket(address.socket)
         return Login(place, address.user, password, self.schema_name or address.schema or schema)
 
-    def inherit_password(self, other: Server) -> None:
-        """Takes over the password of the experiment that this is a cell of, if it is of the same url."""
-        if self._password is None and self.url == other.url:
-            self._password = other._password
+    def with_password_of(self, other: Server) -> Server:
+        """The server with the password of the experiment that it is a cell of, if it is of the same url."""
+        if self._password is not None or self.url != other.url:
+            return self
+        server = self.model_copy()
+        server._password = other._password
+        return server
 
     def conflicts(self) -> Iterator[Problem]:
         """What makes no sense of a server that runs already; faults without a length, or with one too many."""

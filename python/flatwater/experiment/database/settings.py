@@ -26,9 +26,6 @@ _LONGEST_TEXT = 4000
 #: System variables are at most unsigned 64-bit numbers.
 _LEAST, _MOST = -(2**63), 2**64 - 1
 
-#: Settings stand at most this deep: sweep.zip.database.settings.
-_DEEPEST = 4
-
 _PLACE = "flatwater puts the server's files under storage.path"
 _SOCKET = "flatwater's servers listen on a socket of their own and nowhere else"
 _SNAPSHOT = "flatwater copies the data directory from cell to cell, so it must hold everything"
@@ -113,20 +110,3 @@ def spell_field(field: str) -> str:
     """A dotted field, swept or not, with a setting's dashes turned into underscores."""
     layer, table, name = field.rpartition(f"{TABLE}.")
     return f"{layer}{table}{spell(name)}" if table else field
-
-
-def spell_all(table: dict[str, Any], within: str = "") -> None:
-    """Spells the settings in an experiment's data, or in its sweep, with underscores, in place.
-
-    A name that stands there both ways is left alone, for the validation to find.
-    """
-    spelled: dict[str, Any] = {}
-    for name, value in table.items():
-        for inner in value if isinstance(value, list) else [value]:
-            if isinstance(inner, dict) and within.count(".") < _DEEPEST:
-                spell_all(inner, f"{within}{name}.")
-        plain = spell_field(f"{within}{name}").removeprefix(within)
-        spelled[name if plain in table else plain] = value
-    # In its place: the order of a sweep is the order of its cells.
-    table.clear()
-    table.update(spelled)

@@ -34,14 +34,6 @@ def flatten(table: Mapping[str, Any], prefix: str = "", depth: int = 1) -> dict[
     return found
 
 
-def spell_parameters(data: dict[str, Any]) -> None:
-    """Writes an experiment's parameters as dotted names, in place; what is no table is left for the validators."""
-    cache = data.get("cache")
-    for storage in (data.get("storage"), cache.get("storage") if isinstance(cache, dict) else None):
-        if isinstance(storage, dict) and isinstance(storage.get("parameters"), Mapping):
-            storage["parameters"] = flatten(storage["parameters"])
-
-
 def value_fault(value: Any) -> tuple[str, str | None] | None:
     """Why a value cannot be a parameter's, and a hint; None when it can."""
     if isinstance(value, list):

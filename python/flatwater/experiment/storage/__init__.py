@@ -67,20 +67,20 @@ def carried_over(table: Mapping[str, Any], kind: str) -> dict[str, Any]:
     return kept
 
 
-def turned_to_model(data: dict[str, Any], kind: str) -> None:
-    """Makes an experiment's data, in place, those of the kind of storage that replaces its own.
+def turned_to_model(tables: dict[str, Any], kind: str) -> dict[str, Any]:
+    """An experiment's tables with another kind of storage in the place of its own.
 
     How a real device is prepared becomes the state in which a modelled one begins: one discarded first is fresh;
     one that is preconditioned, discarded or not, is in the state that preconditioning is for. Its sequential writes
     would only take a model away from it: after them, a card is fast for as long as it has erased blocks.
     """
-    table = data.get("storage", {})
+    table, workload = tables.get("storage", {}), tables.get("workload")
     if not isinstance(table, dict) or kind not in KINDS:
-        return
-    kept = carried_over(table, kind)
-    workload = data.get("workload")
+        return tables
+    changed = {**tables, "storage": carried_over(table, kind)}
     if table.get("kind", "file") == "file" and kind != "file" and isinstance(workload, dict):
-        passes = workload.pop("precondition_passes", 0)
+        passes = workload.get("precondition_passes", 0)
+        changed["workload"] = {name: value for name, value in workload.items() if name != "precondition_passes"}
         if table.get("purge") is True and not passes and "initial" in KINDS[kind].model_fields:
-            kept.setdefault("initial", "fresh")
-    data["storage"] = kept
+            changed["storage"].setdefault("initial", "fresh")
+    return changed

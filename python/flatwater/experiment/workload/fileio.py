@@ -145,8 +145,7 @@ class Fileio(Timing):
     @_model_validator(mode="after")
     def _ratio_to_percent(self) -> Self:
         if self.rw_ratio is not None and "read_pct" not in self.model_fields_set:
-            self.read_pct = 100 * self.rw_ratio / (1 + self.rw_ratio)
-            self.rw_ratio = None
+            return self.model_copy(update={"read_pct": 100 * self.rw_ratio / (1 + self.rw_ratio), "rw_ratio": None})
         return self
 
     @property

@@ -13,7 +13,7 @@ from typing import Any
 from flatwater._engine import Run
 from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError
-from flatwater.experiment import Experiment
+from flatwater.experiment import make_experiment
 from flatwater.experiment.database.measured import MeasuredCell, MeasuredWorkload
 from flatwater.experiment.units import parse_size
 from flatwater.plan.device import Memory
@@ -116,7 +116,7 @@ def _plan(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> Modelled
         },
         "storage": {"kind": "memory", "device": _SOME_DEVICE},
     }
-    experiment = Experiment.model_validate(content)
+    experiment = make_experiment(content)
     costs = measured.cpu_us
     return replace(
         write_innodb(experiment, seed),

@@ -8,7 +8,7 @@ from typing import Any
 from flatwater import __version__
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment, PlannedCell, cell_at
-from flatwater.experiment.sweep import cell_seed
+from flatwater.experiment.cells import cell_seed
 from flatwater.results import Cell, CellSummary, Result
 from flatwater.results.schema import CellPlan, CellStatus, Manifest
 from flatwater.runner.cell import CellRunner

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from flatwater.experiment.cache.flash import FlashCache
+from flatwater.experiment.cache import FlashCache
+from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.problem import Problem
 from flatwater.experiment.storage import ModelledStorage
 from flatwater.experiment.workload import Fileio
-
-if TYPE_CHECKING:
-    from flatwater.experiment.experiment import Experiment
 
 #: What requests are multiples of (crates/core/src/cache/mod.rs).
 SECTOR = 512

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from flatwater.experiment.cache.conflicts import cache_conflicts
+from flatwater.experiment.conflicts.cache import cache_conflicts
 from flatwater.experiment.database import InnodbModel, Server
+from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.problem import Problem
 from flatwater.experiment.storage import ModelledStorage
 from flatwater.experiment.units import print_size
 from flatwater.experiment.workload import Fileio, Replay
 from flatwater.experiment.workload.transactions import Transactions
-
-if TYPE_CHECKING:
-    from flatwater.experiment.experiment import Experiment
 
 #: Fields of a storage of files that say nothing about a server's: (field, what is said instead).
 _FILES_ONLY = (
@@ -27,8 +24,20 @@ _FILES_ONLY = (
 _KINDS = ("workload.kind", "database.kind")
 
 
+def pairing_conflicts(experiment: Experiment) -> Iterator[Problem]:
+    """A workload without the server that it needs, or with one that it has no use for."""
+    workload, database = experiment.workload, experiment.database
+    if isinstance(workload, Fileio) and isinstance(database, Server | InnodbModel):
+        what = f'the workload "{workload.kind}" reads and writes the storage itself: a server would have nothing to do'
+        hint = 'workload.kind = "tpcc" or "oltp", or take out [database]'
+        yield Problem("database.kind", what, hint, _KINDS)
+    if isinstance(workload, Transactions) and not isinstance(database, Server | InnodbModel):
+        yield Problem("workload.kind", f'"{workload.kind}" needs a server', 'database.kind = "server"', _KINDS)
+
+
 def layer_conflicts(experiment: Experiment) -> Iterator[Problem]:
     """Fields of several layers that are each valid but do not go together."""
+    yield from pairing_conflicts(experiment)
     if isinstance(experiment.workload, Fileio):
         yield from _file_conflicts(experiment)
         if experiment.in_virtual_time:
@@ -40,12 +49,6 @@ def layer_conflicts(experiment: Experiment) -> Iterator[Problem]:
 
 
 def _file_conflicts(experiment: Experiment) -> Iterator[Problem]:
-    database = experiment.database
-    if isinstance(database, Server | InnodbModel):
-        kind = experiment.workload.kind
-        what = f'the workload "{kind}" reads and writes the storage itself: a server would have nothing to do'
-        hint = 'workload.kind = "tpcc" or "oltp", or take out [database]'
-        yield Problem("database.kind", what, hint, _KINDS)
     largest = max(experiment.fileio.block_sizes)
     room = experiment.size_per_file
     about = ("workload.block_size", "workload.files", "storage.size", "storage.fill", *_KINDS)
@@ -85,7 +88,6 @@ def _server_conflicts(experiment: Experiment, workload: Transactions) -> Iterato
         yield from _model_conflicts(experiment, database, workload)
         return
     if not isinstance(database, Server):
-        yield Problem("workload.kind", f'"{workload.kind}" needs a server', 'database.kind = "server"', _KINDS)
         return
     if experiment.in_virtual_time:
         what = "a server runs in real time, and this modelled storage does not"

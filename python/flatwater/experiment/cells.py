@@ -1,0 +1,175 @@
+"""Cells: an experiment at one position of its sweep."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flatwater.errors import UserError
+from flatwater.experiment.conflicts import layer_conflicts
+from flatwater.experiment.database import Server
+from flatwater.experiment.experiment import Experiment
+from flatwater.experiment.found import Findings, Read
+from flatwater.experiment.kinds import BUILT, kinds_of
+from flatwater.experiment.layers import read_layer
+from flatwater.experiment.lookup import published_for
+from flatwater.experiment.matching import length
+from flatwater.experiment.paths import with_values
+from flatwater.experiment.problem import Problem
+from flatwater.experiment.record import Record
+from flatwater.experiment.report import Report
+from flatwater.experiment.sweep import Sweep
+from flatwater.experiment.table import read_table
+from flatwater.experiment.twin import FIELD as TWIN_FIELD
+from flatwater.experiment.twin import Twin, as_twin
+
+#: How many cells of a sweep are built to find values that do not go together; the rest are checked as they come.
+MAX_CHECKED_CELLS = 2000
+#: The order of the cells is a list in memory; no run of this many cells ends.
+MAX_ORDERED_CELLS = 10_000_000
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """One cell: `set` is what is swept, as the user wrote it; `experiment` has it applied and sweeps nothing."""
+
+    index: int
+    repeat: int
+    set: dict[str, Any]
+    seed: int
+    experiment: Experiment
+
+
+def count_cells(experiment: Experiment) -> int:
+    """Cells of an experiment, repeats included; nothing is built, so 10^9 of them are counted at once."""
+    return experiment.sweep.positions * experiment.repeat
+
+
+def cell_at(experiment: Experiment, index: int) -> PlannedCell:
+    """One cell by its number. Raises UserError where values that are valid alone do not go together."""
+    repeat, position = divmod(index, experiment.sweep.positions)
+    if not 0 <= repeat < experiment.repeat:
+        raise IndexError(f"cell {index} of {count_cells(experiment)}")
+    values = experiment.sweep.values_at(position)
+    return PlannedCell(index, repeat, values, cell_seed(experiment.seed, index), make_cell(experiment, values))
+
+
+def iter_cells(experiment: Experiment) -> Iterator[PlannedCell]:
+    """Every cell in the order of its number, each built when it is asked for."""
+    return (cell_at(experiment, index) for index in range(count_cells(experiment)))
+
+
+def run_order(experiment: Experiment) -> list[int]:
+    """The numbers of the cells in the order to run them.
+
+    One repeat runs in the file's order. Several run one whole repeat after another, each shuffled by the seed: what
+    drifts during the run (temperature, wear, neighbours) then falls on every setting alike.
+    """
+    total = count_cells(experiment)
+    if total > MAX_ORDERED_CELLS:
+        raise UserError(
+            f"{total:,} cells are more than can be run (at most {MAX_ORDERED_CELLS:,})", hint="sweep fewer values"
+        )
+    if experiment.repeat == 1:
+        return list(range(total))
+    shuffler = random.Random(experiment.seed)
+    positions = experiment.sweep.positions
+    order: list[int] = []
+    for repeat in range(experiment.repeat):
+        whole = list(range(repeat * positions, (repeat + 1) * positions))
+        shuffler.shuffle(whole)
+        order += whole
+    return order
+
+
+def cell_seed(seed: int, index: int) -> int:
+    """The seed of a cell: depends on nothing but the experiment's seed and the cell's number.
+
+    53 bits, so that it survives programs that read JSON numbers as doubles.
+    """
+    digest = hashlib.sha256(f"flatwater:{seed}:{index}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 11
+
+
+def make_cell(experiment: Experiment, values: Mapping[str, Any]) -> Experiment:
+    """The experiment of one cell: swept fields set, nothing swept, once.
+
+    Raises UserError where values that are valid alone do not go together.
+    """
+    read = _read_cell(experiment, values)
+    if read.problems:
+        first = read.problems[0]
+        raise UserError(f"{first.what} ({_text(values)})", where=experiment.name or None, hint=first.hint)
+    return read.value.model_copy(update={"published": published_for(experiment, values)})
+
+
+def cell_conflicts(experiment: Experiment, own: Sequence[Problem]) -> Iterator[Problem]:
+    """Swept values that do not go together: each kind of conflict once, with the first cell that has it.
+
+    `own` are the conflicts of the experiment's own values.
+    """
+    if not experiment.sweep.dimensions:
+        return
+    first: dict[tuple[str, tuple[str, ...]], Problem] = {}
+    cells: Counter[tuple[str, tuple[str, ...]]] = Counter()
+    for values in itertools.islice(_cells_to_check(experiment.sweep), MAX_CHECKED_CELLS):
+        for problem in _read_cell(experiment, values).problems:
+            key = (problem.field, problem.rests_on)
+            first.setdefault(key, dataclasses.replace(problem, what=f"{problem.what} (cell {_text(values)})"))
+            cells[key] += 1
+    known = {(problem.field, problem.rests_on) for problem in own}
+    for key, problem in first.items():
+        others = cells[key] - 1
+        if key not in known:
+            more = f", and {others} more cell{'' if others == 1 else 's'}" if others else ""
+            yield dataclasses.replace(problem, what=problem.what + more)
+
+
+def _cells_to_check(sweep: Sweep) -> Iterator[dict[str, Any]]:
+    """Every cell but the first of a small sweep; of a large one, each value beside the others' first values."""
+    if sweep.positions <= MAX_CHECKED_CELLS:
+        yield from (sweep.values_at(position) for position in range(1, sweep.positions))
+        return
+    first = sweep.values_at(0)
+    for dimension in sweep.dimensions:
+        for step in range(1, length(dimension)):
+            yield first | {field: values[step] for field, values in dimension.items()}
+
+
+def _read_cell(experiment: Experiment, values: Mapping[str, Any]) -> Read[Experiment]:
+    """A cell, and what of its values does not go together. Layers of which nothing is swept are the experiment's."""
+    found = Findings()
+    tables = _changed_tables(experiment, values)
+    kinds = kinds_of({layer: {"kind": getattr(experiment, layer).kind} for layer in BUILT} | tables)
+    changes: dict[str, Any] = {
+        layer: found.keep(read_layer(layer, tables[layer], kinds)) for layer in BUILT if layer in tables
+    }
+    if "record" in tables:
+        changes["record"] = found.keep(read_table(Record, "record", tables["record"], kinds)) or Record()
+    if isinstance(database := changes.get("database"), Server) and isinstance(experiment.database, Server):
+        changes["database"] = database.with_password_of(experiment.database)
+    once = {"repeat": 1, "sweep": Sweep(), "twin": None, "report": Report(), "published": [], "expected": []}
+    cell = experiment.model_copy(update=once | changes)
+    if not found.problems:
+        found.add(layer_conflicts(cell))
+    return Read(cell, tuple(found.problems))
+
+
+def _changed_tables(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of the layers that these values are of; of a modelled twin, all that it replaces."""
+    names = {field.partition(".")[0] for field in values}
+    is_twin = experiment.twin is not None and bool(values.get(TWIN_FIELD))
+    names |= {"database", "storage", "cache"} if is_twin else set()
+    parts = {name: getattr(experiment, name) for name in sorted(names)}
+    tables = with_values({name: part.model_dump() for name, part in parts.items() if part is not None}, values)
+    return tables | as_twin(tables, Twin.model_validate(tables["twin"])) if is_twin else tables
+
+
+def _text(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{field} = {value}" for field, value in values.items())

@@ -1,0 +1,54 @@
+"""What the stages of reading find wrong, and how one stage hands its value to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from flatwater.experiment.problem import Problem
+
+Value = TypeVar("Value")
+ValueOut = TypeVar("ValueOut", covariant=True)
+
+
+@dataclass(frozen=True)
+class Read(Generic[ValueOut]):
+    """What a stage makes of its input: always a value that later stages can use.
+
+    Where something is wrong, the value has a default in its place, `problems` say what, and `left_out` names the fields
+    that the value does not have from the file: what depends on one of them may be true of the default only.
+    """
+
+    value: ValueOut
+    problems: tuple[Problem, ...] = ()
+    left_out: frozenset[str] = frozenset()
+
+
+class Findings:
+    """All problems of an experiment, in the order in which they are found."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._left_out: set[str] = set()
+
+    def keep(self, read: Read[Value]) -> Value:
+        """Notes what a stage found, and gives its value."""
+        self.add(read.problems)
+        self._left_out |= read.left_out
+        return read.value
+
+    def add(self, problems: Iterable[Problem]) -> None:
+        """Notes problems, except those that depend on a field that an earlier stage left out."""
+        for problem in problems:
+            if problem not in self.problems and not self._depends_on_left_out(problem):
+                self.problems.append(problem)
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The fields that some stage left out."""
+        return frozenset(self._left_out)
+
+    def _depends_on_left_out(self, problem: Problem) -> bool:
+        about = {problem.field.removeprefix("sweep."), *problem.rests_on}
+        return any(f"{field}.".startswith(f"{name}.") for field in about for name in self._left_out)

@@ -1,0 +1,100 @@
+"""The four layers of an experiment, each read as the kind that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from flatwater.experiment.found import Findings, Read
+from flatwater.experiment.kinds import BUILT, Kinds, kind_fault, kinds_of
+from flatwater.experiment.layer import Layer
+from flatwater.experiment.paths import swept_fields
+from flatwater.experiment.problem import MISSING, Problem, quote
+from flatwater.experiment.table import moved_below, read_table, reset_fields
+
+#: What takes the place of a workload's mode that is missing or wrong, by kind: also what a hint shows.
+_MODES = {"fileio": "rndrd", "oltp": "read_write"}
+
+
+def read_kinds(tables: Mapping[str, Any]) -> Read[Kinds]:
+    """The kind of each layer of a file. A layer that is no table, or whose kind there is not, is left out."""
+    problems = list(_kind_problems(tables))
+    return Read(kinds_of(tables), tuple(problems), frozenset(problem.field.partition(".")[0] for problem in problems))
+
+
+def _kind_problems(tables: Mapping[str, Any]) -> Iterator[Problem]:
+    if "workload" not in tables and not any(one.startswith("workload.") for one in swept_fields(tables.get("sweep"))):
+        yield Problem("workload", MISSING, _mode_hint())
+    for layer in BUILT:
+        table = tables.get(layer, {})
+        if not isinstance(table, Mapping):
+            yield Problem(layer, f"must be a table, not {quote(table)}")
+        elif "kind" in table and (fault := kind_fault(layer, table["kind"])) is not None:
+            yield Problem(f"{layer}.kind", *fault)
+
+
+def read_layers(tables: Mapping[str, Any], kinds: Kinds) -> Read[dict[str, Layer]]:
+    """The layers that a file has, by their names, and a workload in any case."""
+    found = Findings()
+    layers = {layer: found.keep(read_layer(layer, tables[layer], kinds)) for layer in BUILT if layer in tables}
+    layers.setdefault("workload", _stand_in("workload"))
+    return Read(layers, tuple(found.problems), found.left_out)
+
+
+def read_layer(layer: str, table: Any, kinds: Kinds) -> Read[Layer]:
+    """A layer's table as the kind that it names, or else as the layer's first kind.
+
+    The value has none of the fields that are wrong, or that do not go together with others of the layer. Of a table
+    whose kind is at fault (`read_kinds`) nothing is told.
+    """
+    kind: Any = table.get("kind", next(iter(BUILT[layer]))) if isinstance(table, Mapping) else None
+    if kind_fault(layer, kind) is not None:
+        return _leave_out(layer)
+    mode = {"mode": _MODES[kind]} if kind in _MODES else {}
+    read = read_table(BUILT[layer][kind], layer, table, kinds, stand_ins=mode)
+    problems = tuple(_with_mode_hint(problem, kind) for problem in read.problems)
+    if read.value is None:
+        return _leave_out(layer, *problems)
+    return _check(layer, Read(read.value, problems, read.left_out))
+
+
+def _check(layer: str, read: Read[Layer]) -> Read[Layer]:
+    """What of a layer's fields does not go together is told and left out."""
+    conflicts = list(moved_below(layer, read.value.conflicts()))
+    found = Findings()
+    found.keep(read)
+    found.add(conflicts)
+    fields = [field for problem in conflicts for field in _useless(problem.field.removeprefix(f"{layer}."))]
+    if "trace" in fields:
+        # No other trace could take its place.
+        return _leave_out(layer, *found.problems)
+    left_out = read.left_out | {f"{layer}.{field}" for field in fields}
+    return Read(reset_fields(read.value, fields), tuple(found.problems), left_out)
+
+
+def _useless(field: str) -> list[str]:
+    """The fields that cannot be used if one of them is wrong: a device with a wrong figure is none."""
+    storage, parameters, figure = field.rpartition("parameters.")
+    return [f"{storage}parameters", f"{storage}device"] if parameters and figure else [field]
+
+
+def _leave_out(layer: str, *problems: Problem) -> Read[Layer]:
+    """Another kind takes the place of a layer of which nothing can be used."""
+    return Read(_stand_in(layer), problems, frozenset({layer}))
+
+
+def _stand_in(layer: str) -> Layer:
+    kind, model = next(iter(BUILT[layer].items()))
+    return model.model_validate({"mode": _MODES[kind]} if kind in _MODES else {})
+
+
+def _with_mode_hint(problem: Problem, kind: str) -> Problem:
+    if (problem.field, problem.what) != ("workload.mode", MISSING):
+        return problem
+    return replace(problem, hint=_mode_hint(kind))
+
+
+def _mode_hint(kind: str = "fileio") -> str:
+    """What to write where a workload does not say what to do."""
+    return f'say what to do, for example mode = "{_MODES.get(kind, _MODES["fileio"])}" in [workload]'

@@ -1,0 +1,60 @@
+"""Which cells of an experiment are meant by some values of its fields, and what was published of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flatwater.experiment.expected import Expectation
+from flatwater.experiment.experiment import Experiment
+from flatwater.experiment.fields import get_value, resolve_cells
+from flatwater.experiment.published import PublishedFigure
+
+
+def published_for(
+    experiment: Experiment,
+    set: Mapping[str, Any],  # noqa: A002 (the file's own word)
+) -> list[PublishedFigure]:
+    """The figures that stand beside the cell with this `set`, in the file's order: the first is the main one."""
+    if not experiment.published:
+        return []
+    kinds = experiment.kinds
+    cell = resolve_cells(set, kinds)
+    return [figure for figure in experiment.published if _has(experiment, cell, figure.resolved(kinds))]
+
+
+def has_values(experiment: Experiment, set: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:  # noqa: A002
+    """Whether the cell with this `set` has all the values that are `wanted` (in plain units)."""
+    return _has(experiment, resolve_cells(set, experiment.kinds), wanted)
+
+
+def _has(experiment: Experiment, cell: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    return all(
+        (cell[field] if field in cell else get_value(experiment, field)) == value for field, value in wanted.items()
+    )
+
+
+def positions_of(experiment: Experiment, cells: Mapping[str, Any]) -> list[int]:
+    """The positions of the sweep that have these values."""
+    kinds = experiment.kinds
+    wanted = resolve_cells(cells, kinds)
+    fixed = {field: value for field, value in wanted.items() if field not in experiment.sweep.fields}
+    return experiment.sweep.matcher(kinds).positions(wanted) if _has(experiment, {}, fixed) else []
+
+
+def cells_text(cells: Mapping[str, Any]) -> str:
+    """Fields and values as a message names cells by them."""
+    return ", ".join(f"{field} = {value}" for field, value in cells.items()) or "an empty table"
+
+
+def published_cells(experiment: Experiment, one: Expectation) -> dict[int, float]:
+    """Position -> the first published figure of the expectation's metric; of a range its middle."""
+    found: dict[int, float] = {}
+    places = set(positions_of(experiment, one.set))
+    for figure in experiment.published:
+        if figure.metric != one.metric or figure.relative_to is not None or figure.at_least:
+            continue
+        for place in positions_of(experiment, figure.set):
+            if place in places:
+                found.setdefault(place, figure.value if figure.up_to is None else (figure.value + figure.up_to) / 2)
+    return dict(sorted(found.items()))

@@ -1,0 +1,52 @@
+"""One spelling for what a file may write in several ways: settings with underscores, parameters by dotted names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flatwater.experiment.database.settings import spell_field
+from flatwater.experiment.device.parameters import TABLES, flatten
+from flatwater.experiment.paths import Tables
+
+#: Settings stand at most this deep: sweep.zip.database.settings.
+_DEEPEST = 4
+
+
+def spell(tables: Mapping[str, Any]) -> Tables:
+    """The tables with every name in one spelling; what is no table where one should be stays as it is."""
+    return _with_flat_parameters(_with_settings_spelled(tables))
+
+
+def _with_settings_spelled(table: Mapping[str, Any], within: str = "") -> Tables:
+    """A setting that is there in both spellings stays so, for the validation to find."""
+    spelled: Tables = {}
+    for name, value in table.items():
+        plain = spell_field(f"{within}{name}").removeprefix(within)
+        # In its place: the order of a sweep is the order of its cells.
+        spelled[name if plain in table else plain] = _spelled_value(value, f"{within}{name}.")
+    return spelled
+
+
+def _spelled_value(value: Any, within: str) -> Any:
+    if within.count(".") > _DEEPEST:
+        return value
+    if isinstance(value, list):
+        return [_with_settings_spelled(one, within) if isinstance(one, dict) else one for one in value]
+    return _with_settings_spelled(value, within) if isinstance(value, dict) else value
+
+
+def _with_flat_parameters(tables: Tables) -> Tables:
+    """`{collector = {policy = ..}}` becomes `{"collector.policy" = ..}`, of the storage and of the cache's own."""
+    for place in TABLES:
+        tables = _replaced(tables, place.split("."), flatten)
+    return tables
+
+
+def _replaced(table: Tables, path: list[str], change: Any) -> Tables:
+    """The tables with the one at a path changed; as they are where there is none."""
+    first, *rest = path
+    inner = table.get(first)
+    if not isinstance(inner, dict):
+        return table
+    return {**table, first: _replaced(inner, rest, change) if rest else change(inner)}

@@ -1,0 +1,114 @@
+"""One table of a file, read as what it is to be: its fields checked, each fault at its place.
+
+A table with faults is read once more without the fields that have them, so that the rest of it can be looked at too.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from flatwater.experiment.fields import fields_in, unknown_entry_hint
+from flatwater.experiment.found import Read
+from flatwater.experiment.kinds import Kinds
+from flatwater.experiment.problem import Problem, Table, explain_error
+
+Kind = TypeVar("Kind", bound=Table)
+
+
+def read_table(
+    model: type[Kind],
+    place: str,
+    table: Any,
+    kinds: Kinds,
+    *,
+    siblings: Sequence[str] = (),
+    stand_ins: Mapping[str, Any] | None = None,
+) -> Read[Kind | None]:
+    """A table of the file at a dotted place. The value is None where nothing of it can be used.
+
+    `siblings` are names that an unknown one may have been meant to be, beside the model's own. `stand_ins` are values
+    for required fields that are missing or wrong.
+    """
+    try:
+        return Read(model.model_validate(table, context=kinds))
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+    problems = tuple(_problem(one, place, [*model.model_fields, *siblings], kinds) for one in details)
+    left_out = frozenset(problem.field for problem in problems)
+    if not isinstance(table, Mapping):
+        return Read(None, problems, left_out)
+    try:
+        sound = {**(stand_ins or {}), **_sound(model, table, details)}
+        return Read(model.model_validate(sound, context=kinds), problems, left_out)
+    except ValidationError:
+        return Read(None, problems, left_out)
+
+
+def reset_fields(table: Kind, fields: Iterable[str]) -> Kind:
+    """The table with these fields, dotted from it, at their defaults."""
+    changes: dict[str, Any] = {}
+    for field in fields:
+        name, _, inner = field.partition(".")
+        value = changes.get(name, getattr(table, name))
+        if inner and isinstance(value, Table):
+            changes[name] = reset_fields(value, [inner])
+        elif inner and isinstance(value, dict) and inner in value:
+            changes[name] = {entry: its for entry, its in value.items() if entry != inner}
+        elif not (info := type(table).model_fields[name]).is_required():
+            changes[name] = info.get_default(call_default_factory=True)
+    return table.model_copy(update=changes)
+
+
+def moved_below(place: str, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Problems of a table, with their fields dotted from the experiment."""
+    for problem in problems:
+        yield replace(problem, field=f"{place}.{problem.field.removeprefix(f'{place}.')}")
+
+
+def _problem(error: ErrorDetails, place: str, siblings: Sequence[str], kinds: Kinds) -> Problem:
+    """One pydantic error in the file's words."""
+    parts = ([place] if place else []) + [str(part) for part in error["loc"]]
+    field = ".".join(parts)
+    what, hint = explain_error(error)
+    if error["type"] == "extra_forbidden":
+        table, _, name = field.rpartition(".")
+        hint = unknown_entry_hint(table, name, fields_in(table, kinds) or siblings, kinds)
+    return Problem(field, what, hint, tuple(error.get("ctx", {}).get("rests_on", ())))
+
+
+def _sound(model: type[BaseModel], table: Mapping[str, Any], errors: Iterable[ErrorDetails]) -> dict[str, Any]:
+    """The table without what is wrong: a field, or the entry of a field that can be without it."""
+    sound = dict(table)
+    for error in errors:
+        name, *inner = (str(part) for part in error["loc"])
+        value = sound.get(name)
+        if inner and isinstance(value, Mapping) and _may_lack(model, name, inner[0]):
+            # A name with dots in it may stand whole in the table.
+            gone = {inner[0], ".".join(inner)}
+            sound[name] = {entry: its for entry, its in value.items() if entry not in gone}
+        else:
+            sound.pop(name, None)
+    return sound
+
+
+def _may_lack(model: type[BaseModel], name: str, entry: str) -> bool:
+    """Whether the table that is a field can be without one of its entries."""
+    info = model.model_fields.get(name)
+    if info is None:
+        return False
+    annotation = info.annotation
+    parts = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
+    for part in parts:
+        if isinstance(part, type) and issubclass(part, BaseModel):
+            inner = part.model_fields.get(entry)
+            if inner is not None and inner.is_required():
+                return False
+        elif get_origin(part) is not dict and part is not type(None):
+            return False
+    return True

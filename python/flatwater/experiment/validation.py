@@ -1,0 +1,136 @@
+"""From the tables of a file to an experiment, or to everything that is wrong with them.
+
+One pass: the sweep, whose first values stand in the layers; the heading; each layer by itself; the layers together; the
+cells; and last what is said of the cells. Each stage gives a value that the next can use, whatever was wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from flatwater.experiment.cells import cell_conflicts
+from flatwater.experiment.conflicts import layer_conflicts, pairing_conflicts
+from flatwater.experiment.database import NoDatabase, Server
+from flatwater.experiment.expected import AS_PUBLISHED, Expectation
+from flatwater.experiment.experiment import Experiment, Heading
+from flatwater.experiment.found import Findings, Read
+from flatwater.experiment.kinds import BUILT, Kinds
+from flatwater.experiment.layers import read_kinds, read_layers
+from flatwater.experiment.paths import with_values
+from flatwater.experiment.problem import Problem, ProblemsError, Table, quote
+from flatwater.experiment.published import PublishedFigure
+from flatwater.experiment.record import Record
+from flatwater.experiment.report import Report
+from flatwater.experiment.sweep import Sweep, read_sweep
+from flatwater.experiment.table import read_table
+from flatwater.experiment.twin import Twin, swept_with_twin, twin_conflicts
+from flatwater.experiment.views import Views, forget_lost_cells, view_problems
+from flatwater.experiment.workload.transactions import Transactions
+
+Entry = TypeVar("Entry", PublishedFigure, Expectation)
+
+
+class Validated(NamedTuple):
+    """What tables are: an experiment, or what is wrong with them."""
+
+    experiment: Experiment | None
+    problems: list[Problem]
+
+
+def make_experiment(tables: Mapping[str, Any]) -> Experiment:
+    """The experiment that the tables of a file say. Errors: ProblemsError."""
+    experiment, problems = validate(tables)
+    if experiment is None:
+        raise ProblemsError(problems)
+    return experiment
+
+
+def validate(tables: Mapping[str, Any], *, overridden: bool = False) -> Validated:
+    """The experiment that the tables of a file say, or everything that is wrong with it.
+
+    `overridden`: the tables are not quite the file's, so that the report and the published figures may speak of cells
+    that are gone: these are dropped.
+    """
+    found = Findings()
+    kinds = found.keep(read_kinds(tables))
+    tables = swept_with_twin(tables)
+    sweep = found.keep(read_sweep(tables.get("sweep", {}), kinds)).without(found.left_out)
+    # What stands in the layers is then a cell like any other.
+    first = with_values(tables, sweep.values_at(0))
+    experiment = found.keep(_read_parts(first, sweep, kinds))
+    views = found.keep(_read_views(tables, kinds, experiment.kinds))
+    experiment = found.keep(_pair(experiment.model_copy(update=views.parts)))
+    if overridden:
+        experiment = forget_lost_cells(experiment)
+    own = [*layer_conflicts(experiment), *twin_conflicts(experiment.twin, experiment.database.REALITY)]
+    found.add([*own, *cell_conflicts(experiment, own), *view_problems(experiment, views)])
+    return Validated(None if found.problems else experiment, found.problems)
+
+
+#: Tables that are neither layers nor lists, and what they are read as.
+_OTHERS: dict[str, type[Table]] = {"record": Record, "twin": Twin, "report": Report}
+
+
+def _read_parts(tables: Mapping[str, Any], sweep: Sweep, kinds: Kinds) -> Read[Experiment]:
+    """The experiment without what is published and expected of it."""
+    found = Findings()
+    heading = found.keep(_read_heading(tables, kinds))
+    layers = found.keep(read_layers(tables, kinds))
+    others = {name: found.keep(_read_other(name, tables, kinds)) for name in _OTHERS if tables.get(name) is not None}
+    parts: dict[str, Any] = {name: getattr(heading, name) for name in heading.model_fields_set} | layers | others
+    # A layer of which nothing can be used has another kind in its place.
+    parts["sweep"] = sweep.without(found.left_out & BUILT.keys())
+    return Read(Experiment(**parts), tuple(found.problems), found.left_out)
+
+
+def _read_heading(tables: Mapping[str, Any], kinds: Kinds) -> Read[Heading]:
+    """What stands above the tables. A table that there is not is told here too."""
+    inner = Experiment.model_fields.keys() - Heading.model_fields.keys()
+    above = {name: value for name, value in tables.items() if name not in inner}
+    read = read_table(Heading, "", above, kinds, siblings=list(Experiment.model_fields))
+    return Read(read.value or Heading(), read.problems, read.left_out)
+
+
+def _read_other(name: str, tables: Mapping[str, Any], kinds: Kinds) -> Read[Table]:
+    read = read_table(_OTHERS[name], name, tables[name], kinds)
+    return Read(read.value or _OTHERS[name](), read.problems, read.left_out)
+
+
+def _read_views(tables: Mapping[str, Any], kinds: Kinds, used: Kinds) -> Read[Views]:
+    """What is published and expected. `used` are the kinds of the layers after some were left out."""
+    figures = _read_entries(PublishedFigure, "published", tables, kinds, used)
+    expected = _read_entries(Expectation, "expected", tables, kinds, used)
+    views = Views(figures.value, expected.value)
+    if figures.left_out:
+        # The order of some of the figures is not that of all.
+        of_all = {place: one for place, one in views.expected.items() if one.order != AS_PUBLISHED}
+        views = Views(views.figures, of_all)
+    return Read(views, (*figures.problems, *expected.problems))
+
+
+def _read_entries(
+    model: type[Entry], name: str, tables: Mapping[str, Any], kinds: Kinds, used: Kinds
+) -> Read[dict[int, Entry]]:
+    """The entries of a list of tables, by their places; those with something wrong in them are left out.
+
+    So are those that name fields of a layer that has another kind in its place.
+    """
+    entries = tables.get(name, [])
+    if not isinstance(entries, list):
+        return Read({}, (Problem(name, f"must be a list, not {quote(entries)}"),), frozenset({name}))
+    reads = [read_table(model, f"{name}.{place}", entry, kinds) for place, entry in enumerate(entries)]
+    problems = tuple(problem for read in reads for problem in read.problems)
+    if used != kinds:
+        reads = [read_table(model, name, entry, used) for entry in entries]
+    sound = {place: read.value for place, read in enumerate(reads) if read.value is not None and not read.problems}
+    left_out = frozenset(f"{name}.{place}" for place in range(len(entries)) if place not in sound)
+    return Read(sound, problems, left_out)
+
+
+def _pair(experiment: Experiment) -> Read[Experiment]:
+    """A workload on a server that has none gets one, so that the rest can be looked at."""
+    if isinstance(experiment.workload, Transactions) and isinstance(experiment.database, NoDatabase):
+        paired = experiment.model_copy(update={"database": Server()})
+        return Read(paired, tuple(pairing_conflicts(experiment)), frozenset({"database"}))
+    return Read(experiment)

@@ -1,0 +1,213 @@
+"""What the report, the published figures and the expectations say must be of cells that there are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flatwater.experiment.expected import AS_PUBLISHED, Expectation
+from flatwater.experiment.experiment import Experiment
+from flatwater.experiment.fields import get_value, resolve_cells
+from flatwater.experiment.lookup import cells_text, has_values, positions_of, published_cells
+from flatwater.experiment.problem import Problem, quote
+from flatwater.experiment.published import IN_SECONDS, IN_THROUGHPUT_UNIT, PublishedFigure
+from flatwater.experiment.roles import role_of
+from flatwater.spelling import nearest
+
+#: Cells of a sweep among which the one of a ratio is looked for.
+MAX_SEARCHED_CELLS = 100_000
+
+
+@dataclass(frozen=True)
+class Views:
+    """What a file says of cells, by the places of the entries in its lists."""
+
+    figures: dict[int, PublishedFigure]
+    expected: dict[int, Expectation]
+
+    @property
+    def parts(self) -> dict[str, list[Any]]:
+        """The same as the experiment has it."""
+        return {"published": list(self.figures.values()), "expected": list(self.expected.values())}
+
+
+def forget_lost_cells(experiment: Experiment) -> Experiment:
+    """The experiment without what its file says of cells that an override took away."""
+    report = experiment.report
+    lost: dict[str, Any] = {
+        axis: None for axis in ("x", "series") if getattr(report, axis) not in experiment.sweep.fields
+    }
+    if len(report.names) != experiment.sweep.positions:
+        lost["names"] = []
+    kept = [figure for figure in experiment.published if not any(_all_faults(experiment, figure))]
+    # An order of published figures is one of those that are left.
+    left = experiment.model_copy(update={"report": report.model_copy(update=lost), "published": kept})
+    return left.model_copy(
+        update={"expected": [one for one in left.expected if not any(expectation_faults(left, one))]}
+    )
+
+
+def _all_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
+    yield from figure_faults(experiment, figure)
+    yield from relative_faults(experiment, figure)
+    yield from unit_faults(experiment, figure)
+
+
+def view_problems(experiment: Experiment, views: Views) -> Iterator[Problem]:
+    """What the file says of cells that there are not."""
+    swept = experiment.sweep.fields
+    for axis in ("x", "series"):
+        field = getattr(experiment.report, axis)
+        if field is not None and field not in swept:
+            close = nearest(field, swept)
+            hint = f"did you mean {close}?" if close else f"swept: {', '.join(swept) or 'nothing'}"
+            yield Problem(f"report.{axis}", f"{field} is not swept", hint, (field,))
+    if experiment.report.series is not None and experiment.report.series == experiment.report.x:
+        yield Problem("report.series", "is the same field as report.x", "take it out", ("report.x",))
+    names = experiment.report.names
+    if names and len(names) != experiment.sweep.positions:
+        what = f"names {len(names)} of {experiment.sweep.positions:,} cells"
+        yield Problem("report.names", what, "one for each cell, in the sweep's order", ("sweep",))
+    elif len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        yield Problem("report.names", f"two cells are called {quote(twice)}", "a name for each")
+    for number, figure in zip(views.figures, experiment.published, strict=False):
+        about = tuple(figure.set)
+        for what, advice in figure_faults(experiment, figure):
+            yield Problem(f"published.{number}.set", what, advice, about)
+        for what, advice in relative_faults(experiment, figure):
+            yield Problem(f"published.{number}.relative_to", what, advice, tuple(figure.relative_to or ()))
+        for what, advice in unit_faults(experiment, figure):
+            yield Problem(f"published.{number}.unit", what, advice, ("workload.unit",))
+    for number, one in zip(views.expected, experiment.expected, strict=False):
+        for field, what, advice in expectation_faults(experiment, one):
+            yield Problem(f"expected.{number}.{field}", what, advice, tuple(one.set))
+
+
+def figure_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
+    """Why a figure stands beside no cell of the experiment: what is wrong, and a hint."""
+    yield from set_faults(experiment, figure.set)
+
+
+def set_faults(
+    experiment: Experiment,
+    set: Mapping[str, Any],  # noqa: A002 (the file's own word)
+) -> Iterator[tuple[str, str | None]]:
+    """Why no cell of the experiment has this `set`: what is wrong, and a hint."""
+    kinds = experiment.kinds
+    resolved = resolve_cells(set, kinds)
+    swept: list[str] = []
+    for number, dimension in enumerate(experiment.sweep.dimensions):
+        wanted = {field: value for field, value in resolved.items() if field in dimension}
+        swept.extend(wanted)
+        if wanted and not experiment.sweep.matcher(kinds).steps(number, wanted):
+            told = ", ".join(f"{field} = {set[field]}" for field in wanted)
+            choices = ", ".join(str(value) for field in wanted for value in dimension[field][:8])
+            if len(wanted) == 1:
+                yield f"matches no cell: {told} is not swept", f"swept: {choices}"
+            else:
+                yield f"matches no cell: {told} do not stand together in sweep.zip", None
+    for field, value in resolved.items():
+        if field not in swept and get_value(experiment, field) != value:
+            stands = get_value(experiment, field)
+            told = f"{field} is not set" if stands is None else f"{field} is {stands}, not {set[field]}"
+            yield f"matches no cell: {told}", f"sweep {field}, or take it out of the set"
+
+
+def relative_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
+    """Why a ratio has no other cell that it is a ratio to: it must name exactly one."""
+    # A cell taken out of its sweep keeps its figures: the other cell is not its affair.
+    if figure.relative_to is None or not experiment.sweep.dimensions:
+        return
+    faults = list(one_cell_faults(experiment, figure.relative_to, "a ratio is to one"))
+    yield from faults
+    if not faults and has_values(
+        experiment,
+        experiment.sweep.values_at(positions_of(experiment, figure.relative_to)[0]),
+        figure.resolved(experiment.kinds),
+    ):
+        told = cells_text(figure.relative_to)
+        yield f"{told} is the very cell that the figure stands beside", "narrow `set`, or name another cell"
+    if not faults and figure.metric in IN_THROUGHPUT_UNIT:
+        places = [*positions_of(experiment, figure.relative_to), *positions_of(experiment, figure.set)]
+        yield from direction_faults(experiment, places)
+
+
+def direction_faults(experiment: Experiment, places: Iterable[int]) -> Iterator[tuple[str, str | None]]:
+    """Why figures of these cells cannot be set against each other: what they count differs from cell to cell."""
+    for field in experiment.sweep.fields:
+        if role_of(field) != "direction":
+            continue
+        found = list(dict.fromkeys(str(experiment.sweep.values_at(place)[field]) for place in places))
+        if len(found) > 1:
+            yield f"is of cells in {' and '.join(found)}, which cannot be compared", f"narrow it to one {field}"
+
+
+def one_cell_faults(experiment: Experiment, cells: Mapping[str, Any], why: str) -> Iterator[tuple[str, str | None]]:
+    """Why these values name no cell, or more than the one that is meant (`why`)."""
+    sweep = experiment.sweep
+    if sweep.positions > MAX_SEARCHED_CELLS:
+        yield f"of so many cells ({sweep.positions:,}) none is looked for", "split the experiment"
+        return
+    found, told = positions_of(experiment, cells), cells_text(cells)
+    if not found:
+        yield f"matches no cell: {told}", f"swept: {', '.join(sweep.fields) or 'nothing'}"
+    elif len(found) > 1:
+        yield f"{told} matches {len(found)} cells, and {why}", "say more of that cell"
+
+
+def unit_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
+    """A throughput in another unit than the experiment's cannot be compared."""
+    if figure.relative_to is not None:
+        return
+    unit = get_value(experiment, "workload.unit")
+    if figure.metric in IN_THROUGHPUT_UNIT and figure.unit != unit:
+        units = " or ".join(f'"{choice}"' for choice in experiment.workload.units())
+        yield f"{figure.unit} cannot be compared with the experiment's {unit}", f"workload.unit = {units}"
+    if figure.metric in IN_SECONDS and figure.unit != "s":
+        yield f"times are in s here, not {figure.unit}", "convert the value to s"
+    if figure.metric.startswith("latency_us.") and figure.unit != "us":
+        yield f"latencies are in us here, not {figure.unit}", "convert the value to us"
+
+
+def expectation_faults(experiment: Experiment, one: Expectation) -> Iterator[tuple[str, str, str | None]]:
+    """Why an expectation is of no cells of the experiment: which of its fields, what is wrong, a hint."""
+    faults = list(set_faults(experiment, one.set))
+    yield from (("set", what, hint) for what, hint in faults)
+    if faults:
+        return
+    if one.metric in IN_THROUGHPUT_UNIT and experiment.sweep.positions <= MAX_SEARCHED_CELLS:
+        field = "order" if one.order is not None else "optimum"
+        for what, hint in direction_faults(experiment, _ranked(experiment, one)):
+            yield field, what, hint
+    if isinstance(one.order, list):
+        for cells in one.order:
+            for what, hint in one_cell_faults(experiment, one.set | cells, "an order is of single cells"):
+                yield "order", what, hint
+        named = Counter(place for cells in one.order for place in positions_of(experiment, one.set | cells))
+        if any(times > 1 for times in named.values()):
+            yield "order", "a cell stands in it twice", "name each cell once"
+    elif one.order == AS_PUBLISHED and len(published_cells(experiment, one)) < 2:
+        hint = "an order takes two cells or more with [[published]] figures"
+        yield "order", f"fewer than two cells have a published {one.metric}", hint
+    elif one.optimum is not None:
+        if one.axis not in experiment.sweep.fields:
+            yield "optimum", f"{one.axis} is not swept", f"swept: {', '.join(experiment.sweep.fields) or 'nothing'}"
+            return
+        places = positions_of(experiment, one.set)
+        swept = list(dict.fromkeys(str(experiment.sweep.values_at(place)[one.axis]) for place in places))
+        if len(places) < 2:
+            yield "optimum", "is of two cells or more, and `set` leaves one", "widen `set`"
+        for value in one.optimum[one.axis]:
+            if not positions_of(experiment, one.set | {one.axis: value}):
+                told = cells_text({one.axis: value})
+                yield "optimum", f"matches no cell: {told}", f"swept: {', '.join(swept)}"
+
+
+def _ranked(experiment: Experiment, one: Expectation) -> list[int]:
+    """The cells whose figures an expectation sets against each other."""
+    if isinstance(one.order, list):
+        return [place for cells in one.order for place in positions_of(experiment, one.set | cells)]
+    return positions_of(experiment, one.set) if one.verdict is None else []
