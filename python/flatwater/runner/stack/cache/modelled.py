@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.experiment.device.text import storage_text
+from flatwater.experiment.storage.text import storage_text
 from flatwater.runner.stack.layers.cache import Cache
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from flatwater.errors import Interrupted, UserError
 from flatwater.experiment import ModelledStorage, PlannedCell
-from flatwater.experiment.device.text import storage_text
 from flatwater.experiment.storage import Storage as StorageFields
+from flatwater.experiment.storage.text import storage_text
 from flatwater.owned import Folder
 from flatwater.plan.emulation import EmulatedDevice as EmulatedDevicePlan
 from flatwater.probe import Probe

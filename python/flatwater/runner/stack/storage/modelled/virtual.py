@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.experiment.device.text import storage_text
+from flatwater.experiment.storage.text import storage_text
 from flatwater.runner.resuming import Left
 from flatwater.runner.stack.layers.storage import Storage, Used
 

@@ -1,15 +1,10 @@
-"""A modelled device in a few words."""
+"""A modelled storage in a few words."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from flatwater.experiment.device.load import find_device
 from flatwater.experiment.device.raid import RaidDevice
-
-if TYPE_CHECKING:
-    from flatwater.experiment.experiment import Experiment
-    from flatwater.experiment.storage import ModelledStorage
+from flatwater.experiment.storage.modelled import ModelledStorage
 
 #: Replaced figures that are named; beyond them they are counted.
 _NAMED_MAX = 3
@@ -17,20 +12,10 @@ _NAMED_MAX = 3
 _ARRAY = {"level", "members", "device"}
 
 
-def device_text(experiment: Experiment) -> str | None:
-    """The modelled device's title, its file, what is not as in its file, and the cache on it; None where the storage is
+def storage_text(modelled: object) -> str | None:
+    """The title of a modelled storage's device, its file, and what is not as in its file; None where the storage is
     real, or where a template names no device.
     """
-    told, cache = storage_text(experiment.storage), experiment.flash_cache
-    if told is None or cache is None or cache.storage is None:
-        return told
-    return f"{told}; {cache.text}, on {storage_text(cache.storage) or 'files'}"
-
-
-def storage_text(modelled: object) -> str | None:
-    """The same of a modelled storage, the experiment's or its cache's."""
-    from flatwater.experiment.storage import ModelledStorage
-
     if not isinstance(modelled, ModelledStorage) or modelled.device is None:
         return None
     written = modelled.device
