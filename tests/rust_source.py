@@ -42,7 +42,8 @@ def code_of(text: str) -> str:
     """The same lines without comments, strings and whatever is compiled for tests alone."""
     code = _NO_CODE.sub(_blank, text)
     while match := re.search(r"#\[cfg\((?:test|all\(test\b[^\]]*|any\(test\b[^\]]*)\)\]", code):
-        end = re.compile(r"[;{]").search(code, match.end())
+        of_field = re.compile(r"\s*(?:pub(?:\([^)]*\))?\s+)?\w+\s*:(?!:)").match(code, match.end())
+        end = re.compile("," if of_field else "[;{]").search(code, match.end())
         stop = len(code) if end is None else closing(code, end.start()) if end[0] == "{" else end.start()
         code = code[: match.start()] + re.sub(r"[^\n]", " ", code[match.start() : stop + 1]) + code[stop + 1 :]
     return code
@@ -170,7 +171,7 @@ class Uses:
     def of(self, module: Module) -> set[tuple[str, ...]]:
         """The modules whose items it names. What it only hands on (`pub use`), it does not use."""
         paths = [path for public, path, _ in module.uses if not public]
-        body = re.sub(r"\buse\s+[^;]+;", "", module.code)
+        body = re.sub(r"\buse\s+[^;]+;|\bpub\s*\([^)]*\)", "", module.code)
         paths += [match.split("::") for match in re.findall(r"(?<![\w:])\w+(?:::\w+)+", body)]
         own_names = {called: path for _, path, called in module.uses}
         paths = [[*own_names[path[0]], *path[1:]] if path[0] in own_names else path for path in paths]

@@ -1,63 +1,30 @@
 //! One session with a server: statements go out one by one or back to back, replies come in the same order.
 
+mod channel;
+mod error;
 mod login;
 mod reply;
 mod value;
 
 use std::collections::VecDeque;
-use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
+use channel::{Channel, Span};
+pub use error::SqlError;
 pub use login::LOGIN;
+use login::log_in;
+pub use reply::Reply;
 use reply::{read_column, read_error, read_ok, short};
 pub use value::Value;
 
-use super::address::Stream;
 pub use super::address::{Address, Login};
 pub use super::rows::Rows;
 use super::wire::{
-    COM_QUERY, COM_QUIT, COM_STMT_EXECUTE, COM_STMT_PREPARE, EOF, ERROR, HEADER_BYTES, LOCAL_INFILE, OK,
-    PACKET_BYTES_MAX, Reader, begin_packet, capability, column, end_packet, put_bytes,
+    COM_QUERY, COM_QUIT, COM_STMT_EXECUTE, COM_STMT_PREPARE, EOF, ERROR, LOCAL_INFILE, OK, PACKET_BYTES_MAX, Reader,
+    capability, column, put_bytes,
 };
-
-/// Why a statement did not work.
-#[derive(Debug, thiserror::Error)]
-pub enum SqlError {
-    /// The server refused it; the connection is usable.
-    #[error("{message} (error {code})")]
-    Server {
-        /// The server's error number.
-        code: u16,
-        /// Its words.
-        message: String,
-    },
-    /// Nobody listens there.
-    #[error("cannot connect to {address}: {source}")]
-    Unreachable {
-        /// Where.
-        address: Address,
-        /// The system's answer.
-        source: std::io::Error,
-    },
-    /// The connection is gone.
-    #[error("the connection to the server was lost: {0}")]
-    Lost(std::io::Error),
-    /// The server said something that this client does not understand.
-    #[error("the server's answer is not understood: {0}")]
-    Protocol(String),
-    /// Nobody waits for the answer any more.
-    #[error("abandoned")]
-    Abandoned,
-}
-
-impl SqlError {
-    /// Whether the server's error number is this one.
-    pub fn is(&self, number: u16) -> bool {
-        matches!(self, Self::Server { code, .. } if *code == number)
-    }
-}
 
 /// A prepared statement of one connection.
 #[derive(Clone, Copy, Debug)]
@@ -65,17 +32,6 @@ pub struct Statement {
     id: u32,
     /// Its place in the connection's list of statements.
     index: u32,
-}
-
-/// What the server said to one statement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reply {
-    /// Rows changed, or rows returned.
-    pub rows: u64,
-    /// The last AUTO_INCREMENT value.
-    pub last_insert_id: u64,
-    /// The server's warnings.
-    pub warnings: u16,
 }
 
 /// What a reply belongs to.
@@ -97,19 +53,14 @@ struct Known {
 
 /// A session.
 pub struct Connection {
-    stream: Stream,
-    abandon: Arc<AtomicBool>,
-    /// When a wait for the server ends as if it had gone.
-    deadline: Option<Instant>,
+    channel: Channel,
     version: String,
     capabilities: u64,
-    /// Packets that were not sent yet.
-    out: Vec<u8>,
+    /// Statements without a reply, the oldest first.
     sent: VecDeque<Sent>,
     known: Vec<Known>,
+    /// Rows of the last reply. All packets are received into its data.
     rows: Rows,
-    /// What was received and not read yet: from..to of `rows.data`.
-    unread: (usize, usize),
     /// Names of the last result's columns, where they are kept.
     names: Option<Vec<String>>,
     statements: u64,
@@ -137,25 +88,19 @@ impl Connection {
     /// # Errors
     /// As `open`.
     pub fn open_within(login: &Login, abandon: Arc<AtomicBool>, patience: Duration) -> Result<Self, SqlError> {
-        let deadline = Instant::now() + patience;
-        let stream = Stream::open(&login.address, deadline)
-            .map_err(|source| SqlError::Unreachable { address: login.address.clone(), source })?;
-        let mut connection = Self {
-            stream,
-            abandon,
-            deadline: Some(deadline),
-            version: String::new(),
-            capabilities: 0,
-            out: Vec::new(),
+        let mut channel = Channel::open(&login.address, abandon, patience)?;
+        let mut rows = Rows { data: vec![0; RECEIVE_BYTES], ..Rows::default() };
+        let (version, capabilities) = log_in(&mut channel, &mut rows.data, login)?;
+        Ok(Self {
+            channel,
+            version,
+            capabilities,
             sent: VecDeque::new(),
             known: Vec::new(),
-            rows: Rows { data: vec![0; RECEIVE_BYTES], ..Rows::default() },
-            unread: (0, 0),
+            rows,
             names: None,
             statements: 0,
-        };
-        connection.log_in(login)?;
-        Ok(connection)
+        })
     }
 
     /// The server's version as it says it, `10.11.6-MariaDB-...`.
@@ -165,7 +110,7 @@ impl Connection {
 
     /// From now on, a server that lets wait for longer than this is as good as gone (`Lost`); None: for ever.
     pub fn wait_at_most(&mut self, patience: Option<Duration>) {
-        self.deadline = patience.map(|patience| Instant::now() + patience);
+        self.channel.wait_at_most(patience);
     }
 
     /// Statements sent so far.
@@ -189,10 +134,7 @@ impl Connection {
     /// As `reply`.
     pub fn prepare(&mut self, sql: &str) -> Result<Statement, SqlError> {
         assert!(self.sent.is_empty(), "a statement is prepared between others");
-        let at = begin_packet(&mut self.out, 0);
-        self.out.push(COM_STMT_PREPARE);
-        self.out.extend_from_slice(sql.as_bytes());
-        end_packet(&mut self.out, at);
+        self.queue(COM_STMT_PREPARE, sql.as_bytes());
         self.send()?;
         self.forget_rows();
         let (_, span) = self.packet()?;
@@ -224,47 +166,22 @@ impl Connection {
 
     /// Adds a text statement to what is sent next.
     pub fn queue_query(&mut self, sql: &[u8]) {
-        let at = begin_packet(&mut self.out, 0);
-        self.out.push(COM_QUERY);
-        self.out.extend_from_slice(sql);
-        end_packet(&mut self.out, at);
+        self.queue(COM_QUERY, sql);
         self.note(Sent::Query);
     }
 
     /// Adds an execution of a prepared statement to what is sent next.
     pub fn queue_execute(&mut self, statement: &Statement, values: &[Value<'_>]) {
-        let at = begin_packet(&mut self.out, 0);
-        let out = &mut self.out;
-        out.push(COM_STMT_EXECUTE);
-        out.extend_from_slice(&statement.id.to_le_bytes());
-        out.extend_from_slice(&[0, 1, 0, 0, 0]);
-        if !values.is_empty() {
-            let nulls = out.len();
-            out.resize(nulls + values.len().div_ceil(8), 0);
-            let bound = &mut self.known[statement.index as usize].bound;
-            // NULL has no type of its own: it goes with any that was bound before.
-            let fits = |(value, bound): (&Value<'_>, &u8)| value.column_type().is_none_or(|kind| kind == *bound);
-            if bound.len() == values.len() && values.iter().zip(bound.iter()).all(fits) {
-                out.push(0);
-            } else {
-                bound.clear();
-                bound.extend(values.iter().map(|value| value.column_type().unwrap_or(column::STRING)));
-                out.push(1);
-                for kind in &*bound {
-                    out.extend_from_slice(&[*kind, 0]);
-                }
-            }
-            for (place, value) in values.iter().enumerate() {
-                match value {
-                    Value::Null => out[nulls + place / 8] |= 1 << (place % 8),
-                    Value::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
-                    Value::Double(value) => out.extend_from_slice(&value.to_le_bytes()),
-                    Value::Bytes(bytes) => put_bytes(out, bytes),
-                }
-            }
-        }
-        end_packet(&mut self.out, at);
+        let bound = &mut self.known[statement.index as usize].bound;
+        self.channel.queue(0, |out| write_execution(out, statement.id, bound, values));
         self.note(Sent::Execute(statement.index));
+    }
+
+    fn queue(&mut self, command: u8, text: &[u8]) {
+        self.channel.queue(0, |out| {
+            out.push(command);
+            out.extend_from_slice(text);
+        });
     }
 
     fn note(&mut self, sent: Sent) {
@@ -279,7 +196,7 @@ impl Connection {
     /// # Errors
     /// What the server answers; that the connection is gone; that nobody wants the answer any more.
     pub fn reply(&mut self) -> Result<Reply, SqlError> {
-        if !self.out.is_empty() {
+        if self.channel.has_queued() {
             self.send()?;
         }
         let sent = self.sent.pop_front().expect("a reply is asked for what was queued");
@@ -300,7 +217,7 @@ impl Connection {
         }
     }
 
-    fn result_set(&mut self, sent: Sent, span: (usize, usize)) -> Result<Reply, SqlError> {
+    fn result_set(&mut self, sent: Sent, span: Span) -> Result<Reply, SqlError> {
         let mut reader = Reader(&self.rows.data[span.0..span.1]);
         let columns = reader.length().ok_or_else(short)? as usize;
         let described = self.capabilities & capability::CACHE_METADATA == 0 || reader.byte().ok_or_else(short)? != 0;
@@ -423,132 +340,61 @@ impl Connection {
     }
 
     fn send_packet(&mut self, sequence: u8, payload: &[u8]) -> Result<(), SqlError> {
-        let at = begin_packet(&mut self.out, sequence);
-        self.out.extend_from_slice(payload);
-        end_packet(&mut self.out, at);
+        self.channel.queue(sequence, |out| out.extend_from_slice(payload));
         self.send()
     }
 
     fn send(&mut self) -> Result<(), SqlError> {
-        let mut done = 0;
-        while done < self.out.len() {
-            match self.stream.write(&self.out[done..]) {
-                Ok(0) => return Err(SqlError::Lost(io::ErrorKind::WriteZero.into())),
-                Ok(count) => {
-                    done += count;
-                    self.still_wanted()?;
-                }
-                Err(error) => {
-                    let full = error.kind() == io::ErrorKind::WouldBlock;
-                    self.look_up(error)?;
-                    // A server that cannot get rid of its replies takes no more statements: make room for them.
-                    if full && !self.sent.is_empty() {
-                        self.receive_some()?;
-                    }
-                }
-            }
-        }
-        self.out.clear();
-        Ok(())
+        self.channel.send(&mut self.rows.data, !self.sent.is_empty())
     }
 
-    /// The next packet: its sequence number and where its payload lies in `rows.data`.
     #[inline]
-    fn packet(&mut self) -> Result<(u8, (usize, usize)), SqlError> {
-        let (from, to) = self.unread;
-        if to - from < HEADER_BYTES {
-            self.receive(HEADER_BYTES)?;
-        }
-        let header = &self.rows.data[from..from + HEADER_BYTES];
-        let length = usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
-        let sequence = header[3];
-        if length > PACKET_BYTES_MAX {
-            return Err(SqlError::Protocol("a packet of 16 MiB or more".into()));
-        }
-        let (start, end) = (from + HEADER_BYTES, from + HEADER_BYTES + length);
-        if self.unread.1 < end {
-            self.receive(HEADER_BYTES + length)?;
-        }
-        self.unread.0 = end;
-        Ok((sequence, (start, end)))
+    fn packet(&mut self) -> Result<(u8, Span), SqlError> {
+        self.channel.packet(&mut self.rows.data)
     }
 
-    /// Receives until at least `wanted` bytes are unread.
-    fn receive(&mut self, wanted: usize) -> Result<(), SqlError> {
-        let from = self.unread.0;
-        if self.rows.data.len() < from + wanted {
-            let size = (from + wanted).max(2 * self.rows.data.len());
-            self.rows.data.resize(size, 0);
-        }
-        while self.unread.1 - from < wanted {
-            match self.stream.read(&mut self.rows.data[self.unread.1..]) {
-                Ok(0) => return Err(SqlError::Lost(io::ErrorKind::UnexpectedEof.into())),
-                Ok(count) => {
-                    self.unread.1 += count;
-                    self.still_wanted()?;
-                }
-                Err(error) => self.look_up(error)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Receives once, whatever there is.
-    fn receive_some(&mut self) -> Result<(), SqlError> {
-        if self.unread.1 == self.rows.data.len() {
-            self.rows.data.resize(2 * self.rows.data.len(), 0);
-        }
-        match self.stream.read(&mut self.rows.data[self.unread.1..]) {
-            Ok(0) => Err(SqlError::Lost(io::ErrorKind::UnexpectedEof.into())),
-            Ok(count) => {
-                self.unread.1 += count;
-                self.still_wanted()
-            }
-            Err(error) => self.look_up(error),
-        }
-    }
-
-    /// What a failed system call means: nothing (a signal, a wait that was only cut to look up), or the end.
-    fn look_up(&self, error: io::Error) -> Result<(), SqlError> {
-        match error.kind() {
-            io::ErrorKind::Interrupted => Ok(()),
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => self.still_wanted(),
-            _ => Err(SqlError::Lost(error)),
-        }
-    }
-
-    /// Whether anyone still wants what is exchanged here. It is asked after every system call, not only after one that
-    /// waited in vain: a server that sends a byte now and then, or rows without an end, would never be given up.
-    fn still_wanted(&self) -> Result<(), SqlError> {
-        if self.abandon.load(Relaxed) {
-            Err(SqlError::Abandoned)
-        } else if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
-            Err(SqlError::Lost(io::ErrorKind::TimedOut.into()))
-        } else {
-            Ok(())
-        }
-    }
-
-    /// The rows of the reply before are read no more: what is unread moves to the front of the buffer.
+    /// The rows of the reply before are read no more.
     fn forget_rows(&mut self) {
         self.rows.spans.clear();
-        let (from, to) = self.unread;
-        if from == to {
-            self.unread = (0, 0);
-        } else if from > self.rows.data.len() / 2 {
-            self.rows.data.copy_within(from..to, 0);
-            self.unread = (0, to - from);
+        self.channel.forget(&mut self.rows.data);
+    }
+}
+
+/// The payload that executes a statement. `bound` are the types of the parameters that were sent last.
+fn write_execution(out: &mut Vec<u8>, statement: u32, bound: &mut Vec<u8>, values: &[Value<'_>]) {
+    out.push(COM_STMT_EXECUTE);
+    out.extend_from_slice(&statement.to_le_bytes());
+    out.extend_from_slice(&[0, 1, 0, 0, 0]);
+    if values.is_empty() {
+        return;
+    }
+    let nulls = out.len();
+    out.resize(nulls + values.len().div_ceil(8), 0);
+    // NULL has no type of its own: it goes with any that was bound before.
+    let fits = |(value, bound): (&Value<'_>, &u8)| value.column_type().is_none_or(|kind| kind == *bound);
+    if bound.len() == values.len() && values.iter().zip(bound.iter()).all(fits) {
+        out.push(0);
+    } else {
+        bound.clear();
+        bound.extend(values.iter().map(|value| value.column_type().unwrap_or(column::STRING)));
+        out.push(1);
+        for kind in &*bound {
+            out.extend_from_slice(&[*kind, 0]);
+        }
+    }
+    for (place, value) in values.iter().enumerate() {
+        match value {
+            Value::Null => out[nulls + place / 8] |= 1 << (place % 8),
+            Value::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
+            Value::Double(value) => out.extend_from_slice(&value.to_le_bytes()),
+            Value::Bytes(bytes) => put_bytes(out, bytes),
         }
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // A server counts clients that just vanish as aborted; whether it hears this is its own affair.
-        let mut out = Vec::with_capacity(HEADER_BYTES + 1);
-        let at = begin_packet(&mut out, 0);
-        out.push(COM_QUIT);
-        end_packet(&mut out, at);
-        let _ = self.stream.write(&out);
+        // A server counts clients that just vanish as aborted.
+        self.channel.send_last(&[COM_QUIT]);
     }
 }

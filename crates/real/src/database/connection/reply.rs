@@ -1,7 +1,18 @@
 //! What the packets of a reply say.
 
-use super::{Reply, SqlError};
+use super::error::SqlError;
 use crate::database::wire::{ERROR, Reader};
+
+/// What the server said to one statement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// Rows changed, or rows returned.
+    pub rows: u64,
+    /// The last AUTO_INCREMENT value.
+    pub last_insert_id: u64,
+    /// The server's warnings.
+    pub warnings: u16,
+}
 
 /// A server's words are told in one line: MySQL's are never longer (MYSQL_ERRMSG_SIZE in its sources).
 const MESSAGE_BYTES_MAX: usize = 512;
