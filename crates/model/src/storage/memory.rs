@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answers, Command, Device, Ended, Failure, Operation};
+use super::device::Answers;
+use super::{Command, Device, Ended, Failure, Operation};
 
 /// The figures of an appliance.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -6,7 +6,8 @@ use rand::Rng as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answers, Command, Device, Ended, Failure, Opening, Operation};
+use super::device::Answers;
+use super::{Command, Device, Ended, Failure, Opening, Operation};
 
 /// The figures of a volume.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

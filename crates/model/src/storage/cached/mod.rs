@@ -15,7 +15,7 @@ use self::past::Past;
 use self::series::Observed;
 use self::spec::Opened;
 pub use self::spec::Spec;
-use super::{Command, Device, Ended, Failure, Incident, Opening, Operation};
+use super::{Command, Device, Ended, Failure, Figures, Incident, Opening, Operation};
 
 /// A cache at work.
 pub struct Cached {
@@ -43,7 +43,7 @@ impl Cached {
     ///
     /// # Errors
     /// Figures that do not go together, in words.
-    pub fn new(spec: &Spec, opening: Opening) -> Result<Self, String> {
+    pub fn new<D: Figures>(spec: &Spec<D>, opening: Opening) -> Result<Self, String> {
         let Opened { fast, slow, layout } = spec.open(opening)?;
         let capacity_bytes = layout.slow_bytes;
         let recovered = cache::journal::recovery::Recovered::fresh(layout);
@@ -211,6 +211,11 @@ impl Device for Cached {
     }
 
     fn happened(&mut self, command: Command) {
-        self.remember(command);
+        let Some(past) = self.past.as_mut().filter(|_| command.fits(self.capacity_bytes)) else { return };
+        self.past_ns = past.serve(&mut self.engine, &mut self.memory, self.past_ns, request(0, command));
+        if let Some(statistics) = past.end(&self.engine, self.past_ns) {
+            self.past = None;
+            self.observed.begin(statistics, self.now_ns);
+        }
     }
 }

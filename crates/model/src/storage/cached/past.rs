@@ -1,7 +1,7 @@
 //! What a cache that has served for long holds when time begins: the workload's own requests go through the engine, and
 //! every IO that it wants ends at once. No device is used, so that none of it costs a moment of the run.
 
-use super::{Cached, Command, request};
+use flatwater_core::cache::{Engine, IoId, NoData, Out, Request, Statistics};
 
 /// Between two requests of the past, ns. What is written back by time or at a rate needs some time; how many requests
 /// a second the stack will do is not known yet.
@@ -13,23 +13,23 @@ const LOOK_EVERY: u64 = 25;
 /// ... brought less than one block into a thousand slots, which a full cache and a small working set have in common.
 const GROWTH_MIN: f64 = 0.001;
 
-/// How far it is.
+/// A past under way.
 #[derive(Debug, Default)]
 pub struct Past {
     requests: u64,
     looked: u64,
     held: u64,
+    /// Kept to reuse their memory.
+    out: Out,
+    at_once: Vec<IoId>,
 }
 
-impl Cached {
-    /// Lets a command have happened before time began.
-    pub(super) fn remember(&mut self, command: Command) {
-        if self.past.is_none() || !command.fits(self.capacity_bytes) {
-            return;
-        }
-        self.past_ns += STEP_NS;
-        let mut out = std::mem::take(&mut self.out);
-        self.engine.submit(self.clock_ns(), request(0, command), &mut self.memory, &mut out);
+impl Past {
+    /// Lets a request be served before time begins, from `clock_ns` of the engine on; the engine's clock after it.
+    pub(super) fn serve(&mut self, engine: &mut Engine, memory: &mut NoData, clock_ns: u64, request: Request) -> u64 {
+        let mut clock_ns = clock_ns + STEP_NS;
+        let out = &mut self.out;
+        engine.submit(clock_ns, request, memory, out);
         let mut answered = false;
         loop {
             answered |= !out.answers.is_empty();
@@ -37,36 +37,31 @@ impl Cached {
             out.told.clear();
             self.at_once.extend(out.ios.drain(..).map(|io| io.id));
             if let Some(id) = self.at_once.pop() {
-                self.engine.ended(self.clock_ns(), id, Ok(()), &mut self.memory, &mut out);
+                engine.ended(clock_ns, id, Ok(()), memory, out);
                 continue;
             }
-            let Some(tick_ns) = self.engine.next_ns() else { break };
-            if answered && tick_ns > self.clock_ns() {
+            let Some(tick_ns) = engine.next_ns() else { break };
+            if answered && tick_ns > clock_ns {
                 break;
             }
-            self.past_ns = self.past_ns.max(tick_ns);
-            self.engine.tick(self.clock_ns(), &mut self.memory, &mut out);
+            clock_ns = clock_ns.max(tick_ns);
+            engine.tick(clock_ns, memory, out);
         }
-        self.out = out;
-        self.look();
+        self.requests += 1;
+        clock_ns
     }
 
-    /// Ends the past when more of it would change little.
-    fn look(&mut self) {
-        let Some(past) = &mut self.past else { return };
-        past.requests += 1;
-        if past.requests < past.looked {
-            return;
+    /// The engine's statistics at `clock_ns`, if more of the past would change little.
+    pub(super) fn end(&mut self, engine: &Engine, clock_ns: u64) -> Option<Statistics> {
+        if self.requests < self.looked {
+            return None;
         }
-        let statistics = self.engine.statistics(self.past_ns);
+        let statistics = engine.statistics(clock_ns);
         let (held, slots) = (statistics.clean_blocks + statistics.dirty_blocks, statistics.slots.max(1));
-        let grown = held.saturating_sub(past.held) as f64 / slots as f64;
-        let is_over = past.requests >= slots && grown < GROWTH_MIN || past.requests >= REQUESTS_MAX * slots;
-        past.looked = past.requests + slots * LOOK_EVERY / 100 + 1;
-        past.held = held;
-        if is_over {
-            self.past = None;
-            self.observed.begin(statistics, self.now_ns);
-        }
+        let grown = held.saturating_sub(self.held) as f64 / slots as f64;
+        let is_over = self.requests >= slots && grown < GROWTH_MIN || self.requests >= REQUESTS_MAX * slots;
+        self.looked = self.requests + slots * LOOK_EVERY / 100 + 1;
+        self.held = held;
+        is_over.then_some(statistics)
     }
 }

@@ -8,16 +8,16 @@ use flatwater_core::seed::splitmix;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::storage::{self, Device, Opening};
+use crate::storage::{Device, Figures, Opening};
 
-/// A fast device in front of a slow one.
+/// A fast device in front of a slow one; `D` are the figures of either.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Spec {
+pub struct Spec<D> {
     /// The device that holds the cache.
-    pub fast: Box<storage::Spec>,
+    pub fast: Box<D>,
     /// The device that is cached.
-    pub slow: Box<storage::Spec>,
+    pub slow: Box<D>,
     /// Bytes of the fast device that are used, journal and checkpoints among them; 0: all of it.
     pub fast_bytes: u64,
     /// Bytes of a block.
@@ -37,7 +37,7 @@ pub(super) struct Opened {
     pub layout: Layout,
 }
 
-impl Spec {
+impl<D> Spec<D> {
     /// The settings, resolved.
     ///
     /// # Errors
@@ -49,7 +49,9 @@ impl Spec {
         }
         Ok(settings)
     }
+}
 
+impl<D: Figures> Spec<D> {
     /// Opens both devices.
     ///
     /// # Errors

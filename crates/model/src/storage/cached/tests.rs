@@ -8,7 +8,7 @@ fn device(capacity_bytes: u64, latency_ns: u64) -> Box<storage::Spec> {
     Box::new(storage::Spec::Memory(memory::Spec { capacity_bytes, latency_ns, read_bytes_per_s, write_bytes_per_s }))
 }
 
-fn spec() -> Spec {
+fn spec() -> Spec<storage::Spec> {
     Spec {
         fast: device(64 << 20, 50_000),
         slow: device(1 << 30, 5_000_000),
@@ -20,7 +20,7 @@ fn spec() -> Spec {
     }
 }
 
-fn open(spec: &Spec) -> Cached {
+fn open(spec: &Spec<storage::Spec>) -> Cached {
     Cached::new(spec, Opening { seed: 7, used_bytes: 1 << 30 }).unwrap()
 }
 
@@ -38,7 +38,8 @@ fn one(cache: &mut Cached, operation: Operation, offset: u64, bytes: u64) -> (Re
 
 #[test]
 fn what_cannot_be_is_told() {
-    let open = |spec: Spec| Cached::new(&spec, Opening { seed: 7, used_bytes: 0 }).map(|_| ()).unwrap_err();
+    let open =
+        |spec: Spec<storage::Spec>| Cached::new(&spec, Opening { seed: 7, used_bytes: 0 }).map(|_| ()).unwrap_err();
     assert!(open(Spec { block_bytes: 5000, ..spec() }).contains("blocks are"));
     assert!(open(Spec { fast_bytes: 1 << 40, ..spec() }).contains("does not fit"));
     assert!(open(Spec { fast_bytes: 1 << 16, ..spec() }).contains("leaves room for"));

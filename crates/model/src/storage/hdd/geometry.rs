@@ -1,6 +1,6 @@
 //! Where a sector is, and how long the arm and the platter take to bring a head there.
 
-use super::Spec;
+use super::spec::{SeekSpec, Spec};
 
 /// Bytes of a sector.
 pub const SECTOR_BYTES: u64 = 512;
@@ -21,7 +21,7 @@ pub struct SeekCurve {
 impl SeekCurve {
     /// The curve that takes `track_to_track_ns` for one cylinder, `full_stroke_ns` for all, has no step, and takes
     /// `average_ns` on average over pairs of random cylinders.
-    fn new(spec: &super::SeekSpec, cylinders: u64) -> Result<Self, String> {
+    fn new(spec: &SeekSpec, cylinders: u64) -> Result<Self, String> {
         let [one, average, full] = [spec.track_to_track_ns, spec.average_ns, spec.full_stroke_ns].map(|ns| ns as f64);
         let (k, one_share) = (COASTING_SHARE, 1.0 / (cylinders.max(2) - 1) as f64);
         let (root, first) = (k.sqrt(), one_share.min(k).sqrt());

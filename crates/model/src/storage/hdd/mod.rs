@@ -2,17 +2,19 @@
 
 mod dirty;
 mod geometry;
+mod spec;
+mod stream;
 #[cfg(test)]
 pub(super) mod tests;
 
 use std::collections::VecDeque;
 
 use flatwater_core::seed::splitmix;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use self::dirty::Dirty;
 use self::geometry::{Geometry, Place, SECTOR_BYTES};
+pub use self::spec::{SeekSpec, Spec};
+use self::stream::Stream;
 use super::{Command, Device, Ended, Failure, Opening, Operation};
 use crate::event::EventQueue;
 
@@ -20,76 +22,6 @@ use crate::event::EventQueue;
 const DESTAGE_CHOICES: usize = 16;
 /// Sectors that one write from the cache takes at most: 1 MiB.
 const DESTAGE_SECTORS_MAX: u64 = 2048;
-
-/// The figures of a disk.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Spec {
-    /// Bytes that the host can use.
-    pub capacity_bytes: u64,
-    /// One turn of the platters.
-    pub revolution_ns: u64,
-    /// By what share one disk's turn may differ from another's: the angles of an array's members drift apart.
-    pub revolution_spread: f64,
-    /// Surfaces with a head each.
-    pub heads: u32,
-    /// Zones of as many cylinders each.
-    pub zones: u32,
-    /// Sustained rate of the outermost zone, where address 0 is.
-    pub outer_bytes_per_s: f64,
-    /// Sustained rate of the innermost one.
-    pub inner_bytes_per_s: f64,
-    /// Seeks of a read.
-    pub seek: SeekSpec,
-    /// What a write's seek takes longer: a head must stand still before it writes.
-    pub write_settle_ns: u64,
-    /// From one head of a cylinder to the next.
-    pub head_switch_ns: u64,
-    /// Commands among which the disk chooses the next.
-    pub queue_depth: u32,
-    /// A command that has waited for this long is next, wherever it is.
-    pub age_limit_ns: u64,
-    /// Work of a command that is not the arm's; commands in the queue do it meanwhile.
-    pub overhead_ns: u64,
-    /// The link to the host.
-    pub link_bytes_per_s: f64,
-    /// How far it reads on after a read while nothing else is to do; 0 for not at all.
-    pub read_ahead_bytes: u64,
-    /// Writes that may be in its memory only; 0 is a write cache that is off.
-    pub write_cache_bytes: u64,
-}
-
-/// Times of seeks, as datasheets tell them.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SeekSpec {
-    /// To the next cylinder.
-    pub track_to_track_ns: u64,
-    /// Average over random pairs of cylinders.
-    pub average_ns: u64,
-    /// From the first to the last.
-    pub full_stroke_ns: u64,
-}
-
-impl Spec {
-    fn check(&self) -> Result<(), String> {
-        let rates = [self.outer_bytes_per_s, self.inner_bytes_per_s, self.link_bytes_per_s];
-        if rates.iter().any(|rate| !rate.is_finite() || *rate <= 0.0) {
-            return Err("a rate must be over 0".into());
-        }
-        if self.inner_bytes_per_s > self.outer_bytes_per_s {
-            return Err("the inner rate must not be over the outer one".into());
-        }
-        let counts = [self.revolution_ns, self.capacity_bytes, u64::from(self.queue_depth)];
-        if counts.contains(&0) || self.heads == 0 || self.zones == 0 {
-            return Err("capacity, revolution, heads, zones and queue depth must be over 0".into());
-        }
-        if !(0.0..0.1).contains(&self.revolution_spread) {
-            return Err("the spread of revolutions must be 0 to 0.1".into());
-        }
-        Ok(())
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
@@ -119,17 +51,6 @@ struct Work {
     sectors: u64,
     begin_ns: u64,
     end_ns: u64,
-}
-
-/// What was read last, and what the head reads on while it has nothing else to do.
-#[derive(Clone, Copy, Debug)]
-struct Stream {
-    first: u64,
-    /// The next sector to be read, and when it comes.
-    next: u64,
-    next_ns: u64,
-    /// Where it stops.
-    limit: u64,
 }
 
 /// A disk at work.
@@ -234,8 +155,7 @@ impl Hdd {
 
     fn ready_to_read(&mut self, now_ns: u64, job: Job) {
         self.read_on(now_ns);
-        let end = job.sector + job.sectors;
-        let known = self.stream.is_some_and(|stream| stream.first <= job.sector && end <= stream.next);
+        let known = self.stream.is_some_and(|stream| stream.holds(job.sector, job.sectors));
         if known || self.dirty.covers(job.sector, job.sectors) {
             self.transfer(now_ns, &job);
             return;
@@ -259,31 +179,14 @@ impl Hdd {
 
     /// What was read is no longer what is there.
     fn forget(&mut self, sector: u64, sectors: u64) {
-        self.stream = self.stream.filter(|stream| sector + sectors <= stream.first || sector >= stream.next);
+        self.stream = self.stream.filter(|stream| !stream.touches(sector, sectors));
     }
 
     /// Lets the idle head read on to the present.
     fn read_on(&mut self, now_ns: u64) {
-        let Some(mut stream) = self.stream.filter(|_| self.working.is_none()) else { return };
-        let revolution_ns = self.geometry.revolution_ns;
-        while stream.next < stream.limit && stream.next_ns < now_ns {
-            let place = self.geometry.place(stream.next);
-            let here = (place.track_sectors - place.sector).min(stream.limit - stream.next);
-            let elapsed = (now_ns - stream.next_ns) * place.track_sectors / revolution_ns;
-            let passed = here.min(elapsed);
-            stream.next += passed;
-            stream.next_ns += self.geometry.pass_ns(&place, passed);
-            if passed < here {
-                break;
-            }
-            if place.sector + passed == place.track_sectors {
-                stream.next_ns += self.geometry.switch_ns(&place);
-            }
-            self.head = (place.cylinder, place.track);
-        }
+        let Some(stream) = self.stream.as_mut().filter(|_| self.working.is_none()) else { return };
         let memory = self.spec.read_ahead_bytes / SECTOR_BYTES * 2;
-        stream.first = stream.first.max(stream.next.saturating_sub(memory));
-        self.stream = Some(stream);
+        self.head = stream.read_on(&self.geometry, now_ns, memory).unwrap_or(self.head);
     }
 
     /// How long until the first sector is under a head, and how much of that is the arm's.
@@ -332,21 +235,12 @@ impl Hdd {
     /// A read that goes on where the head is reading needs no positioning.
     fn continue_stream(&mut self, now_ns: u64) -> bool {
         let Some(stream) = self.stream else { return false };
-        let goes_on = |job: &Job| {
-            let end = job.sector + job.sectors;
-            job.operation == Operation::Read
-                && stream.first <= job.sector
-                && job.sector <= stream.next
-                && end > stream.next
-        };
-        let stopped = stream.next >= stream.limit && stream.next_ns < now_ns;
-        let Some(index) = self.queue.iter().position(|(job, _)| goes_on(job)).filter(|_| !stopped) else {
-            return false;
-        };
+        let goes_on = |job: &Job| job.operation == Operation::Read && stream.leads_into(job.sector, job.sectors);
+        let next = self.queue.iter().position(|(job, _)| goes_on(job)).filter(|_| !stream.has_stopped(now_ns));
+        let Some(index) = next else { return false };
         let (job, _) = self.queue.remove(index);
-        let ns = self.geometry.transfer_ns(stream.next, job.sector + job.sectors - stream.next);
-        let end_ns = stream.next_ns.max(now_ns) + ns - (now_ns.saturating_sub(stream.next_ns)).min(ns);
-        self.occupy(Some(job), job.sector, job.sectors, now_ns, end_ns.max(now_ns));
+        let end_ns = stream.end_ns(&self.geometry, now_ns, job.sector + job.sectors);
+        self.occupy(Some(job), job.sector, job.sectors, now_ns, end_ns);
         true
     }
 
@@ -377,11 +271,11 @@ impl Hdd {
         match work.job {
             Some(job) => {
                 if job.operation == Operation::Read {
-                    let first = self.stream.map_or(work.sector, |stream| stream.first.min(work.sector));
+                    let first = self.stream.map_or(work.sector, |stream| stream.first().min(work.sector));
                     let switch_ns =
                         if last.sector + 1 == last.track_sectors { self.geometry.switch_ns(&last) } else { 0 };
                     let limit = (end + self.spec.read_ahead_bytes / SECTOR_BYTES).min(self.sectors);
-                    self.stream = Some(Stream { first, next: end, next_ns: now_ns + switch_ns, limit });
+                    self.stream = Some(Stream::new(first, end, now_ns + switch_ns, limit));
                 }
                 // The transfer over the link went on beside the medium's, which is slower.
                 self.events.push(now_ns, Event::End(job.tag, Ok(())));

@@ -1,39 +1,11 @@
 //! What an array does beside the host's requests: patrol reads, consistency checks, rebuilds, and the spec's events.
 
-use super::{Event, HappeningKind, Owner, Raid};
+use super::Raid;
+use super::event::Event;
+use super::op::Owner;
+use super::spec::HappeningKind;
+use super::work::{Task, Work};
 use crate::storage::Operation;
-
-/// Kinds of background work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
-    /// Reads one member from end to end.
-    Patrol,
-    /// Reads all members row by row.
-    Check,
-    /// Reads the others and writes one member.
-    Rebuild,
-}
-
-/// Background work under way.
-#[derive(Clone, Copy, Debug)]
-pub struct Work {
-    /// What it does.
-    pub task: Task,
-    /// On which member; of a check: any.
-    pub member: u32,
-    /// Bytes of a member that are done.
-    done: u64,
-    pending: u32,
-    writing: bool,
-    /// Parts that a rebuild needed and nobody could read.
-    unread: u32,
-    /// When the present part began.
-    began_ns: u64,
-    /// What the fastest part took: about what any takes of the members, the rest of the time it waited for the host's.
-    fastest_ns: u64,
-    /// When it ends at the latest.
-    until_ns: u64,
-}
 
 impl Raid {
     /// Begins work that ends by itself, after `duration_ns` at the latest.
@@ -81,7 +53,7 @@ impl Raid {
         let row = work.done / self.layout.unit_bytes;
         let sources: Vec<u32> = match work.task {
             Task::Patrol => vec![work.member],
-            Task::Check => (0..self.layout.members).filter(|member| !self.is_absent(*member, row)).collect(),
+            Task::Check => (0..self.layout.members).filter(|member| !self.members.is_absent(*member, row)).collect(),
             Task::Rebuild => self.sources_of(work.member, row),
         };
         let bytes = self.part_bytes(work.done);
@@ -110,7 +82,7 @@ impl Raid {
         let Some(unit) = unit else { return (0..self.layout.members).filter(|other| *other != member).collect() };
         let (first, count) = self.layout.homes(row, unit);
         let mut mirrors = first..first + count;
-        mirrors.find(|other| *other != member && !self.is_absent(*other, row)).into_iter().collect()
+        mirrors.find(|other| *other != member && !self.members.is_absent(*other, row)).into_iter().collect()
     }
 
     /// A read or a write of background work is over.
@@ -137,7 +109,8 @@ impl Raid {
             Task::Patrol => self.spec.background.patrol_share,
             Task::Check => self.spec.background.check_share,
             Task::Rebuild => {
-                self.rebuilt(work.member, work.done / self.layout.unit_bytes);
+                let row = work.done / self.layout.unit_bytes;
+                self.members.rebuilt(work.member, row, row >= self.layout.rows);
                 self.spec.background.rebuild_share
             }
         };
@@ -193,14 +166,14 @@ impl Raid {
             }
             HappeningKind::Patrol => {
                 for member in 0..self.layout.members {
-                    if !self.has_failed(member) {
+                    if !self.members.has_failed(member) {
                         self.begin_work(Task::Patrol, member, event.duration_ns);
                     }
                 }
             }
             HappeningKind::Check => self.begin_work(Task::Check, 0, event.duration_ns),
             HappeningKind::Fail => self.fail(member, "failed"),
-            HappeningKind::Replace if self.has_failed(member) => self.replace(member),
+            HappeningKind::Replace if self.members.has_failed(member) => self.replace(member),
             HappeningKind::Replace => self.tell(format!("member {member} was not replaced: it works")),
         }
     }

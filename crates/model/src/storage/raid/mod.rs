@@ -2,58 +2,34 @@
 
 mod background;
 mod cache;
+mod event;
+mod failing;
 mod layout;
 mod members;
-
+mod op;
 mod spec;
+mod sweep;
 #[cfg(test)]
 mod tests;
-mod update;
+mod updates;
+mod work;
+mod writing;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use self::background::Work;
+use flatwater_core::slab::Slab;
+
 use self::cache::Cache;
+use self::event::Event;
 use self::layout::{Chunk, Layout, Level};
-use self::members::Member;
+use self::members::Members;
+use self::op::{Owner, RequestId};
 pub use self::spec::{Background, CacheSpec, Controller, Happening, HappeningKind, Spec};
-use self::update::Update;
-use super::{Command, Device, Ended, Failure, Incident, Opening, Operation};
+use self::sweep::Sweep;
+use self::updates::{Update, Updates};
+use self::work::Work;
+use super::{Command, Device, Ended, Failure, Figures, Incident, Opening, Operation};
 use crate::event::EventQueue;
-use crate::slab::Slab;
-
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    /// The controller has taken a request up.
-    Arrive(u32),
-    /// A request ends.
-    End(u32),
-    /// Dirty lines have waited for long enough.
-    Sweep,
-    /// Background work goes on.
-    Work(u32),
-    /// Something of the spec's events begins or ends.
-    Begin(u32),
-    Finish(u32),
-}
-
-/// Who waits for a member's operation.
-#[derive(Clone, Copy, Debug)]
-enum Owner {
-    Request(u32),
-    Update(u32),
-    Work(u32),
-}
-
-/// One command to one member.
-#[derive(Clone, Copy, Debug)]
-struct Op {
-    owner: Owner,
-    member: u32,
-    command: Command,
-    /// What a read of data is of: its lines are kept. Lines of a read that fails are read from the other members.
-    chunk: Option<Chunk>,
-}
 
 /// A request of the host.
 #[derive(Clone, Copy, Debug)]
@@ -66,29 +42,18 @@ struct Request {
 
 /// An array at work.
 pub struct Raid {
-    spec: Spec,
+    spec: Spec<dyn Figures>,
     opening: Opening,
     layout: Layout,
-    members: Vec<Member>,
-    /// When something happens to each of them next (`u64::MAX`: nothing), and the first of these times. All that may change
-    /// one of them says so with `note_due`: so nobody has to ask all members at each step.
-    dues_ns: Vec<u64>,
-    due_ns: u64,
+    members: Members,
     cache: Cache,
-    requests: Slab<Request>,
-    ops: Slab<Op>,
-    updates: Slab<Update>,
-    /// Rows whose parity is being changed, and updates that wait for them.
-    locked: BTreeMap<u64, VecDeque<u32>>,
-    updates_running: u32,
-    updates_ready: VecDeque<u32>,
+    requests: Slab<Request, RequestId>,
+    updates: Updates,
     /// `run_ready` is at work.
     running_ready: bool,
     /// Writes that wait for room in the memory.
-    no_room: VecDeque<u32>,
-    destage_row: u64,
-    sweep_set: bool,
-    sweep_rows: usize,
+    no_room: VecDeque<RequestId>,
+    sweep: Sweep,
     works: Vec<Option<Work>>,
     /// Relearns under way.
     relearns: u32,
@@ -107,11 +72,12 @@ impl Raid {
     ///
     /// # Errors
     /// Figures that do not go together, in words.
-    pub fn new(spec: Spec, opening: Opening) -> Result<Self, String> {
+    pub fn new<D: Figures + 'static>(spec: Spec<D>, opening: Opening) -> Result<Self, String> {
         spec.check()?;
-        let members = (0..spec.members).map(|number| spec.open_member(opening, number, 0));
-        let members: Vec<Member> = members.collect::<Result<_, _>>()?;
-        let member_bytes = members.iter().map(|member| member.device.capacity_bytes()).min().unwrap_or(0);
+        let spec = spec.of_any_device();
+        let devices = (0..spec.members).map(|number| spec.open_member(opening, number, 0));
+        let devices: Vec<Box<dyn Device>> = devices.collect::<Result<_, _>>()?;
+        let member_bytes = devices.iter().map(|device| device.capacity_bytes()).min().unwrap_or(0);
         let layout = Layout::new(spec.level, spec.members, spec.unit_bytes, member_bytes)?;
         if spec.capacity_bytes > layout.capacity_bytes() {
             let room = layout.capacity_bytes();
@@ -123,10 +89,7 @@ impl Raid {
         for (number, event) in spec.events.iter().enumerate() {
             events.push(event.at_ns, Event::Begin(number as u32));
         }
-        let dues_ns: Vec<u64> = members.iter().map(Member::due_ns).collect();
         Ok(Self {
-            due_ns: dues_ns.iter().copied().min().unwrap_or(u64::MAX),
-            dues_ns,
             cache: Cache::new(
                 spec.cache.block_bytes / spec.line_bytes,
                 blocks,
@@ -134,18 +97,12 @@ impl Raid {
             ),
             opening,
             layout,
-            members,
+            members: Members::new(devices, spec.controller.member_queue_depth as usize),
             requests: Slab::new(),
-            ops: Slab::new(),
-            updates: Slab::new(),
-            locked: BTreeMap::new(),
-            updates_running: 0,
-            updates_ready: VecDeque::new(),
+            updates: Updates::default(),
             running_ready: false,
             no_room: VecDeque::new(),
-            destage_row: 0,
-            sweep_set: false,
-            sweep_rows: 0,
+            sweep: Sweep::default(),
             works: Vec::new(),
             relearns: 0,
             replaced: 0,
@@ -176,8 +133,8 @@ impl Raid {
         (first + from) / self.spec.line_bytes..(first + to).div_ceil(self.spec.line_bytes)
     }
 
-    fn arrive(&mut self, id: u32) {
-        let command = self.requests.get(id).command;
+    fn arrive(&mut self, id: RequestId) {
+        let command = self.requests[id].command;
         if self.lost {
             self.finish(id, Err(Failure::Medium));
             return;
@@ -200,8 +157,8 @@ impl Raid {
         command.bytes.div_ceil(self.spec.cache.block_bytes) as usize + 1 < self.cache.held_max()
     }
 
-    fn read(&mut self, id: u32, command: Command) {
-        self.requests.get(id).pending = 1;
+    fn read(&mut self, id: RequestId, command: Command) {
+        self.requests[id].pending = 1;
         for chunk in self.layout.chunks(command.offset, command.bytes) {
             let lines = self.lines(&chunk);
             // Looked up all of them: each counts as used.
@@ -214,14 +171,14 @@ impl Raid {
     }
 
     /// Reads a chunk from where it is, or from all other members where that one is absent.
-    fn read_chunk(&mut self, id: u32, chunk: Chunk) {
+    fn read_chunk(&mut self, id: RequestId, chunk: Chunk) {
         let (first, count) = self.layout.homes(chunk.row, chunk.unit);
         let at = chunk.row * self.layout.unit_bytes + chunk.from;
-        let present = (first..first + count).filter(|member| !self.is_absent(*member, chunk.row));
-        let chosen = present.min_by_key(|member| self.members[*member as usize].distance(at));
+        let present = (first..first + count).filter(|member| !self.members.is_absent(*member, chunk.row));
+        let chosen = present.min_by_key(|member| self.members.distance(*member, at));
         match chosen {
             Some(member) => {
-                self.requests.get(id).pending += 1;
+                self.requests[id].pending += 1;
                 self.send(Owner::Request(id), member, Operation::Read, at, chunk.to - chunk.from, Some(chunk));
             }
             None => self.reconstruct(id, chunk, first),
@@ -229,29 +186,29 @@ impl Raid {
     }
 
     /// Reads what makes up for a chunk that `missing` does not give.
-    fn reconstruct(&mut self, id: u32, chunk: Chunk, missing: u32) {
+    fn reconstruct(&mut self, id: RequestId, chunk: Chunk, missing: u32) {
         let others = (0..self.layout.members).filter(|member| *member != missing);
-        if self.layout.level != Level::Raid5 || others.clone().any(|member| self.is_absent(member, chunk.row)) {
-            self.requests.get(id).result = Err(Failure::Medium);
+        if self.layout.level != Level::Raid5 || others.clone().any(|member| self.members.is_absent(member, chunk.row)) {
+            self.requests[id].result = Err(Failure::Medium);
             return;
         }
         let at = chunk.row * self.layout.unit_bytes + chunk.from;
         for (number, member) in others.enumerate() {
-            self.requests.get(id).pending += 1;
+            self.requests[id].pending += 1;
             let of = (number == 0).then_some(chunk);
             self.send(Owner::Request(id), member, Operation::Read, at, chunk.to - chunk.from, of);
         }
     }
 
-    fn write_through(&mut self, id: u32, command: Command) {
-        self.requests.get(id).pending = 1;
+    fn write_through(&mut self, id: RequestId, command: Command) {
+        self.requests[id].pending = 1;
         let mut chunks = self.layout.chunks(command.offset, command.bytes).peekable();
         while let Some(chunk) = chunks.next() {
             let mut row = vec![chunk];
             while let Some(next) = chunks.next_if(|next| next.row == chunk.row) {
                 row.push(next);
             }
-            self.requests.get(id).pending += 1;
+            self.requests[id].pending += 1;
             self.begin_update(Update::new(Some(id), row));
         }
         self.part_ended(id, Ok(()));
@@ -260,7 +217,7 @@ impl Raid {
     /// Takes writes into the memory as long as there is room.
     fn take_in(&mut self) {
         while let Some(&id) = self.no_room.front() {
-            let command = self.requests.get(id).command;
+            let command = self.requests[id].command;
             let line_bytes = self.spec.line_bytes;
             let lines = command.offset / line_bytes..(command.offset + command.bytes).div_ceil(line_bytes);
             if self.lost || !self.writes_back() {
@@ -282,37 +239,36 @@ impl Raid {
             }
             self.finish(id, Ok(()));
         }
-        if !self.sweep_set && self.cache.dirty() > 0 {
-            self.sweep_set = true;
+        if self.cache.dirty() > 0 && self.sweep.arm() {
             self.events.push(self.now_ns + self.spec.cache.destage_after_ns, Event::Sweep);
         }
         self.destage();
     }
 
     /// Without a battery nothing is in the controller's memory only, but something may be in the members'.
-    fn flush(&mut self, id: u32) {
-        self.requests.get(id).pending = 1;
+    fn flush(&mut self, id: RequestId) {
+        self.requests[id].pending = 1;
         for member in 0..self.layout.members {
-            if !self.is_absent(member, self.layout.rows) {
-                self.requests.get(id).pending += 1;
+            if !self.members.is_absent(member, self.layout.rows) {
+                self.requests[id].pending += 1;
                 self.send(Owner::Request(id), member, Operation::Flush, 0, 0, None);
             }
         }
         self.part_ended(id, Ok(()));
     }
 
-    fn part_ended(&mut self, id: u32, result: Result<(), Failure>) {
-        let request = self.requests.get(id);
+    fn part_ended(&mut self, id: RequestId, result: Result<(), Failure>) {
+        let request = &mut self.requests[id];
         request.pending -= 1;
         request.result = request.result.and(result);
         if request.pending == 0 {
-            let result = if self.lost { Err(Failure::Medium) } else { self.requests.get(id).result };
+            let result = if self.lost { Err(Failure::Medium) } else { self.requests[id].result };
             self.finish(id, result);
         }
     }
 
-    fn finish(&mut self, id: u32, result: Result<(), Failure>) {
-        self.requests.get(id).result = result;
+    fn finish(&mut self, id: RequestId, result: Result<(), Failure>) {
+        self.requests[id].result = result;
         self.events.push(self.now_ns + self.spec.controller.latency_ns, Event::End(id));
     }
 
@@ -328,9 +284,7 @@ impl Raid {
                 ended.push(Ended { tag: request.tag, at_ns: self.now_ns, result: request.result });
             }
             Event::Sweep => {
-                self.sweep_set = self.cache.dirty() > 0;
-                self.sweep_rows = self.cache.dirty_rows();
-                if self.sweep_set {
+                if self.sweep.begin(self.cache.dirty_rows(), self.cache.dirty() > 0) {
                     self.events.push(self.now_ns + self.spec.cache.destage_after_ns, Event::Sweep);
                 }
                 self.destage();
@@ -366,7 +320,7 @@ impl Device for Raid {
     }
 
     fn next_ns(&self) -> Option<u64> {
-        let due_ns = self.events.next_ns().unwrap_or(u64::MAX).min(self.due_ns);
+        let due_ns = self.events.next_ns().unwrap_or(u64::MAX).min(self.members.due_ns());
         (due_ns != u64::MAX).then_some(due_ns)
     }
 
@@ -389,9 +343,12 @@ impl Device for Raid {
         series.push(("write_back".into(), f64::from(u8::from(self.writes_back()))));
         series.push(("cache_dirty_bytes".into(), dirty_bytes as f64));
         series.push(("queue_depth".into(), self.requests.len() as f64));
-        series.push(("members_working".into(), self.members.iter().filter(|member| member.works()).count() as f64));
+        series.push((
+            "members_working".into(),
+            self.members.numbers().filter(|member| self.members.works(*member)).count() as f64,
+        ));
         self.observe_works(series);
-        self.observe_members(now_ns, series);
+        self.members.observe(now_ns, series, &mut self.told);
     }
 
     fn incidents(&mut self) -> Vec<Incident> {

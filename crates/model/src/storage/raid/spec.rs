@@ -5,13 +5,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::layout::{Layout, Level};
-use super::members::Member;
-use crate::storage::{self, Opening};
+use crate::storage::{Device, Figures, Opening};
 
-/// The figures of an array.
+/// The figures of an array; `D` are those of a member.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Spec {
+pub struct Spec<D: ?Sized> {
     /// Bytes that the host can use; at most what the members have room for.
     pub capacity_bytes: u64,
     /// 0, 1, 5 or 10.
@@ -19,7 +18,7 @@ pub struct Spec {
     /// Members.
     pub members: u32,
     /// What each of them is.
-    pub device: Box<storage::Spec>,
+    pub device: Box<D>,
     /// Bytes of a stripe unit.
     pub unit_bytes: u64,
     /// Bytes of a line of the controller's memory; divides a stripe unit and every request's ends.
@@ -123,7 +122,7 @@ pub struct Happening {
     pub member: Option<u32>,
 }
 
-impl Spec {
+impl<D: ?Sized> Spec<D> {
     /// Refuses what needs no look at the members.
     pub(super) fn check(&self) -> Result<(), String> {
         let shares = [self.background.patrol_share, self.background.check_share, self.background.rebuild_share];
@@ -176,9 +175,35 @@ impl Spec {
         }
         Ok(())
     }
+}
 
+impl<D: Figures + 'static> Spec<D> {
+    /// The same figures, without the members' type.
+    pub(super) fn of_any_device(self) -> Spec<dyn Figures> {
+        let Self {
+            capacity_bytes,
+            level,
+            members,
+            device,
+            unit_bytes,
+            line_bytes,
+            controller,
+            cache,
+            background,
+            events,
+        } = self;
+        Spec { capacity_bytes, level, members, device, unit_bytes, line_bytes, controller, cache, background, events }
+    }
+}
+
+impl Spec<dyn Figures> {
     /// A new member: all have the same age, and seeds of their own. `generation` counts those that a place had.
-    pub(super) fn open_member(&self, opening: Opening, number: u32, generation: u64) -> Result<Member, String> {
+    pub(super) fn open_member(
+        &self,
+        opening: Opening,
+        number: u32,
+        generation: u64,
+    ) -> Result<Box<dyn Device>, String> {
         let data_units = match self.level {
             0 => self.members,
             5 => self.members.saturating_sub(1),
@@ -189,15 +214,8 @@ impl Spec {
         let used_bytes = if generation == 0 { opening.used_bytes.div_ceil(row_bytes) * self.unit_bytes } else { 0 };
         let seed = splitmix(opening.seed ^ splitmix(u64::from(number) + 1 + (generation << 32)));
         let opening = Opening { seed, used_bytes };
-        let device = match &*self.device {
-            // What replaces a worn member has nothing behind it.
-            storage::Spec::Ssd(aged) if generation > 0 => {
-                let mut new = aged.clone();
-                new.wear.life_used = 0.0;
-                storage::Spec::Ssd(new).open(opening)
-            }
-            as_all => as_all.open(opening),
-        };
-        device.map(Member::new).map_err(|why| format!("device: {why}"))
+        // What replaces a worn member has nothing behind it.
+        let device = if generation > 0 { self.device.open_unworn(opening) } else { self.device.open(opening) };
+        device.map_err(|why| format!("device: {why}"))
     }
 }

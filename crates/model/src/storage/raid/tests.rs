@@ -2,12 +2,13 @@ use super::super::hdd;
 use super::*;
 use crate::storage;
 use flatwater_core::seed::splitmix;
+use std::collections::BTreeMap;
 
 const MIB: u64 = 1 << 20;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// An array of small disks with no memory.
-fn array(level: u32, members: u32) -> Spec {
+fn array(level: u32, members: u32) -> Spec<storage::Spec> {
     let disk = hdd::Spec { capacity_bytes: 256 * MIB, ..hdd::tests::disk() };
     let layout = Layout::new(level, members, 65536, disk.capacity_bytes).unwrap();
     Spec {
@@ -46,7 +47,7 @@ fn array(level: u32, members: u32) -> Spec {
     }
 }
 
-fn opened(spec: Spec) -> Raid {
+fn opened(spec: Spec<storage::Spec>) -> Raid {
     Raid::new(spec, Opening { seed: 5, used_bytes: 0 }).unwrap()
 }
 
@@ -77,7 +78,7 @@ fn run(raid: &mut Raid, operation: Operation, depth: u64, seconds: u64) -> (Vec<
     (counts, failed)
 }
 
-fn rate(spec: Spec, operation: Operation, depth: u64) -> f64 {
+fn rate(spec: Spec<storage::Spec>, operation: Operation, depth: u64) -> f64 {
     run(&mut opened(spec), operation, depth, 20).0.iter().sum::<u64>() as f64 / 20.0
 }
 
@@ -86,7 +87,7 @@ fn mean(counts: &[u64]) -> f64 {
 }
 
 /// Operations that the members were given, counted by the numbers of a fresh array.
-fn member_operations(spec: Spec, writes: u64) -> f64 {
+fn member_operations(spec: Spec<storage::Spec>, writes: u64) -> f64 {
     let mut raid = opened(spec);
     let (mut ended, mut now_ns) = (Vec::new(), 0);
     let mut operations = 0;
@@ -94,9 +95,9 @@ fn member_operations(spec: Spec, writes: u64) -> f64 {
         let offset = splitmix(number) % (raid.capacity_bytes() / 16384) * 16384;
         raid.submit(now_ns, number, Command { operation: Operation::Write, offset, bytes: 16384 });
         while ended.is_empty() {
-            let before: Vec<u64> = raid.members.iter().map(members::Member::given).collect();
+            let before = raid.members.given();
             raid.advance(raid.next_ns().unwrap(), &mut ended);
-            operations += raid.members.iter().zip(before).map(|(member, before)| member.given() - before).sum::<u64>();
+            operations += raid.members.given().iter().zip(before).map(|(given, before)| given - before).sum::<u64>();
         }
         now_ns = ended.pop().unwrap().at_ns;
     }
@@ -127,7 +128,7 @@ fn a_full_row_is_written_without_reading() {
     let mut ended = Vec::new();
     raid.submit(0, 1, Command { operation: Operation::Write, offset: 0, bytes: 4 * 65536 });
     raid.advance(u64::MAX, &mut ended);
-    assert_eq!(raid.members.iter().map(members::Member::given).sum::<u64>(), 5);
+    assert_eq!(raid.members.given().iter().sum::<u64>(), 5);
 }
 
 #[test]
@@ -193,7 +194,7 @@ fn a_failed_member_makes_it_slower_and_a_new_one_is_rebuilt() {
         assert!((after / before - 1.0).abs() < 0.1, "RAID {level}: {before} {after}");
         let texts: Vec<String> = raid.incidents().into_iter().map(|incident| incident.text).collect();
         assert_eq!(texts, ["member 1 failed", "rebuild of member 1 began", "rebuild of member 1 ended"]);
-        assert!(raid.members.iter().all(members::Member::works));
+        assert!(raid.members.numbers().all(|member| raid.members.works(member)));
     }
 }
 
@@ -203,10 +204,10 @@ fn degraded_writes_go_on_and_a_second_failure_loses_the_array() {
     spec.cache.bytes = 8 * MIB;
     let fail = |at_s, member| event(HappeningKind::Fail, at_s, None, Some(member));
     spec.events = vec![fail(5, 0), fail(15, 2)];
-    let mut raid = opened(spec);
+    let mut raid = opened(spec.clone());
     let (counts, failed) = run(&mut raid, Operation::Write, 8, 14);
     assert!(failed == 0 && counts[12] > 0, "{counts:?}");
-    let mut raid = opened(raid.spec.clone());
+    let mut raid = opened(spec);
     let (_, failed) = run(&mut raid, Operation::Read, 8, 16);
     assert!(failed > 0);
     assert!(raid.incidents().iter().any(|incident| incident.text.contains("lost")));
@@ -224,7 +225,7 @@ fn mirrors_survive_one_of_each_pair() {
 
 #[test]
 fn what_cannot_be_is_refused_by_name() {
-    let refused = |change: &dyn Fn(&mut Spec), word: &str| {
+    let refused = |change: &dyn Fn(&mut Spec<storage::Spec>), word: &str| {
         let mut spec = array(5, 4);
         change(&mut spec);
         let why = Raid::new(spec, Opening { seed: 1, used_bytes: 0 }).err().expect(word);
@@ -251,7 +252,7 @@ fn a_seed_gives_the_same_run() {
 }
 
 /// Four small SSDs in RAID 5, with most of their life behind them.
-fn worn_cards(read_errors: serde_json::Value) -> Spec {
+fn worn_cards(read_errors: serde_json::Value) -> Spec<storage::Spec> {
     let card = serde_json::json!({
         "kind": "ssd", "capacity_bytes": 32 * MIB, "queue_depth": 32,
         "geometry": {"raw_bytes": 48 * MIB, "channels": 4, "dies_per_channel": 1, "planes_per_die": 1,
@@ -272,7 +273,7 @@ fn worn_cards(read_errors: serde_json::Value) -> Spec {
     Spec { device, events, capacity_bytes: layout.capacity_bytes(), ..array(5, 4) }
 }
 
-fn rebuilt(spec: Spec) -> (BTreeMap<String, f64>, Vec<String>) {
+fn rebuilt(spec: Spec<storage::Spec>) -> (BTreeMap<String, f64>, Vec<String>) {
     let mut raid = Raid::new(spec.clone(), Opening { seed: 5, used_bytes: spec.capacity_bytes }).unwrap();
     run(&mut raid, Operation::Read, 1, 20);
     let mut series = Vec::new();

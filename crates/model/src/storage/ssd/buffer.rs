@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::requests::RequestId;
+
 /// The part of a page that a write covers: 32 equal parts, a bit each.
 pub type Cover = u32;
 /// All of it.
@@ -21,8 +23,8 @@ pub fn cover(offset: u64, bytes: u64, page_shift: u32) -> Cover {
 pub struct Entry {
     /// Its place; `CANCELLED` when it was trimmed while it waited.
     pub lpn: u32,
-    /// The request that ends when flash has it; of a buffered one `NONE`.
-    pub request: u32,
+    /// The request that ends when flash has it; of a buffered one none.
+    pub request: Option<RequestId>,
     /// Bytes of the host's that it took.
     pub bytes: u32,
     /// What of it is new.
@@ -31,8 +33,6 @@ pub struct Entry {
 
 /// No place: the page was trimmed.
 pub const CANCELLED: u32 = u32::MAX;
-/// No request waits for the page.
-pub const NONE: u32 = u32::MAX;
 
 /// A page that flash is taking.
 #[derive(Clone, Copy, Debug)]
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     fn entry(lpn: u32) -> Entry {
-        Entry { lpn, request: NONE, bytes: 4096, cover: WHOLE }
+        Entry { lpn, request: None, bytes: 4096, cover: WHOLE }
     }
 
     proptest! {

@@ -5,14 +5,17 @@
 
 use std::collections::VecDeque;
 
-use super::buffer::{Buffer, Entry, NONE, WHOLE, cover};
+use flatwater_core::slab::Slab;
+
+use super::buffer::{Buffer, Entry, WHOLE, cover};
+use super::ends::{self, Ends, Timed};
 use super::flash::Flash;
-use super::requests::{Request, pages, part, whole_pages};
+use super::requests::{Request, RequestId, last_page, pages, part, whole_pages};
 use super::spec::Spec;
 use super::stages::{Pipe, Servers};
-use super::told::{Counts, Now, Told, media_wearout};
+use super::told::{Counts, Now, Told, state};
 use crate::event::EventQueue;
-use crate::slab::Slab;
+use crate::storage::stepped::{self, Stepped};
 use crate::storage::{Command, Device, Ended, Failure, Incident, Opening, Operation};
 
 /// A module at work.
@@ -20,28 +23,25 @@ pub struct Card {
     spec: Spec,
     capacity_bytes: u64,
     now_ns: u64,
-    requests: Slab<Request>,
+    requests: Slab<Request, RequestId>,
     /// Commands over the queue depth.
     queue: VecDeque<(u64, Command)>,
     controller: Servers,
     link_in: Pipe,
     link_out: Pipe,
     /// Through the controller: reads, flushes and trims. All of these queues are in the order of time.
-    decoded: VecDeque<(u64, u32)>,
+    decoded: Timed,
     /// Writes through the link.
-    received: VecDeque<(u64, u32)>,
+    received: Timed,
     /// Writes that wait for room in the buffer.
-    landing: VecDeque<u32>,
+    landing: VecDeque<RequestId>,
     /// Flushes, and the entries that must leave the buffer first.
-    flushes: VecDeque<(u64, u32)>,
+    flushes: VecDeque<(u64, RequestId)>,
     buffer: Buffer,
     flash: Flash,
     events: EventQueue<Event>,
-    /// Reads sent to the host, and everything else that ends.
-    sent: VecDeque<(u64, u32)>,
-    done: VecDeque<(u64, u32)>,
+    ends: Ends,
     host_bytes: u64,
-    link_latency_ns: u64,
     told_ns: u64,
     told: Counts,
     incidents: Vec<Incident>,
@@ -51,13 +51,13 @@ pub struct Card {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A die has read it.
-    Sensed { request: u32, lpn: u32, way: u32 },
+    Sensed { request: RequestId, lpn: u32, way: u32 },
     /// A channel has moved it to the controller.
-    Fetched { request: u32, lpn: u32 },
+    Fetched { request: RequestId, lpn: u32 },
     /// A write without a buffer is in flash.
-    Programmed { request: u32 },
+    Programmed { request: RequestId },
     /// A command ends.
-    Ends { request: u32 },
+    Ends { request: RequestId },
 }
 
 impl Card {
@@ -68,7 +68,6 @@ impl Card {
     pub fn new(spec: Spec, opening: Opening) -> Result<Self, String> {
         let flash = Flash::new(&spec, opening)?;
         let (controller, link) = (&spec.controller, &spec.link);
-        let lesser = |own: f64, link: f64| if own > 0.0 { own.min(link) } else { link };
         let page_bytes = flash.layout.page_bytes();
         // Less than a page is a page: with none at all a write would end in flash.
         let buffer_pages = if spec.buffer.bytes == 0 { 0 } else { (spec.buffer.bytes / page_bytes).max(1) };
@@ -79,7 +78,7 @@ impl Card {
             queue: VecDeque::new(),
             controller: Servers::new(controller.parallel, controller.request_ns),
             link_in: Pipe::new(link.write_bytes_per_s),
-            link_out: Pipe::new(lesser(controller.read_bytes_per_s, link.read_bytes_per_s)),
+            link_out: Pipe::new(spec.read_bytes_per_s()),
             decoded: VecDeque::new(),
             received: VecDeque::new(),
             landing: VecDeque::new(),
@@ -87,10 +86,8 @@ impl Card {
             buffer: Buffer::new(buffer_pages),
             flash,
             events: EventQueue::new(),
-            sent: VecDeque::new(),
-            done: VecDeque::new(),
+            ends: Ends::new(controller.latency_ns),
             host_bytes: 0,
-            link_latency_ns: controller.latency_ns,
             told_ns: 0,
             told: Counts::default(),
             incidents: Vec::new(),
@@ -103,7 +100,7 @@ impl Card {
         let request = self.requests.insert(Request::new(tag, command));
         let decoded_ns = self.controller.serve(now_ns);
         if !command.fits(self.capacity_bytes) {
-            self.requests.get(request).result = Err(Failure::Full);
+            self.requests[request].result = Err(Failure::Full);
             self.events.push(decoded_ns, Event::Ends { request });
         } else if command.operation == Operation::Write && command.bytes > 0 {
             let received_ns = self.link_in.send(decoded_ns, command.bytes);
@@ -114,8 +111,8 @@ impl Card {
     }
 
     /// A read, flush or trim has reached the card.
-    fn decode(&mut self, request: u32) {
-        let command = self.requests.get(request).command;
+    fn decode(&mut self, request: RequestId) {
+        let command = self.requests[request].command;
         match command.operation {
             Operation::Read => self.read(request, command),
             Operation::Trim => {
@@ -139,11 +136,11 @@ impl Card {
         }
     }
 
-    fn read(&mut self, request: u32, command: Command) {
+    fn read(&mut self, request: RequestId, command: Command) {
         let shift = self.flash.layout.page_shift;
         let Some((first, last)) = pages(&command, shift) else { return self.end(request) };
         self.buffer.settle(self.now_ns);
-        self.requests.get(request).left = last - first + 1;
+        self.requests[request].left = last - first + 1;
         for lpn in first..=last {
             let place = if self.buffer.contains(lpn) { None } else { self.flash.find(lpn) };
             let Some(way) = place else {
@@ -153,7 +150,7 @@ impl Card {
             };
             let (sensed_ns, correct) = self.flash.sense(self.now_ns, way, part(&command, lpn, shift).1);
             if !correct {
-                self.requests.get(request).result = Err(Failure::Medium);
+                self.requests[request].result = Err(Failure::Medium);
             }
             self.events.push(sensed_ns, Event::Sensed { request, lpn, way });
         }
@@ -170,14 +167,13 @@ impl Card {
                 continue;
             }
             let holds = self.buffer.holds();
-            let own = self.requests.get(request);
-            let command = own.command;
-            let last = ((command.offset + command.bytes - 1) >> shift) as u32;
+            let own = &mut self.requests[request];
+            let (command, last) = (own.command, last_page(&own.command, shift));
             while own.next_lpn <= last && self.buffer.has_room() {
                 let lpn = own.next_lpn;
                 let (offset, bytes) = part(&command, lpn, shift);
                 let cover = if bytes >> shift > 0 { WHOLE } else { cover(offset, bytes, shift) };
-                let request = if holds { NONE } else { request };
+                let request = (!holds).then_some(request);
                 self.buffer.enter(Entry { lpn, request, bytes: bytes as u32, cover });
                 own.next_lpn += 1;
             }
@@ -192,9 +188,9 @@ impl Card {
     }
 
     /// A write is in the card: its pages want to the buffer.
-    fn receive(&mut self, request: u32) {
+    fn receive(&mut self, request: RequestId) {
         let shift = self.flash.layout.page_shift;
-        let own = self.requests.get(request);
+        let own = &mut self.requests[request];
         let (first, last) = pages(&own.command, shift).expect("a write of nothing is not received");
         own.next_lpn = first;
         own.left = last - first + 1;
@@ -209,8 +205,8 @@ impl Card {
         let taken = self.flash.work(self.now_ns, &mut self.buffer);
         if let Some((entry, programmed_ns)) = taken {
             self.host_bytes += u64::from(entry.bytes);
-            if entry.request != NONE {
-                self.events.push(programmed_ns, Event::Programmed { request: entry.request });
+            if let Some(request) = entry.request {
+                self.events.push(programmed_ns, Event::Programmed { request });
             }
             if !self.buffer.holds() {
                 return;
@@ -225,9 +221,9 @@ impl Card {
     fn wear_out(&mut self) {
         self.incidents.push(Incident { at_ns: self.now_ns, text: "read-only: worn out".into() });
         while let Some(entry) = self.buffer.leave(self.now_ns, false) {
-            if entry.request != NONE {
-                self.requests.get(entry.request).result = Err(Failure::ReadOnly);
-                self.events.push(self.now_ns, Event::Programmed { request: entry.request });
+            if let Some(request) = entry.request {
+                self.requests[request].result = Err(Failure::ReadOnly);
+                self.events.push(self.now_ns, Event::Programmed { request });
             }
         }
         while let Some((_, request)) = self.flushes.pop_front() {
@@ -237,14 +233,12 @@ impl Card {
     }
 
     /// A write that found the card worn out: parts that are not in the buffer end at once.
-    fn fail_parts(&mut self, request: u32) {
+    fn fail_parts(&mut self, request: RequestId) {
         let shift = self.flash.layout.page_shift;
-        let own = self.requests.get(request);
+        let own = &mut self.requests[request];
         own.result = Err(Failure::ReadOnly);
-        let last = ((own.command.offset + own.command.bytes - 1) >> shift) as u32;
-        let outside = last + 1 - own.next_lpn;
-        own.left -= outside;
-        if self.buffer.holds() || self.requests.get(request).left == 0 {
+        own.left -= last_page(&own.command, shift) + 1 - own.next_lpn;
+        if self.buffer.holds() || own.left == 0 {
             self.end(request);
         }
     }
@@ -252,22 +246,22 @@ impl Card {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Sensed { request, lpn, way } => {
-                let bytes = part(&self.requests.get(request).command, lpn, self.flash.layout.page_shift).1;
+                let bytes = part(&self.requests[request].command, lpn, self.flash.layout.page_shift).1;
                 let fetched_ns = self.flash.fetch(self.now_ns, way, bytes);
                 self.events.push(fetched_ns, Event::Fetched { request, lpn });
             }
             Event::Fetched { request, lpn } => {
-                let own = self.requests.get(request);
+                let own = &mut self.requests[request];
                 let bytes = part(&own.command, lpn, self.flash.layout.page_shift).1;
                 own.left -= 1;
                 let left = own.left;
                 let sent_ns = self.link_out.send(self.now_ns, bytes);
                 if left == 0 {
-                    self.sent.push_back((sent_ns + self.link_latency_ns, request));
+                    self.ends.push_sent(sent_ns, request);
                 }
             }
             Event::Programmed { request } => {
-                let own = self.requests.get(request);
+                let own = &mut self.requests[request];
                 own.left -= 1;
                 if own.left == 0 {
                     self.end(request);
@@ -277,18 +271,18 @@ impl Card {
         }
     }
 
-    fn fail(&mut self, request: u32, failure: Failure) {
-        self.requests.get(request).result = Err(failure);
+    fn fail(&mut self, request: RequestId, failure: Failure) {
+        self.requests[request].result = Err(failure);
         self.end(request);
     }
 
     /// A command ends now, but for what is added to each.
-    fn end(&mut self, request: u32) {
-        self.done.push_back((self.now_ns + self.link_latency_ns, request));
+    fn end(&mut self, request: RequestId) {
+        self.ends.push_done(self.now_ns, request);
     }
 
     /// Tells the host, and lets the next command in.
-    fn tell_end(&mut self, at_ns: u64, request: u32, ended: &mut Vec<Ended>) {
+    fn tell_end(&mut self, at_ns: u64, request: RequestId, ended: &mut Vec<Ended>) {
         let request = self.requests.remove(request);
         ended.push(Ended { tag: request.tag, at_ns, result: request.result });
         if let Some((tag, command)) = self.queue.pop_front() {
@@ -316,36 +310,6 @@ impl Card {
         self.flash.wake(self.now_ns, &self.buffer);
     }
 
-    fn due_ns(&self) -> u64 {
-        let front = |queue: &VecDeque<(u64, u32)>| queue.front().map_or(u64::MAX, |(at_ns, _)| *at_ns);
-        let due_ns = front(&self.decoded).min(front(&self.received)).min(front(&self.sent)).min(front(&self.done));
-        due_ns.min(self.events.next_ns().unwrap_or(u64::MAX)).min(self.flash.due_ns()).min(self.leaves_ns())
-    }
-
-    /// Does one thing that is due at `now_ns`. What came first, then what ends first, goes first.
-    fn step(&mut self, ended: &mut Vec<Ended>) {
-        let now_ns = self.now_ns;
-        let take = |queue: &mut VecDeque<(u64, u32)>| match queue.front() {
-            Some((at_ns, _)) if *at_ns <= now_ns => queue.pop_front().map(|(_, request)| request),
-            _ => None,
-        };
-        if let Some(request) = take(&mut self.done) {
-            self.tell_end(now_ns, request, ended);
-        } else if let Some(request) = take(&mut self.sent) {
-            self.tell_end(now_ns, request, ended);
-        } else if self.leaves_ns() <= now_ns {
-            self.leave();
-        } else if let Some((_, event)) = self.events.pop_until(now_ns) {
-            self.happen(event);
-        } else if let Some(request) = take(&mut self.received) {
-            self.receive(request);
-        } else if let Some(request) = take(&mut self.decoded) {
-            self.decode(request);
-        } else if self.flash.due_ns() <= now_ns {
-            self.work_flash();
-        }
-    }
-
     /// What happened since the last call.
     pub fn tell(&mut self, now_ns: u64) -> Told {
         let ftl = self.flash.counters();
@@ -357,23 +321,41 @@ impl Card {
         counts.dies_ns = self.flash.dies_busy_ns();
         counts.link_ns = [self.link_in.busy_ns, self.link_out.busy_ns];
         self.buffer.settle(now_ns);
-        let now = Now {
-            modules: 1,
-            interval_ns: now_ns - self.told_ns,
-            ways: self.flash.layout.ways,
-            page_bytes: self.flash.layout.page_bytes(),
-            free_units: u64::from(ftl.free_units),
-            bad_units: u64::from(ftl.bad_units),
-            erase_count_mean: ftl.erase_count_mean,
-            erase_count_max: ftl.erase_count_max,
-            utilisation: f64::from(ftl.valid_pages) / f64::from(ftl.usable_pages.max(1)),
-            spare_left_share: ftl.spare_left_share,
-            media_wearout: media_wearout(&ftl, self.spec.wear.rated_cycles),
-            buffer_bytes: self.buffer.len() * self.flash.layout.page_bytes(),
-        };
+        let mut now = Now::new(&ftl, &self.flash.layout, self.spec.wear.rated_cycles);
+        now.interval_ns = now_ns - self.told_ns;
+        now.buffer_bytes = self.buffer.len() * self.flash.layout.page_bytes();
         let told = Told { counts: counts.since(&self.told), now };
         (self.told, self.told_ns) = (counts, now_ns);
         told
+    }
+}
+
+impl Stepped for Card {
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn due_ns(&self) -> u64 {
+        let due_ns = ends::due_ns(&self.decoded).min(ends::due_ns(&self.received)).min(self.ends.due_ns());
+        due_ns.min(self.events.next_ns().unwrap_or(u64::MAX)).min(self.flash.due_ns()).min(self.leaves_ns())
+    }
+
+    /// What came first, then what ends first, goes first.
+    fn step(&mut self, now_ns: u64, ended: &mut Vec<Ended>) {
+        self.now_ns = now_ns;
+        if let Some(request) = self.ends.take(now_ns) {
+            self.tell_end(now_ns, request, ended);
+        } else if self.leaves_ns() <= now_ns {
+            self.leave();
+        } else if let Some((_, event)) = self.events.pop_until(now_ns) {
+            self.happen(event);
+        } else if let Some(request) = ends::take(&mut self.received, now_ns) {
+            self.receive(request);
+        } else if let Some(request) = ends::take(&mut self.decoded, now_ns) {
+            self.decode(request);
+        } else if self.flash.due_ns() <= now_ns {
+            self.work_flash();
+        }
     }
 }
 
@@ -397,22 +379,11 @@ impl Device for Card {
     }
 
     fn next_ns(&self) -> Option<u64> {
-        match self.due_ns() {
-            u64::MAX => None,
-            due_ns => Some(due_ns.max(self.now_ns)),
-        }
+        stepped::next_ns(self)
     }
 
     fn advance(&mut self, until_ns: u64, ended: &mut Vec<Ended>) {
-        let before = ended.len();
-        loop {
-            let due_ns = self.due_ns();
-            if due_ns > until_ns || due_ns == u64::MAX || (ended.len() > before && due_ns > self.now_ns) {
-                return;
-            }
-            self.now_ns = self.now_ns.max(due_ns);
-            self.step(ended);
-        }
+        stepped::advance(self, until_ns, ended);
     }
 
     fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>) {
@@ -424,16 +395,6 @@ impl Device for Card {
     }
 
     fn state(&self) -> Option<String> {
-        let ftl = self.flash.counters();
-        Some(format!(
-            r#"{{"host_pages":{},"relocated_pages":{},"erases":{},"erase_count_mean":{},"erase_count_max":{},"bad_units":{},"life_used":{}}}"#,
-            ftl.host_pages,
-            ftl.relocated_pages,
-            ftl.erases,
-            ftl.erase_count_mean,
-            ftl.erase_count_max,
-            ftl.bad_units,
-            self.flash.life_used(),
-        ))
+        Some(state(&self.flash.counters(), self.flash.life_used()))
     }
 }

@@ -4,6 +4,7 @@ use crate::storage::{Device, Opening};
 
 mod buffer;
 mod card;
+mod ends;
 mod flash;
 pub mod ftl;
 mod modules;

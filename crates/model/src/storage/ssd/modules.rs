@@ -1,10 +1,12 @@
 //! Identical modules behind one another's stripes: what a card of two cards is (RAID 0).
 
+use flatwater_core::slab::Slab;
+
 use super::card::Card;
-use super::requests::Request;
+use super::requests::{Request, RequestId};
 use super::spec::Spec;
 use super::told::Told;
-use crate::slab::Slab;
+use crate::storage::stepped::{self, Stepped};
 use crate::storage::{Command, Device, Ended, Failure, Incident, Opening, Operation};
 
 /// Modules at work.
@@ -13,9 +15,9 @@ pub struct Modules {
     stripe_bytes: u64,
     capacity_bytes: u64,
     now_ns: u64,
-    requests: Slab<Request>,
+    requests: Slab<Request, RequestId>,
     /// Commands that end without a module.
-    refused: Vec<(u64, u32)>,
+    refused: Vec<(u64, RequestId)>,
     /// Kept to reuse its memory.
     parts: Vec<Ended>,
 }
@@ -49,14 +51,9 @@ impl Modules {
         })
     }
 
-    fn due_ns(&self) -> u64 {
-        let refused = self.refused.iter().map(|(at_ns, _)| *at_ns);
-        refused.chain(self.cards.iter().filter_map(Device::next_ns)).min().unwrap_or(u64::MAX)
-    }
-
     fn part_ended(&mut self, part: Ended, ended: &mut Vec<Ended>) {
-        let slot = part.tag as u32;
-        let own = self.requests.get(slot);
+        let slot = RequestId::of_tag(part.tag);
+        let own = &mut self.requests[slot];
         own.left -= 1;
         own.result = own.result.and(part.result);
         if own.left == 0 {
@@ -86,6 +83,32 @@ fn own_part(offset: u64, bytes: u64, module: u32, modules: u32, stripe_bytes: u6
     (from, to - from)
 }
 
+impl Stepped for Modules {
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn due_ns(&self) -> u64 {
+        let refused = self.refused.iter().map(|(at_ns, _)| *at_ns);
+        refused.chain(self.cards.iter().filter_map(Device::next_ns)).min().unwrap_or(u64::MAX)
+    }
+
+    fn step(&mut self, now_ns: u64, ended: &mut Vec<Ended>) {
+        self.now_ns = now_ns;
+        let mut parts = std::mem::take(&mut self.parts);
+        for (_, slot) in self.refused.drain(..) {
+            parts.push(Ended { tag: slot.tag(), at_ns: now_ns, result: Ok(()) });
+        }
+        for card in &mut self.cards {
+            card.advance(now_ns, &mut parts);
+        }
+        for part in parts.drain(..) {
+            self.part_ended(part, ended);
+        }
+        self.parts = parts;
+    }
+}
+
 impl Device for Modules {
     fn capacity_bytes(&self) -> u64 {
         self.capacity_bytes
@@ -100,12 +123,12 @@ impl Device for Modules {
             for (module, card) in (0..).zip(&mut self.cards) {
                 let (offset, bytes) = own_part(command.offset, command.bytes, module, modules, self.stripe_bytes);
                 if bytes > 0 || command.operation == Operation::Flush {
-                    card.submit(now_ns, u64::from(slot), Command { offset, bytes, ..command });
+                    card.submit(now_ns, slot.tag(), Command { offset, bytes, ..command });
                     parts += 1;
                 }
             }
         }
-        let own = self.requests.get(slot);
+        let own = &mut self.requests[slot];
         own.left = parts.max(1);
         if parts == 0 {
             own.result = if outside { Err(Failure::Full) } else { Ok(()) };
@@ -114,32 +137,11 @@ impl Device for Modules {
     }
 
     fn next_ns(&self) -> Option<u64> {
-        match self.due_ns() {
-            u64::MAX => None,
-            due_ns => Some(due_ns.max(self.now_ns)),
-        }
+        stepped::next_ns(self)
     }
 
     fn advance(&mut self, until_ns: u64, ended: &mut Vec<Ended>) {
-        let before = ended.len();
-        loop {
-            let due_ns = self.due_ns();
-            if due_ns > until_ns || due_ns == u64::MAX || (ended.len() > before && due_ns > self.now_ns) {
-                return;
-            }
-            self.now_ns = self.now_ns.max(due_ns);
-            let mut parts = std::mem::take(&mut self.parts);
-            for (_, slot) in self.refused.drain(..) {
-                parts.push(Ended { tag: u64::from(slot), at_ns: self.now_ns, result: Ok(()) });
-            }
-            for card in &mut self.cards {
-                card.advance(self.now_ns, &mut parts);
-            }
-            for part in parts.drain(..) {
-                self.part_ended(part, ended);
-            }
-            self.parts = parts;
-        }
+        stepped::advance(self, until_ns, ended);
     }
 
     fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>) {

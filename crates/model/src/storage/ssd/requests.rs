@@ -1,6 +1,26 @@
 //! Commands in the card, and the pages that they are about.
 
+use flatwater_core::slab::Key as _;
+use flatwater_core::slab_key;
+
 use crate::storage::{Command, Failure};
+
+slab_key!(
+    /// A command under way in a card.
+    pub RequestId
+);
+
+impl RequestId {
+    /// What a part of the command is given to a module as.
+    pub fn tag(self) -> u64 {
+        self.number().into()
+    }
+
+    /// The command of which a part was given with this tag.
+    pub fn of_tag(tag: u64) -> Self {
+        Self::from_number(tag as u32)
+    }
+}
 
 /// A command under way.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +47,13 @@ impl Request {
 /// The pages that a range touches, first and last; None: none.
 #[inline]
 pub fn pages(command: &Command, page_shift: u32) -> Option<(u32, u32)> {
-    let last = (command.offset + command.bytes).checked_sub(1)?;
-    (command.bytes > 0).then_some(((command.offset >> page_shift) as u32, (last >> page_shift) as u32))
+    (command.bytes > 0).then(|| ((command.offset >> page_shift) as u32, last_page(command, page_shift)))
+}
+
+/// The last page that a range touches, which is not empty.
+#[inline]
+pub fn last_page(command: &Command, page_shift: u32) -> u32 {
+    ((command.offset + command.bytes - 1) >> page_shift) as u32
 }
 
 /// Where in a page a range begins, and how many bytes of it are in that page.

@@ -233,6 +233,19 @@ fn begin(unit: u32) -> u32 {
 }
 
 impl Spec {
+    /// What reads move to the host: the link's rate, or the controller's if it has one that is less.
+    pub(super) fn read_bytes_per_s(&self) -> f64 {
+        let (own, link) = (self.controller.read_bytes_per_s, self.link.read_bytes_per_s);
+        if own > 0.0 { own.min(link) } else { link }
+    }
+
+    /// The same card with no wear behind it.
+    pub fn unworn(&self) -> Self {
+        let mut new = self.clone();
+        new.wear.life_used = 0.0;
+        new
+    }
+
     /// Checks the figures and lays the card out.
     ///
     /// # Errors

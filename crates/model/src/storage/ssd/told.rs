@@ -1,6 +1,7 @@
 //! What a card tells of an interval: counts, so that those of several modules add up.
 
 use super::ftl::Counters;
+use super::spec::Layout;
 
 /// Counts since the card was made.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,6 +64,26 @@ pub struct Told {
     pub counts: Counts,
     /// How it ended.
     pub now: Now,
+}
+
+impl Now {
+    /// One module, without its interval and its buffer.
+    pub fn new(ftl: &Counters, layout: &Layout, rated_cycles: u32) -> Self {
+        Self {
+            modules: 1,
+            interval_ns: 0,
+            ways: layout.ways,
+            page_bytes: layout.page_bytes(),
+            free_units: u64::from(ftl.free_units),
+            bad_units: u64::from(ftl.bad_units),
+            erase_count_mean: ftl.erase_count_mean,
+            erase_count_max: ftl.erase_count_max,
+            utilisation: f64::from(ftl.valid_pages) / f64::from(ftl.usable_pages.max(1)),
+            spare_left_share: ftl.spare_left_share,
+            media_wearout: media_wearout(ftl, rated_cycles),
+            buffer_bytes: 0,
+        }
+    }
 }
 
 impl Counts {
@@ -146,8 +167,22 @@ impl Told {
     }
 }
 
+/// The wear of a module, as JSON.
+pub fn state(ftl: &Counters, life_used: f64) -> String {
+    format!(
+        r#"{{"host_pages":{},"relocated_pages":{},"erases":{},"erase_count_mean":{},"erase_count_max":{},"bad_units":{},"life_used":{}}}"#,
+        ftl.host_pages,
+        ftl.relocated_pages,
+        ftl.erases,
+        ftl.erase_count_mean,
+        ftl.erase_count_max,
+        ftl.bad_units,
+        life_used,
+    )
+}
+
 /// Life left by the mean erase count: 100 when new, down to 1 at the rated cycles (0: it has no end), where it stays.
-pub fn media_wearout(counters: &Counters, rated_cycles: u32) -> f64 {
+fn media_wearout(counters: &Counters, rated_cycles: u32) -> f64 {
     if rated_cycles == 0 {
         100.0
     } else {

@@ -4,11 +4,13 @@ use flatwater_core::seed::{Rng, stream};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::Ftl;
+use super::draws::{below, uniform};
 use super::free::Free;
+use super::room::Room;
 use super::theory::{fifo_valid_at_end, stationary};
 use super::units::State;
 use super::victims::{Choose, Policy};
-use super::{Ftl, below, uniform};
 use crate::large::near;
 
 /// What the device holds at first. As JSON: `{"name": "preconditioned", "simulate": true}`.
@@ -92,7 +94,7 @@ impl Ftl {
         for unit in free {
             self.free.put(unit, self.cycles.of(unit));
         }
-        self.over_reserve = 0;
+        self.room = Room::new(0);
         self.valid_pages = used_pages;
         let u = f64::from(used_pages) / (closed.len() as f64 * f64::from(pages));
         let state = stationary(policy, u, pages);

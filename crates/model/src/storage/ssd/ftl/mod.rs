@@ -11,13 +11,14 @@
 //!
 //! Memory: 4 bytes a logical page, 4 bytes and 1 bit a flash page, and a few dozen bytes a unit, whatever is asked of it.
 
-use flatwater_core::seed::Rng;
-use rand::RngCore;
-
+mod collecting;
 mod collection;
+mod draws;
 mod free;
+mod frontier;
 mod geometry;
 mod initial;
+mod room;
 pub mod theory;
 mod units;
 mod victims;
@@ -34,7 +35,9 @@ pub use wear::Wear;
 
 use collection::Collection;
 use free::Free;
+use frontier::{Frontier, HostFrontiers};
 use geometry::Divisor;
+use room::Room;
 use units::{State, Units};
 use victims::{Choose, Victims};
 use wear::Cycles;
@@ -76,14 +79,6 @@ pub struct Counters {
 /// Entries of the mapping that come into the processor's cache together: a line of 64 bytes.
 pub(super) const ENTRIES_NEAR: usize = 16;
 
-/// Where the next page of an open unit goes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Frontier {
-    unit: u32,
-    next_ppn: u32,
-    end_ppn: u32,
-}
-
 /// A translation layer.
 pub struct Ftl {
     geometry: Geometry,
@@ -99,14 +94,10 @@ pub struct Ftl {
     victims: Victims,
     cycles: Cycles,
     free: Free,
-    host: Vec<Frontier>,
-    turn: usize,
+    host: HostFrontiers,
     relocation: Frontier,
     collection: Option<Collection>,
-    /// Free pages over the reserve. Below 0 while a collection is under way, or when a unit was lost.
-    over_reserve: i64,
-    /// What the collection under way has earned so far.
-    credit: i64,
+    room: Room,
     /// Pages that the host wrote, ever: the policies' time.
     now: u64,
     worn_out: bool,
@@ -147,12 +138,10 @@ impl Ftl {
             units: Units::new(&geometry),
             victims: Victims::new(policy, geometry.units, geometry.pages_per_unit, seed)?,
             free: Free::new(geometry.frontiers),
-            host: vec![Frontier::default(); geometry.frontiers as usize],
-            turn: 0,
+            host: HostFrontiers::new(geometry.frontiers as usize),
             relocation: Frontier::default(),
             collection: None,
-            over_reserve: geometry.usable_pages(cycles.good()) as i64,
-            credit: 0,
+            room: Room::new(geometry.usable_pages(cycles.good()) as i64),
             now: 0,
             worn_out: false,
             settling: true,
@@ -222,7 +211,7 @@ impl Ftl {
     /// Pages that the host can write before a collection must begin or go on.
     #[inline]
     pub fn room(&self) -> u32 {
-        if self.worn_out { 0 } else { (self.over_reserve + self.credit).max(0) as u32 }
+        if self.worn_out { 0 } else { self.room.pages() }
     }
 
     /// Pages outside of the collector's reserve and the open frontiers: of these `u` in the theory of write
@@ -236,9 +225,8 @@ impl Ftl {
     pub fn write(&mut self, lpn: u32) -> u32 {
         debug_assert!(self.room() > 0, "a write needs room");
         let old_ppn = !self.l2p[lpn as usize];
-        let turn = self.turn;
-        self.turn = if turn + 1 == self.host.len() { 0 } else { turn + 1 };
-        if self.host[turn].next_ppn == self.host[turn].end_ppn {
+        let turn = self.host.next_turn();
+        if self.host[turn].is_full() {
             let unit = self.free.take_of(turn).expect("room means that a unit is free");
             self.host[turn] = self.open(unit);
         }
@@ -249,10 +237,9 @@ impl Ftl {
         } else {
             self.bury(old_ppn);
         }
-        let Frontier { unit, next_ppn, end_ppn } = self.host[turn];
-        self.host[turn].next_ppn = next_ppn + 1;
+        let (unit, next_ppn) = (self.host[turn].unit, self.host[turn].take());
         self.program(unit, next_ppn, lpn);
-        if next_ppn + 1 == end_ppn {
+        if self.host[turn].is_full() {
             self.close(unit);
         }
         next_ppn
@@ -308,7 +295,7 @@ impl Ftl {
         self.p2l[ppn as usize] = lpn;
         self.live[ppn as usize / 64] |= 1 << (ppn % 64);
         self.units.gain(unit);
-        self.over_reserve -= 1;
+        self.room.take();
     }
 
     /// A page's content is out of date.
@@ -323,15 +310,4 @@ impl Ftl {
             State::Free | State::Open | State::Bad => {}
         }
     }
-}
-
-/// A whole number below `bound`, all alike.
-#[inline]
-pub(crate) fn below(random: &mut Rng, bound: u32) -> u32 {
-    ((u128::from(random.next_u64()) * u128::from(bound)) >> 64) as u32
-}
-
-/// A number from 0 up to but not 1.
-fn uniform(random: &mut Rng) -> f64 {
-    (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }

@@ -3,6 +3,7 @@
 use flatwater_core::seed::stream;
 use proptest::prelude::*;
 
+use super::draws::below;
 use super::units::State;
 use super::*;
 
@@ -80,7 +81,7 @@ fn check(ftl: &Ftl) {
     // One to one: as many valid flash pages as mapped logical ones, each of which is at a valid one of its own.
     assert_eq!((mapped, mapped), (valid_pages, ftl.counters().valid_pages));
     assert_eq!((closed, bad), (ftl.units.closed(), ftl.counters().bad_units));
-    assert_eq!(ftl.over_reserve, free_pages as i64 - ftl.geometry.reserve_pages() as i64);
+    assert_eq!(ftl.room.over_reserve(), free_pages as i64 - ftl.geometry.reserve_pages() as i64);
 }
 
 #[derive(Clone, Debug)]

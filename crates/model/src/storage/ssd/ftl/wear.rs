@@ -4,7 +4,7 @@ use flatwater_core::seed::{Rng, stream};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::uniform;
+use super::draws::{below, uniform};
 use super::units::{State, Units};
 
 /// Collections from one of static wear levelling to the next at the least, so that it cannot take all of the device.
@@ -208,7 +208,7 @@ fn chosen(units: u32, many: u32, seed: u64) -> Vec<u32> {
     let mut random = stream(seed, "ftl bad units", 0);
     let mut all: Vec<u32> = (0..units).collect();
     for place in 0..many.min(units) {
-        let other = place + super::below(&mut random, units - place);
+        let other = place + below(&mut random, units - place);
         all.swap(place as usize, other as usize);
     }
     all.truncate(many as usize);

@@ -1,8 +1,8 @@
 //! The best of benefit to cost: age x (1 - u) / (2 u), as Kawaguchi, Nishioka and Motoda (1995) have it.
 
 use super::super::units::Units;
-use super::Choose;
 use super::buckets::Buckets;
+use super::choose::Choose;
 
 /// Closed units by valid pages: in each list the first is the oldest, so the best of a list, and the best of all is one
 /// of the firsts.

@@ -2,9 +2,9 @@
 
 use flatwater_core::seed::{Rng, stream};
 
-use super::super::below;
+use super::super::draws::below;
 use super::super::units::{State, Units};
-use super::Choose;
+use super::choose::Choose;
 
 /// Draws from all units until it has met enough closed ones: nearly all are, when something must be collected.
 pub(in super::super) struct DChoices {

@@ -1,8 +1,8 @@
 //! The unit that was filled first.
 
 use super::super::units::Units;
-use super::Choose;
 use super::buckets::Buckets;
+use super::choose::Choose;
 
 /// Closed units in the order of closing.
 pub(in super::super) struct Fifo {

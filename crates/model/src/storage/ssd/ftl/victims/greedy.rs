@@ -1,8 +1,8 @@
 //! The fewest valid pages.
 
 use super::super::units::Units;
-use super::Choose;
 use super::buckets::Buckets;
+use super::choose::Choose;
 
 /// Closed units by how many of their pages are valid.
 pub(in super::super) struct Greedy {

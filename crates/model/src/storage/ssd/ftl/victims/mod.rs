@@ -6,11 +6,13 @@ use serde::Deserialize;
 use super::units::Units;
 
 mod buckets;
+mod choose;
 mod cost_benefit;
 mod d_choices;
 mod fifo;
 mod greedy;
 
+pub(super) use choose::Choose;
 pub(super) use cost_benefit::CostBenefit;
 pub(super) use d_choices::DChoices;
 pub(super) use fifo::Fifo;
@@ -34,27 +36,6 @@ pub enum Policy {
     /// The highest age x (1 - u) / (2 u), u the valid share of the unit and age the time since it changed (Kawaguchi,
     /// Nishioka and Motoda 1995).
     CostBenefit,
-}
-
-/// A policy's view of the closed units. `now` counts the host's pages.
-pub(super) trait Choose {
-    /// A unit was filled.
-    fn closed(&mut self, unit: u32, valid: u32, now: u64);
-
-    /// A page of a closed unit died; `valid` are left.
-    fn changed(&mut self, unit: u32, valid: u32, now: u64);
-
-    /// A closed unit is about to be collected, chosen here or not.
-    fn taken(&mut self, unit: u32, valid: u32);
-
-    /// A page of a unit may die soon.
-    fn prefetch(&self, _unit: u32) {}
-
-    /// Sooner; `prefetch` was said.
-    fn prefetch_neighbours(&self, _unit: u32) {}
-
-    /// The next victim. There is at least one closed unit.
-    fn choose(&mut self, units: &Units, now: u64) -> u32;
 }
 
 /// The policies at work.

@@ -1,45 +1,13 @@
 //! Writes to the members: what must be read for the parity, then data and parity.
 
+use super::Raid;
 use super::layout::{Chunk, Level};
-use super::{Owner, Raid};
+use super::op::{Owner, UpdateId};
+use super::updates::{Stage, Update};
 use crate::storage::Operation;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Reading,
-    Writing,
-    Parity,
-}
-
-/// A row that is being written.
-#[derive(Debug)]
-pub struct Update {
-    /// The host's request that waits for it; None: from the memory.
-    owner: Option<u32>,
-    chunks: Vec<Chunk>,
-    stage: Stage,
-    pending: u32,
-}
 
 /// A read that an update needs: member, offset, bytes.
 type Read = (u32, u64, u64);
-
-impl Update {
-    /// An update of the chunks of one row.
-    pub const fn new(owner: Option<u32>, chunks: Vec<Chunk>) -> Self {
-        Self { owner, chunks, stage: Stage::Reading, pending: 0 }
-    }
-
-    fn row(&self) -> u64 {
-        self.chunks[0].row
-    }
-
-    /// The range of the stripe units that its chunks touch.
-    fn span(&self) -> (u64, u64) {
-        let from = self.chunks.iter().map(|chunk| chunk.from).min().unwrap_or(0);
-        (from, self.chunks.iter().map(|chunk| chunk.to).max().unwrap_or(0))
-    }
-}
 
 impl Raid {
     /// Whether updates of a row wait for each other and for their number: parity must not be changed twice at once, and
@@ -50,15 +18,10 @@ impl Raid {
 
     /// Begins an update, or lets it wait.
     pub(super) fn begin_update(&mut self, update: Update) {
-        let (counted, row) = (self.is_counted(&update), update.row());
-        let id = self.updates.insert(update);
-        if !counted {
+        if !self.is_counted(&update) {
+            let id = self.updates.insert(update);
             self.run_update(id);
-        } else if let Some(waiting) = self.locked.get_mut(&row) {
-            waiting.push_back(id);
-        } else {
-            self.locked.insert(row, std::collections::VecDeque::new());
-            self.updates_ready.push_back(id);
+        } else if self.updates.lock(update) {
             self.run_ready();
         }
     }
@@ -69,18 +32,15 @@ impl Raid {
         if std::mem::replace(&mut self.running_ready, true) {
             return;
         }
-        while self.updates_running < self.spec.controller.updates_at_once
-            && let Some(id) = self.updates_ready.pop_front()
-        {
-            self.updates_running += 1;
+        while let Some(id) = self.updates.start(self.spec.controller.updates_at_once) {
             self.run_update(id);
         }
         self.running_ready = false;
     }
 
-    fn run_update(&mut self, id: u32) {
+    fn run_update(&mut self, id: UpdateId) {
         let reads = self.reads_of(id);
-        self.updates.get(id).pending = 1 + reads.len() as u32;
+        self.updates[id].pending = 1 + reads.len() as u32;
         for (member, offset, bytes) in reads {
             self.send(Owner::Update(id), member, Operation::Read, offset, bytes, None);
         }
@@ -89,10 +49,10 @@ impl Raid {
 
     /// What must be read before the new parity is known: the old data and the old parity, or all data of the row that is
     /// not written, whichever is less. What the memory holds is not read.
-    fn reads_of(&mut self, id: u32) -> Vec<Read> {
-        let update = self.updates.get(id);
+    fn reads_of(&mut self, id: UpdateId) -> Vec<Read> {
+        let update = &self.updates[id];
         let (row, (from, to), chunks) = (update.row(), update.span(), update.chunks.clone());
-        let Some(parity) = self.layout.parity(row).filter(|parity| !self.is_absent(*parity, row)) else {
+        let Some(parity) = self.layout.parity(row).filter(|parity| !self.members.is_absent(*parity, row)) else {
             return Vec::new();
         };
         let old = self.reads_of_old(row, from, to, &chunks, parity);
@@ -108,7 +68,7 @@ impl Raid {
         let mut reads = Vec::new();
         for chunk in chunks {
             let home = self.layout.homes(row, chunk.unit).0;
-            if self.is_absent(home, row) {
+            if self.members.is_absent(home, row) {
                 return None;
             }
             reads.extend(self.unknown(home, *chunk, self.lines(chunk), |_| false));
@@ -126,7 +86,7 @@ impl Raid {
             let written = |line: u64| own().any(|chunk| self.lines(chunk).contains(&line));
             let home = self.layout.homes(row, unit).0;
             let read = self.unknown(home, whole, self.lines(&whole), written);
-            if read.is_some() && self.is_absent(home, row) {
+            if read.is_some() && self.members.is_absent(home, row) {
                 return None;
             }
             reads.extend(read);
@@ -151,8 +111,8 @@ impl Raid {
     }
 
     /// A part of an update's stage is over.
-    pub(super) fn update_part_ended(&mut self, id: u32) {
-        let update = self.updates.get(id);
+    pub(super) fn update_part_ended(&mut self, id: UpdateId) {
+        let update = &mut self.updates[id];
         update.pending -= 1;
         if update.pending > 0 {
             return;
@@ -164,8 +124,8 @@ impl Raid {
         }
     }
 
-    fn write_update(&mut self, id: u32) {
-        let update = self.updates.get(id);
+    fn write_update(&mut self, id: UpdateId) {
+        let update = &mut self.updates[id];
         update.stage = Stage::Writing;
         update.pending = 1;
         for chunk in update.chunks.clone() {
@@ -180,31 +140,31 @@ impl Raid {
         self.update_part_ended(id);
     }
 
-    fn write_parity(&mut self, id: u32) {
-        let update = self.updates.get(id);
+    fn write_parity(&mut self, id: UpdateId) {
+        let update = &mut self.updates[id];
         update.stage = Stage::Parity;
         update.pending = 1;
         self.write_parity_unit(id);
         self.update_part_ended(id);
     }
 
-    fn write_parity_unit(&mut self, id: u32) {
-        let update = self.updates.get(id);
+    fn write_parity_unit(&mut self, id: UpdateId) {
+        let update = &self.updates[id];
         let (row, (from, to)) = (update.row(), update.span());
         if let Some(parity) = self.layout.parity(row) {
             self.write_member(id, parity, row, from, to);
         }
     }
 
-    fn write_member(&mut self, id: u32, member: u32, row: u64, from: u64, to: u64) {
-        if !self.is_absent(member, row) {
-            self.updates.get(id).pending += 1;
+    fn write_member(&mut self, id: UpdateId, member: u32, row: u64, from: u64, to: u64) {
+        if !self.members.is_absent(member, row) {
+            self.updates[id].pending += 1;
             let offset = row * self.layout.unit_bytes + from;
             self.send(Owner::Update(id), member, Operation::Write, offset, to - from, None);
         }
     }
 
-    fn end_update(&mut self, id: u32) {
+    fn end_update(&mut self, id: UpdateId) {
         let update = self.updates.remove(id);
         let (row, (from, to)) = (update.row(), update.span());
         for chunk in &update.chunks {
@@ -218,11 +178,7 @@ impl Raid {
             }
         }
         if self.is_counted(&update) {
-            self.updates_running -= 1;
-            match self.locked.get_mut(&row).and_then(std::collections::VecDeque::pop_front) {
-                Some(next) => self.updates_ready.push_back(next),
-                None => _ = self.locked.remove(&row),
-            }
+            self.updates.unlock(row);
             self.run_ready();
         }
         match update.owner {
@@ -233,14 +189,13 @@ impl Raid {
 
     /// Sends dirty lines to the members, row by row in the elevator's order.
     pub(super) fn destage(&mut self) {
-        while !self.lost && self.updates_ready.is_empty() && self.must_destage() {
-            if self.updates_running >= self.spec.controller.updates_at_once {
+        while !self.lost && !self.updates.has_ready() && self.must_destage() {
+            if self.updates.running() >= self.spec.controller.updates_at_once {
                 return;
             }
-            let row = self.cache.rows_from(self.destage_row).find(|row| !self.locked.contains_key(row));
+            let row = self.cache.rows_from(self.sweep.next_row()).find(|row| !self.updates.is_locked(*row));
             let Some(row) = row else { return };
-            self.destage_row = row + 1;
-            self.sweep_rows = self.sweep_rows.saturating_sub(1);
+            self.sweep.pass(row);
             let chunks = self.leave(row);
             self.begin_update(Update::new(None, chunks));
         }
@@ -248,7 +203,7 @@ impl Raid {
 
     fn must_destage(&self) -> bool {
         let from = self.cache.held_max() as f64 * self.spec.cache.destage_from_share;
-        let pressed = !self.no_room.is_empty() || self.cache.held() as f64 > from || self.sweep_rows > 0;
+        let pressed = !self.no_room.is_empty() || self.cache.held() as f64 > from || self.sweep.is_under_way();
         self.cache.dirty() > 0 && (pressed || !self.writes_back())
     }
 
