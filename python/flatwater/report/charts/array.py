@@ -47,8 +47,8 @@ class Array(CellChart):
     name = "array"
     order = 133
     description = (
-        "Whether the controller's cache takes writes back or through, members that work, how far rebuild, patrol read "
-        "and consistency check are, and each member. What happened is marked. Of a model, not measured."
+        "Whether the controller's cache writes back or through, working members, the progress of rebuild, patrol read "
+        "and consistency check, and each member. Incidents are marked. Of a model, not measured."
     )
     coarse: ClassVar = (WRITE_BACK, WORKING, *PROGRESS, *DIRTY, *BUSY, *DIES_BUSY, *WEAROUT, *RESERVE)
 

@@ -77,8 +77,8 @@ class Cache(CellChart):
     name = "cache"
     order = 127
     description = (
-        "Requests that the cache answered, what is dirty in it and how long it has been, what is written back, and "
-        "bytes written to its device for each byte of the user's."
+        "Requests that the cache answered, dirty blocks and their age, blocks written back, and bytes written to the "
+        "cache device for each byte that users wrote."
     )
     coarse: ClassVar = (
         *HITS,

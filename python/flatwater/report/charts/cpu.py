@@ -42,7 +42,7 @@ class Cpu(CellChart):
     order = 140
     description = (
         "Above: the whole machine, stacked. Below: the load generator itself, the database server if there is one, and "
-        "everything that is not ours, where 100 % is one core."
+        "all other processes, where 100 % is one core."
     )
     coarse: ClassVar = (*MACHINE, *PROCESSES)
     together: ClassVar = (tuple(MACHINE),)

@@ -33,9 +33,9 @@ class Database(CellChart):
     name = "database"
     order = 101
     description = (
-        "Throughput of every interval, how far the last checkpoint lies behind (with the age that the server does not "
-        "let it exceed), and the share of the buffer pool that is dirty: 100 x dirty / (1 + data + free). Shaded: what "
-        "was not measured. Marked: dips and stalls."
+        "Throughput of every interval, the checkpoint age (with the limit that the server does not let it exceed), and "
+        "the dirty share of the buffer pool: 100 x dirty / (1 + data + free). Shaded: not measured. Marked: dips and "
+        "stalls."
     )
     fine: ClassVar = (Throughput.fine[0], AGE, LIMIT, DIRTY)
 

@@ -28,7 +28,7 @@ AWAITS = {"storage.read_await_us": ("read await", BLUE), "storage.write_await_us
 class Device(CellChart):
     name = "device"
     order = 130
-    description = "What the kernel says of the device: share of time it was busy, time a request took, requests queued."
+    description = "The kernel's figures of the device: share of time it was busy, time a request took, requests queued."
     coarse: ClassVar = (UTILISATION, DEPTH, *AWAITS)
 
     def draw(self, recorded: Recorded) -> list[Figure]:

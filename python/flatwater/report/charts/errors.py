@@ -37,7 +37,7 @@ ROLLBACKS = {"workload.rollbacks_per_s": ("rollbacks", SKY)}
 class Errors(CellChart):
     name = "errors"
     order = 124
-    description = "What failed, what had to be done again, and connections that had to be made anew."
+    description = "Requests that failed, transactions that were tried again, and connections that were opened again."
     coarse: ClassVar = (*FAILED, *ROLLBACKS, *CONNECTIONS)
 
     def draw(self, recorded: Recorded) -> list[Figure]:

@@ -29,8 +29,8 @@ class Flash(CellChart):
     name = "flash"
     order = 131
     description = (
-        "Flash pages programmed for each page of the host, what the collector takes of the time, what it moves, and "
-        "the erased blocks that are left."
+        "Flash pages programmed for each page of the host, the collector's share of the time, the bytes that it moves, "
+        "and the erased blocks that are left."
     )
     coarse: ClassVar = (AMPLIFICATION, *SHARES, *WRITTEN, *FREE, *FULL, *ERASED, *BUFFER)
 

@@ -24,8 +24,8 @@ class LatencyHistogram(CellChart):
     name = "histogram"
     order = 300
     description = (
-        "How many of the measured phase's requests or transactions took how long; both axes are logarithmic, so that "
-        "a slow one in a million still has a bar."
+        "The time that the requests or transactions of the measured phase took. Both axes are logarithmic, so that a "
+        "slow one in a million still has a bar."
     )
 
     def draw(self, recorded: Recorded) -> list[Figure]:

@@ -34,7 +34,7 @@ AGE = each("database", "checkpoint_age_bytes")
 class Instances(CellChart):
     name = "instances"
     order = 105
-    description = "Each server by itself: whether they take turns in flushing, or all do it at once."
+    description = "Each server separately: whether they flush in turns or all at the same time."
     coarse: ClassVar = (*THROUGHPUT, *AGE)
 
     def draw(self, recorded: Recorded) -> list[Figure]:

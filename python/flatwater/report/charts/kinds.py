@@ -24,7 +24,9 @@ COLOURS = {"read": BLUE, "write": ORANGE, "fsync": GREEN}
 class Kinds(CellChart):
     name = "kinds"
     order = 120
-    description = "Reads, writes and fsyncs apart: how many, how much, and how long 95 % of them took."
+    description = (
+        "Reads, writes and fsyncs separately: their number, their bytes, and the time that 95 % of them took at most."
+    )
     coarse: ClassVar = (
         *(f"workload.{kind}_ops_per_s" for kind in COLOURS),
         *(f"workload.{kind}_bytes_per_s" for kind in ("read", "write")),

@@ -35,7 +35,7 @@ LATE = {"storage.lag_late_pct": ("answers too late", RED)}
 class Modelled(CellChart):
     name = "modelled"
     order = 134
-    description = "What the modelled device tells of itself: how busy it is, how many requests it has. Not measured."
+    description = "The modelled device's own figures: how busy it is, how many requests it has. Not measured."
     coarse: ClassVar = (*BUSY, SEEK, *QUEUE, *DIRTY, *CREDITS, *LAG, *LATE)
 
     def draw(self, recorded: Recorded) -> list[Figure]:

@@ -22,7 +22,7 @@ DRAWN_HEIGHT = HEIGHT - MARGINS_HEIGHT
 class Throughput(CellChart):
     name = "throughput"
     order = 100
-    description = "Throughput of every interval. Shaded: what was not measured. Marked: dips and stalls."
+    description = "Throughput of every interval. Shaded: not measured. Marked: dips and stalls."
     fine: ClassVar = ("workload.throughput",)
 
     def draw(self, recorded: Recorded) -> list[Figure]:

@@ -31,7 +31,7 @@ NAMES = {
 class Transactions(CellChart):
     name = "transactions"
     order = 121
-    description = "The kinds of transaction apart: how many, and how long 95 % of them took."
+    description = "The kinds of transaction separately: their number, and the time that 95 % of them took at most."
     coarse: ClassVar = (
         *(f"workload.{kind}_ops_per_s" for kind in COLOURS),
         *(f"workload.{kind}_latency_p95_us" for kind in COLOURS),

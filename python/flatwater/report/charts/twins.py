@@ -54,8 +54,8 @@ class Twins(SweepChart):
     name = "twins"
     order = 5
     description = (
-        "The same experiment on the real server and on its modelled twin, both from when their measurement began "
-        "(shaded: the warm-up). What only one of the two recorded is left out."
+        "The same experiment on the real server and on its modelled twin, both from the start of their measurement "
+        "(shaded: the warm-up). Series that only one of the two recorded are left out."
     )
 
     def draw(self, result: Result, swept: Swept) -> list[Figure]:

@@ -23,7 +23,7 @@ BAD = {"storage.bad_blocks": ("bad blocks", RED)}
 class Wear(CellChart):
     name = "wear"
     order = 132
-    description = "The gauges by which a drive tells its end, how often its blocks were erased, and those that failed."
+    description = "The gauges of a drive's wear, how often its blocks were erased, and the blocks that failed."
     coarse: ClassVar = (*GAUGES, *ERASED, *BAD)
 
     def draw(self, recorded: Recorded) -> list[Figure]:
