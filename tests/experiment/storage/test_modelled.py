@@ -11,6 +11,7 @@ import pytest
 from flatwater.engine_json import as_data
 from flatwater.errors import UserError
 from flatwater.experiment import InvalidExperimentError, cell_at, load, to_toml
+from flatwater.experiment.device import ArrayEvent
 from flatwater.experiment.storage import KINDS, carried_over
 from flatwater.experiment.storage.modelled import MemoryStorage, ModelledStorage, RaidStorage
 from flatwater.plan.device import write_device
@@ -201,7 +202,7 @@ def test_events_in_the_plan_and_in_the_files(tmp_path: Path) -> None:
     again = tmp_path / "again.toml"
     again.write_text(to_toml(load(path)))
     assert load(again).storage == load(path).storage
-    assert load(path, ["scale=0.1"]).modelled.use().events == [{"kind": "fail", "at_ns": 60 * 10**9, "member": 1}]
+    assert load(path, ["scale=0.1"]).modelled.use().events == (ArrayEvent(kind="fail", at_s=60.0, member=1),)
 
 
 def test_how_a_card_is_used() -> None:
