@@ -11,13 +11,16 @@ import json
 import types
 import typing
 from collections.abc import Iterator, Mapping
+from functools import cache as remembered
 from typing import Any, Literal, Union
 
 import pytest
 
-from flatwater._engine import plan_schemas
+from flatwater._engine import cache_policies, plan_schemas
+from flatwater.experiment.cache.settings import Settings
 from flatwater.experiment.database.login import Login
 from flatwater.owned import Identity
+from flatwater.plan import cache
 from flatwater.plan.emulation import EmulatedDevice
 from flatwater.plan.fileio import ModelledFileio, RealFileio
 from flatwater.plan.innodb import ModelledDatabase
@@ -35,16 +38,20 @@ DOORS: dict[str, Any] = {
     "Login": Login,
     "Permit": tuple[Identity, ...],
     "EmulatedDevice": EmulatedDevice,
+    "CacheServer": cache.CacheServer,
+    "Export": cache.Export,
+    "Order": cache.Order,
+    "CachePlaces": cache.CachePlaces,
+    "NewCache": cache.NewCache,
+    "CacheSettings": cache.EngineSettings,
 }
 
 Schema = Mapping[str, Any]
 SCHEMAS: dict[str, Schema] = json.loads(plan_schemas())
-#: Doors that have no class yet.
-UNTYPED = {"CacheServer", "Export", "Order", "CachePlaces", "NewCache", "CacheSettings"}
 
 
 def test_every_door_has_a_class() -> None:
-    assert set(SCHEMAS) == set(DOORS) | UNTYPED
+    assert set(SCHEMAS) == set(DOORS)
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -84,10 +91,14 @@ class Comparison:
             yield from _differ(path, set(typing.get_args(hint)), set(self._words(schema)))
         elif origin in (Union, types.UnionType):
             yield from self._union(hint, schema, path)
+        elif hint is cache.EngineSettings:
+            yield from self._settings(schema, path)
         elif dataclasses.is_dataclass(hint):
             yield from self._class(hint, schema, path)
         elif origin is tuple:
             yield from self._tuple(typing.get_args(hint), schema, path)
+        elif origin is list:
+            yield from self._tuple((*typing.get_args(hint), ...), schema, path)
         elif origin in (dict, Mapping):
             yield from self._mapping(typing.get_args(hint), schema, path)
         else:
@@ -121,7 +132,7 @@ class Comparison:
         ours, theirs = {one.name: one for one in dataclasses.fields(hint)}, schema.get("properties", {})
         yield from (f"{path}.{name}: the engine does not know it" for name in ours.keys() - theirs.keys())
         yield from (f"{path}.{name}: the engine's, and missing here" for name in theirs.keys() - ours.keys())
-        hints = typing.get_type_hints(hint)
+        hints = _hints(hint)
         for name in ours.keys() & theirs.keys():
             yield from self.of(hints[name], theirs[name], f"{path}.{name}")
             default = ours[name].default
@@ -132,6 +143,18 @@ class Comparison:
                 yield f"{path}.{name}: has a default here, and the engine has none"
             elif default != theirs[name].get("default", default):
                 yield f"{path}.{name}: is {default} by default, and {theirs[name]['default']} in the engine"
+
+    def _settings(self, schema: Schema, path: str) -> Iterator[str]:
+        """The settings of a cache go to the engine as it gave them; what an experiment may say of them is typed."""
+        hints, theirs = _hints(Settings), self._flat(schema).get("properties", {})
+        yield from _differ(f"{path}: settings", hints.keys() & Settings.model_fields.keys(), theirs.keys())
+        for name in hints.keys() & theirs.keys():
+            ours = _without_none(hints[name])
+            if name == "policy":
+                # The engine has a registry of them.
+                yield from _differ(path, set(typing.get_args(ours)), {policy for policy, _ in cache_policies()})
+                ours = str
+            yield from self.of(ours, theirs[name], f"{path}.{name}")
 
     def _union(self, hint: Any, schema: Schema, path: str) -> Iterator[str]:
         """Variants: classes that a field with one word tells apart, classes of one field, plain words."""
@@ -193,7 +216,7 @@ def _variants(hint: Any) -> Iterator[tuple[tuple[str, str], Any]]:
         if typing.get_origin(part) is Literal:
             yield from ((("", word), word) for word in typing.get_args(part))
             continue
-        hints = typing.get_type_hints(part)
+        hints = _hints(part)
         tags = [(name, own) for name, own in hints.items() if name in ("kind", "name") and _is_word(own)]
         if tags:
             name, own = tags[0]
@@ -206,14 +229,20 @@ def _is_word(hint: Any) -> bool:
     return typing.get_origin(hint) is Literal
 
 
+@remembered
 def _only(hint: type, tag: tuple[str, str]) -> type:
     """The class of one variant: its tag has one word."""
     name, word = tag
     if not word:
         return hint
-    fields = [(one.name, typing.get_type_hints(hint)[one.name], one) for one in dataclasses.fields(hint)]
+    fields = [(one.name, _hints(hint)[one.name], one) for one in dataclasses.fields(hint)]
     own = [(field, Literal[word] if field == name else kind) for field, kind, _ in fields]  # type: ignore[valid-type]
     return dataclasses.make_dataclass(hint.__name__, own)
+
+
+@remembered
+def _hints(hint: type) -> dict[str, Any]:
+    return typing.get_type_hints(hint)
 
 
 def _differ(path: str, ours: Any, theirs: Any) -> Iterator[str]:

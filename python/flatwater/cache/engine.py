@@ -12,7 +12,10 @@ from typing import Any
 from flatwater._engine import CacheTask, EngineError, cache_inspect, cache_make, cache_settings
 from flatwater.cache.identity import differs, digested, digests, identity_of, in_words, read_digests
 from flatwater.cache.state import CacheState
+from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError, Interrupted, UserError
+from flatwater.plan import cache as plan
+from flatwater.plan.cache import CachePlaces, EngineSettings, NewCache
 
 #: Superblocks, journal and checkpoints of the smallest cache, as crates/core/src/cache/journal/layout.rs lays them out.
 OVERHEAD_BYTES_MIN = 512 * 1024
@@ -83,13 +86,12 @@ class Found:
         return [one for one in self.damaged if one.dirty]
 
 
-def settings_of(preset: str | None, changes: dict[str, str]) -> dict[str, Any]:
+def settings_of(preset: str | None, changes: dict[str, str]) -> EngineSettings:
     """All settings. Errors: UserError that names the setting."""
     try:
-        settings: dict[str, Any] = json.loads(cache_settings(preset, list(changes.items())))
+        return plan.settings_of(preset, changes.items())
     except ValueError as error:
         raise UserError(str(error), where=_blamed(preset, changes, str(error))) from None
-    return settings
 
 
 def _blamed(preset: str | None, changes: dict[str, str], said: str) -> str | None:
@@ -164,17 +166,24 @@ def _length(path: str) -> int:
         return handle.seek(0, 2)
 
 
-def places(state: CacheState, *, trust: bool = False) -> dict[str, Any]:
-    """Where a cache lies, as the engine takes it."""
+def places(state: CacheState, *, trust: bool = False) -> CachePlaces:
+    """Where a cache lies."""
     known = digests(identity_of(state.backing) or {})
-    return {"fast": state.fast, "slow": state.backing, "pair": state.pair, "trust": trust, "identity": known}
+    return CachePlaces(fast=state.fast, slow=state.backing, pair=state.pair, trust=trust, identity=known)
 
 
 def make(state: CacheState, *, force: bool) -> None:
     """Writes an empty cache. Errors: UserError that names what would be lost; FlatwaterError."""
-    sizes = {"uuid": state.uuid, "fast_bytes": state.fast_bytes, "slow_bytes": state.slow_bytes}
+    wanted = NewCache(
+        **vars(places(state)),
+        uuid=state.uuid,
+        fast_bytes=state.fast_bytes,
+        slow_bytes=state.slow_bytes,
+        block_bytes=state.block_bytes,
+        force=force,
+    )
     try:
-        cache_make(json.dumps(places(state) | sizes | {"block_bytes": state.block_bytes, "force": force}))
+        cache_make(to_json(wanted))
     except ValueError as error:
         raise UserError(str(error), hint="--force if it is not needed any more") from None
     except EngineError as error:
@@ -215,7 +224,7 @@ def _work(
     kind: str, state: CacheState, stop: Callable[[], bool], progress: Progress, trust: bool = False
 ) -> dict[str, Any]:
     try:
-        task = CacheTask(kind, json.dumps(places(state, trust=trust)))
+        task = CacheTask(kind, to_json(places(state, trust=trust)))
         stopped = False
         while not task.ended():
             progress(task.done(), task.total())

@@ -17,9 +17,11 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from flatwater._engine import CacheServer, EngineError, cache_settings
+from flatwater._engine import CacheServer, EngineError
 from flatwater.cache.held import reachable
 from flatwater.cache.task import become_supervisor, read_task
+from flatwater.engine_json import to_json
+from flatwater.plan import cache as plan
 
 #: How often the engine is looked after: whether it still serves, what it tells, what was set.
 LOOK_S = 0.2
@@ -46,22 +48,22 @@ class Serving:
         self._record: str | None = task.get("record")
         self._stopping = False
         state, fds = task["state"], task["fds"]
-        spec = {
-            "name": state["name"],
-            "fast": reachable(state["fast"], fds.get("fast")),
-            "slow": reachable(state["backing"], fds.get("backing")),
-            "pair": state["pair"],
-        }
-        spec |= {"trust": task.get("trust", False), "identity": task.get("identity")}
-        spec["settings"] = json.loads(cache_settings(state["preset"], list(state["settings"].items())))
-        spec |= {"record": task.get("record"), "give_up": task.get("give_up", False)}
-        if "fuse" in fds:
-            spec["fuse"] = {"fd": fds["fuse"], "protocol": json.loads(task["protocol"])}
+        served = plan.CacheServer(
+            name=state["name"],
+            fast=reachable(state["fast"], fds.get("fast")),
+            slow=reachable(state["backing"], fds.get("backing")),
+            pair=state["pair"],
+            trust=task.get("trust", False),
+            identity=task.get("identity"),
+            settings=plan.settings_of(state["preset"], state["settings"].items()),
+            record=task.get("record"),
+            give_up=task.get("give_up", False),
+            fuse=plan.Fuse(fds["fuse"], plan.Protocol(**json.loads(task["protocol"]))) if "fuse" in fds else None,
+        )
         export = None
         if "nbd" in fds:
-            export = {"fd": fds["nbd"], "name": state["name"], "bytes": state["slow_bytes"]}
-            export["block_bytes"] = state["block_bytes"]
-        self._server = CacheServer(json.dumps(spec), json.dumps(export) if export is not None else None)
+            export = to_json(plan.Export(fds["nbd"], state["name"], state["slow_bytes"], state["block_bytes"]))
+        self._server = CacheServer(to_json(served), export)
 
     def run(self) -> int:
         """Until it is told to stop; the exit code."""
@@ -109,15 +111,19 @@ class Serving:
                 connections, processes = self._server.clients()
                 return {"connections": connections, "processes": processes}
             case "set":
-                self._server.command(json.dumps({"set": request["changes"]}))
+                self._command(plan.Set(tuple((name, value) for name, value in request["changes"])))
                 self._tell_changes()
                 return {"settings": self._settings}
             case "stop-flush":
-                self._server.command(json.dumps("stop_write_back"))
+                self._command("stop_write_back")
                 return {"stopped": [number for number, job in self._jobs.items() if job["do"] == "flush"]}
             case _:
                 threading.Thread(target=self._work, args=(request,), daemon=True).start()
                 return {}
+
+    def _command(self, order: plan.Order) -> None:
+        """Errors: EngineError; ValueError for what cannot be."""
+        self._server.command(to_json(order))
 
     def _as_before(self) -> None:
         """What lasts but is no setting: the size that it was given, and what is pinned."""
@@ -127,7 +133,7 @@ class Serving:
             kept.insert(0, {"do": "resize", "bytes": state["used_bytes"]})
         for one in kept:
             try:
-                self._server.command(json.dumps(_command(one)))
+                self._command(_order(one))
             except (EngineError, ValueError) as error:
                 if self._stopping:
                     return
@@ -140,7 +146,7 @@ class Serving:
             if kind in ("preload", "pin", "unpin"):
                 self._in_pieces(number, request)
             else:
-                self._server.command(json.dumps(_command(request)))
+                self._command(_order(request))
         except (EngineError, ValueError) as error:
             if self._stopping:
                 return  # the next child does it
@@ -174,7 +180,7 @@ class Serving:
             if self._stopping:
                 raise EngineError("it is stopping")
             piece = [at, min(PIECE_BYTES, begin + length - at)]
-            self._server.command(json.dumps(_command(request | {"range": piece})))
+            self._command(_order(request | {"range": piece}))
             self._progressed[number] = ((at + piece[1] - begin) // block, length // block)
 
     def _progress(self, statistics: dict[str, Any]) -> dict[int, tuple[int, int]]:
@@ -255,17 +261,17 @@ class Serving:
             self._server.stop(False)
 
 
-def _command(request: dict[str, Any]) -> Any:
-    """A job as the engine's command."""
+def _order(request: dict[str, Any]) -> plan.Order:
+    """A job as a command to the engine."""
     match request["do"]:
         case "flush":
-            return {"write_back": request.get("range")}
+            return plan.WriteBack(request.get("range"))
         case "preload":
-            return {"preload": request["range"]}
+            return plan.Preload(request["range"])
         case "pin" | "unpin" as kind:
-            return {"pin": {"range": request["range"], "pinned": kind == "pin"}}
+            return plan.Pin(plan.Pinning(request["range"], kind == "pin"))
         case "resize":
-            return {"resize": request["bytes"]}
+            return plan.Resize(request["bytes"])
     raise ValueError(f"{request['do']!r} is nothing that a cache does")
 
 

@@ -89,7 +89,7 @@ def prepare(start: Start) -> tuple[dict[str, Any], list[str]]:
         "record": record,
         "give_up": start.give_up,
         "trust": start.trust,
-        "identity": engine.places(state)["identity"],
+        "identity": engine.places(state).identity,
         "fds": fds,
     }
     return task, notes

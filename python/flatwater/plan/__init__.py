@@ -6,6 +6,7 @@ preparation.py   files that are written before
 device/          modelled devices, one file a kind
 transactions.py  the transactions of a database workload
 innodb.py        modelled servers
+cache.py         a real flash cache: making it, serving it, commands to it
 emulation.py     a modelled device that is served as a file
 server.py        transactions on real servers, and loading their data
 run.py           all of these that a run can be made of

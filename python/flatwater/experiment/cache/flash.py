@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator
 
 from flatwater.errors import UserError
-from flatwater.experiment.cache.settings import LOW_SHARE, Settings
+from flatwater.experiment.cache.settings import Settings, low_share
 from flatwater.experiment.cache.storage import moved, read_storage
 from flatwater.experiment.layer import Layer
 from flatwater.experiment.problem import Problem, refuse
@@ -93,7 +93,7 @@ class FlashCache(Settings, Layer):
         """What differs from the preset, by name, as the engine takes it."""
         changes = self.said()
         if self.dirty_high_pct is not None and self.dirty_low_pct is None:
-            changes["dirty_low_pct"] = repr(self.dirty_high_pct * LOW_SHARE[self.preset])
+            changes["dirty_low_pct"] = repr(self.dirty_high_pct * low_share(self.preset))
         return changes
 
     @property

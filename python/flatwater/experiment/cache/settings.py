@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, SerializationInfo
@@ -79,8 +81,13 @@ class Settings(Table):
         return {name: _text(value) for name, value in said.items() if value is not None}
 
 
-#: Low mark / high mark of the presets (crates/core/src/cache/settings.rs).
-LOW_SHARE = {"none": 0.8, "flashcache": 1.0, "vcache": 0.9}
+@lru_cache
+def low_share(preset: str) -> float:
+    """A preset's low mark as a share of its high one."""
+    from flatwater._engine import cache_settings
+
+    settings = json.loads(cache_settings(None if preset == "none" else preset, []))
+    return float(settings["dirty_low_pct"] / settings["dirty_high_pct"])
 
 
 def _text(value: Any) -> str:

@@ -13,11 +13,14 @@ import subprocess
 import sys
 import time
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from flatwater._engine import CacheServer, cache_make, cache_mount, cache_settings
+from flatwater._engine import CacheServer, cache_make, cache_mount
+from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError
+from flatwater.plan import cache as plan
 from flatwater.runner.stack.cache.real.series import cache_series
 from flatwater.runner.stack.served.process import ServedProcess, run_process, tell
 from flatwater.runner.stack.served.volume import PATIENCE_S, Volume
@@ -44,14 +47,15 @@ class ServedCache(ServedProcess):
 
 def serve(request: dict[str, Any]) -> None:
     """Makes an empty cache, and serves it until standard input is closed. `plain`: the storage without one."""
-    spec = _plain(request) if request["plain"] else _make(request)
+    served = _plain(request) if request["plain"] else _make(request)
     mount = Path(request["mount"])
     descriptor, protocol = cache_mount(mount, MOUNT_SOURCE)
     server: CacheServer | None = None
     volume: Volume | None = None
     drained = False
     try:
-        server = CacheServer(json.dumps(spec | {"fuse": {"fd": descriptor, "protocol": json.loads(protocol)}}))
+        fuse = plan.Fuse(descriptor, plan.Protocol(**json.loads(protocol)))
+        server = CacheServer(to_json(replace(served, fuse=fuse)))
         if request["file_system"]:
             volume = Volume(mount / DEVICE_FILE, Path(request["folder"]), request["file_system"])
             volume.open(make=request["make"])
@@ -73,22 +77,34 @@ def serve(request: dict[str, Any]) -> None:
             server.stop(drained)
 
 
-def _plain(request: dict[str, Any]) -> dict[str, Any]:
+def _plain(request: dict[str, Any]) -> plan.CacheServer:
     # Three files are opened, two of which nothing is done with.
     pair = Path(request["pair"])
     fast = pair.with_name("no-cache")
     for path in (pair, fast):
         _zero(path)
-    return {"name": "run", "plain": True, "fast": str(fast), "slow": request["slow"], "pair": str(pair)}
+    settings = plan.settings_of(None)
+    return plan.CacheServer(
+        name="run", plain=True, fast=str(fast), slow=request["slow"], pair=str(pair), settings=settings
+    )
 
 
-def _make(request: dict[str, Any]) -> dict[str, Any]:
-    places = {name: request[name] for name in ("fast", "slow", "pair")}
-    sizes = {name: request[name] for name in ("fast_bytes", "slow_bytes", "block_bytes")}
-    _zero(Path(request["pair"]))
-    cache_make(json.dumps(places | sizes | {"uuid": str(uuid.uuid4()), "force": True}))
-    settings = json.loads(cache_settings(request["preset"], list(request["settings"].items())))
-    return places | {"name": "run", "settings": settings}
+def _make(request: dict[str, Any]) -> plan.CacheServer:
+    fast, slow, pair = request["fast"], request["slow"], request["pair"]
+    _zero(Path(pair))
+    wanted = plan.NewCache(
+        fast=fast,
+        slow=slow,
+        pair=pair,
+        uuid=str(uuid.uuid4()),
+        fast_bytes=request["fast_bytes"],
+        slow_bytes=request["slow_bytes"],
+        block_bytes=request["block_bytes"],
+        force=True,
+    )
+    cache_make(to_json(wanted))
+    settings = plan.settings_of(request["preset"], request["settings"].items())
+    return plan.CacheServer(name="run", fast=fast, slow=slow, pair=pair, settings=settings)
 
 
 def _zero(path: Path) -> None:
