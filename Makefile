@@ -12,7 +12,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Where the demo's data goes: 4 GiB, on the file system of this checkout unless DEMO_DIR says otherwise.
 DEMO_DIR ?= $(VENV)/demo-data
-DEMO_OUT ?= demo-result
+# Where its results go: a new folder each time. What was measured is never deleted.
+ifndef DEMO_OUT
+DEMO_OUT := demo-result-$(shell date +%Y%m%d-%H%M%S)
+endif
 
 # Programs of Debian packages, which start no service: a server that flatwater starts itself needs no other.
 SERVER_TOOLS := mariadbd:mariadb-server-core my_print_defaults:mariadb-client-core
@@ -52,7 +55,6 @@ $(VENV)/.engine: $(VENV)/.python pyproject.toml $(ENGINE_SOURCES)
 
 demo: setup
 	@mkdir -p $(DEMO_DIR)
-	@rm -rf $(DEMO_OUT) $(DEMO_OUT)-tpcc
 	@sync # what the build wrote must not be written back under the measurement
 	$(BIN)/flatwater run demo --set storage.path=$(DEMO_DIR) --out $(DEMO_OUT)
 	$(BIN)/flatwater report $(DEMO_OUT)
@@ -119,4 +121,4 @@ lock: setup
 	cargo metadata --manifest-path fuzz/Cargo.toml --format-version 1 >/dev/null
 
 clean:
-	rm -rf $(VENV) target dist demo-result demo-result-tpcc .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) target dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

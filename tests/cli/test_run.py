@@ -186,3 +186,13 @@ class TestExitCodes:
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
         assert done.returncode == 1
         assert "Traceback" not in done.stderr
+
+
+def test_the_commands_that_are_printed_are_words_of_a_shell(lab: Lab) -> None:
+    arguments = ["run", lab.write({"duration_s": 1}), "--out", "my results"]
+    ran = subprocess.run([FLATWATER, *arguments], cwd=lab.folder, capture_output=True, text=True, check=True)
+    command = next(line for line in ran.stdout.splitlines() if line.startswith("report: ")).removeprefix("report: ")
+    subprocess.run(
+        ["bash", "-c", f"{Path(FLATWATER).parent}/{command}"], cwd=lab.folder, capture_output=True, check=True
+    )
+    assert (lab.folder / "my results" / "report.html").exists()

@@ -31,6 +31,31 @@ NUMBERS = [
 ]
 
 
+#: A name that no file can have: where it is only looked at, the kernel's error is all that there is.
+LONG = "a" * 300
+#: The words with which each verb is given a place, whatever it does with it.
+PLACES = [
+    ["report", LONG],
+    ["report", LONG, "--published", "x.md"],
+    ["resume", LONG],
+    ["compare", LONG, LONG],
+    ["show", LONG],
+    ["check", LONG],
+    ["run", LONG],
+    ["run", f"{LONG}=1"],
+    ["run", LONG, "--all"],
+    ["run", "quick", "--set", "storage.path=.", "--out", LONG],
+    ["import", LONG],
+    ["fit", "intel-520", LONG],
+    ["fit", "intel-520", "fill-level-tachion-400", "--out", LONG],
+    ["what-if", LONG],
+    ["trace", "show", LONG],
+    ["trace", "simulate", LONG],
+    ["cache", "create", LONG, LONG, "--name", "db"],
+    ["emulate", "intel-520", "--file", LONG, "--mount", LONG],
+]
+
+
 @pytest.fixture(scope="module")
 def caller() -> Iterator[Caller]:
     with Caller() as made:
@@ -110,3 +135,10 @@ def test_lists_fit_any_terminal(caller: Caller, tmp_path: Path, what: list[str],
         assert entry.name in words
         if columns >= 80:
             assert entry.title in words
+
+
+@pytest.mark.parametrize("arguments", PLACES, ids=lambda words: " ".join(words).replace(LONG, "LONG"))
+def test_a_place_that_cannot_even_be_looked_at(caller: Caller, tmp_path: Path, arguments: list[str]) -> None:
+    called = caller.call(arguments, tmp_path)
+    (line,) = (one for one in called.stderr.splitlines() if not one.startswith("warning: "))
+    assert called.code in (1, 2) and line.startswith("error: ") and "File name too long" in line

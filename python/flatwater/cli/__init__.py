@@ -7,6 +7,7 @@ To add a verb: write `cli/VERB.py` with one function named for it, name it below
 from __future__ import annotations
 
 import functools
+import os
 import sys
 
 import typer
@@ -14,7 +15,7 @@ from typer.exceptions import TyperException
 
 from flatwater.cli.verb import add_verb
 from flatwater.errors import FlatwaterError, Interrupted, ReaderGoneError, UserError
-from flatwater.printing import guarded_output
+from flatwater.printing import guarded_output, printable
 
 EXAMPLES = """\
 [bold]Start with[/bold]
@@ -97,6 +98,12 @@ def _call() -> int:
         if not isinstance(error, ReaderGoneError):
             print(f"error: {error}", file=sys.stderr)
         return error.exit_code
+    except OSError as error:
+        # A place that is named by the user, and that cannot even be looked at.
+        if error.filename is None:
+            raise
+        print(f"error: {printable(os.fsdecode(error.filename))}: {error.strerror}", file=sys.stderr)
+        return UserError.exit_code
     except (KeyboardInterrupt, typer.Abort):
         code = Interrupted.exit_code
     # Typer makes an exit code of Ctrl-C, and says nothing.

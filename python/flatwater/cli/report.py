@@ -54,6 +54,7 @@ def verb(
     from flatwater.report.published import needless_reasons, published_data, read_results, write_published
     from flatwater.results import open_result
     from flatwater.results.folder import INDEX
+    from flatwater.results.started import shell_word
 
     if published is not None or as_json:
         given = next((name for name, value in (("--out", out), ("--png", png), ("--svg", svg)) if value), None)
@@ -69,7 +70,8 @@ def verb(
             typer.echo(json.dumps(published_data(*read_results(result))))
         return
     if (result / INDEX).exists():
-        hint = f"flatwater report {result}/NAME, or --published FILE for all of them beside what was published"
+        one = shell_word(f"{result}/NAME")
+        hint = f"flatwater report {one}, or --published FILE for all of them beside what was published"
         raise UserError("holds the results of many experiments, and a page is of one", where=str(result), hint=hint)
     opened = open_result(result)
     typer.echo(write_page(opened, out or result / "report.html", force=force))

@@ -149,13 +149,14 @@ def require_sense(request: RunRequest, *, together: bool) -> None:
 def print_result(outcome: Outcome, folder: Path, request: RunRequest) -> None:
     """Where the result is, and how it compares with what was published."""
     from flatwater.report.tables import agreement_text
+    from flatwater.results.started import shell_word
 
     if not request.as_json:
         agreement = outcome.result.agreement
         if agreement is not None and (compared := agreement_text(agreement)):
             print(f"beside what was published: {compared}")
         print(f"result: {folder}")
-        print(f"report: flatwater report {folder}")
+        print(f"report: flatwater report {shell_word(str(folder))}")
     sys.stdout.flush()
 
 

@@ -81,6 +81,7 @@ def experiment_text(result: Result, ended: str, took: Took) -> str:
 def print_table(folder: Path, request: RunRequest) -> None:
     """What was published beside what was measured, of all results in a folder."""
     from flatwater.report.published import needless_reasons, published_data, published_lines, read_results
+    from flatwater.results.started import shell_word
 
     named, left_out = read_results(folder)
     for line in needless_reasons(named):
@@ -91,7 +92,7 @@ def print_table(folder: Path, request: RunRequest) -> None:
         for line in published_lines(named):
             print(line)
         print(f"results: {folder}")
-        print(f"table: flatwater report {folder} --published published.md")
+        print(f"table: flatwater report {shell_word(str(folder))} --published published.md")
     sys.stdout.flush()
 
 

@@ -335,6 +335,17 @@ def undo(made: Iterable[Path]) -> None:
             path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
 
 
+def _require_enterable(path: Path) -> None:
+    """Errors: UserError for a folder that is there, or may be, and cannot be looked into."""
+    try:
+        (path / "flatwater.json").stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UserError(f"cannot be read: {why}", where=str(path)) from None
+
+
 def open_result(path: Path | str) -> Result:
     """Opens a result folder for reading.
 
@@ -344,7 +355,9 @@ def open_result(path: Path | str) -> Result:
     if not _is_there(path / "flatwater.json"):
         hint = "give the folder that `flatwater run` or `flatwater import` printed"
         if _is_there(path):
+            _require_enterable(path)
             raise UserError("not a flatwater result (no flatwater.json in it)", where=str(path), hint=hint)
+        _require_enterable(path)
         raise UserError("no such folder", where=str(path), hint=guessed_path(path) or hint)
     raw = read_json(path / "flatwater.json")
     version = raw.get("schema_version") if isinstance(raw, dict) else None
