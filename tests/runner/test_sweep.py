@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import random
 import signal
 import subprocess
@@ -11,6 +13,12 @@ from pathlib import Path
 
 import pytest
 from lab import MIB, Lab
+
+from flatwater.errors import FlatwaterError
+from flatwater.experiment import load
+from flatwater.runner.executors import Course, Executor
+from flatwater.runner.progress import SilentReporter
+from flatwater.runner.sweep import run_experiment
 
 
 def order(stderr: str) -> list[str]:
@@ -244,3 +252,34 @@ def test_the_storage_of_the_result_is_described(lab: Lab, tmpfs: Callable[[int],
     storage = ran.result.machine["storage"]
     assert (storage["file_system"], storage["path"]) == ("tmpfs", str(place))
     assert "device" not in storage
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            None,
+            "{out}: cannot write the result: No space left on device (hint: make room there, then: flatwater resume",
+        ),
+        ("{out}/series.parquet", "{out}: cannot write the result: No space left on device"),
+        (".flatwater-0123456789abcdef", "{out}: cannot write the result: No space left on device"),
+        (
+            "{folder}/data/content",
+            "storage.path: cannot use {folder}/data/content: No space left on device (hint: mend",
+        ),
+        ("data/content", "storage.path: cannot use data/content: No space left on device"),
+    ],
+)
+def test_an_error_of_the_system_is_told_of_the_place_where_it_was(lab: Lab, name: str | None, told: str) -> None:
+    class Full(Executor):
+        def open(self, *_: object) -> dict[str, object]:
+            return {}
+
+        def run(self, course: Course) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name and name.format(**places))
+
+    out = lab.folder / "out"
+    places = {"out": str(out), "folder": str(lab.folder)}
+    with pytest.raises(FlatwaterError) as raised:
+        run_experiment(load(lab.write()), out, SilentReporter(), lambda *_: None, executor=Full())
+    assert str(raised.value).startswith(told.format(**places)) and f"flatwater resume {out}" in str(raised.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 from contextlib import suppress
@@ -172,15 +173,24 @@ def _run_cells(result: Result, executor: Executor, course: Course) -> Outcome:
     except OSError as error:
         with suppress(OSError):
             result.write_manifest("failed")
-        raise FlatwaterError(
-            f"cannot write the result: {error.strerror or error}",
-            where=str(result.path),
-            hint=f"make room there, then: {resume_command(result.path)}",
-        ) from None
+        raise _failed(result.path, error) from None
     except KeyboardInterrupt:
         result.write_manifest("interrupted")
         hint = f"to go on: {resume_command(result.path)}"
         raise Interrupted("interrupted twice: the cell under way was left as it is", hint=hint) from None
+
+
+def _failed(out: Path, error: OSError) -> FlatwaterError:
+    """What the system refused, told of the place where it did: the result, unless the error names another one."""
+    named = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+    why, goes_on = error.strerror or str(error), resume_command(out)
+    # What is written in an open folder of the result has a name that is none from here.
+    of_result = not named or ("/" not in named and not os.path.lexists(named))
+    if of_result or Path(named).resolve().is_relative_to(out.resolve()):
+        return FlatwaterError(
+            f"cannot write the result: {why}", where=str(out), hint=f"make room there, then: {goes_on}"
+        )
+    return FlatwaterError(f"cannot use {named}: {why}", where="storage.path", hint=f"mend that, then: {goes_on}")
 
 
 def seal_course(course: Course, status: CellStatus) -> None:
