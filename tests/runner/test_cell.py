@@ -89,9 +89,10 @@ class TestVerify:
 
     @EACH_ENGINE
     def test_a_lost_write_is_named(self, lab: Lab, engine: str) -> None:
-        fault = {"kind": "lost-write", "after_ops": 50}
-        # Slowly and in order: a block that is written again before it is read hides what was lost.
-        asked = {"mode": "seqwr", "engine": engine, "verify": True, "rate_per_s": 1000}
+        fault = {"kind": "lost-write", "after_ops": 5}
+        # Slowly and in order: the workload writes 400 of the 512 blocks, and none twice, because a second write of a
+        # block hides the lost one.
+        asked = {"mode": "seqwr", "engine": engine, "verify": True, "rate_per_s": 1000, "duration_s": 0.4}
         ran = lab.go(asked, {"fault": fault})
         assert ran.code == 1
         assert str(lab.data / "flatwater-fileio.0000") in ran.error
@@ -99,13 +100,14 @@ class TestVerify:
         assert ran.cell["status"] == "failed"
 
     def test_a_misplaced_write_is_named(self, lab: Lab) -> None:
-        fault = {"kind": "misplaced-write", "after_ops": 50}
-        ran = lab.go({"mode": "seqwr", "verify": True, "rate_per_s": 1000}, {"fault": fault})
+        fault = {"kind": "misplaced-write", "after_ops": 5}
+        asked = {"mode": "seqwr", "verify": True, "rate_per_s": 1000, "duration_s": 0.4}
+        ran = lab.go(asked, {"fault": fault})
         assert ran.code == 1
         assert "misplaced" in ran.error or "stale" in ran.error
 
     def test_a_corrupt_read_is_named(self, lab: Lab) -> None:
-        ran = lab.go({"mode": "rndrd", "verify": True}, {"fault": {"kind": "corrupt-read", "after_ops": 50}})
+        ran = lab.go({"mode": "rndrd", "verify": True}, {"fault": {"kind": "corrupt-read", "after_ops": 5}})
         assert ran.code == 1
         assert "damaged" in ran.error and "offset" in ran.error
 
