@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from flatwater.cli import list as list_verb
 from flatwater.experiment import library
-from flatwater.experiment.device.load import device_files
+from flatwater.experiment.device.files import device_files
 
 app = typer.Typer()
 app.command(list_verb.NAME, epilog=list_verb.EXAMPLES)(list_verb.verb)

@@ -10,7 +10,7 @@ from flatwater.cli import show
 from flatwater.cli.arguments import complete_either, complete_experiment
 from flatwater.errors import UserError
 from flatwater.experiment import load
-from flatwater.experiment.device.load import device_files
+from flatwater.experiment.device.files import device_files
 from flatwater.experiment.library import library_files
 
 app = typer.Typer()

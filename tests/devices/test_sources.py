@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from flatwater.experiment.device.load import device_files, load_device, read_tables, unsourced
+from flatwater.experiment.device.files import device_files, read_tables, unsourced
+from flatwater.experiment.device.load import load_device
 
 DEVICES = sorted(device_files())
 #: How well a figure is known, best first, as its source says in these words.

@@ -32,7 +32,7 @@ def complete_experiment(incomplete: str) -> list[str]:
 def complete_either(incomplete: str) -> list[str]:
     """What `complete_experiment` offers, and the names of the modelled devices."""
     from flatwater.errors import FlatwaterError
-    from flatwater.experiment.device.load import device_files
+    from flatwater.experiment.device.files import device_files
 
     try:
         devices = [name for name in device_files() if name.startswith(incomplete)]

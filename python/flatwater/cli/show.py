@@ -40,7 +40,7 @@ def verb(
     """Print an experiment or a modelled device: the starting point of your own."""
     from flatwater.errors import UserError
     from flatwater.experiment import find_device, find_experiment, load, names_a_device, read_text, to_toml
-    from flatwater.experiment.device.load import device_files
+    from flatwater.experiment.device.files import device_files
     from flatwater.experiment.library import library_files
     from flatwater.spelling import suggest
 

@@ -15,7 +15,8 @@ library.py     the experiments that come with flatwater
 from flatwater.experiment.cache import FlashCache
 from flatwater.experiment.cells import PlannedCell, cell_at, count_cells, iter_cells, make_cell, run_order
 from flatwater.experiment.database import NoDatabase, Server, ServerFault
-from flatwater.experiment.device.load import DeviceEntry, find_device, list_devices, load_device, names_a_device
+from flatwater.experiment.device.files import find_device
+from flatwater.experiment.device.load import DeviceEntry, list_devices, load_device, names_a_device
 from flatwater.experiment.device_text import device_text
 from flatwater.experiment.duration import cell_seconds, longest_s
 from flatwater.experiment.expected import Expectation

@@ -12,7 +12,7 @@ from typing import Any
 
 from flatwater.errors import UserError
 from flatwater.experiment.device import KINDS
-from flatwater.experiment.device.load import device_files
+from flatwater.experiment.device.files import device_files
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.library import library_files
 from flatwater.experiment.overrides import override_all

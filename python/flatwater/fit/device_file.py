@@ -7,7 +7,7 @@ from typing import Any
 
 import tomli_w
 
-from flatwater.experiment.device.load import find_device, read_tables
+from flatwater.experiment.device.files import find_device, read_tables
 from flatwater.fit.evaluate import as_written
 from flatwater.fit.solve import Fit
 

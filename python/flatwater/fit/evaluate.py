@@ -9,7 +9,8 @@ from flatwater._engine import EngineError, Histogram, Run
 from flatwater.engine_json import to_json
 from flatwater.errors import UserError
 from flatwater.experiment.device import Device, Use
-from flatwater.experiment.device.load import find_device, load_device, read_tables
+from flatwater.experiment.device.files import find_device, read_tables
+from flatwater.experiment.device.load import load_device
 from flatwater.experiment.device.ssd import SsdDevice
 from flatwater.experiment.units import parse_size
 from flatwater.fit.table import Condition, Measurement

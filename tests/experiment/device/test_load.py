@@ -8,16 +8,9 @@ from pathlib import Path
 import pytest
 
 from flatwater.errors import UserError
-from flatwater.experiment.device.load import (
-    InvalidDeviceError,
-    device_files,
-    find_device,
-    list_devices,
-    load_device,
-    parameter_names,
-    read_tables,
-    unsourced,
-)
+from flatwater.experiment.device.check import InvalidDeviceError, parameter_names
+from flatwater.experiment.device.files import device_files, find_device, read_tables, unsourced
+from flatwater.experiment.device.load import list_devices, load_device
 from flatwater.experiment.device.memory import MemoryDevice
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "storage"))
@@ -113,7 +106,7 @@ def test_every_problem_of_a_file_is_told(tmp_path: Path) -> None:
 
 def test_a_name_that_is_not_there_has_a_hint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     appliance(tmp_path, "violin-memory-appliance.toml")
-    monkeypatch.setattr("flatwater.experiment.device.load.devices_dir", lambda: tmp_path)
+    monkeypatch.setattr("flatwater.experiment.device.files.devices_dir", lambda: tmp_path)
     assert "did you mean violin-memory-appliance?" in str(fault("violin-memory-aplliance"))
     assert "list --devices" in str(fault("zzz"))
     assert load_device("violin-memory-appliance").title == "An appliance"

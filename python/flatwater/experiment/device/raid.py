@@ -10,11 +10,19 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from flatwater.errors import UserError
+from flatwater.experiment.device.check import check_device
 from flatwater.experiment.device.device import Device, Use
+from flatwater.experiment.device.files import find_device, read_tables
+from flatwater.experiment.device.hdd import HddDevice
+from flatwater.experiment.device.memory import MemoryDevice
+from flatwater.experiment.device.ssd import SsdDevice
+from flatwater.experiment.device.volume import VolumeDevice
 from flatwater.experiment.problem import Problem, Table
 from flatwater.experiment.units import Percent, Seconds, Size, SomeSeconds, print_size
 
 Level = Literal[0, 1, 5, 10]
+#: What an array may be of.
+MEMBERS = (HddDevice, MemoryDevice, SsdDevice, VolumeDevice)
 
 #: Members that each level needs.
 _MEMBERS_MIN: dict[Level, int] = {0: 1, 1: 2, 5: 3, 10: 4}
@@ -92,10 +100,7 @@ class RaidDevice(Device):
 
     def member(self) -> Device:
         """What each member is. Errors: UserError."""
-        # Imported late: reading a device's file needs to know all kinds, of which this is one.
-        from flatwater.experiment.device.load import load_device
-
-        return load_device(self.device, self.device_parameters)
+        return check_device(self.device, self.device_parameters, MEMBERS)
 
     def conflicts(self) -> Iterator[Problem]:
         enough = self.members >= _MEMBERS_MIN[self.level]
@@ -120,8 +125,6 @@ class RaidDevice(Device):
 
     def _is_of_arrays(self) -> bool:
         """Asked of the member's file before it is checked: an array of itself would never end."""
-        from flatwater.experiment.device.load import find_device, read_tables
-
         return read_tables(find_device(self.device)).get("kind") == self.KIND
 
     def _memory_conflicts(self) -> Iterator[Problem]:

@@ -9,7 +9,8 @@ from pydantic import BeforeValidator, Field
 
 from flatwater.errors import UserError
 from flatwater.experiment.device import ArrayEvent, Device, Initial, Use
-from flatwater.experiment.device.load import InvalidDeviceError, load_device
+from flatwater.experiment.device.check import InvalidDeviceError
+from flatwater.experiment.device.load import load_device
 from flatwater.experiment.device.parameters import Parameter, read_parameters
 from flatwater.experiment.layer import Layer
 from flatwater.experiment.problem import Problem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.experiment.device.load import find_device
+from flatwater.experiment.device.files import find_device
 from flatwater.experiment.device.raid import RaidDevice
 from flatwater.experiment.storage.modelled import ModelledStorage
 
