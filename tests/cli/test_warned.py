@@ -1,8 +1,7 @@
-"""A warning is told once a run, with the cells that have it; a cell that was interrupted is none of those done."""
+"""A warning is told once a run, with the cells that have it."""
 
 from __future__ import annotations
 
-from flatwater.cli.cell_lines import cell_line
 from flatwater.cli.warned import LINES_MAX, Warned
 from flatwater.results import CellSummary
 
@@ -31,8 +30,3 @@ def test_of_several() -> None:
 def test_too_many_different_ones_are_counted() -> None:
     lines = told(*(summary(index, f"w{index}") for index in range(LINES_MAX + 5)))
     assert len(lines) == LINES_MAX + 1 and lines[-1] == "warning: and 5 others: the report has all"
-
-
-def test_an_interrupted_cell_has_no_number_of_those_done() -> None:
-    line = cell_line(summary(2, status="interrupted"), 1, 3)
-    assert line == "threads 2: interrupted after 0 s of measurement"

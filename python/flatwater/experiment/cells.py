@@ -16,8 +16,8 @@ from flatwater.experiment.conflicts import layer_conflicts
 from flatwater.experiment.database import Server
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.found import Findings, Read
-from flatwater.experiment.kinds import BUILT, kinds_of
-from flatwater.experiment.layers import read_layer
+from flatwater.experiment.kinds import BUILT
+from flatwater.experiment.layers import read_kinds, read_layer
 from flatwater.experiment.lookup import published_for
 from flatwater.experiment.matching import length
 from flatwater.experiment.paths import with_values
@@ -143,10 +143,10 @@ def _cells_to_check(sweep: Sweep) -> Iterator[dict[str, Any]]:
 
 
 def _read_cell(experiment: Experiment, values: Mapping[str, Any]) -> Read[Experiment]:
-    """A cell, and what of its values does not go together. Layers of which nothing is swept are the experiment's."""
+    """A cell, and the conflicts between its values. Layers of which nothing is swept are shared with the experiment."""
     found = Findings()
     tables = _changed_tables(experiment, values)
-    kinds = kinds_of({layer: {"kind": getattr(experiment, layer).kind} for layer in BUILT} | tables)
+    kinds = found.keep(read_kinds({layer: {"kind": getattr(experiment, layer).kind} for layer in BUILT} | tables))
     changes: dict[str, Any] = {
         layer: found.keep(read_layer(layer, tables[layer], kinds)) for layer in BUILT if layer in tables
     }
@@ -158,11 +158,11 @@ def _read_cell(experiment: Experiment, values: Mapping[str, Any]) -> Read[Experi
     cell = experiment.model_copy(update=once | changes)
     if not found.problems:
         found.add(layer_conflicts(cell))
-    return Read(cell, tuple(found.problems))
+    return Read(cell, found.problems)
 
 
 def _changed_tables(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of the layers that these values are of; of a modelled twin, all that it replaces."""
+    """The tables that these values change; for a modelled twin, also those that it replaces."""
     names = {field.partition(".")[0] for field in values}
     is_twin = experiment.twin is not None and bool(values.get(TWIN_FIELD))
     names |= {"database", "storage", "cache"} if is_twin else set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -16,8 +16,8 @@ ValueOut = TypeVar("ValueOut", covariant=True)
 class Read(Generic[ValueOut]):
     """What a stage makes of its input: always a value that later stages can use.
 
-    Where something is wrong, the value has a default in its place, `problems` say what, and `left_out` names the fields
-    that the value does not have from the file: what depends on one of them may be true of the default only.
+    Where something is wrong, the value has a default in its place. `problems` say what is wrong. `left_out` names the
+    fields whose value is not the file's: a statement that depends on one of them may be true of the default only.
     """
 
     value: ValueOut
@@ -29,20 +29,26 @@ class Findings:
     """All problems of an experiment, in the order in which they are found."""
 
     def __init__(self) -> None:
-        self.problems: list[Problem] = []
+        #: As a table with empty values: a set that keeps its order.
+        self._problems: dict[Problem, None] = {}
         self._left_out: set[str] = set()
 
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problems so far."""
+        return tuple(self._problems)
+
     def keep(self, read: Read[Value]) -> Value:
-        """Notes what a stage found, and gives its value."""
+        """Keeps the problems that a stage found, and returns its value."""
         self.add(read.problems)
         self._left_out |= read.left_out
         return read.value
 
     def add(self, problems: Iterable[Problem]) -> None:
-        """Notes problems, except those that depend on a field that an earlier stage left out."""
+        """Keeps problems, except those that depend on a field that an earlier stage left out."""
         for problem in problems:
-            if problem not in self.problems and not self._depends_on_left_out(problem):
-                self.problems.append(problem)
+            if not self._depends_on_left_out(problem):
+                self._problems[problem] = None
 
     @property
     def left_out(self) -> frozenset[str]:
@@ -51,4 +57,11 @@ class Findings:
 
     def _depends_on_left_out(self, problem: Problem) -> bool:
         about = {problem.field.removeprefix("sweep."), *problem.rests_on}
-        return any(f"{field}.".startswith(f"{name}.") for field in about for name in self._left_out)
+        return any(name in self._left_out for field in about for name in _enclosing(field))
+
+
+def _enclosing(field: str) -> Iterator[str]:
+    """A dotted field, and the tables that it is in."""
+    while field:
+        yield field
+        field = field.rpartition(".")[0]

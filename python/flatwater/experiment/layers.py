@@ -13,12 +13,12 @@ from flatwater.experiment.paths import swept_fields
 from flatwater.experiment.problem import MISSING, Problem, quote
 from flatwater.experiment.table import moved_below, read_table, reset_fields
 
-#: What takes the place of a workload's mode that is missing or wrong, by kind: also what a hint shows.
+#: Kind of workload -> the mode that stands in for a missing or wrong one; the hint shows it too.
 _MODES = {"fileio": "rndrd", "oltp": "read_write"}
 
 
 def read_kinds(tables: Mapping[str, Any]) -> Read[Kinds]:
-    """The kind of each layer of a file. A layer that is no table, or whose kind there is not, is left out."""
+    """The kind of each layer of a file. A layer that is no table, or of an unknown kind, is left out."""
     problems = list(_kind_problems(tables))
     return Read(kinds_of(tables), tuple(problems), frozenset(problem.field.partition(".")[0] for problem in problems))
 
@@ -35,18 +35,18 @@ def _kind_problems(tables: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def read_layers(tables: Mapping[str, Any], kinds: Kinds) -> Read[dict[str, Layer]]:
-    """The layers that a file has, by their names, and a workload in any case."""
+    """The layers that a file has, by their names. There is always a workload."""
     found = Findings()
     layers = {layer: found.keep(read_layer(layer, tables[layer], kinds)) for layer in BUILT if layer in tables}
     layers.setdefault("workload", _stand_in("workload"))
-    return Read(layers, tuple(found.problems), found.left_out)
+    return Read(layers, found.problems, found.left_out)
 
 
 def read_layer(layer: str, table: Any, kinds: Kinds) -> Read[Layer]:
     """A layer's table as the kind that it names, or else as the layer's first kind.
 
-    The value has none of the fields that are wrong, or that do not go together with others of the layer. Of a table
-    whose kind is at fault (`read_kinds`) nothing is told.
+    Fields that are wrong, or that conflict with other fields of the layer, are left out of the value. A wrong kind is
+    no problem of this stage: `read_kinds` has reported it.
     """
     kind: Any = table.get("kind", next(iter(BUILT[layer]))) if isinstance(table, Mapping) else None
     if kind_fault(layer, kind) is not None:
@@ -60,7 +60,7 @@ def read_layer(layer: str, table: Any, kinds: Kinds) -> Read[Layer]:
 
 
 def _check(layer: str, read: Read[Layer]) -> Read[Layer]:
-    """What of a layer's fields does not go together is told and left out."""
+    """Reports conflicts between fields of a layer, and leaves these fields out."""
     conflicts = list(moved_below(layer, read.value.conflicts()))
     found = Findings()
     found.keep(read)
@@ -70,11 +70,11 @@ def _check(layer: str, read: Read[Layer]) -> Read[Layer]:
         # No other trace could take its place.
         return _leave_out(layer, *found.problems)
     left_out = read.left_out | {f"{layer}.{field}" for field in fields}
-    return Read(reset_fields(read.value, fields), tuple(found.problems), left_out)
+    return Read(reset_fields(read.value, fields), found.problems, left_out)
 
 
 def _useless(field: str) -> list[str]:
-    """The fields that cannot be used if one of them is wrong: a device with a wrong figure is none."""
+    """The fields that cannot be used if this one is wrong: a device with a wrong figure is no device."""
     storage, parameters, figure = field.rpartition("parameters.")
     return [f"{storage}parameters", f"{storage}device"] if parameters and figure else [field]
 

@@ -1,6 +1,6 @@
-"""One table of a file, read as what it is to be: its fields checked, each fault at its place.
+"""One table of a file, read as a typed value; each problem names its field.
 
-A table with faults is read once more without the fields that have them, so that the rest of it can be looked at too.
+A table with problems is read once more without the fields that have them, so that later stages can check the rest.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _problem(error: ErrorDetails, place: str, siblings: Sequence[str], kinds: Ki
 
 
 def _sound(model: type[BaseModel], table: Mapping[str, Any], errors: Iterable[ErrorDetails]) -> dict[str, Any]:
-    """The table without what is wrong: a field, or the entry of a field that can be without it."""
+    """The table without what is wrong: a whole field, or one entry of it where the field can do without."""
     sound = dict(table)
     for error in errors:
         name, *inner = (str(part) for part in error["loc"])
@@ -98,7 +98,7 @@ def _sound(model: type[BaseModel], table: Mapping[str, Any], errors: Iterable[Er
 
 
 def _may_lack(model: type[BaseModel], name: str, entry: str) -> bool:
-    """Whether the table that is a field can be without one of its entries."""
+    """Whether a field that is a table can do without one of its entries."""
     info = model.model_fields.get(name)
     if info is None:
         return False

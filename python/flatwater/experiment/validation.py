@@ -1,7 +1,7 @@
 """From the tables of a file to an experiment, or to everything that is wrong with them.
 
-One pass: the sweep, whose first values stand in the layers; the heading; each layer by itself; the layers together; the
-cells; and last what is said of the cells. Each stage gives a value that the next can use, whatever was wrong.
+One pass: the kinds; the sweep, whose first values are set in the layers; each layer by itself; the layers together; the
+cells; and last what the file says of its cells. Each stage gives a value that the next can use, whatever was wrong.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Entry = TypeVar("Entry", PublishedFigure, Expectation)
 
 
 class Validated(NamedTuple):
-    """What tables are: an experiment, or what is wrong with them."""
+    """An experiment, or the problems that keep tables from being one."""
 
     experiment: Experiment | None
-    problems: list[Problem]
+    problems: tuple[Problem, ...]
 
 
 def make_experiment(tables: Mapping[str, Any]) -> Experiment:
-    """The experiment that the tables of a file say. Errors: ProblemsError."""
+    """The experiment that the tables of a file describe. Errors: ProblemsError."""
     experiment, problems = validate(tables)
     if experiment is None:
         raise ProblemsError(problems)
@@ -47,16 +47,16 @@ def make_experiment(tables: Mapping[str, Any]) -> Experiment:
 
 
 def validate(tables: Mapping[str, Any], *, overridden: bool = False) -> Validated:
-    """The experiment that the tables of a file say, or everything that is wrong with it.
+    """The experiment that the tables of a file describe, or everything that is wrong with it.
 
-    `overridden`: the tables are not quite the file's, so that the report and the published figures may speak of cells
-    that are gone: these are dropped.
+    `overridden`: the command line changed the tables. The report and the published figures may then name cells that
+    are gone: these entries are dropped.
     """
     found = Findings()
     kinds = found.keep(read_kinds(tables))
     tables = swept_with_twin(tables)
     sweep = found.keep(read_sweep(tables.get("sweep", {}), kinds)).without(found.left_out)
-    # What stands in the layers is then a cell like any other.
+    # The layers then describe a cell like any other.
     first = with_values(tables, sweep.values_at(0))
     experiment = found.keep(_read_parts(first, sweep, kinds))
     views = found.keep(_read_views(tables, kinds, experiment.kinds))
@@ -73,19 +73,19 @@ _OTHERS: dict[str, type[Table]] = {"record": Record, "twin": Twin, "report": Rep
 
 
 def _read_parts(tables: Mapping[str, Any], sweep: Sweep, kinds: Kinds) -> Read[Experiment]:
-    """The experiment without what is published and expected of it."""
+    """The experiment without its published figures and expectations."""
     found = Findings()
     heading = found.keep(_read_heading(tables, kinds))
     layers = found.keep(read_layers(tables, kinds))
     others = {name: found.keep(_read_other(name, tables, kinds)) for name in _OTHERS if tables.get(name) is not None}
     parts: dict[str, Any] = {name: getattr(heading, name) for name in heading.model_fields_set} | layers | others
-    # A layer of which nothing can be used has another kind in its place.
+    # Another kind takes the place of a layer that cannot be used: it does not have the fields that are swept.
     parts["sweep"] = sweep.without(found.left_out & BUILT.keys())
-    return Read(Experiment(**parts), tuple(found.problems), found.left_out)
+    return Read(Experiment(**parts), found.problems, found.left_out)
 
 
 def _read_heading(tables: Mapping[str, Any], kinds: Kinds) -> Read[Heading]:
-    """What stands above the tables. A table that there is not is told here too."""
+    """The fields above the tables. Unknown tables are problems of this stage too."""
     inner = Experiment.model_fields.keys() - Heading.model_fields.keys()
     above = {name: value for name, value in tables.items() if name not in inner}
     read = read_table(Heading, "", above, kinds, siblings=list(Experiment.model_fields))
@@ -98,12 +98,12 @@ def _read_other(name: str, tables: Mapping[str, Any], kinds: Kinds) -> Read[Tabl
 
 
 def _read_views(tables: Mapping[str, Any], kinds: Kinds, used: Kinds) -> Read[Views]:
-    """What is published and expected. `used` are the kinds of the layers after some were left out."""
+    """The published figures and the expectations. `used` are the kinds that the experiment has in the end."""
     figures = _read_entries(PublishedFigure, "published", tables, kinds, used)
     expected = _read_entries(Expectation, "expected", tables, kinds, used)
     views = Views(figures.value, expected.value)
     if figures.left_out:
-        # The order of some of the figures is not that of all.
+        # The order of some of the figures is not the order of all of them.
         of_all = {place: one for place, one in views.expected.items() if one.order != AS_PUBLISHED}
         views = Views(views.figures, of_all)
     return Read(views, (*figures.problems, *expected.problems))
@@ -112,9 +112,9 @@ def _read_views(tables: Mapping[str, Any], kinds: Kinds, used: Kinds) -> Read[Vi
 def _read_entries(
     model: type[Entry], name: str, tables: Mapping[str, Any], kinds: Kinds, used: Kinds
 ) -> Read[dict[int, Entry]]:
-    """The entries of a list of tables, by their places; those with something wrong in them are left out.
+    """The entries of a list of tables, by their places. Entries with a problem are left out.
 
-    So are those that name fields of a layer that has another kind in its place.
+    So are entries that name fields of a layer that has another kind in its place.
     """
     entries = tables.get(name, [])
     if not isinstance(entries, list):
@@ -129,7 +129,7 @@ def _read_entries(
 
 
 def _pair(experiment: Experiment) -> Read[Experiment]:
-    """A workload on a server that has none gets one, so that the rest can be looked at."""
+    """Gives a server to a workload that needs one and has none, so that the rest can be checked."""
     if isinstance(experiment.workload, Transactions) and isinstance(experiment.database, NoDatabase):
         paired = experiment.model_copy(update={"database": Server()})
         return Read(paired, tuple(pairing_conflicts(experiment)), frozenset({"database"}))
