@@ -96,6 +96,13 @@ class Expectation(Table):
         return self
 
     @property
+    def fields(self) -> list[tuple[str, Any]]:
+        """The fields by which it names cells, with their values."""
+        named = [self.set, *(self.order if isinstance(self.order, list) else [])]
+        best = [(field, value) for field, values in (self.optimum or {}).items() for value in values]
+        return [*(pair for cells in named for pair in cells.items()), *best]
+
+    @property
     def axis(self) -> str:
         """The field along which the optimum lies."""
         return next(iter(self.optimum or {"": []}))

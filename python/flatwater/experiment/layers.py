@@ -9,7 +9,6 @@ from typing import Any
 from flatwater.experiment.found import Findings, Read
 from flatwater.experiment.kinds import BUILT, Kinds, kind_fault, kinds_of
 from flatwater.experiment.layer import Layer
-from flatwater.experiment.paths import swept_fields
 from flatwater.experiment.problem import MISSING, Problem, quote
 from flatwater.experiment.table import moved_below, read_table, reset_fields
 
@@ -24,8 +23,6 @@ def read_kinds(tables: Mapping[str, Any]) -> Read[Kinds]:
 
 
 def _kind_problems(tables: Mapping[str, Any]) -> Iterator[Problem]:
-    if "workload" not in tables and not any(one.startswith("workload.") for one in swept_fields(tables.get("sweep"))):
-        yield Problem("workload", MISSING, _mode_hint())
     for layer in BUILT:
         table = tables.get(layer, {})
         if not isinstance(table, Mapping):
@@ -36,9 +33,12 @@ def _kind_problems(tables: Mapping[str, Any]) -> Iterator[Problem]:
 
 def read_layers(tables: Mapping[str, Any], kinds: Kinds) -> Read[dict[str, Layer]]:
     """The layers that a file has, by their names. There is always a workload."""
-    found = Findings()
-    layers = {layer: found.keep(read_layer(layer, tables[layer], kinds)) for layer in BUILT if layer in tables}
-    layers.setdefault("workload", _stand_in("workload"))
+    found, layers = Findings(), {}
+    if "workload" not in tables:
+        layers["workload"] = found.keep(_leave_out("workload", Problem("workload", MISSING, _mode_hint())))
+    for layer in BUILT:
+        if layer in tables:
+            layers[layer] = found.keep(read_layer(layer, tables[layer], kinds))
     return Read(layers, found.problems, found.left_out)
 
 

@@ -148,6 +148,11 @@ class PublishedFigure(Table):
             raise_problems("published", [Problem("unit", what, 'unit = "x"', ("relative_to",))])
         return self
 
+    @property
+    def fields(self) -> list[tuple[str, Any]]:
+        """The fields by which it names cells, with their values."""
+        return [*self.set.items(), *(self.relative_to or {}).items()]
+
     def error(self, ours: float) -> float | None:
         """Ours / published - 1; of a range, or of a bound, its nearer end is meant, and within it there is no
         error.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from flatwater.experiment.cells import cell_conflicts
 from flatwater.experiment.conflicts import layer_conflicts, pairing_conflicts
 from flatwater.experiment.database import NoDatabase, Server
-from flatwater.experiment.expected import AS_PUBLISHED, Expectation
+from flatwater.experiment.expected import Expectation
 from flatwater.experiment.experiment import Experiment, Heading
 from flatwater.experiment.found import Findings, Read
 from flatwater.experiment.kinds import BUILT, Kinds
@@ -54,12 +54,14 @@ def validate(tables: Mapping[str, Any], *, overridden: bool = False) -> Validate
     """
     found = Findings()
     kinds = found.keep(read_kinds(tables))
+    views = found.keep(_read_views(tables, kinds))
     tables = swept_with_twin(tables)
     sweep = found.keep(read_sweep(tables.get("sweep", {}), kinds)).without(found.left_out)
     # The layers then describe a cell like any other.
     first = with_values(tables, sweep.values_at(0))
     experiment = found.keep(_read_parts(first, sweep, kinds))
-    views = found.keep(_read_views(tables, kinds, experiment.kinds))
+    if experiment.kinds != kinds:
+        views = views.of_kinds(experiment.kinds)
     experiment = found.keep(_pair(experiment.model_copy(update=views.parts)))
     if overridden:
         experiment = forget_lost_cells(experiment)
@@ -97,35 +99,23 @@ def _read_other(name: str, tables: Mapping[str, Any], kinds: Kinds) -> Read[Tabl
     return Read(read.value or _OTHERS[name](), read.problems, read.left_out)
 
 
-def _read_views(tables: Mapping[str, Any], kinds: Kinds, used: Kinds) -> Read[Views]:
-    """The published figures and the expectations. `used` are the kinds that the experiment has in the end."""
-    figures = _read_entries(PublishedFigure, "published", tables, kinds, used)
-    expected = _read_entries(Expectation, "expected", tables, kinds, used)
+def _read_views(tables: Mapping[str, Any], kinds: Kinds) -> Read[Views]:
+    """The published figures and the expectations; those with a problem are left out."""
+    figures = _read_entries(PublishedFigure, "published", tables, kinds)
+    expected = _read_entries(Expectation, "expected", tables, kinds)
     views = Views(figures.value, expected.value)
-    if figures.left_out:
-        # The order of some of the figures is not the order of all of them.
-        of_all = {place: one for place, one in views.expected.items() if one.order != AS_PUBLISHED}
-        views = Views(views.figures, of_all)
-    return Read(views, (*figures.problems, *expected.problems))
+    return Read(views.without_their_order() if figures.left_out else views, (*figures.problems, *expected.problems))
 
 
-def _read_entries(
-    model: type[Entry], name: str, tables: Mapping[str, Any], kinds: Kinds, used: Kinds
-) -> Read[dict[int, Entry]]:
-    """The entries of a list of tables, by their places. Entries with a problem are left out.
-
-    So are entries that name fields of a layer that has another kind in its place.
-    """
+def _read_entries(model: type[Entry], name: str, tables: Mapping[str, Any], kinds: Kinds) -> Read[dict[int, Entry]]:
+    """The entries of a list of tables, by their places."""
     entries = tables.get(name, [])
     if not isinstance(entries, list):
         return Read({}, (Problem(name, f"must be a list, not {quote(entries)}"),), frozenset({name}))
     reads = [read_table(model, f"{name}.{place}", entry, kinds) for place, entry in enumerate(entries)]
-    problems = tuple(problem for read in reads for problem in read.problems)
-    if used != kinds:
-        reads = [read_table(model, name, entry, used) for entry in entries]
     sound = {place: read.value for place, read in enumerate(reads) if read.value is not None and not read.problems}
     left_out = frozenset(f"{name}.{place}" for place in range(len(entries)) if place not in sound)
-    return Read(sound, problems, left_out)
+    return Read(sound, tuple(problem for read in reads for problem in read.problems), left_out)
 
 
 def _pair(experiment: Experiment) -> Read[Experiment]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from flatwater.experiment.expected import AS_PUBLISHED, Expectation
 from flatwater.experiment.experiment import Experiment
-from flatwater.experiment.fields import get_value, resolve_cells
+from flatwater.experiment.fields import get_value, resolve_cells, resolve_value, why_no_field
+from flatwater.experiment.kinds import Kinds
 from flatwater.experiment.lookup import cells_text, has_values, positions_of, published_cells
 from flatwater.experiment.problem import Problem, quote
 from flatwater.experiment.published import IN_SECONDS, IN_THROUGHPUT_UNIT, PublishedFigure
@@ -31,6 +32,27 @@ class Views:
     def parts(self) -> dict[str, list[Any]]:
         """The same as the experiment has it."""
         return {"published": list(self.figures.values()), "expected": list(self.expected.values())}
+
+    def of_kinds(self, kinds: Kinds) -> Views:
+        """The entries whose fields layers of these kinds have."""
+        figures = {place: figure for place, figure in self.figures.items() if _is_known(figure.fields, kinds)}
+        expected = {place: one for place, one in self.expected.items() if _is_known(one.fields, kinds)}
+        views = Views(figures, expected)
+        return views if len(figures) == len(self.figures) else views.without_their_order()
+
+    def without_their_order(self) -> Views:
+        """Without the order of all figures, of which some are left out."""
+        return Views(self.figures, {place: one for place, one in self.expected.items() if one.order != AS_PUBLISHED})
+
+
+def _is_known(cells: Iterable[tuple[str, Any]], kinds: Kinds) -> bool:
+    """Whether layers of these kinds have all of the fields, and can have the values."""
+    try:
+        return all(
+            why_no_field(field, kinds) is None and [resolve_value(field, value, kinds)] for field, value in cells
+        )
+    except ValueError:
+        return False
 
 
 def forget_lost_cells(experiment: Experiment) -> Experiment:
@@ -83,7 +105,15 @@ def view_problems(experiment: Experiment, views: Views) -> Iterator[Problem]:
             yield Problem(f"published.{number}.unit", what, advice, ("workload.unit",))
     for number, one in zip(views.expected, experiment.expected, strict=False):
         for field, what, advice in expectation_faults(experiment, one):
-            yield Problem(f"expected.{number}.{field}", what, advice, tuple(one.set))
+            yield Problem(f"expected.{number}.{field}", what, advice, _fields_of(experiment, one))
+
+
+def _fields_of(experiment: Experiment, one: Expectation) -> tuple[str, ...]:
+    """The fields that an expectation is about: its own, or those of the figures whose order it is."""
+    fields = [field for field, _ in one.fields]
+    if one.order == AS_PUBLISHED:
+        fields += [field for figure in experiment.published for field, _ in figure.fields]
+    return tuple(dict.fromkeys(fields))
 
 
 def figure_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
