@@ -23,8 +23,6 @@ FIELDS_MAX = 20
 CIRCULAR = (
     "crates/core/src/cache",
     "crates/model/src/database",
-    "crates/python/src",
-    "crates/serve/src/cache/session",
 )
 #: Rooms and files that are still too long.
 LONG = (
@@ -32,10 +30,9 @@ LONG = (
     "crates/core/src/workload/tpcc/population.rs",
     "crates/core/tests/cache_crash",
     "crates/model/src/database",
-    "crates/python/src",
     "crates/real/src/cache/core.rs",
     "crates/real/src/database",
-    "crates/serve/src",
+    "crates/serve/src/nbd/server.rs",
 )
 #: Rooms and functions that are still too long.
 LONG_FUNCTIONS = ("crates/core/src/cache", "crates/model/src/database")

@@ -1,11 +1,11 @@
 //! `Emulator`: a modelled device that is served as a file.
 
 use flatwater_serve::emulator;
-use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::{engine_error, parse};
+use crate::errors::{engine_error, os_error};
+use crate::input::parse;
 
 /// A modelled device that is served as a file.
 #[pyclass(module = "flatwater._engine", frozen)]
@@ -64,9 +64,6 @@ impl Emulator {
     /// Unmounts and keeps the device's state; OSError (EBUSY) when it is in use, unless `lazily`.
     #[pyo3(signature = (lazily=false))]
     fn stop(&self, py: Python<'_>, lazily: bool) -> PyResult<()> {
-        py.detach(|| self.0.stop(lazily)).map_err(|error| match error.raw_os_error() {
-            Some(code) => PyOSError::new_err((code, error.to_string())),
-            None => engine_error(error),
-        })
+        py.detach(|| self.0.stop(lazily)).map_err(|error| os_error(&error))
     }
 }

@@ -14,7 +14,8 @@ use pyo3::prelude::*;
 use schemars::schema_for;
 use serde_json::json;
 
-use crate::cache::{Exported, Order, Places, Wanted};
+use crate::cache::{Exported, Order};
+use crate::resting_cache::{Places, Wanted};
 
 /// JSON: the schema of what each door of the engine takes, by the name of its class in `flatwater.plan`.
 #[pyfunction]

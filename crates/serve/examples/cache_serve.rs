@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use flatwater_core::cache::journal::recovery::{self, Blocks, Layout, Sizes};
 use flatwater_real::cache::Devices;
-use flatwater_serve::cache::{Server, Spec, mount, unmount};
+use flatwater_serve::cache::{Server, Spec};
+use flatwater_serve::fuse::cached::mount;
+use flatwater_serve::fuse::unmount;
 use serde_json::{Value, json};
 
 /// Of a cache that is made.

@@ -8,6 +8,8 @@ pub mod cache;
 pub mod emulator;
 pub mod fuse;
 pub mod lag;
+mod lock;
+mod manners;
 pub mod nbd;
 pub mod pacing;
 pub mod service;

@@ -1,12 +1,13 @@
 //! Requests in real time: what arrives goes to the model at once, and is answered when both its IO and the model are done.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use flatwater_model::storage::{Command, Device, Failure, Operation};
 
 use crate::lag::Lag;
+use crate::lock::lock;
 use crate::pacing::{Due, Pacing};
 
 /// Something that can be sent to whoever asked.
@@ -72,10 +73,6 @@ const SPIN_NS: u64 = 10_000;
 const EARLY_MAX_NS: u64 = 60_000;
 /// A thread that waits for nothing looks up this often.
 const IDLE: Duration = Duration::from_secs(1);
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl<T: Answer> Service<T> {
     /// Begins; the device's time has come to `began_ns`.

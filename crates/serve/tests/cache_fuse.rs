@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 
 use flatwater_core::cache::journal::recovery::{self, Layout, Sizes};
 use flatwater_real::cache::Devices;
-use flatwater_serve::cache::{Mounted, Server, Spec, mount, unmount};
+use flatwater_serve::cache::{Server, Spec};
+use flatwater_serve::fuse::cached::{Mounted, mount};
+use flatwater_serve::fuse::unmount;
 use serde_json::{Value, json};
 
 /// Where a child finds what it is to serve.

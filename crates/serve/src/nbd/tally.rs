@@ -1,7 +1,9 @@
 //! What a server tells of its clients.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::lock::lock;
 
 /// Counts of a server, for other threads.
 #[derive(Debug, Default)]
@@ -20,10 +22,6 @@ pub struct Tally {
     pub held_bytes: AtomicU64,
     latest: Mutex<Option<String>>,
     processes: Mutex<Vec<u32>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Tally {

@@ -1,30 +1,23 @@
 //! The file system: `device`, the device itself, and beside it what it tells: `stats.json` and `smart`.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use flatwater_model::storage::{Command, Operation};
 use fuser::{
-    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
-    LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs,
-    ReplyWrite, Request, TimeOrNow, WriteFlags,
+    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
+    InitFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
+    ReplyOpen, ReplyStatfs, ReplyWrite, Request, Session, SessionACL, TimeOrNow, WriteFlags,
 };
 
+use super::limits::{BLOCK_BYTES, IN_FLIGHT_MAX, KNOWN_FOR, REQUEST_BYTES_MAX, within};
+use super::mount::{attach, unmount};
+use super::texts::{Texts, part};
 use crate::backing::Backing;
 use crate::service::{Answer, Service};
-
-/// The device's sector, and the block that the file system speaks of.
-pub const BLOCK_BYTES: u32 = 4096;
-/// The largest request: what the kernel lets one have (256 pages, fs.fuse.max_pages_limit).
-const REQUEST_BYTES_MAX: u32 = 1 << 20;
-/// Requests that the kernel keeps under way at once: more than any queue depth that makes sense.
-const IN_FLIGHT_MAX: u16 = 4096;
-/// How long the kernel may believe what it knows of names and lengths: they do not change.
-const KNOWN_FOR: Duration = Duration::from_secs(60);
 
 const DEVICE: INodeNo = INodeNo(2);
 const STATS: INodeNo = INodeNo(3);
@@ -90,16 +83,13 @@ pub struct EmulatedFiles {
     backing: Arc<Backing>,
     told: Arc<dyn Told>,
     since: SystemTime,
-    /// Texts of files that are open: each reader sees one moment.
-    texts: Mutex<BTreeMap<u64, Arc<String>>>,
-    opened: AtomicU64,
+    texts: Mutex<Texts>,
 }
 
 impl EmulatedFiles {
     /// A file system of a device.
     pub fn new(service: Arc<Service<Reply>>, backing: Arc<Backing>, told: Arc<dyn Told>) -> Self {
-        let (texts, opened) = (Mutex::default(), AtomicU64::new(1));
-        Self { service, backing, told, since: SystemTime::now(), texts, opened }
+        Self { service, backing, told, since: SystemTime::now(), texts: Mutex::new(Texts::new(0)) }
     }
 
     fn attributes(&self, ino: INodeNo) -> Option<FileAttr> {
@@ -136,7 +126,7 @@ impl EmulatedFiles {
 
     /// How much of a range is within the device.
     fn within(&self, offset: u64, bytes: u64) -> u64 {
-        bytes.min(self.backing.bytes().saturating_sub(offset))
+        within(self.backing.bytes(), offset, bytes)
     }
 
     fn trim(&self, offset: u64, length: u64, reply: ReplyEmpty) {
@@ -146,7 +136,7 @@ impl EmulatedFiles {
         self.service.finish(number, Reply::Done(reply, result));
     }
 
-    fn texts(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<String>>> {
+    fn texts(&self) -> std::sync::MutexGuard<'_, Texts> {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -210,8 +200,7 @@ impl Filesystem for EmulatedFiles {
             return reply.error(Errno::EACCES);
         }
         let text = if ino == STATS { self.told.stats() } else { self.told.smart() };
-        let handle = self.opened.fetch_add(1, Relaxed);
-        self.texts().insert(handle, Arc::new(text));
+        let handle = self.texts().open(text);
         reply.opened(FileHandle(handle), FopenFlags::FOPEN_DIRECT_IO);
     }
 
@@ -225,7 +214,7 @@ impl Filesystem for EmulatedFiles {
         _: bool,
         reply: ReplyEmpty,
     ) {
-        self.texts().remove(&handle.0);
+        self.texts().close(handle.0);
         reply.ok();
     }
 
@@ -245,9 +234,8 @@ impl Filesystem for EmulatedFiles {
         reply: ReplyData,
     ) {
         if ino != DEVICE {
-            let text = self.texts().get(&handle.0).cloned().unwrap_or_default();
-            let begin = text.len().min(usize::try_from(offset).unwrap_or(usize::MAX));
-            return reply.data(&text.as_bytes()[begin..text.len().min(begin + size as usize)]);
+            let text = self.texts().get(handle.0);
+            return reply.data(part(text.as_deref().unwrap_or_default(), offset, size));
         }
         let bytes = self.within(offset, size.into());
         if bytes == 0 {
@@ -330,4 +318,21 @@ impl Filesystem for EmulatedFiles {
         let blocks = self.backing.bytes() / u64::from(BLOCK_BYTES);
         reply.statfs(blocks, 0, 0, NAMES.len() as u64, 0, BLOCK_BYTES, 255, BLOCK_BYTES);
     }
+}
+
+/// Mounts on a directory, as `source`, and serves with so many threads. Not mounted with fuser's own means: those unmount
+/// whatever is at the path when they are let go.
+///
+/// # Errors
+/// What the system says.
+pub fn serve(files: EmulatedFiles, mount: &Path, source: &str, readers: usize) -> io::Result<BackgroundSession> {
+    let fuse = attach(mount, source, false, 0)?.into();
+    let mut config = Config::default();
+    config.n_threads = Some(readers);
+    config.clone_fd = readers > 1;
+    let session = Session::from_fd(files, fuse, SessionACL::Owner, config).and_then(Session::spawn);
+    if session.is_err() {
+        let _ = unmount(mount, true);
+    }
+    session
 }

@@ -3,25 +3,18 @@
 //! Whoever holds the descriptor keeps the mount alive. The kernel's first request, INIT, is answered here, so that all
 //! who serve it, the first and those who take over, find the same.
 
-use std::ffi::CString;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::limits::{BLOCK_BYTES, IN_FLIGHT_MAX, REQUEST_BYTES_MAX};
+use super::super::mount::{attach, unmount};
 use super::wire::{self, Fields, Header, IN_HEADER_BYTES, Out, flag, opcode, out_header};
 
-/// The file system type that our mounts name in /proc/self/mountinfo.
-pub const MOUNT_TYPE: &str = "fuse.flatwater";
-/// The largest request: what the kernel lets one have (256 pages, fs.fuse.max_pages_limit).
-pub const REQUEST_BYTES_MAX: u32 = 1 << 20;
-/// Requests that the kernel sends without waiting for others: more than any queue depth that makes sense.
-const IN_FLIGHT_MAX: u16 = 4096;
 /// How much the kernel may read ahead through the page cache (a mapped file): its own default.
 const READAHEAD_BYTES: u32 = 128 << 10;
 /// How long the kernel may take until it sends its first request.
@@ -62,23 +55,7 @@ pub struct Mounted {
 /// What the system says: EPERM without the right to mount, ENOENT without FUSE; `InvalidData` when the kernel's FUSE is
 /// too old.
 pub fn mount(path: &Path, source: &str, others: bool) -> io::Result<Mounted> {
-    let fuse = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/fuse")?;
-    // SAFETY: neither can fail.
-    let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
-    let descriptor = fuse.as_raw_fd();
-    let mut options = format!("fd={descriptor},rootmode=40755,user_id={uid},group_id={gid},default_permissions");
-    if others {
-        options += ",allow_other";
-    }
-    let (source, kind) = (CString::new(source)?, CString::new(MOUNT_TYPE)?);
-    let (place, options) = (CString::new(path.as_os_str().as_bytes())?, CString::new(options)?);
-    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOATIME;
-    // SAFETY: all strings end with a zero and live until it returns.
-    let failed =
-        unsafe { libc::mount(source.as_ptr(), place.as_ptr(), kind.as_ptr(), flags, options.as_ptr().cast()) } != 0;
-    if failed {
-        return Err(io::Error::last_os_error());
-    }
+    let fuse = attach(path, source, others, libc::O_NONBLOCK)?;
     match negotiate(&fuse) {
         Ok(protocol) => Ok(Mounted { descriptor: fuse.into(), protocol }),
         Err(error) => {
@@ -87,17 +64,6 @@ pub fn mount(path: &Path, source: &str, others: bool) -> io::Result<Mounted> {
             Err(error)
         }
     }
-}
-
-/// Ends a mount; what still uses it finds no file any more if it is done `lazily`.
-///
-/// # Errors
-/// What the system says; EBUSY when it is in use.
-pub fn unmount(path: &Path, lazily: bool) -> io::Result<()> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    let flags = if lazily { libc::MNT_DETACH } else { 0 };
-    // SAFETY: the path ends with a zero.
-    if unsafe { libc::umount2(path.as_ptr(), flags) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Answers INIT.
@@ -138,7 +104,7 @@ fn answer_init(fields: Fields<'_>) -> (Protocol, Vec<u8>) {
         | flag::HAS_RESEND;
     let flags = offered & wanted;
     let minor = fields.u32(4).min(wire::MINOR);
-    let pages = (REQUEST_BYTES_MAX / 4096) as u16;
+    let pages = (REQUEST_BYTES_MAX / BLOCK_BYTES) as u16;
     let out = Out::default().u32(wire::MAJOR).u32(minor).u32(fields.u32(8).min(READAHEAD_BYTES)).u32(flags as u32);
     let out = out.u16(IN_FLIGHT_MAX).u16(IN_FLIGHT_MAX).u32(REQUEST_BYTES_MAX).u32(1).u16(pages).u16(0);
     let out = out.u32((flags >> 32) as u32).zeros_to(64);

@@ -1,4 +1,4 @@
-//! A cache that serves, from its recovery to its stop.
+//! A cache that serves, from its recovery to its stop: as a file through FUSE and as an NBD export, by one reactor.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -18,8 +18,8 @@ use flatwater_real::clock::Clock;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::mount::Protocol;
-use super::session::Session;
+use crate::fuse::cached::{Protocol, Session};
+use crate::manners::set_manners;
 
 /// What is served, and how.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -127,7 +127,7 @@ impl Server {
         let parts = Parts { devices, target, clock, sources, adversities, record, witness };
         // From a thread of its own, whose manners the reactor's inherits.
         let started = std::thread::spawn(move || {
-            set_manners();
+            set_priority();
             Reactor::start(parts)
         });
         let (handle, thread) = started.join().map_err(|_| "starting panicked".to_owned())??;
@@ -207,18 +207,10 @@ fn open_cache(devices: &mut Devices, spec: &Spec, clock: Clock) -> Result<Opened
     Ok((Engine::new(spec.settings.clone(), recovered, clock.now_ns())?, notes, witness))
 }
 
-/// Timers to the nanosecond; no waiting for dirty pages that only this process can make clean, for it may stand below a
-/// file system; and before others, as the kernel's own threads for block devices. None is vital, and the last two need
-/// privileges.
-fn set_manners() {
-    const TIMER_SLACK_NS: libc::c_ulong = 1;
-    /// Since Linux 5.6; from linux/prctl.h.
-    const PR_SET_IO_FLUSHER: libc::c_int = 57;
-    // SAFETY: plain numbers.
-    unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS);
-        libc::prctl(PR_SET_IO_FLUSHER, 1 as libc::c_ulong, 0 as libc::c_ulong, 0 as libc::c_ulong, 0 as libc::c_ulong);
-        // Of the calling thread alone: in Linux, priorities are the threads'.
-        libc::setpriority(libc::PRIO_PROCESS, 0, -20);
-    }
+/// The manners of a server, and a place before others, as the kernel's own threads for block devices have. It is not
+/// vital, and needs privileges.
+fn set_priority() {
+    set_manners();
+    // SAFETY: plain numbers. Of the calling thread alone: in Linux, priorities are the threads'.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
 }
