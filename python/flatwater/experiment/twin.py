@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from flatwater.experiment.database.innodb import InnodbModel
-from flatwater.experiment.database.innodb_settings import DEFAULTS, WITHOUT_EFFECT
+from flatwater.experiment.database.innodb_settings import has
 from flatwater.experiment.problem import Problem, Table
 
 #: The field by which a cell and its twin differ.
@@ -40,13 +40,9 @@ def as_twin(tables: Mapping[str, Any], twin: Twin) -> dict[str, Any]:
     asked = dict(real.get("settings", {})) if isinstance(real, Mapping) else {}
     model = {"kind": "innodb-model", **twin.database}
     generation = model.get("generation", InnodbModel.model_fields["generation"].default)
-    known = {name: value for name, value in asked.items() if _is_known(name, str(generation))}
+    known = {name: value for name, value in asked.items() if has(str(generation), name)}
     model["settings"] = known | dict(model.get("settings", {}))
     return {"database": model, "storage": dict(twin.storage), "cache": {"kind": "none"}}
-
-
-def _is_known(name: str, generation: str) -> bool:
-    return name in WITHOUT_EFFECT or name in DEFAULTS.get(generation, {})
 
 
 def twin_conflicts(twin: Twin | None, reality: str) -> Iterator[Problem]:

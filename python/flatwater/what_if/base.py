@@ -13,7 +13,7 @@ import numpy as np
 
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, Tpcc
-from flatwater.experiment.database.innodb_settings import DEFAULTS, WITHOUT_EFFECT, has
+from flatwater.experiment.database.innodb_settings import defaults, has
 from flatwater.fit.workload import count_run
 from flatwater.fit.workload.counters import CountedCell
 from flatwater.results import Cell, CellSummary, Result
@@ -204,7 +204,7 @@ def _settings(folder: Path, experiment: Experiment, generation: str) -> dict[str
     except (OSError, ValueError):
         found = {}
     found = {**experiment.server.settings, **found} if isinstance(found, dict) else dict(experiment.server.settings)
-    known = [name for name in DEFAULTS[generation] if name in found and name not in WITHOUT_EFFECT]
+    known = [name for name in defaults(generation) if name in found]
     return {name: _value(found[name]) for name in known}
 
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from flatwater.experiment import Experiment, make_experiment
 from flatwater.experiment.database import InnodbModel
-from flatwater.experiment.database.innodb_settings import DEFAULTS
+from flatwater.experiment.database.innodb_settings import GENERATIONS
 from flatwater.experiment.database.machine import Machine
 from flatwater.experiment.database.measured import default_workload, load_workload
 from flatwater.experiment.database.placement import Holding
@@ -55,7 +55,7 @@ def test_costs_are_the_measured_ones_in_nanoseconds() -> None:
 
 
 @pytest.mark.parametrize("kind", ["tpcc", "oltp"])
-@pytest.mark.parametrize("generation", DEFAULTS)
+@pytest.mark.parametrize("generation", GENERATIONS)
 def test_a_server_takes_what_was_measured_of_its_like(kind: str, generation: str) -> None:
     older = generation in ("mysql-5.1", "mysql-5.5", "percona-5.5", "mysql-5.6")
     model = InnodbModel.model_validate(MODEL | {"generation": generation})

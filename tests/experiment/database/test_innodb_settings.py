@@ -8,11 +8,11 @@ import pytest
 from pydantic import ValidationError
 
 from flatwater.experiment.database import InnodbModel
-from flatwater.experiment.database.innodb_settings import DEFAULTS, resolve
+from flatwater.experiment.database.innodb_settings import GENERATIONS, resolve
 
 
 def test_defaults_are_the_generations() -> None:
-    told = {name: resolve(name, {}) for name in DEFAULTS}
+    told = {name: resolve(name, {}) for name in GENERATIONS}
     assert [told[name].innodb_io_capacity for name in told] == [100, *[200] * 6]
     assert [told[name].innodb_max_dirty_pages_pct for name in told] == [90, 75, 75, 75, 75, 90, 90]
     assert [told[name].innodb_max_dirty_pages_pct_lwm for name in told] == [0, 0, 0, 0, 0, 10, 0]

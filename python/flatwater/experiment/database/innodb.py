@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from flatwater.errors import UserError
 from flatwater.experiment.database.innodb_settings import (
-    DEFAULTS,
+    GENERATIONS,
     WITHOUT_EFFECT,
     Generation,
     InnodbSettings,
@@ -182,7 +182,7 @@ class InnodbModel(Layer):
         """Settings that the generation's servers do not have."""
         for name in self.settings:
             if not has(self.generation, name):
-                having = [generation for generation in DEFAULTS if has(generation, name)]
+                having = [generation for generation in GENERATIONS if has(generation, name)]
                 what = f"is no setting of {self.generation}"
                 hint = f'generation = "{having[0]}"' if having else None
                 about = (f"database.settings.{name}", "database.generation")
