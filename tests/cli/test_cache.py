@@ -86,19 +86,19 @@ def test_completion_offers_names_settings_and_words() -> None:
 
 def test_every_word_that_is_offered_is_one() -> None:
     from flatwater.cache.engine import settings_of
-    from flatwater.cache.settings import PRESETS, WORDS
+    from flatwater.cache.settings import PRESETS, setting_words
 
     for preset in PRESETS:
         settings_of(preset, {})
-    for setting, words in WORDS.items():
+    for setting, words in setting_words().items():
         for word in words:
             assert setting in settings_of(None, {setting: word})
 
 
 def test_the_guide_names_every_sub_verb_and_setting() -> None:
-    from flatwater.cache.settings import setting_names
+    from flatwater.cache.settings import setting_words
 
     guide = (Path(__file__).parents[2] / "docs/cache.md").read_text()
     named = set(re.findall(r"`([a-z_0-9]+)", guide))
     assert set(VERBS) <= named
-    assert set(setting_names()) <= named
+    assert set(setting_words()) <= named

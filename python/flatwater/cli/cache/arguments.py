@@ -19,12 +19,13 @@ def complete_name(incomplete: str) -> list[str]:
 
 def complete_setting(incomplete: str) -> list[str]:
     """Names of settings, and the words that some of them take."""
-    from flatwater.cache.settings import WORDS, setting_names
+    from flatwater.cache.settings import setting_words
 
     name, equals, value = incomplete.partition("=")
+    words = setting_words()
     if equals:
-        return [f"{name}={word}" for word in WORDS.get(name, ()) if word.startswith(value)]
-    return [f"{one}=" for one in setting_names() if one.startswith(name)]
+        return [f"{name}={word}" for word in words.get(name, ()) if word.startswith(value)]
+    return [f"{one}=" for one in words if one.startswith(name)]
 
 
 #: A cache by its name or its cache device.

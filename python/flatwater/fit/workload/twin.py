@@ -16,12 +16,12 @@ from flatwater.errors import FlatwaterError
 from flatwater.experiment import make_experiment
 from flatwater.experiment.database.measured import MeasuredCell, MeasuredWorkload
 from flatwater.experiment.units import parse_size
-from flatwater.plan.device import Memory
+from flatwater.plan.device import plain_memory
 from flatwater.plan.innodb import ModelledDatabase, server_cpu, write_innodb, write_measured
 from flatwater.runner.innodb_model import PAGE_BYTES
 
 #: A device that answers at once, of memory.
-_DEVICE = Memory(capacity_bytes=1 << 40, latency_ns=20_000, read_bytes_per_s=1e10, write_bytes_per_s=1e10)
+_DEVICE = plain_memory(capacity_bytes=1 << 40, latency_us=20, bytes_per_s=1e10)
 #: Virtual time between looks at how far it is, ms.
 _INTERVAL_MS = 20
 #: No interval of the model takes this long.

@@ -16,7 +16,7 @@ from flatwater.plan.device.device import (
     write_device,
 )
 from flatwater.plan.device.hdd import Hdd
-from flatwater.plan.device.memory import Memory
+from flatwater.plan.device.memory import Memory, plain_memory
 from flatwater.plan.device.ssd import Ssd
 from flatwater.plan.device.volume import Volume, slower
 
@@ -31,6 +31,7 @@ __all__ = [
     "Volume",
     "cache_device",
     "never_written",
+    "plain_memory",
     "slower",
     "write_cached",
     "write_device",

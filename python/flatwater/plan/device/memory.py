@@ -29,3 +29,8 @@ def write_memory(box: MemoryDevice, use: Use) -> Memory:
         read_bytes_per_s=bytes_per_s(box.read_mib_per_s),
         write_bytes_per_s=bytes_per_s(box.write_mib_per_s),
     )
+
+
+def plain_memory(*, capacity_bytes: int, latency_us: float, bytes_per_s: float) -> Memory:
+    """An appliance that reads as fast as it writes."""
+    return Memory(capacity_bytes, ns(latency_us), bytes_per_s, bytes_per_s)
