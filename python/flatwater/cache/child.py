@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from flatwater.cache.messages import Answer, Request, Said, Task
 from flatwater.cache.task import write_task
 from flatwater.errors import FlatwaterError, UserError
 
@@ -23,14 +24,12 @@ class Child:
     last is `{"ended": True}`.
     """
 
-    def __init__(
-        self, task: dict[str, Any], fds: dict[str, int], hear: Callable[[Child, dict[str, Any]], None]
-    ) -> None:
+    def __init__(self, task: Task, fds: dict[str, int], hear: Callable[[Child, Said], None]) -> None:
         self.began_s = time.monotonic()
         self._hear = hear
         self._link, theirs = socket.socketpair()
         handed = {name: number for name, number in fds.items() if name != "report"}
-        handle = write_task(task | {"fds": handed})
+        handle = write_task({**task, "fds": handed})
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "flatwater.cache.serving", str(handle), str(theirs.fileno())],
@@ -39,7 +38,7 @@ class Child:
             )
         os.close(handle)
         self._lock = threading.Condition()
-        self._answers: dict[int, dict[str, Any]] = {}
+        self._answers: dict[int, Answer] = {}
         self._next = 1
         self._ready = False
         self._error: tuple[str, str | None] | None = None
@@ -76,7 +75,7 @@ class Child:
             self._lock.notify_all()
         self._hear(self, {"ended": True})
 
-    def _take(self, message: dict[str, Any]) -> None:
+    def _take(self, message: Any) -> None:
         with self._lock:
             if "id" in message:
                 self._answers[message["id"]] = message
@@ -100,7 +99,7 @@ class Child:
             what = f"the serving process died ({self.how_it_ended})" if self._gone else "it does not begin to serve"
         raise FlatwaterError(what, hint=hint)
 
-    def ask(self, request: dict[str, Any], timeout_s: float | None = 30.0) -> dict[str, Any]:
+    def ask(self, request: Request, timeout_s: float | None = 30.0) -> Answer:
         """Errors: FlatwaterError when it says no, died, or does not answer."""
         with self._lock:
             number, self._next = self._next, self._next + 1
@@ -114,7 +113,7 @@ class Child:
             raise FlatwaterError("the serving process died" if self._gone else "the serving process does not answer")
         if "error" in answer:
             kind = UserError if answer.get("user") else FlatwaterError
-            raise kind(answer["error"], where=answer.get("where"), hint=answer.get("hint"))
+            raise kind(answer["error"] or "", where=answer.get("where"), hint=answer.get("hint"))
         answer.pop("id")
         return answer
 

@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
+from flatwater.cache.messages import Answer, Request, ShownJob
 from flatwater.cache.state import read_process, running_folder
 from flatwater.errors import FlatwaterError, UserError
 
@@ -41,7 +41,7 @@ def running(name: str) -> bool:
     return read_process(name) is not None
 
 
-def ask(name: str, request: dict[str, Any], timeout_s: float = ANSWER_S) -> dict[str, Any]:
+def ask(name: str, request: Request, timeout_s: float = ANSWER_S) -> Answer:
     """Asks a cache's supervisor.
 
     Errors: FlatwaterError when it does not run, does not answer, or says no; UserError where the request is wrong.
@@ -64,10 +64,10 @@ def ask(name: str, request: dict[str, Any], timeout_s: float = ANSWER_S) -> dict
         raise FlatwaterError(
             f"cache {name} did not answer within {timeout_s:.0f} s", hint="its log tells more: flatwater cache status"
         ) from None
-    answer: dict[str, Any] = json.loads(line)
+    answer: Answer = json.loads(line)
     if "error" in answer:
         kind = UserError if answer.get("user") else FlatwaterError
-        raise kind(answer["error"], where=answer.get("where"), hint=answer.get("hint"))
+        raise kind(answer["error"] or "", where=answer.get("where"), hint=answer.get("hint"))
     return answer
 
 
@@ -81,16 +81,16 @@ def _read_line(link: socket.socket) -> bytes:
     return bytes(received)
 
 
-def ask_job(name: str, job: int) -> dict[str, Any]:
+def ask_job(name: str, job: int) -> ShownJob:
     """How far a job is, or how it ended: `state`, `done`, `total`, `error`. Errors: as of `ask`."""
-    found: dict[str, Any] | None = ask(name, {"do": "job", "job": job}).get("found")
+    found = ask(name, {"do": "job", "job": job}).get("found")
     if found is None:
         hint = f"flatwater cache restart {name} puts this version in its place"
         raise FlatwaterError(f"cache {name} is served by another flatwater, which tells of jobs otherwise", hint=hint)
     return found
 
 
-def watch_job(name: str, job: int, told: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+def watch_job(name: str, job: int, told: Callable[[ShownJob], None]) -> ShownJob:
     """Waits for the end of a job, and tells how far it is: `state`, `done`, `total`.
 
     Errors: FlatwaterError when it failed or was stopped.

@@ -8,9 +8,11 @@ from typing import Any
 from flatwater.cache import engine
 from flatwater.cache.control import ask, running
 from flatwater.cache.locate import located
+from flatwater.cache.messages import Statistics
 from flatwater.cache.start import log_path
 from flatwater.cache.state import CacheState
 from flatwater.errors import FlatwaterError
+from flatwater.plan.cache import EngineSettings
 
 _TOLD_BY_THE_SUPERVISOR = (
     *("state", "process", "serving_process", "running_s", "restarts", "mount", "nbd", "nbd_clients"),
@@ -73,12 +75,12 @@ def _running(state: CacheState) -> dict[str, Any]:
     statistics = answer.get("statistics")
     if statistics is None:
         return found
-    settings = answer.get("settings") or {}
+    settings = answer.get("settings") or EngineSettings({})
     found |= {"statistics": statistics, "settings": settings, "mode": settings.get("mode")}
     return found | gauges(statistics)
 
 
-def gauges(statistics: dict[str, Any]) -> dict[str, Any]:
+def gauges(statistics: Statistics) -> dict[str, Any]:
     """The few figures that everybody wants, from the engine's counts."""
     asked = statistics["reads"] + statistics["writes"]
     hits = statistics["read_hits"] + statistics["write_hits"]

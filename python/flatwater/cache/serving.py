@@ -19,6 +19,7 @@ from typing import Any
 
 from flatwater._engine import CacheServer, EngineError
 from flatwater.cache.held import reachable
+from flatwater.cache.messages import Answer, Job, Request, Statistics, Task
 from flatwater.cache.task import become_supervisor, read_task
 from flatwater.engine_json import to_json
 from flatwater.plan import cache as plan
@@ -34,16 +35,16 @@ PIECE_BYTES = 16 * 2**20
 class Serving:
     """The child's work."""
 
-    def __init__(self, task: dict[str, Any], link: socket.socket) -> None:
+    def __init__(self, task: Task, link: socket.socket) -> None:
         self._task = task
         self._link = link
         self._lock = threading.Lock()
         self._changes = threading.Lock()
         #: Jobs under way, as they were asked for.
-        self._jobs: dict[int, dict[str, Any]] = {}
+        self._jobs: dict[int, Job] = {}
         #: How far some of them are, in blocks: done, and of how many.
         self._progressed: dict[int, tuple[int, int]] = {}
-        self._settings: dict[str, Any] = {}
+        self._settings = plan.EngineSettings({})
         #: Where requests are recorded.
         self._record: str | None = task.get("record")
         self._stopping = False
@@ -67,7 +68,7 @@ class Serving:
 
     def run(self) -> int:
         """Until it is told to stop; the exit code."""
-        self._settings = json.loads(self._server.statistics())["settings"] or {}
+        self._settings = plan.EngineSettings(json.loads(self._server.statistics())["settings"] or {})
         self._say(ready=True)
         notes = self._server.notes()
         if notes:
@@ -88,19 +89,19 @@ class Serving:
         with self._lock, suppress(OSError):
             self._link.sendall(json.dumps(message).encode() + b"\n")
 
-    def _reply(self, request: dict[str, Any]) -> None:
+    def _reply(self, request: Request) -> None:
         try:
             answer = self._do(request)
         except (EngineError, ValueError) as error:
             answer = {"error": str(error), "user": isinstance(error, ValueError)}
         self._say(id=request["id"], **answer)
 
-    def _do(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _do(self, request: Request) -> Answer:
         match request["do"]:
             case "statistics":
                 # What is shown is known to the supervisor first: it outlives a kill.
                 told = self._tell_changes()
-                return {**told, "progress": self._progress(told["statistics"])}
+                return {**told, "progress": self._progress(told["statistics"] or {})}
             case "progress":
                 return {"progress": self._progress(json.loads(self._server.statistics())["statistics"])}
             case "record":
@@ -128,7 +129,7 @@ class Serving:
     def _as_before(self) -> None:
         """What lasts but is no setting: the size that it was given, and what is pinned."""
         state = self._task["state"]
-        kept: list[dict[str, Any]] = [{"do": "pin", "range": pin} for pin in state.get("pins") or []]
+        kept: list[Request] = [{"do": "pin", "range": pin} for pin in state.get("pins") or []]
         if state.get("used_bytes") is not None:
             kept.insert(0, {"do": "resize", "bytes": state["used_bytes"]})
         for one in kept:
@@ -139,9 +140,9 @@ class Serving:
                     return
                 self._say(told=[[time.time(), f"not as before, {one}: {error}"]])
 
-    def _work(self, request: dict[str, Any]) -> None:
+    def _work(self, request: Request) -> None:
         number, kind = request["job"], request["do"]
-        self._jobs[number] = {name: request.get(name) for name in ("do", "job", "range", "bytes")}
+        self._jobs[number] = Job(do=kind, job=number, range=request.get("range"), bytes=request.get("bytes"))
         try:
             if kind in ("preload", "pin", "unpin"):
                 self._in_pieces(number, request)
@@ -172,9 +173,9 @@ class Serving:
             said = f"{left:,} blocks stay dirty, safe in the cache: the backing device does not take them ({said})"
         return said, "is it full, or read-only? Then once more"
 
-    def _in_pieces(self, number: int, request: dict[str, Any]) -> None:
+    def _in_pieces(self, number: int, request: Request) -> None:
         """A range a piece at a time, so that it is known how far it is."""
-        begin, length = request["range"]
+        begin, length = _range(request)
         block = self._task["state"]["block_bytes"]
         for at in range(begin, begin + length, PIECE_BYTES):
             if self._stopping:
@@ -183,22 +184,22 @@ class Serving:
             self._command(_order(request | {"range": piece}))
             self._progressed[number] = ((at + piece[1] - begin) // block, length // block)
 
-    def _progress(self, statistics: dict[str, Any]) -> dict[int, tuple[int, int]]:
+    def _progress(self, statistics: Statistics) -> dict[int, tuple[int, int]]:
         """How far the jobs are, in blocks: done, and of how many."""
         flushed = (statistics["flush_blocks_done"], statistics["flush_blocks"])
         found = {number: self._progressed.get(number) for number in self._jobs}
         found |= {number: flushed for number, job in self._jobs.items() if job["do"] == "flush"}
         return {number: progress for number, progress in found.items() if progress is not None}
 
-    def _tell_changes(self) -> dict[str, Any]:
+    def _tell_changes(self) -> Answer:
         """What was set, here or through the files beside the exported one: the supervisor keeps it in mind.
 
         Gives what the engine told.
         """
         # One at a time: what was read first is told first.
         with self._changes:
-            told: dict[str, Any] = json.loads(self._server.statistics())
-            now: dict[str, Any] = told["settings"] or {}
+            told: Answer = json.loads(self._server.statistics())
+            now = told["settings"] or plan.EngineSettings({})
             changed = {name: as_text(value) for name, value in now.items() if self._settings.get(name) != value}
             self._settings = now
             if changed:
@@ -227,7 +228,7 @@ class Serving:
                 return self._say(unmounted=True)
         return None
 
-    def _stop(self, request: dict[str, Any]) -> int:
+    def _stop(self, request: Request) -> int:
         self._stopping = True
         try:
             self._server.stop(bool(request["drain"]))
@@ -245,34 +246,32 @@ class Serving:
         ender.start()
         ender.join(END_S)
         fds = self._task.pop("fds")
-        begun = {"state": "running", "began_s": time.time(), "done": 0, "total": None}
-        jobs = [job | begun for job in self._jobs.values()]
-        become_supervisor(
-            self._task
-            | {
-                "jobs": jobs,
-                "restarts": self._task.get("restarts", 0) + 1,
-            },
-            fds,
-        )
+        begun = Job(state="running", began_s=time.time(), done=0, total=None)
+        jobs: list[Job] = [{**job, **begun} for job in self._jobs.values()]
+        become_supervisor({**self._task, "jobs": jobs, "restarts": self._task.get("restarts", 0) + 1}, fds)
 
     def _end_quietly(self) -> None:
         with suppress(EngineError):
             self._server.stop(False)
 
 
-def _order(request: dict[str, Any]) -> plan.Order:
+def _order(request: Request) -> plan.Order:
     """A job as a command to the engine."""
     match request["do"]:
         case "flush":
-            return plan.WriteBack(request.get("range"))
+            return plan.WriteBack(_range(request) if request.get("range") is not None else None)
         case "preload":
-            return plan.Preload(request["range"])
+            return plan.Preload(_range(request))
         case "pin" | "unpin" as kind:
-            return plan.Pin(plan.Pinning(request["range"], kind == "pin"))
+            return plan.Pin(plan.Pinning(_range(request), kind == "pin"))
         case "resize":
-            return plan.Resize(request["bytes"])
+            return plan.Resize(request["bytes"] or 0)
     raise ValueError(f"{request['do']!r} is nothing that a cache does")
+
+
+def _range(request: Request) -> plan.Range:
+    begin, length = request["range"] or (0, 0)
+    return begin, length
 
 
 def as_text(value: Any) -> str:
@@ -291,8 +290,8 @@ def main() -> int:
     task = read_task(int(sys.argv[1]))
     link = socket.socket(fileno=int(sys.argv[2]))
     link.set_inheritable(False)
-    for number in task["fds"].values():
-        os.set_inheritable(number, False)
+    for descriptor in task["fds"].values():
+        os.set_inheritable(descriptor, False)
     try:
         serving = Serving(task, link)
     except (EngineError, ValueError) as error:

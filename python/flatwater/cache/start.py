@@ -13,6 +13,7 @@ from typing import Any
 
 from flatwater.cache import engine
 from flatwater.cache.locate import identified, located
+from flatwater.cache.messages import Task
 from flatwater.cache.mounting import check_mount_point, require_fuse
 from flatwater.cache.state import CacheState, lasting_folder, read_process
 from flatwater.cache.task import supervisor_command, write_task
@@ -42,7 +43,7 @@ class Start:
     trust: bool = False
 
 
-def prepare(start: Start) -> tuple[dict[str, Any], list[str]]:
+def prepare(start: Start) -> tuple[Task, list[str]]:
     """Checks and claims everything; the task of a supervisor, whose descriptors are this process's, and what is to be
     told. The caller holds `state.alone()`.
 
@@ -84,7 +85,7 @@ def prepare(start: Start) -> tuple[dict[str, Any], list[str]]:
         record = check_record(start.record, state.mount, "--record") if start.record is not None else None
         state.save()
         undo.pop_all()
-    task = {
+    task: Task = {
         "state": asdict(state),
         "record": record,
         "give_up": start.give_up,
@@ -140,7 +141,7 @@ def log_path(name: str) -> Path:
     return lasting_folder(name) / "log"
 
 
-def launch(task: dict[str, Any]) -> dict[str, Any]:
+def launch(task: Task) -> dict[str, int]:
     """Starts a supervisor in a session of its own and waits until it serves; its process.
 
     Errors: FlatwaterError with what it says, in which case nothing is left behind.
@@ -150,7 +151,7 @@ def launch(task: dict[str, Any]) -> dict[str, Any]:
     if path.exists() and path.stat().st_size > _LOG_BYTES_MAX:
         path.replace(path.with_name("log.1"))
     heard, report = os.pipe()
-    handle = write_task(task | {"fds": task["fds"] | {"report": report}})
+    handle = write_task({**task, "fds": task["fds"] | {"report": report}})
     with path.open("ab") as log:
         process = subprocess.Popen(
             supervisor_command(handle),
@@ -176,12 +177,12 @@ def launch(task: dict[str, Any]) -> dict[str, Any]:
     return {"process": process.pid}
 
 
-def run_here(task: dict[str, Any], told: Any) -> int:
+def run_here(task: Task, told: Any) -> int:
     """Is the supervisor itself, until the cache is stopped; `told()` is called when it serves. The exit code."""
     from flatwater.cache.supervisor import Supervisor
 
     heard, report = os.pipe()
-    supervisor = Supervisor(task | {"fds": task["fds"] | {"report": report}})
+    supervisor = Supervisor({**task, "fds": task["fds"] | {"report": report}})
 
     def listen() -> None:
         with os.fdopen(heard, "rb") as source:

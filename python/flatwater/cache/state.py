@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from flatwater.cache.messages import ShownJob
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned import write_atomic
 from flatwater.spelling import suggest
@@ -210,7 +211,7 @@ def keep_settings(name: str, changed: dict[str, str]) -> None:
             state.settings |= changed
 
 
-def keep_job(name: str, job: dict[str, Any]) -> None:
+def keep_job(name: str, job: ShownJob) -> None:
     """Keeps for the next start what a job that is done did: another size, a range that is pinned or not any more.
 
     Errors: FlatwaterError.
@@ -223,7 +224,8 @@ def keep_job(name: str, job: dict[str, Any]) -> None:
         if job["kind"] == "resize":
             state.used_bytes = job["bytes"]
             return
-        begin, end = job["range"][0], sum(job["range"])
+        begin, length = job["range"] or (0, 0)
+        end = begin + length
         # What was pinned around it stays so.
         cut = [(first, min(first + length, begin)) for first, length in state.pins]
         cut += [(max(first, end), first + length) for first, length in state.pins]

@@ -29,6 +29,7 @@ from flatwater.cache.child import Child
 from flatwater.cache.control import LINE_BYTES_MAX, short_path
 from flatwater.cache.held import is_there
 from flatwater.cache.jobs import KINDS, Jobs
+from flatwater.cache.messages import Answer, Request, Said, ShownJob, Task
 from flatwater.cache.mounting import mount, mount_users, process_name, unmount
 from flatwater.cache.outage import Outage
 from flatwater.cache.state import (
@@ -61,7 +62,7 @@ TOLD_MAX = 50
 class Supervisor:
     """One cache, from start to stop."""
 
-    def __init__(self, task: dict[str, Any]) -> None:
+    def __init__(self, task: Task) -> None:
         self._task = task
         self._state = CacheState(**task["state"])
         self._name = self._state.name
@@ -200,7 +201,7 @@ class Supervisor:
             with suppress(FlatwaterError):
                 child.ask(job)
 
-    def _hear(self, child: Child, message: dict[str, Any]) -> None:
+    def _hear(self, child: Child, message: Said) -> None:
         """What a child says without being asked; comes from its own thread."""
         for one in message.get("told", []):
             self._events.put(("told", (one[0], one[1])))
@@ -337,7 +338,7 @@ class Supervisor:
                 self._asked -= 1
                 self._answered.notify_all()
 
-    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _answer(self, request: Request) -> Answer:
         do = request["do"]
         if do == "status":
             return self._status()
@@ -363,8 +364,8 @@ class Supervisor:
             return self._serving().ask(request)
         raise UserError(f"{do!r} is nothing that a cache does")
 
-    def _status(self) -> dict[str, Any]:
-        answer: dict[str, Any] = {
+    def _status(self) -> Answer:
+        answer: Answer = {
             "name": self._name,
             "process": os.getpid(),
             "state": self._life(),
@@ -409,7 +410,7 @@ class Supervisor:
             what = "copy what the cache serves elsewhere before it is stopped"
         return f"{path} was removed or replaced: {what}"
 
-    def _job(self, number: int) -> dict[str, Any]:
+    def _job(self, number: int) -> ShownJob:
         child = self._child
         if child is not None:
             with suppress(FlatwaterError):
@@ -418,7 +419,7 @@ class Supervisor:
 
     # --- the end
 
-    def _begin_stop(self, request: dict[str, Any]) -> None:
+    def _begin_stop(self, request: Request) -> None:
         """Lets the mount go, after which nothing new comes, and ends the rest in the background."""
         if self._stopping:
             return

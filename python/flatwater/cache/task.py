@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any
+
+from flatwater.cache.messages import Task
 
 
-def write_task(task: dict[str, Any]) -> int:
+def write_task(task: Task) -> int:
     """A task in a descriptor that can be inherited."""
     handle = os.memfd_create("flatwater-cache-task")
     os.write(handle, json.dumps(task).encode())
@@ -16,10 +17,10 @@ def write_task(task: dict[str, Any]) -> int:
     return handle
 
 
-def read_task(handle: int) -> dict[str, Any]:
+def read_task(handle: int) -> Task:
     """What `write_task` wrote."""
     with os.fdopen(handle, "rb") as source:
-        task: dict[str, Any] = json.load(source)
+        task: Task = json.load(source)
     return task
 
 
@@ -28,9 +29,9 @@ def supervisor_command(handle: int) -> list[str]:
     return [sys.executable, "-m", "flatwater.cache.supervisor", str(handle)]
 
 
-def become_supervisor(task: dict[str, Any], fds: dict[str, int]) -> None:
+def become_supervisor(task: Task, fds: dict[str, int]) -> None:
     """Turns this process into a supervisor that goes on with a task; does not return."""
-    handle = write_task(task | {"fds": fds})
+    handle = write_task({**task, "fds": fds})
     for number in (handle, *fds.values()):
         os.set_inheritable(number, True)
     os.execv(sys.executable, supervisor_command(handle))  # noqa: S606 - our own program

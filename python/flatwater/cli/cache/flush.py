@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flatwater.cli.cache.arguments import Json, Name, find, parse_range, say
+
+if TYPE_CHECKING:
+    from flatwater.cache.messages import Request
 
 NAME = "flush"
 EXAMPLES = """\
@@ -41,7 +44,7 @@ def verb(
         stopped = ask(state.name, {"do": "stop-flush"})["stopped"]
         text = f"{len(stopped)} flushes were ended" if stopped else "no flush is under way"
         return say({"name": state.name, "stopped": stopped}, text, as_json)
-    request: dict[str, object] = {"do": "flush"}
+    request: Request = {"do": "flush"}
     if range_ is not None:
         request["range"] = list(parse_range(range_, state, "--range"))
     job = ask(state.name, request)["job"]

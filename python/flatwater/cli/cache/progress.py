@@ -5,8 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from flatwater.printing import make_console
+
+if TYPE_CHECKING:
+    from flatwater.cache.messages import ShownJob
 
 #: Is told what is done, and of how much.
 Told = Callable[[int, int], None]
@@ -36,7 +40,7 @@ def bar(title: str, *, unit_bytes: int | None, quiet: bool) -> Iterator[Told]:
         yield lambda done, total: progress.update(task, completed=done * scale, total=(total or 0) * scale or None)
 
 
-def follow_job(name: str, job: int, title: str, *, unit_bytes: int | None, quiet: bool) -> dict[str, object]:
+def follow_job(name: str, job: int, title: str, *, unit_bytes: int | None, quiet: bool) -> ShownJob:
     """Waits for a job of a running cache, with a bar. Errors: FlatwaterError when it failed or was stopped."""
     from flatwater.cache.control import watch_job
 

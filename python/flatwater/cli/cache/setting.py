@@ -45,7 +45,8 @@ def verb(
     live = running(state.name)
     if wanted:
         if live:
-            settings = ask(state.name, {"do": "set", "changes": list(wanted.items())})["settings"]
+            asked = [list(change) for change in wanted.items()]
+            settings = ask(state.name, {"do": "set", "changes": asked})["settings"] or settings
         keep_settings(state.name, wanted)
     elif live:
         settings = ask(state.name, {"do": "status"}).get("settings") or settings
