@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from flatwater.what_if import Base, Fitted, Prediction
+    from flatwater.what_if.fitting import Explanation
 
 #: A terminal of so many columns shows what each explanation says.
 WIDE = 100
@@ -110,8 +111,7 @@ def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction]
         rows.add_row(name, f"{one.measured:,.4g}", f"{one.model:,.4g}", error, "given" if one.given else "")
     console.print(rows)
     for explanation in fitted.explanations:
-        factor = explanation.scales.cpu if explanation.name == "CPU" else explanation.scales.storage
-        say(f"explained by {explanation.name}: what it takes is x {factor:.3g} of what was counted")
+        say(_fit(explanation))
     if len(fitted.explanations) < 2:
         say("note: the other explanation does not reach what was measured, and is left out")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
@@ -134,6 +134,13 @@ def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction]
     for prediction in found:
         for note in prediction.notes:
             say(f"{prediction.change.name}: {note}")
+
+
+def _fit(explanation: Explanation) -> str:
+    """What an explanation needs to give the measured throughput, in a sentence."""
+    if explanation.name == "CPU":
+        return f"explained by CPU: transactions hold the cores for {explanation.scales.cpu:.3g} x the counted CPU time"
+    return f"explained by storage: answers take {explanation.scales.storage:.3g} x the time that the device reported"
 
 
 def comparable(one: Prediction, anyway: bool) -> bool:

@@ -209,7 +209,7 @@ def marks(cell: Cell) -> list[tuple[float, str, str]]:
     found = [(event.time_s, event.kind, event.text) for event in cell.events]
     if summary is not None:
         found += [
-            (dip.start_s, "dip", f"{units.percent(dip.depth)} under the median for {units.seconds(dip.length_s)}")
+            (dip.start_s, "dip", f"{units.percent(dip.depth)} under the usual level for {units.seconds(dip.length_s)}")
             for dip in summary.dips
         ]
         found += [
