@@ -254,9 +254,9 @@ def report(options: argparse.Namespace, told: dict[str, Any], rows: Sequence[Row
     return "\n\n".join(
         [
             table(("", ""), [list(fact) for fact in facts]),
-            "How well the twin does what the base run did:",
+            "The twin beside the base run:",
             table(("", "measured", "model", "error", ""), fit),
-            "Throughput of the changed server, over that of the unchanged one beside it; pages of a New-Order:",
+            "Throughput of the changed server / that of the unchanged one in the same round, and pages of a New-Order:",
             table(head, lines),
             f"Unchanged, in turns with the changes: {unchanged} {told['unit']}.",
         ]
