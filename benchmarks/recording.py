@@ -19,8 +19,8 @@ from flatwater.experiment import load
 from flatwater.plan.fileio import RealFileio
 from flatwater.probe import start_probes
 from flatwater.runner.journal import Journal
-from flatwater.runner.spec import plan_of_target
-from flatwater.runner.target import open_target
+from flatwater.runner.stack.target.opening import open_target
+from flatwater.runner.stack.target.plans import plan_of_target
 
 #: Small enough for any machine's page cache, and for the rest of it to stay out of the way.
 HOT_BYTES = 64 * 2**20

@@ -26,7 +26,6 @@ LINES_MAX = 400
 LONG_FILES = {
     "python/flatwater/cache/supervisor.py",
     "python/flatwater/results/folder.py",
-    "python/flatwater/runner/target.py",
     "python/flatwater/server/instance.py",
 }
 #: A function with more lines does not fit a screen.

@@ -9,9 +9,9 @@ import sys
 
 from flatwater.errors import FlatwaterError
 from flatwater.experiment import load
-from flatwater.runner.dataset import load_dataset
 from flatwater.runner.interrupt import watch_signals
 from flatwater.runner.progress import start_reporter
+from flatwater.runner.stack.database.real.dataset import load_dataset
 
 
 def main(arguments: list[str]) -> int:

@@ -12,7 +12,7 @@ from benchmarks.model.mqsim import Peer
 from benchmarks.noise import Noise
 from benchmarks.pairs import Ratio, Target, confidence
 from benchmarks.tables import circumstances, interval, table
-from flatwater.runner.emulation import KEPT_UP_LATE_PCT
+from flatwater.runner.stack.storage.modelled.emulation import KEPT_UP_LATE_PCT
 
 #: The issue's figures: what a model must reach to be of use.
 WRITES_PER_CPU_S = Target("at least", 2e6)

@@ -15,7 +15,7 @@ from caches import write
 from flatwater.experiment import FlashCache, load
 from flatwater.plan.device import Memory, write_cached
 from flatwater.plan.fileio import write_modelled_fileio, write_storage
-from flatwater.runner.cached_model import cache_memory_bytes
+from flatwater.runner.stack.stack import memory_bytes
 
 
 @pytest.fixture
@@ -46,8 +46,11 @@ def test_a_cell_without_it_is_the_storage_alone(tmp_path: Path) -> None:
 
 
 def test_memory_goes_with_the_blocks(tmp_path: Path) -> None:
-    small = cache_memory_bytes(flash(write(tmp_path, {"size": "64MiB"})))
-    assert cache_memory_bytes(flash(write(tmp_path, {"size": "64MiB", "block_size": "4KiB"}))) == 4 * small
+    def taken(**cache: Any) -> int:
+        return memory_bytes(load(write(tmp_path, {"size": "64MiB"} | cache)))
+
+    without = taken(enabled=False)
+    assert taken(block_size="4KiB") - without == 4 * (taken() - without) > 0
     slow = Memory(2**30, 1000, 1e9, 1e9)
     assert write_cached(flash(write(tmp_path)), slow, align_bytes=512).preset is None
 

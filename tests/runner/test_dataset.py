@@ -16,7 +16,8 @@ from serverlab import OLTP, Foreign, ServerLab
 from flatwater.experiment import Experiment, load
 from flatwater.plan.server import write_dataset
 from flatwater.plan.transactions import write_transactions
-from flatwater.runner.dataset import describe_dataset, estimate_bytes
+from flatwater.runner.stack.database.real.dataset import describe_dataset
+from flatwater.runner.stack.database.size import estimate_bytes
 
 MakeDevice = Callable[..., Path]
 Mount = Callable[..., Path]

@@ -14,7 +14,7 @@ from flatwater.experiment.device import Use
 from flatwater.experiment.device.load import load_device
 from flatwater.plan.device import write_device
 from flatwater.plan.emulation import EmulatedDevice
-from flatwater.runner.emulation import Emulation, find_life_used, lag_warning, plan_of_emulation
+from flatwater.runner.stack.storage.modelled.emulation import Emulation, find_life_used, lag_warning, plan_of_emulation
 
 CARD = "fusion-io-iodrive-160-slc"
 

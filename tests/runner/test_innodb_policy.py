@@ -14,7 +14,7 @@ from lab import Lab, Ran
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiment" / "storage"))
 from devices import appliance
 from flatwater.errors import UserError
-from flatwater.runner.policy import Guard
+from flatwater.runner.stack.database.modelled.policy import Guard
 
 OUT = itertools.count()
 EXAMPLE = Path(__file__).parents[2] / "docs" / "policies" / "steady.py"

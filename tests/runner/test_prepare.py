@@ -15,9 +15,9 @@ from lab import MIB, Lab
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import print_size
 from flatwater.owned import Witness
-from flatwater.runner import prepare
-from flatwater.runner.manifest import Prepared, PreparedFile
-from flatwater.runner.target import Target
+from flatwater.runner.stack.target import prepare
+from flatwater.runner.stack.target.manifest import Prepared, PreparedFile
+from flatwater.runner.stack.target.target import Target
 
 
 def manifest(lab: Lab) -> dict[str, object]:

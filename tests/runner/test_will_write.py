@@ -23,8 +23,8 @@ from flatwater.errors import FlatwaterError
 from flatwater.experiment import load
 from flatwater.experiment.storage import FileStorage
 from flatwater.experiment.workload.fileio import Fileio
-from flatwater.runner.spec import plan_of_target
-from flatwater.runner.target import open_target
+from flatwater.runner.stack.target.opening import open_target
+from flatwater.runner.stack.target.plans import plan_of_target
 
 #: What numbers are tried, of which each field takes those that it may have.
 NUMBERS = (0, 1, 0.5, 50, 65536)

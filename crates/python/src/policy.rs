@@ -4,7 +4,7 @@ use flatwater_model::database::flushing::{Order, Policy, View};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// `flatwater.runner.policy.Guard`: it checks what the user's class returns, and says in words what is wrong.
+/// `Guard` (runner/stack/database/modelled/policy.py): it checks what the user's class returns, and says in words what is wrong.
 pub struct PythonPolicy {
     guard: Py<PyAny>,
     period_ns: u64,

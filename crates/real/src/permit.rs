@@ -1,6 +1,6 @@
 //! The second guard over other people's data: what may be written, by what it is and not by its name.
 //!
-//! Whoever checks that a place may be written to (`runner/target.py`) hands on a permit for just what it looked at.
+//! Whoever checks that a place may be written to (`runner/stack/target`) hands on a permit for just what it looked at.
 //! Without one, everything is opened read-only; with one, a name that has come to mean something else is refused.
 
 use std::fs::{File, OpenOptions};

@@ -15,8 +15,8 @@ from flatwater.printing import make_console
 if TYPE_CHECKING:
     from flatwater._engine import Emulator
     from flatwater.experiment.device import Initial
-    from flatwater.runner.emulation import Emulation
     from flatwater.runner.interrupt import Interrupt
+    from flatwater.runner.stack.storage.modelled.emulation import Emulation
 
 NAME = "emulate"
 EXAMPLES = """\
@@ -58,9 +58,9 @@ def verb(
     from flatwater._engine import Emulator, EngineError
     from flatwater.engine_json import to_json
     from flatwater.errors import FlatwaterError, UserError
-    from flatwater.runner.emulation import Emulation, plan_of_emulation
     from flatwater.runner.interrupt import watch_signals
     from flatwater.runner.stack.served.mounts import clear_mount_point, require_fuse
+    from flatwater.runner.stack.storage.modelled.emulation import Emulation, plan_of_emulation
 
     if initial not in (None, "fresh", "filled", "preconditioned"):
         raise UserError(f"{initial!r} is no state of a device", where="--initial", hint="fresh, filled, preconditioned")
@@ -217,7 +217,7 @@ def _status(emulator: Emulator) -> None:
 
 
 def _summarise(told: dict[str, Any]) -> None:
-    from flatwater.runner.emulation import lag_warning
+    from flatwater.runner.stack.storage.modelled.emulation import lag_warning
 
     if sys.stdout.isatty():
         print()

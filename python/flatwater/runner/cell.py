@@ -20,7 +20,7 @@ from flatwater.runner.journal import Journal
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import CannotResume, Left, asides, forget_if_repeated, look_back, set_aside, told_aside
 from flatwater.runner.schedule import Schedule, Timed, UntilSteady
-from flatwater.runner.spec import derived_seed
+from flatwater.runner.seeds import derived_seed
 from flatwater.runner.stack.stack import Stack
 from flatwater.runner.summary import keep_without_running, summarise_cell
 

@@ -17,7 +17,7 @@ from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.device.load import load_device
 from flatwater.experiment.overrides import override
 from flatwater.experiment.units import parse_size
-from flatwater.runner.dataset import estimate_bytes
+from flatwater.runner.stack.database.size import estimate_bytes
 from flatwater.what_if.twin import Twin
 
 #: A comma that is followed by the next field.

@@ -24,8 +24,8 @@ from flatwater.fit.workload import to_workload_toml
 from flatwater.fit.workload.derive import OLTP_WRITES, READ_ONLY, index_sizes, writes_of
 from flatwater.plan.device import Cached, Device, Volume, slower
 from flatwater.plan.innodb import ModelledDatabase, server_cpu, write_innodb
-from flatwater.runner.dataset import estimate_bytes
-from flatwater.runner.innodb_model import memory_bytes
+from flatwater.runner.stack.database.size import estimate_bytes
+from flatwater.runner.stack.stack import memory_bytes
 from flatwater.what_if.base import Base
 
 #: A run of more than this is not lived through from its start: the twin begins with a full pool.

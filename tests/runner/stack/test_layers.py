@@ -9,19 +9,19 @@ import pytest
 
 from flatwater._engine import Run
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.experiment import Experiment, FileStorage, PlannedCell
+from flatwater.experiment import Experiment, FileStorage, PlannedCell, make_experiment
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter, SilentReporter
 from flatwater.runner.resuming import Left
 from flatwater.runner.stack.layers.cache import Cache
 from flatwater.runner.stack.layers.database import Database
-from flatwater.runner.stack.layers.layer import Layer, Place
+from flatwater.runner.stack.layers.layer import Ground, Layer
 from flatwater.runner.stack.layers.storage import Storage, Used
 from flatwater.runner.stack.layers.workload import Workload
 from flatwater.runner.stack.stack import Stack
 
-HERE, THERE = Place(FileStorage(path="/here")), Place(FileStorage(path="/there"), lasts=False)
-EXPERIMENT = Experiment.model_validate({"workload": {"mode": "rndrd"}, "storage": {"path": "/here", "size": "1MiB"}})
+HERE, THERE = Ground(FileStorage(path="/here")), Ground(FileStorage(path="/there"), lasts=False)
+EXPERIMENT = make_experiment({"workload": {"mode": "rndrd"}, "storage": {"path": "/here", "size": "1MiB"}})
 PLAN = PlannedCell(index=0, repeat=0, set={}, seed=1, experiment=EXPERIMENT)
 
 
@@ -54,7 +54,7 @@ class Told(Layer):
 
 class Disk(Told, Storage):
     name = "storage"
-    given: Place | None = HERE
+    given: Ground | None = HERE
 
     def place(self, used: Used | None) -> Path | None:
         return used.place if used is not None else None
@@ -62,10 +62,10 @@ class Disk(Told, Storage):
     def text(self, used: Used | None) -> str:
         return "a disk"
 
-    def ready(self) -> Place | None:
+    def ready(self) -> Ground | None:
         return self.given
 
-    def make(self, reporter: Reporter, interrupt: Interrupt) -> Place:
+    def make(self, reporter: Reporter, interrupt: Interrupt) -> Ground:
         self.told.append("storage makes a place")
         return THERE
 
@@ -74,10 +74,10 @@ class Card(Told, Cache):
     name = "cache"
     text = "a card"
 
-    def ready(self) -> Place | None:
+    def ready(self) -> Ground | None:
         return None
 
-    def make(self, reporter: Reporter, interrupt: Interrupt) -> Place:
+    def make(self, reporter: Reporter, interrupt: Interrupt) -> Ground:
         self.told.append("cache makes a place")
         return THERE
 
@@ -88,7 +88,7 @@ class Card(Told, Cache):
 class Base(Told, Database):
     name = "database"
 
-    def stand_on(self, place: Place) -> None:
+    def stand_on(self, place: Ground) -> None:
         self.told.append(f"database on {place.files.path}")
 
     @property
@@ -209,7 +209,7 @@ def test_all_layers_have_their_say() -> None:
 def test_a_place_that_cannot_be_used_is_refused_when_it_is_turned_to() -> None:
     stack, _ = stack_of()
 
-    def refuse(place: Place) -> None:
+    def refuse(place: Ground) -> None:
         raise UserError("somebody uses it", where="storage.path")
 
     stack.database.stand_on = refuse  # type: ignore[method-assign]

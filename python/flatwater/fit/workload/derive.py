@@ -21,7 +21,7 @@ from flatwater.experiment.database.measured import (
     MeasuredWorkload,
 )
 from flatwater.fit.workload.counters import PAGE_BYTES, Counted, CountedCell, Window
-from flatwater.runner.dataset import estimate_bytes
+from flatwater.runner.stack.database.size import estimate_bytes
 
 Matrix = npt.NDArray[np.float64]
 

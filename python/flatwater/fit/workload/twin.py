@@ -18,7 +18,7 @@ from flatwater.experiment.database.measured import MeasuredCell, MeasuredWorkloa
 from flatwater.experiment.units import parse_size
 from flatwater.plan.device import plain_memory
 from flatwater.plan.innodb import ModelledDatabase, server_cpu, write_innodb, write_measured
-from flatwater.runner.innodb_model import PAGE_BYTES
+from flatwater.runner.stack.database.modelled.innodb import PAGE_BYTES
 
 #: A device that answers at once, of memory.
 _DEVICE = plain_memory(capacity_bytes=1 << 40, latency_us=20, bytes_per_s=1e10)

@@ -7,6 +7,7 @@ cache/      real: the flash cache, served as a file; modelled: the same engine i
 storage/    real: files and block devices; modelled: a device in virtual time, or served as a file in real time
 
 layers/     what a layer is to the stack and to the layers beside it
+target/     the files that a workload uses: found, guarded, prepared
 served/     what real caches and modelled devices in real time have in common: a process, a mount, a file system
 
 Each of the four rooms opens the layer of a cell's kind in its `__init__.py`.

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flatwater.experiment import Experiment, PlannedCell
+from flatwater.experiment import Experiment, PlannedCell, cell_at
 from flatwater.probe import Probe
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
@@ -18,7 +18,7 @@ from flatwater.runner.stack.cache import open_cache
 from flatwater.runner.stack.database import open_database
 from flatwater.runner.stack.layers.cache import Cache
 from flatwater.runner.stack.layers.database import Database
-from flatwater.runner.stack.layers.layer import Ground, Layer, Place
+from flatwater.runner.stack.layers.layer import Ground, GroundLayer, Layer
 from flatwater.runner.stack.layers.storage import Storage
 from flatwater.runner.stack.layers.workload import Workload
 from flatwater.runner.stack.storage import open_storage
@@ -40,8 +40,8 @@ class Stack:
         self._experiment = experiment
         self._storage = storage
         self._cache = cache
-        #: What the cell stands on; None where there is no place, or none yet.
-        self._place: Place | None = None
+        #: What the cell stands on; None where there is nothing, or nothing yet.
+        self._ground: Ground | None = None
         #: The cell's folder, where a run after this one would go on with it; None where none could.
         self.kept_in: Path | None = None
 
@@ -52,10 +52,10 @@ class Stack:
         return [self._storage, *cache, self.database, self.workload]
 
     @property
-    def _ground(self) -> Ground | None:
-        """The layer that gives the place; None where the stack needs none of this machine."""
+    def _ground_layer(self) -> GroundLayer | None:
+        """The layer that gives the ground; None where the stack needs none of this machine."""
         below = self._cache or self._storage
-        return below if isinstance(below, Ground) else None
+        return below if isinstance(below, GroundLayer) else None
 
     @property
     def place(self) -> Path | None:
@@ -76,18 +76,18 @@ class Stack:
         """Goes to the next cell: finds what it uses and makes sure that it may. Errors: UserError."""
         for layer in self._layers:
             layer.turn_to(plan)
-        ground = self._ground
-        self._place = ground.ready() if ground is not None else None
-        if self._place is not None:
-            self._stand_on(self._place)
+        giver = self._ground_layer
+        self._ground = giver.ready() if giver is not None else None
+        if self._ground is not None:
+            self._stand_on(self._ground)
 
-    def _stand_on(self, place: Place) -> None:
-        self.database.stand_on(place)
-        self.workload.stand_on(place)
+    def _stand_on(self, ground: Ground) -> None:
+        self.database.stand_on(ground)
+        self.workload.stand_on(ground)
 
     def check_sweep(self) -> None:
         """Refuses, before anything is made, what would end the sweep at one of its later cells. Errors: UserError."""
-        if self._ground is None or self._place is not None:
+        if self._ground_layer is None or self._ground is not None:
             self.database.check_sweep(self._experiment)
             self.workload.check_sweep(self._experiment)
 
@@ -105,18 +105,18 @@ class Stack:
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
         """Makes everything that the cell needs be there. Errors: UserError, FlatwaterError, Interrupted."""
-        ground = self._ground
-        if ground is not None and ground.ready() is None:
-            self._place = ground.make(reporter, interrupt)
-            self._stand_on(self._place)
+        giver = self._ground_layer
+        if giver is not None and giver.ready() is None:
+            self._ground = giver.make(reporter, interrupt)
+            self._stand_on(self._ground)
         self.workload.prepare(reporter, interrupt, self.kept_in if self._lasts else None)
 
     @property
     def _lasts(self) -> bool:
-        """Whether a later cell, or a later run, finds what stands on the place again."""
-        if self._place is None:
-            return self._ground is None
-        return self._place.lasts
+        """Whether a later cell, or a later run, finds what stands on the ground again."""
+        if self._ground is None:
+            return self._ground_layer is None
+        return self._ground.lasts
 
     def probes(self) -> list[Probe]:
         """What is sampled each interval."""
@@ -168,8 +168,9 @@ def open_stack(experiment: Experiment, plan: PlannedCell) -> Stack:
     cell = plan.experiment
     storage = open_storage(cell)
     cache = open_cache(cell, storage)
-    database = open_database(cell)
-    workload = open_workload(cell, database)
+    below = cache or storage
+    database = open_database(cell, below)
+    workload = open_workload(cell, database, below)
     stack = Stack(experiment, storage, cache, database, workload)
     try:
         stack.turn_to(plan)
@@ -177,3 +178,8 @@ def open_stack(experiment: Experiment, plan: PlannedCell) -> Stack:
         stack.release()
         raise
     return stack
+
+
+def memory_bytes(experiment: Experiment) -> int:
+    """Memory that the models of an experiment's first cell take. Errors: UserError."""
+    return open_stack(experiment, cell_at(experiment, 0)).workload.memory_bytes

@@ -16,7 +16,7 @@ from flatwater.runner.stack.cache.real import cache
 from flatwater.runner.stack.cache.real.cache import RealCache
 from flatwater.runner.stack.cache.real.process import DRAIN
 from flatwater.runner.stack.layers.storage import SLOW
-from flatwater.runner.stack.served import place
+from flatwater.runner.stack.served import ground
 from flatwater.runner.stack.storage import open_device
 
 MIB = 2**20
@@ -45,7 +45,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RealCache:
     Process.requests, Process.ended_well, Process.last_words = [], True, None
     monkeypatch.setattr(cache, "require_fuse", lambda: None)
     for name in ("require_file_system", "find_server"):
-        monkeypatch.setattr(place, name, lambda *_: None)
+        monkeypatch.setattr(ground, name, lambda *_: None)
     monkeypatch.setattr(cache, "ServedCache", Process)
     for name in ("slow", "fast"):
         (tmp_path / name).mkdir()
@@ -106,5 +106,5 @@ def test_nothing_else_in_the_folder_is_forgotten(served: RealCache, tmp_path: Pa
     served.end_cell(tmp_path, goes_on=False)
     served.release()
     owned = Folder.find(tmp_path / "slow" / "flatwater-cached", where="storage.path")
-    assert owned is not None and place.MADE in owned.names()
+    assert owned is not None and ground.MADE in owned.names()
     owned.close()

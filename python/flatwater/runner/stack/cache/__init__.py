@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from flatwater.experiment import Experiment
 from flatwater.runner.stack.layers.cache import Cache
+from flatwater.runner.stack.layers.layer import as_model
 from flatwater.runner.stack.layers.storage import Device, Storage
 
 
@@ -21,4 +22,4 @@ def open_cache(cell: Experiment, storage: Storage) -> Cache | None:
         return RealCache(storage)
     from flatwater.runner.stack.cache.modelled import ModelledCache
 
-    return ModelledCache()
+    return ModelledCache(as_model(storage))

@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
+from flatwater.experiment.device import Use
 from flatwater.experiment.storage.text import storage_text
+from flatwater.plan.device import CACHE_PAGE_BYTES, cache_device
 from flatwater.runner.stack.layers.cache import Cache
+from flatwater.runner.stack.layers.layer import Model
+
+#: What the engine keeps of each block (the bound of crates/core/examples/cache_speed.rs).
+MEMORY_BYTES_PER_BLOCK = 40
 
 
 class ModelledCache(Cache):
-    """A cache that the engine computes."""
+    """A cache that the engine computes, on any model of a storage."""
+
+    def __init__(self, below: Model) -> None:
+        self._below = below
 
     @property
     def text(self) -> str:
         cache = self._cell.flash_cache
         return "" if cache is None else f"{cache.text}, on {storage_text(cache.storage)}"
+
+    def notes(self, use: Use) -> list[str]:
+        """What the models of the storage and of the cache's device do differently from the devices."""
+        cache, below = self._cell.flash_cache, self._below.notes(use)
+        if cache is None:
+            return below
+        device, own_use = cache_device(cache, cache.block_size)
+        return [*below, *(f"the cache's device: {note}" for note in device.notes(own_use))]
+
+    def memory_bytes(self, use: Use) -> int:
+        """Memory that the engine, the model of the cache's device and that of the storage take."""
+        cache, below = self._cell.flash_cache, self._below.memory_bytes(use)
+        if cache is None:
+            return below
+        device, own_use = cache_device(cache, CACHE_PAGE_BYTES)
+        size = cache.size or device.usable_bytes(own_use)
+        return below + device.memory_bytes(own_use) + size // cache.block_size * MEMORY_BYTES_PER_BLOCK

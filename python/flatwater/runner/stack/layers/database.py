@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flatwater.experiment import Experiment
 from flatwater.results.schema import ServerFacts
-from flatwater.runner.stack.layers.layer import Layer, Place
+from flatwater.runner.stack.layers.layer import Ground, Layer
 from flatwater.runner.stack.layers.storage import Used
 
 
@@ -18,8 +18,8 @@ class Database(Layer):
         """What it uses of its place."""
         return None
 
-    def stand_on(self, place: Place) -> None:
-        """Finds what the database of the cell uses of a place, and makes sure that it may. Errors: UserError."""
+    def stand_on(self, ground: Ground) -> None:
+        """Finds what the database of the cell uses of the ground, and makes sure that it may. Errors: UserError."""
 
     def check_sweep(self, experiment: Experiment) -> None:
         """Refuses, before anything is made, what would end the sweep at one of its later cells. Errors: UserError."""

@@ -1,8 +1,8 @@
 """What every layer of a stack can be asked, and what a layer gives the one above it.
 
-There are two worlds. In real time a layer gives a `Place`: files of this machine, used like any other files. In virtual
-time it gives a `Model`: a description that the engine computes with. A layer that needs a place stands on any layer
-that gives one, and a layer that needs a model stands on any layer that gives one, whatever either is.
+There are two worlds. In real time a layer gives a `Ground`: files of this machine, used like any other files. In
+virtual time a layer is a `Model`, which the engine computes. A layer that needs a ground stands on any layer that gives
+one, and a layer that needs a model stands on any model, whatever either is.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from flatwater.experiment import Experiment, FileStorage, PlannedCell
+from flatwater.experiment.device import Use
 from flatwater.probe import Probe
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
@@ -20,7 +21,7 @@ from flatwater.runner.resuming import Left
 
 
 @dataclass(frozen=True)
-class Place:
+class Ground:
     """Files of this machine that the layer above may use."""
 
     #: The directory, file or block device, and how much of it.
@@ -31,7 +32,7 @@ class Place:
     is_device: bool = False
 
     def cell(self, experiment: Experiment) -> Experiment:
-        """A cell whose storage is this place."""
+        """A cell whose storage is this ground."""
         if experiment.storage is self.files:
             return experiment
         return experiment.model_copy(update={"storage": self.files})
@@ -95,13 +96,35 @@ class Layer:
 
 
 @runtime_checkable
-class Ground(Protocol):
+class Model(Protocol):
+    """A layer in virtual time that a workload or a modelled server can stand on.
+
+    `use` says how that uses the storage. What the engine is told of the layer is written by `flatwater.plan`.
+    """
+
+    def notes(self, use: Use) -> list[str]:
+        """What the models do differently from the devices that they are of, in sentences."""
+        ...
+
+    def memory_bytes(self, use: Use) -> int:
+        """Memory that the models take."""
+        ...
+
+
+@runtime_checkable
+class GroundLayer(Protocol):
     """A layer in real time that files or servers can stand on."""
 
-    def ready(self) -> Place | None:
-        """The place, if it is there before anything is made; None if it is made for each cell."""
+    def ready(self) -> Ground | None:
+        """The ground, if it is there before anything is made; None if it is made for each cell."""
         ...
 
-    def make(self, reporter: Reporter, interrupt: Interrupt) -> Place:
-        """Makes the place for the cell. Errors: UserError, FlatwaterError, Interrupted."""
+    def make(self, reporter: Reporter, interrupt: Interrupt) -> Ground:
+        """Makes the ground for the cell. Errors: UserError, FlatwaterError, Interrupted."""
         ...
+
+
+def as_model(layer: Layer) -> Model:
+    """A layer that something in virtual time stands on."""
+    assert isinstance(layer, Model), "a mixture of both times is refused when the experiment is read"
+    return layer

@@ -9,7 +9,6 @@ from pathlib import Path
 from flatwater.experiment import PlannedCell
 from flatwater.experiment.storage import Storage as StorageFields
 from flatwater.owned import Folder
-from flatwater.runner.emulation import remove_backing
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.stack.layers.layer import Layer
 
@@ -101,8 +100,11 @@ class Device(Storage):
     def remove(self) -> None:
         owned = Folder.find(self._folder, where="storage.path") if self._folder is not None else None
         if owned is not None:
-            remove_backing(owned.path / CONTENT)
+            self._remove_content(owned)
             owned.remove_all()
+
+    def _remove_content(self, owned: Folder) -> None:
+        """Deletes what the folder's ledger does not know, and is ours all the same."""
 
     def _open_folder(self, place: str | None) -> Folder:
         """Our folder below a place of the user's, made if it is not there. Errors: UserError, FlatwaterError."""

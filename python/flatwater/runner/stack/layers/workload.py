@@ -14,7 +14,7 @@ from flatwater.plan.server import RealDatabase
 from flatwater.results.schema import Condition, ResponseLimit
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
-from flatwater.runner.stack.layers.layer import Layer, Place
+from flatwater.runner.stack.layers.layer import Ground, Layer
 from flatwater.runner.stack.layers.storage import Used
 from flatwater.runner.tally import Tally
 
@@ -30,8 +30,8 @@ class Workload(Layer, Generic[P]):
         """What it uses of the place that it stands on itself."""
         return None
 
-    def stand_on(self, place: Place) -> None:
-        """Finds what the workload uses of a place, and makes sure that it may. Errors: UserError."""
+    def stand_on(self, ground: Ground) -> None:
+        """Finds what the workload uses of the ground, and makes sure that it may. Errors: UserError."""
 
     def check_sweep(self, experiment: Experiment) -> None:
         """Refuses, before anything is made, what would end the sweep at one of its later cells. Errors: UserError."""
@@ -42,6 +42,11 @@ class Workload(Layer, Generic[P]):
         `kept_in` is the cell's folder, where a later run would go on with it; None where none could. Errors: UserError,
         FlatwaterError, Interrupted.
         """
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory that its models take, and those of all that is below; 0 in real time."""
+        return 0
 
     @abstractmethod
     def plan(self, seed: int) -> P:

@@ -23,13 +23,13 @@ def open_storage(cell: Experiment) -> Storage:
             from flatwater.runner.stack.storage.modelled.virtual import VirtualDevice
 
             return VirtualDevice()
-        from flatwater.runner.stack.storage.modelled.emulated import EmulatedPlace
+        from flatwater.runner.stack.storage.modelled.emulated import EmulatedFiles
 
-        return EmulatedPlace()
-    from flatwater.runner.stack.storage.real import Elsewhere, FilePlace
+        return EmulatedFiles()
+    from flatwater.runner.stack.storage.real import Elsewhere, LocalFiles
 
     attached = isinstance(cell.database, Server) and cell.database.attached
-    return Elsewhere() if attached else FilePlace()
+    return Elsewhere() if attached else LocalFiles()
 
 
 def open_device(storage: StorageFields, role: Role) -> Device:

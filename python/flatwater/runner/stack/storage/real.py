@@ -12,14 +12,14 @@ from flatwater.owned import Folder
 from flatwater.probe import device_text
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
-from flatwater.runner.stack.layers.layer import Place
+from flatwater.runner.stack.layers.layer import Ground
 from flatwater.runner.stack.layers.storage import CONTENT, Device, Role, Storage, Used
 
 #: What is left free on a file system.
 RESERVE_BYTES = 64 << 20
 
 
-class FilePlace(Storage):
+class LocalFiles(Storage):
     """A directory, a file or a block device of the user's, used where it is."""
 
     def place(self, used: Used | None) -> Path | None:
@@ -29,11 +29,11 @@ class FilePlace(Storage):
         assert used is not None, "what stands on it was opened with it"
         return device_text(used.file)
 
-    def ready(self) -> Place:
-        """The place itself: whoever stands on it checks what may be done there."""
-        return Place(self._cell.files)
+    def ready(self) -> Ground:
+        """The files themselves: whoever stands on it checks what may be done there."""
+        return Ground(self._cell.files)
 
-    def make(self, reporter: Reporter, interrupt: Interrupt) -> Place:
+    def make(self, reporter: Reporter, interrupt: Interrupt) -> Ground:
         """There is nothing to make."""
         return self.ready()
 

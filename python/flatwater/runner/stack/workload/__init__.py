@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from flatwater.experiment import Experiment
-from flatwater.runner.stack.database.modelled import ModelledInnodb
+from flatwater.runner.stack.database.modelled.innodb import ModelledInnodb
 from flatwater.runner.stack.layers.database import Database
+from flatwater.runner.stack.layers.layer import Layer, as_model
 from flatwater.runner.stack.layers.servers import Servers
 from flatwater.runner.stack.layers.workload import Workload
 
 
-def open_workload(cell: Experiment, database: Database) -> Workload[Any]:
-    """The workload of a cell, on its database if it uses one."""
+def open_workload(cell: Experiment, database: Database, below: Layer) -> Workload[Any]:
+    """The workload of a cell, on its database, or else on the layer below."""
     if isinstance(database, ModelledInnodb):
         from flatwater.runner.stack.workload.modelled.transactions import TransactionsOnModel
 
@@ -28,7 +29,7 @@ def open_workload(cell: Experiment, database: Database) -> Workload[Any]:
     if cell.in_virtual_time:
         from flatwater.runner.stack.workload.modelled.fileio import FileioOnModel
 
-        return FileioOnModel()
+        return FileioOnModel(as_model(below))
     from flatwater.runner.stack.workload.real.fileio import FileioOnFiles
 
     return FileioOnFiles()

@@ -22,10 +22,10 @@ from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import Left
 from flatwater.runner.stack.cache.real.process import DEVICE_FILE, DRAIN, MOUNT_SOURCE, ServedCache
 from flatwater.runner.stack.layers.cache import Cache
-from flatwater.runner.stack.layers.layer import Place
+from flatwater.runner.stack.layers.layer import Ground
 from flatwater.runner.stack.layers.storage import FAST, Device
+from flatwater.runner.stack.served.ground import GONE, MADE, check_served, file_system_of, has_server, served_ground
 from flatwater.runner.stack.served.mounts import require_fuse, unmount
-from flatwater.runner.stack.served.place import GONE, MADE, check_served, file_system_of, has_server, served_place
 from flatwater.runner.stack.served.process import ServedProbe
 from flatwater.runner.stack.served.volume import clear_volume
 from flatwater.runner.stack.storage import open_device
@@ -82,7 +82,7 @@ class RealCache(Cache):
     def ready(self) -> None:
         return None
 
-    def make(self, reporter: Reporter, interrupt: Interrupt) -> Place:
+    def make(self, reporter: Reporter, interrupt: Interrupt) -> Ground:
         reporter.phase("make the cache", None)
         owned = self._own_folder()
         self._clear()
@@ -108,7 +108,7 @@ class RealCache(Cache):
         self._served = ServedCache(request)
         self._served.wait_ready(lambda: interrupt.asked)
         size_bytes = min(self._cell.storage.size or slow.bytes, slow.bytes)
-        return served_place(self._cell, mount / DEVICE_FILE, volume, size_bytes)
+        return served_ground(self._cell, mount / DEVICE_FILE, volume, size_bytes)
 
     def _own_folder(self) -> Folder:
         """Our folder, made if it is not there, held until the stack is released. Errors: UserError, FlatwaterError."""

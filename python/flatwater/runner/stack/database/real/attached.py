@@ -16,11 +16,11 @@ from flatwater.owned import write_atomic
 from flatwater.probe import Probe, start_probes
 from flatwater.probe.server import ServerProbe
 from flatwater.results.schema import ServerFacts
-from flatwater.runner.dataset import load_dataset
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import Left
 from flatwater.runner.stack.database.real.copies import SERVERS, keep_token, kept_token
+from flatwater.runner.stack.database.real.dataset import load_dataset
 from flatwater.runner.stack.layers.servers import Check, Servers
 from flatwater.server import Attached, describe, local_pids
 

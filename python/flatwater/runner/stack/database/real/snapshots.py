@@ -8,10 +8,11 @@ import psutil
 
 from flatwater.errors import FlatwaterError, Interrupted
 from flatwater.experiment import Experiment
-from flatwater.runner.dataset import DATASET_VERSION, describe_dataset, estimate_bytes, load_dataset
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
+from flatwater.runner.stack.database.real.dataset import DATASET_VERSION, describe_dataset, load_dataset
 from flatwater.runner.stack.database.real.index_sizes import print_loaded
+from flatwater.runner.stack.database.size import estimate_bytes
 from flatwater.server import (
     Binary,
     Instance,

@@ -21,7 +21,7 @@ from flatwater.runner.stack.database.real.cell_copies import CellCopies
 from flatwater.runner.stack.database.real.copies import kept_token
 from flatwater.runner.stack.database.real.fleet import SPARE_CONNECTIONS, Fleet
 from flatwater.runner.stack.database.real.snapshots import loaded_snapshot, shape_of
-from flatwater.runner.stack.layers.layer import Place
+from flatwater.runner.stack.layers.layer import Ground
 from flatwater.runner.stack.layers.servers import Check, Servers
 from flatwater.runner.stack.layers.storage import Used
 from flatwater.server import (
@@ -42,7 +42,7 @@ CELLS_CHECKED = 10_000
 
 
 class StartedServers(Servers):
-    """One or several servers, on any place."""
+    """One or several servers, on any ground."""
 
     def __init__(self) -> None:
         self._root: ServersRoot | None = None
@@ -61,9 +61,9 @@ class StartedServers(Servers):
         self._left, self._seam = None, ""
         self._copies.turn_to(plan.index, self._cell.server.instances)
 
-    def stand_on(self, place: Place) -> None:
+    def stand_on(self, ground: Ground) -> None:
         self._binary = find_server(self._cell.server.binary)
-        storage = Path(place.files.path or "").absolute()
+        storage = Path(ground.files.path or "").absolute()
         if self._root is None or self._root.path.parent != storage:
             self.release()
             self._root = open_root(storage)
@@ -85,7 +85,7 @@ class StartedServers(Servers):
                 split(translate(server.settings, find_server(server.binary)), server.instances)
 
     def take_up(self, left: Left) -> str | None:
-        binary, root = self._place()
+        binary, root = self._found()
         token, _ = kept_token(left.folder)
         reason = self._copies.take_up(token, binary, root)
         if reason is None:
@@ -99,7 +99,7 @@ class StartedServers(Servers):
     def prepare(self, reporter: Reporter, interrupt: Interrupt, kept_in: Path | None, check: Check) -> None:
         self._interrupt, self._reporter = interrupt, reporter
         self._copies.keep_in(kept_in)
-        binary, root = self._place()
+        binary, root = self._found()
         settings = translate(self._cell.server.settings, binary)
         if self._left is None:
             self._snapshot = loaded_snapshot(self._cell, binary, root, settings, reporter, interrupt, self.hurried)
@@ -116,7 +116,7 @@ class StartedServers(Servers):
 
         Errors: FlatwaterError when they do not start, or their data are not consistent; nothing is deleted.
         """
-        binary, root = self._place()
+        binary, root = self._found()
         folders, how = self._copies.find(root, reporter)
         self._snapshot = find_snapshot(root, shape_of(self._cell, binary, settings))
         instances = self._instances(folders, settings)
@@ -143,12 +143,12 @@ class StartedServers(Servers):
             what = f"the data that the cell stood on cannot be recovered: {error.what}"
             raise FlatwaterError(what, hint=hint) from None
 
-    def _place(self) -> tuple[Binary, ServersRoot]:
-        assert self._binary is not None and self._root is not None, "they stand on a place"
+    def _found(self) -> tuple[Binary, ServersRoot]:
+        assert self._binary is not None and self._root is not None, "they stand on a ground"
         return self._binary, self._root
 
     def _instances(self, folders: Sequence[Path], settings: Mapping[str, str]) -> list[Instance]:
-        binary, _ = self._place()
+        binary, _ = self._found()
         many = len(folders)
         connections = -(-self._cell.transactions.connections // many) + SPARE_CONNECTIONS
         chosen, shares = {"max_connections": str(connections)}, split(settings, many)

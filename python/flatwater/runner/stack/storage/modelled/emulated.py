@@ -1,4 +1,4 @@
-"""A modelled device in real time, served as a file: a place to stand on, or a device of a real cache."""
+"""A modelled device in real time, served as a file: a ground to stand on, or a device of a real cache."""
 
 from __future__ import annotations
 
@@ -13,17 +13,23 @@ from flatwater.experiment.storage.text import storage_text
 from flatwater.owned import Folder
 from flatwater.plan.emulation import EmulatedDevice as EmulatedDevicePlan
 from flatwater.probe import Probe
-from flatwater.runner.emulation import DEVICE_FILE, Emulation, lag_warning, plan_of_emulation, remove_backing
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import Left
-from flatwater.runner.stack.layers.layer import Place
+from flatwater.runner.stack.layers.layer import Ground
 from flatwater.runner.stack.layers.storage import CONTENT, Device, Role, Storage, Used
+from flatwater.runner.stack.served.ground import GONE, MADE, check_served, file_system_of, has_server, served_ground
 from flatwater.runner.stack.served.mounts import release_mount, require_fuse
-from flatwater.runner.stack.served.place import GONE, MADE, check_served, file_system_of, has_server, served_place
 from flatwater.runner.stack.served.process import ServedProbe
 from flatwater.runner.stack.served.volume import clear_volume
+from flatwater.runner.stack.storage.modelled.emulation import (
+    DEVICE_FILE,
+    Emulation,
+    lag_warning,
+    plan_of_emulation,
+    remove_backing,
+)
 from flatwater.runner.stack.storage.modelled.process import Lag, ServedDevice
 
 #: Where a device is mounted, and the file system on it, in its folder.
@@ -71,7 +77,7 @@ class _Emulated(Storage):
             served.close()
 
 
-class EmulatedPlace(_Emulated):
+class EmulatedFiles(_Emulated):
     """A served device that files or servers stand on. Each cell has a process of its own."""
 
     #: Our folder under storage.path: the content, its sidecar, and what is mounted.
@@ -110,7 +116,7 @@ class EmulatedPlace(_Emulated):
     def ready(self) -> None:
         return None
 
-    def make(self, reporter: Reporter, interrupt: Interrupt) -> Place:
+    def make(self, reporter: Reporter, interrupt: Interrupt) -> Ground:
         reporter.phase("make the device", None)
         owned = self._own_folder()
         mount, file_system = owned.path / MOUNTED, file_system_of(self._cell)
@@ -126,7 +132,7 @@ class EmulatedPlace(_Emulated):
         if file_system:
             owned.write_text(MADE, file_system)
         size_bytes = self._cell.modelled.size or _usable_bytes(self._cell.modelled)
-        return served_place(self._cell, mount / DEVICE_FILE, volume, size_bytes)
+        return served_ground(self._cell, mount / DEVICE_FILE, volume, size_bytes)
 
     def _own_folder(self) -> Folder:
         """Our folder, made if it is not there, held until the stack is released. Errors: UserError, FlatwaterError."""
@@ -194,6 +200,9 @@ class EmulatedDevice(_Emulated, Device):
 
     def text(self, used: Used | None) -> str:
         return _text(self._storage)
+
+    def _remove_content(self, owned: Folder) -> None:
+        remove_backing(owned.path / CONTENT)
 
     def open(self, size: int | None, seed: int, interval_s: float, *, kept: bool) -> None:
         self._owned = folder = self._open_folder(self._storage.path)

@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 from flatwater._engine import Emulator
 from flatwater.engine_json import to_json
 from flatwater.plan.emulation import EmulatedDevice
-from flatwater.runner.emulation import DEVICE_FILE
 from flatwater.runner.stack.served.process import ServedProcess, run_process, tell
 from flatwater.runner.stack.served.volume import PATIENCE_S, Volume
+from flatwater.runner.stack.storage.modelled.emulation import DEVICE_FILE
 
 #: How often the process tells what it has done.
 TELL_S = 0.2

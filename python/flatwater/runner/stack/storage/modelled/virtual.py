@@ -1,7 +1,8 @@
-"""A modelled device in virtual time: nothing of this machine is used but its processors."""
+"""A modelled device in virtual time: nothing of this machine is used but its processors and its memory."""
 
 from __future__ import annotations
 
+from flatwater.experiment.device import Use
 from flatwater.experiment.storage.text import storage_text
 from flatwater.runner.resuming import Left
 from flatwater.runner.stack.layers.storage import Storage, Used
@@ -20,3 +21,11 @@ class VirtualDevice(Storage):
 
     def text(self, used: Used | None) -> str:
         return storage_text(self._cell.storage) or ""
+
+    def notes(self, use: Use) -> list[str]:
+        """What the model does differently from the device."""
+        return self._cell.modelled.modelled_device.notes(use)
+
+    def memory_bytes(self, use: Use) -> int:
+        """Memory that the model takes."""
+        return self._cell.modelled.modelled_device.memory_bytes(use)

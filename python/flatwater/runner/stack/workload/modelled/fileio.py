@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import psutil
+
 from flatwater._engine import EngineError, Run
 from flatwater.engine_json import to_json
 from flatwater.errors import UserError
-from flatwater.experiment import Experiment
-from flatwater.plan.fileio import ModelledFileio, preconditioning, write_modelled_fileio
-from flatwater.runner.model import check_memory, device_notes
-from flatwater.runner.spec import derived_seed
+from flatwater.experiment import Experiment, print_size
+from flatwater.plan.fileio import ModelledFileio, fileio_use, preconditioning, write_modelled_fileio
+from flatwater.runner.seeds import derived_seed
+from flatwater.runner.stack.layers.layer import Model
 from flatwater.runner.stack.layers.workload import Workload
 
 
 class FileioOnModel(Workload[ModelledFileio]):
     """fileio on any model of a storage."""
+
+    def __init__(self, below: Model) -> None:
+        self._below = below
 
     def check_sweep(self, experiment: Experiment) -> None:
         # Every cell was checked against its device when the experiment was read; here is what only the engine knows.
@@ -31,7 +36,7 @@ class FileioOnModel(Workload[ModelledFileio]):
 
     def start(self, plan: ModelledFileio, after: Run | None = None) -> Run:
         if after is None:
-            check_memory(self._cell)
+            self._check_memory()
         try:
             return Run.modelled(to_json(plan), after)
         except EngineError as error:
@@ -40,4 +45,16 @@ class FileioOnModel(Workload[ModelledFileio]):
             raise UserError(str(error), where=where) from None
 
     def warnings(self) -> list[str]:
-        return [f"the model is not quite its device: {note}" for note in device_notes(self._cell)]
+        return [f"the model is not quite its device: {note}" for note in self._below.notes(fileio_use(self._cell))]
+
+    @property
+    def memory_bytes(self) -> int:
+        return self._below.memory_bytes(fileio_use(self._cell))
+
+    def _check_memory(self) -> None:
+        """Refuses a device whose model does not fit this machine: Linux would kill the run, or its neighbours."""
+        needed, free = self.memory_bytes, psutil.virtual_memory().available
+        if needed > free:
+            device = self._cell.modelled.device
+            what = f"the model of {device} takes {print_size(needed)} of memory, {print_size(free)} are free"
+            raise UserError(what, where="storage.capacity_scale", hint="a smaller capacity_scale, or fewer --jobs")

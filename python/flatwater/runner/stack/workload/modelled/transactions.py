@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import psutil
+
 from flatwater._engine import EngineError, Run
 from flatwater.engine_json import to_json
 from flatwater.errors import UserError
-from flatwater.experiment import Experiment
+from flatwater.experiment import Experiment, print_size
 from flatwater.plan.innodb import ModelledDatabase, write_innodb
-from flatwater.runner.innodb_model import check_memory, model_notes, policies_of
-from flatwater.runner.stack.database.modelled import ModelledInnodb
+from flatwater.runner.stack.database.modelled.innodb import ModelledInnodb
 from flatwater.runner.stack.layers.workload import Workload
 
 
@@ -26,15 +27,26 @@ class TransactionsOnModel(Workload[ModelledDatabase]):
         return write_innodb(self._cell, seed)
 
     def start(self, plan: ModelledDatabase, after: Run | None = None) -> Run:
-        check_memory(self._cell)
+        self._check_memory()
         try:
-            return Run.modelled_database(to_json(plan), policies_of(self._cell, plan))
+            return Run.modelled_database(to_json(plan), self._database.policies(plan))
         except EngineError as error:
             where = "database" if str(error).startswith(("database.", "workload.")) else "storage.device"
             raise UserError(str(error), where=where) from None
 
     def warnings(self) -> list[str]:
-        told = [f"the model is not quite its device: {note}" for note in model_notes(self._cell)]
+        told = [f"the model is not quite its device: {note}" for note in self._database.notes]
         if self._database.ignored:
             told.append(f"settings that change nothing in the model: {', '.join(self._database.ignored)}")
         return told
+
+    @property
+    def memory_bytes(self) -> int:
+        return self._database.memory_bytes
+
+    def _check_memory(self) -> None:
+        """Refuses a model that does not fit this machine: Linux would kill the run, or its neighbours."""
+        needed, free = self.memory_bytes, psutil.virtual_memory().available
+        if needed > free:
+            what = f"the model takes {print_size(needed)} of memory, {print_size(free)} are free"
+            raise UserError(what, where="database", hint="less data, a smaller pool, or fewer --jobs")

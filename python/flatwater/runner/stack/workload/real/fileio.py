@@ -11,39 +11,41 @@ from flatwater.plan.fileio import RealFileio, draining, reading_back
 from flatwater.probe import Probe, start_probes
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
-from flatwater.runner.prepare import prepare_target
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import Left
-from flatwater.runner.spec import derived_seed, plan_of_target, precondition_of_target
-from flatwater.runner.stack.layers.layer import Place
+from flatwater.runner.seeds import derived_seed
+from flatwater.runner.stack.layers.layer import Ground
 from flatwater.runner.stack.layers.storage import Used
 from flatwater.runner.stack.layers.workload import Workload
-from flatwater.runner.target import Target, check_space, open_target
+from flatwater.runner.stack.target.opening import open_target
+from flatwater.runner.stack.target.plans import plan_of_target, precondition_of_target
+from flatwater.runner.stack.target.prepare import prepare_target
+from flatwater.runner.stack.target.target import Target, check_space
 
 
 class FileioOnFiles(Workload[RealFileio]):
-    """fileio on a `Target` in any place."""
+    """fileio on a `Target` on any ground."""
 
     def __init__(self) -> None:
-        self._place: Place | None = None
+        self._ground: Ground | None = None
         self._target: Target | None = None
         self._resumed = False
 
     @property
-    def _on_place(self) -> Experiment:
-        """The cell, whose storage is the place."""
-        assert self._place is not None
-        return self._place.cell(self._cell)
+    def _on_ground(self) -> Experiment:
+        """The cell, whose storage is the ground."""
+        assert self._ground is not None
+        return self._ground.cell(self._cell)
 
     @property
     def _files(self) -> Target:
-        assert self._target is not None, "it stands on a place"
+        assert self._target is not None, "it stands on a ground"
         return self._target
 
-    def stand_on(self, place: Place) -> None:
-        self._place, self._resumed = place, False
-        self._target = open_target(self._on_place, self._target)
-        if place.is_device:
+    def stand_on(self, ground: Ground) -> None:
+        self._ground, self._resumed = ground, False
+        self._target = open_target(self._on_ground, self._target)
+        if ground.is_device:
             # There is no room for a manifest beside it.
             self._target.manifest = None
 
@@ -63,24 +65,24 @@ class FileioOnFiles(Workload[RealFileio]):
         return None
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt, kept_in: Path | None) -> None:
-        assert self._place is not None
+        assert self._ground is not None
         resumed, self._resumed = self._resumed, False
-        if self._place.is_device:
+        if self._ground.is_device:
             # What the model says that is on it is there.
             self._files.grant()
             return
-        prepare_target(self._on_place, self._files, self._plan.seed, reporter, interrupt, resumed=resumed)
+        prepare_target(self._on_ground, self._files, self._plan.seed, reporter, interrupt, resumed=resumed)
 
     def probes(self) -> list[Probe]:
         return start_probes(self._files.paths[0])
 
     def plan(self, seed: int) -> RealFileio:
-        return plan_of_target(self._on_place, self._files, seed)
+        return plan_of_target(self._on_ground, self._files, seed)
 
     def precondition_plan(self, seed: int) -> RealFileio | None:
         if self._cell.fileio.precondition_passes <= 0:
             return None
-        return precondition_of_target(self._on_place, self._files, derived_seed(seed, "precondition"))
+        return precondition_of_target(self._on_ground, self._files, derived_seed(seed, "precondition"))
 
     def drain_plan(self, plan: RealFileio) -> RealFileio | None:
         workload = self._cell.fileio
@@ -98,7 +100,7 @@ class FileioOnFiles(Workload[RealFileio]):
             self._target.keep_alive()
 
     def faults(self) -> list[str]:
-        fault = self._place.files.fault if self._place is not None else None
+        fault = self._ground.files.fault if self._ground is not None else None
         return [fault.kind] if fault is not None else []
 
     def remove(self) -> None:

@@ -1,4 +1,4 @@
-"""The data of a database workload: how much they are, and loading them."""
+"""The data of a database workload: what they are a function of, and loading them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from flatwater._engine import EngineError, Load
 from flatwater.engine_json import as_data, to_json
 from flatwater.errors import FlatwaterError, Interrupted
-from flatwater.experiment import Experiment, Oltp, Tpcc
+from flatwater.experiment import Experiment, Oltp
 from flatwater.experiment.database.login import Login
 from flatwater.plan.server import Loading, write_dataset
 from flatwater.runner.interrupt import Interrupt
@@ -23,9 +23,6 @@ DATASET_VERSION = 1
 LOAD_THREADS = max(2, min(16, os.cpu_count() or 2))
 #: How long loaders that are told to stop are waited for, seconds: they look up ten times a second.
 STOP_PATIENCE_S = 2.0
-#: What the data take on disk, for choosing memory and checking space: measured on InnoDB with 16 KiB pages.
-_WAREHOUSE_BYTES = 100 * 2**20
-_OLTP_ROW_BYTES = 240
 
 
 def describe_dataset(cell: Experiment) -> dict[str, Any]:
@@ -38,15 +35,6 @@ def describe_dataset(cell: Experiment) -> dict[str, Any]:
         # `insert` with the client's ids begins with empty tables, because what it draws could be there already.
         described["empty"] = cell.workload.mode == "insert" and not cell.workload.auto_inc
     return {**described, "schema": cell.schema_name}
-
-
-def estimate_bytes(cell: Experiment) -> int:
-    """About how much the data take on disk."""
-    workload = cell.workload
-    if isinstance(workload, Tpcc):
-        return workload.warehouses * _WAREHOUSE_BYTES
-    assert isinstance(workload, Oltp)
-    return workload.tables * workload.rows * _OLTP_ROW_BYTES
 
 
 def load_dataset(

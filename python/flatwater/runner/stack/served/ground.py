@@ -7,7 +7,7 @@ from typing import Any
 
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, FileStorage, Server
-from flatwater.runner.stack.layers.layer import Place
+from flatwater.runner.stack.layers.layer import Ground
 from flatwater.runner.stack.served.volume import require_file_system
 from flatwater.server import find_server
 
@@ -44,10 +44,10 @@ def check_served(cell: Experiment, what: str, hint: str) -> None:
         find_server(cell.database.binary)
 
 
-def served_place(cell: Experiment, file: Path, volume: Path, size_bytes: int) -> Place:
-    """The place that a cell has on a served file: the file system that is mounted on `volume`, or the file itself."""
+def served_ground(cell: Experiment, file: Path, volume: Path, size_bytes: int) -> Ground:
+    """The ground that a cell has on a served file: the file system that is mounted on `volume`, or the file itself."""
     file_system = file_system_of(cell)
     fields: dict[str, Any] = {"kind": "file", "path": str(volume if file_system else file)}
     if not has_server(cell):
         fields |= {"size": size_bytes, "fill": cell.storage.fill, "overwrite": file_system is None}
-    return Place(FileStorage.model_validate(fields), lasts=False, is_device=file_system is None)
+    return Ground(FileStorage.model_validate(fields), lasts=False, is_device=file_system is None)

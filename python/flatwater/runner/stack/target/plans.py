@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 
 from flatwater.experiment import Experiment
 from flatwater.plan.fileio import RealFileio, Verify, preconditioning, write_real_fileio
 from flatwater.plan.preparation import Preparation
-from flatwater.runner.target import Target
+from flatwater.runner.stack.target.target import Target
 
 #: Each verified run writes generations above those of all runs before: 16 bits of rewrites of one block a run.
 GENERATIONS_PER_RUN = 1 << 16
 #: Writers of a preparation: enough to fill the queue of any one device with 1 MiB requests.
 PREPARE_THREADS = 8
-
-
-def derived_seed(seed: int, purpose: str) -> int:
-    """A seed of its own for a part of a cell that must not repeat another's data and addresses."""
-    return int.from_bytes(hashlib.sha256(f"flatwater:{seed}:{purpose}".encode()).digest()[:8], "big") >> 11
 
 
 def plan_of_target(cell: Experiment, target: Target, seed: int) -> RealFileio:

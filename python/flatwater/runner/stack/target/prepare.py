@@ -14,11 +14,12 @@ from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment, print_size
 from flatwater.owned import FOLDER_FLAGS, Witness, create_file, publish
 from flatwater.runner.interrupt import Interrupt
-from flatwater.runner.manifest import Prepared, PreparedFile
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import CannotResume
-from flatwater.runner.spec import preparation_of_target
-from flatwater.runner.target import Target, boot_id, check_space, is_whole, require_unchanged
+from flatwater.runner.stack.target.manifest import Prepared, PreparedFile
+from flatwater.runner.stack.target.opening import require_unchanged
+from flatwater.runner.stack.target.plans import preparation_of_target
+from flatwater.runner.stack.target.target import Target, boot_id, check_space
 
 #: Seconds between two saves of how far a preparation got: what a kill -9 can cost.
 SAVE_S = 1.0
@@ -72,7 +73,7 @@ def _plan(experiment: Experiment, target: Target) -> int | None:
         and (stamp in (0, old.stamp_bytes))
         and (old.complete or old.boot_id == boot_id())
         and (old.file_bytes == target.file_bytes or len(target.paths) == 1)
-        and (target.kind == "device" or all(is_whole(target, path) for path in target.paths))
+        and (target.kind == "device" or all(target.is_whole(path) for path in target.paths))
     )
     done = min(old.done_bytes, target.used_bytes) if keep and old is not None else 0
     if done != target.used_bytes:

@@ -1,0 +1,55 @@
+"""A modelled InnoDB, in virtual time: the engine computes it with its workload and with what is below."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from flatwater.experiment.device.load import load_device
+from flatwater.plan.innodb import ModelledDatabase, innodb_of, other_use, storage_use
+from flatwater.runner.stack.database.modelled.policy import Guard
+from flatwater.runner.stack.database.size import estimate_bytes
+from flatwater.runner.stack.layers.database import Database
+from flatwater.runner.stack.layers.layer import Model
+
+#: Bytes of a page of InnoDB.
+PAGE_BYTES = 16384
+#: Bytes of the model for a page of the data: its frame in the pool and when it was first used
+#: (crates/model/src/database/pool.rs), what waits for it in the change buffer, and in which leaf.
+ENTRY_BYTES = 65
+
+
+class ModelledInnodb(Database):
+    """One or several modelled servers, on any model of a storage."""
+
+    def __init__(self, below: Model) -> None:
+        self._below = below
+
+    @property
+    def notes(self) -> list[str]:
+        """What the models of the devices do differently from the devices."""
+        return self._below.notes(storage_use(self._cell))
+
+    @property
+    def ignored(self) -> list[str]:
+        """Settings that change nothing in the model."""
+        return list(innodb_of(self._cell).ignored)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory that the models of the servers and of their devices take."""
+        cell = self._cell
+        needed = estimate_bytes(cell) // PAGE_BYTES * ENTRY_BYTES + self._below.memory_bytes(storage_use(cell))
+        for name, holding in innodb_of(cell).other_devices.items():
+            needed += load_device(name, {}).memory_bytes(other_use(cell, holding))
+        return needed
+
+    def policies(self, plan: ModelledDatabase) -> list[Guard]:
+        """The user's policy, of each server with a memory of its own; none where the policy is a built-in one."""
+        policy = innodb_of(self._cell).own_policy
+        if policy is None:
+            return []
+        settings = asdict(plan.settings)
+        if plan.servers > 1:
+            # As the engine shares it out.
+            settings["innodb_buffer_pool_size"] = settings["innodb_buffer_pool_size"] // plan.servers // 2**20 * 2**20
+        return [Guard(policy, settings) for _ in range(plan.servers)]
