@@ -86,7 +86,7 @@ class TestWitness:
 
 
 def _kind(path: Path) -> str:
-    from flatwater.probe.disk import mount_of
+    from flatwater.owned.mounted import mount_of
 
     return mount_of(path).get("type", "")
 

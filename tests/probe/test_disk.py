@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from flatwater.probe.disk import DiskProbe, find_block_device, mount_of, read_mounts
+from flatwater.owned.mounted import find_block_device, mount_of, read_mounts
+from flatwater.probe.disk import DiskProbe
 
 MIB = 2**20
 

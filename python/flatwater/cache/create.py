@@ -15,8 +15,8 @@ from flatwater.cache.identity import differs, identity_of
 from flatwater.cache.locate import identified, located
 from flatwater.cache.state import CacheState, check_name, find_state, lasting_folder, list_names, load_state
 from flatwater.errors import FlatwaterError, UserError
+from flatwater.owned.mounted import require_no_device_folder
 from flatwater.place import Place, claim, contents, open_place, overlap, require_space, require_unused
-from flatwater.probe.disk import require_no_device_folder
 
 #: Powers of two that a block may have: a sector of today's devices, to InnoDB's largest page.
 BLOCK_BYTES = (4096, 8192, 16384, 32768, 65536)

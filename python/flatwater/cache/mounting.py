@@ -10,7 +10,7 @@ from pathlib import Path
 
 from flatwater.cache.state import CacheState
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.probe.disk import read_mounts
+from flatwater.owned.mounted import read_mounts
 
 #: How the source of our mounts begins; the cache's name follows.
 SOURCE = "flatwater-cache:"

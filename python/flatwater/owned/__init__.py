@@ -2,7 +2,7 @@
 
 witness.py  what tells a file or a folder that flatwater made from any other, also from one that took its inode
 folder.py   a folder of flatwater's, held by its descriptor, with a ledger of what flatwater made in it
-mounted.py  what is mounted in a folder, and would be deleted with it
+mounted.py  what is mounted where: under a path, and in a folder, where it would be deleted with it
 writing.py  files as a whole: replaced at once or not at all, under a name that nobody can guess
 permit.py   what the engine may write to, by what it is: it opens everything else read-only
 

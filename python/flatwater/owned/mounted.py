@@ -1,10 +1,13 @@
-"""What is mounted in a folder: deleting the folder would delete what is not in it."""
+"""What is mounted where: under a path, and in a folder, where deleting the folder would delete what is not in it."""
 
 from __future__ import annotations
 
 import os
 import re
+import stat
 from pathlib import Path
+
+from flatwater.errors import UserError
 
 #: Of proc(5): whose mounts, and where in a line the place stands.
 _MOUNTS, _PLACE = Path("/proc/self/mountinfo"), 4
@@ -26,3 +29,70 @@ def mounted_below(folder: int) -> str | None:
         if place == path or place.startswith(f"{path}/"):
             return place
     return None
+
+
+def find_block_device(path: Path) -> tuple[int, int] | None:
+    """(major, minor) of the device under a file, or of the device itself; None for file systems without a device.
+
+    btrfs and overlays give files an anonymous device number. The source of their mount is then used.
+    """
+    try:
+        info = path.stat()
+    except OSError:
+        return None
+    number = info.st_rdev if stat.S_ISBLK(info.st_mode) else info.st_dev
+    if os.major(number) != 0:
+        return os.major(number), os.minor(number)
+    source = mount_of(path).get("source", "")
+    try:
+        info = Path(source).stat()
+    except OSError:
+        return None
+    return (os.major(info.st_rdev), os.minor(info.st_rdev)) if stat.S_ISBLK(info.st_mode) else None
+
+
+def mount_of(path: Path) -> dict[str, str]:
+    """The mount of a path: `target`, `source`, `type`, `options`; {} if it cannot be found."""
+    best: dict[str, str] = {}
+    real = path.resolve()
+    for mount in read_mounts():
+        target = Path(mount["target"])
+        # The last of equal mounts covers the others.
+        if (real == target or target in real.parents) and len(mount["target"]) >= len(best.get("target", "")):
+            best = mount
+    return best
+
+
+def read_mounts() -> list[dict[str, str]]:
+    """Every mount of this process, from /proc/self/mountinfo, proc(5); with `device` as `major:minor`."""
+    mounts = []
+    # Only spaces, tabs, newlines and backslashes are escaped. A name may contain other characters that Python treats as
+    # white space.
+    for line in Path("/proc/self/mountinfo").read_bytes().decode(errors="surrogateescape").rstrip("\n").split("\n"):
+        before, _, after = line.partition(" - ")
+        fields, (kind, source, super_options) = before.split(" "), after.split(" ", 2)
+        mounts.append(
+            {
+                "device": fields[2],
+                "target": unescape(fields[4]),
+                "type": kind,
+                "source": unescape(source),
+                "options": f"{fields[5]},{super_options}",
+            }
+        )
+    return mounts
+
+
+def require_no_device_folder(path: Path, where: str) -> None:
+    """Refuses a place among the devices that is not a device: a mistyped name would become a file in memory.
+
+    Errors: UserError.
+    """
+    real = path.resolve()
+    mount = mount_of(real if real.exists() else real.parent)
+    if mount.get("type") == "devtmpfs" or (real.is_relative_to("/dev") and mount.get("target") in ("/dev", "/")):
+        raise UserError(
+            f"{path} is no block device: a file there would be in memory",
+            where=where,
+            hint="lsblk shows the devices; files go to a directory of a file system",
+        )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flatwater.errors import UserError
-from flatwater.owned.mounted import unescape
+from flatwater.owned.mounted import read_mounts, unescape
 from flatwater.place.devices import (
     Identity,
     backing_of,
@@ -24,7 +24,6 @@ from flatwater.place.devices import (
     sysfs_folder,
 )
 from flatwater.place.place import Place
-from flatwater.probe.disk import read_mounts
 
 #: Where the kernel lists swap (proc(5)).
 SWAPS = Path("/proc/swaps")

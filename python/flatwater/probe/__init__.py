@@ -9,8 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+from flatwater.owned.mounted import find_block_device
 from flatwater.probe.cpu import CpuProbe
-from flatwater.probe.disk import DiskProbe, find_block_device
+from flatwater.probe.disk import DiskProbe
 from flatwater.probe.machine import describe_machine, describe_storage, device_text
 from flatwater.probe.memory import MemoryProbe
 from flatwater.probe.pressure import PressureProbe

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 
 from flatwater import __version__
-from flatwater.probe.disk import find_block_device, mount_of
+from flatwater.owned.mounted import find_block_device, mount_of
 
 
 def _first_line(path: str | Path) -> str | None:

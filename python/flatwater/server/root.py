@@ -19,7 +19,7 @@ from types import TracebackType
 
 from flatwater.errors import UserError
 from flatwater.owned import Folder
-from flatwater.probe.disk import require_no_device_folder
+from flatwater.owned.mounted import require_no_device_folder
 from flatwater.server.leftover import end_leftovers
 
 NAME = "flatwater-servers"

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.probe.disk import read_mounts
+from flatwater.owned.mounted import read_mounts
 
 #: The source that mounts of an emulated device name, as crates/serve writes it.
 MOUNT_SOURCE = "flatwater-emulate"

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.probe.disk import read_mounts
+from flatwater.owned.mounted import read_mounts
 from flatwater.runner.stack.served.mounts import loop_devices, unmount
 
 #: How long whoever still uses a volume may take to let it go.

@@ -17,8 +17,8 @@ import psutil
 
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, print_size
+from flatwater.owned.mounted import find_block_device, mount_of, require_no_device_folder
 from flatwater.place import Place, contents, look_at, require_unused
-from flatwater.probe.disk import find_block_device, mount_of, require_no_device_folder
 from flatwater.runner.stack.target.locks import Locks
 from flatwater.runner.stack.target.manifest import read_manifest
 from flatwater.runner.stack.target.target import Target

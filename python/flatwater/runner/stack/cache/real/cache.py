@@ -14,8 +14,9 @@ from typing import Any
 from flatwater.errors import Interrupted, UserError
 from flatwater.experiment import FlashCache, PlannedCell
 from flatwater.owned import Folder
+from flatwater.owned.mounted import read_mounts
 from flatwater.probe import Probe
-from flatwater.probe.disk import read_mounts, storage_warning
+from flatwater.probe.disk import storage_warning
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.progress import Reporter

@@ -23,10 +23,10 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import print_size
 from flatwater.experiment.device import Device, Initial, Use
 from flatwater.owned import FOLDER_FLAGS, Permit, Witness, create_file, publish, write_atomic
+from flatwater.owned.mounted import require_no_device_folder
 from flatwater.place import look_at, require_unused
 from flatwater.plan.device import write_device
 from flatwater.plan.emulation import EmulatedDevice
-from flatwater.probe.disk import require_no_device_folder
 
 #: The file under the mount that is the device.
 DEVICE_FILE = "device"
