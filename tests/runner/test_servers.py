@@ -12,6 +12,7 @@ import pytest
 from lab import Lab, Ran
 from serverlab import OLTP, SMALL, TPCC, Foreign, ServerLab, made_in
 
+from flatwater.experiment.database.login import Login
 from flatwater.server import Instance
 
 KINDS = {"new_order", "payment", "order_status", "delivery", "stock_level"}
@@ -43,8 +44,8 @@ def ran(storage: Path, tmp_path_factory: pytest.TempPathFactory, passwords: set[
     """One run of tpcc for all that is looked at in it."""
     login = Instance.login
 
-    def overheard(self: Instance, schema: str | None = None) -> dict[str, object]:
-        passwords.add(login(self, schema)["password"])
+    def overheard(self: Instance, schema: str | None = None) -> Login:
+        passwords.add(login(self, schema).password)
         return login(self, schema)
 
     with pytest.MonkeyPatch.context() as patch, closing(Lab(tmp_path_factory.mktemp("tpcc"))) as lab:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from flatwater.experiment.cache import FlashCache
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.problem import Problem
-from flatwater.experiment.storage import ModelledStorage
 from flatwater.experiment.workload import Fileio
 
 #: What requests are multiples of (crates/core/src/cache/mod.rs).
@@ -20,8 +19,6 @@ def cache_conflicts(experiment: Experiment) -> Iterator[Problem]:
     cache = experiment.flash_cache
     if cache is None:
         return
-    if cache.storage is not None:
-        yield from _time_conflicts(experiment, cache)
     if experiment.in_virtual_time:
         yield from _virtual_conflicts(experiment, cache)
     else:
@@ -33,23 +30,6 @@ def cache_conflicts(experiment: Experiment) -> Iterator[Problem]:
     if used is not None and used < cache.block_size:
         what = "the storage is smaller than one block of the cache"
         yield Problem("storage.size", what, None, ("storage.size", "cache.block_size", *_KINDS))
-
-
-def _time_conflicts(experiment: Experiment, cache: FlashCache) -> Iterator[Problem]:
-    """Virtual time is the time of everything, or of nothing."""
-    if cache.in_virtual_time == experiment.in_virtual_time:
-        return
-    modelled = isinstance(cache.storage, ModelledStorage)
-    if experiment.in_virtual_time:
-        told = "the storage is in virtual time, in which nothing real runs, and the cache's device is not"
-        hint = (
-            "cache.storage.real_time = false" if modelled else 'a modelled cache device ([cache.storage] kind = "ssd")'
-        )
-        hint += ", or storage.real_time = true"
-    else:
-        told = "the cache's device is in virtual time, in which nothing real runs, and the storage is not"
-        hint = "cache.storage.real_time = true, or a modelled storage without real_time"
-    yield Problem("cache.storage", told, hint, _KINDS)
 
 
 def _virtual_conflicts(experiment: Experiment, cache: FlashCache) -> Iterator[Problem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flatwater.experiment.conflicts.cache import cache_conflicts
+from flatwater.experiment.conflicts.mixture import mixture_conflicts
 from flatwater.experiment.database import InnodbModel, Server
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.problem import Problem
@@ -24,20 +25,9 @@ _FILES_ONLY = (
 _KINDS = ("workload.kind", "database.kind")
 
 
-def pairing_conflicts(experiment: Experiment) -> Iterator[Problem]:
-    """A workload without the server that it needs, or with one that it has no use for."""
-    workload, database = experiment.workload, experiment.database
-    if isinstance(workload, Fileio) and isinstance(database, Server | InnodbModel):
-        what = f'the workload "{workload.kind}" reads and writes the storage itself: a server would have nothing to do'
-        hint = 'workload.kind = "tpcc" or "oltp", or take out [database]'
-        yield Problem("database.kind", what, hint, _KINDS)
-    if isinstance(workload, Transactions) and not isinstance(database, Server | InnodbModel):
-        yield Problem("workload.kind", f'"{workload.kind}" needs a server', 'database.kind = "server"', _KINDS)
-
-
 def layer_conflicts(experiment: Experiment) -> Iterator[Problem]:
     """Fields of several layers that are each valid but do not go together."""
-    yield from pairing_conflicts(experiment)
+    yield from mixture_conflicts(experiment)
     if isinstance(experiment.workload, Fileio):
         yield from _file_conflicts(experiment)
         if experiment.in_virtual_time:
@@ -87,12 +77,7 @@ def _server_conflicts(experiment: Experiment, workload: Transactions) -> Iterato
     if isinstance(database, InnodbModel):
         yield from _model_conflicts(experiment, database, workload)
         return
-    if not isinstance(database, Server):
-        return
-    if experiment.in_virtual_time:
-        what = "a server runs in real time, and this modelled storage does not"
-        about = ("storage.kind", "storage.real_time", *_KINDS)
-        yield Problem("storage.kind", what, "storage.real_time = true, or database.kind without a server", about)
+    if not isinstance(database, Server) or experiment.in_virtual_time:
         return
     if workload.connections < database.instances:
         what = f"{workload.connections} are too few for {database.instances} instances"
@@ -120,9 +105,6 @@ def _model_conflicts(experiment: Experiment, database: InnodbModel, workload: Tr
     """What a modelled server does not go together with."""
     yield from database.workload_conflicts(workload)
     if not experiment.in_virtual_time:
-        what = "a modelled server is in virtual time, and this storage is not"
-        about = ("storage.kind", "storage.real_time", *_KINDS)
-        yield Problem("storage.kind", what, "a modelled storage without real_time", about)
         return
     defaults = type(experiment.storage).model_fields
     for name in ("size", "fill", "exclusive_writes"):

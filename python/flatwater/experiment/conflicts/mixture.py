@@ -1,0 +1,69 @@
+"""Which mixtures of layers there are: the one place that refuses the others.
+
+Virtual time is the time of all layers or of none: nothing real runs in it. Apart from that, any layer stands on any
+other. What the runner composes (runner/stack/) was let through here. All mixtures: tests/runner/stack/mixtures.txt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flatwater.experiment.database import InnodbModel, Server
+from flatwater.experiment.experiment import Experiment
+from flatwater.experiment.problem import Problem
+from flatwater.experiment.storage import ModelledStorage
+from flatwater.experiment.workload import Fileio
+from flatwater.experiment.workload.transactions import Transactions
+
+_KINDS = ("workload.kind", "database.kind")
+_STORAGE_KINDS = ("storage.kind", "storage.real_time", *_KINDS)
+_CACHE_KINDS = ("cache.kind", "cache.enabled", "storage.kind", "storage.real_time", "cache.storage")
+
+
+def mixture_conflicts(experiment: Experiment) -> Iterator[Problem]:
+    """Layers that cannot stand on each other."""
+    yield from pairing_conflicts(experiment)
+    yield from _database_conflicts(experiment)
+    yield from _cache_conflicts(experiment)
+
+
+def pairing_conflicts(experiment: Experiment) -> Iterator[Problem]:
+    """A workload without the server that it needs, or with one that it has no use for."""
+    workload, database = experiment.workload, experiment.database
+    if isinstance(workload, Fileio) and isinstance(database, Server | InnodbModel):
+        what = f'the workload "{workload.kind}" reads and writes the storage itself: a server would have nothing to do'
+        hint = 'workload.kind = "tpcc" or "oltp", or take out [database]'
+        yield Problem("database.kind", what, hint, _KINDS)
+    if isinstance(workload, Transactions) and not isinstance(database, Server | InnodbModel):
+        yield Problem("workload.kind", f'"{workload.kind}" needs a server', 'database.kind = "server"', _KINDS)
+
+
+def _database_conflicts(experiment: Experiment) -> Iterator[Problem]:
+    """A server that is not in the time of the storage. Where its workload is none for servers, that is told alone."""
+    if not isinstance(experiment.workload, Transactions):
+        return
+    if isinstance(experiment.database, Server) and experiment.in_virtual_time:
+        what = "a server runs in real time, and this modelled storage does not"
+        hint = "storage.real_time = true, or database.kind without a server"
+        yield Problem("storage.kind", what, hint, _STORAGE_KINDS)
+    if isinstance(experiment.database, InnodbModel) and not experiment.in_virtual_time:
+        what = "a modelled server is in virtual time, and this storage is not"
+        yield Problem("storage.kind", what, "a modelled storage without real_time", _STORAGE_KINDS)
+
+
+def _cache_conflicts(experiment: Experiment) -> Iterator[Problem]:
+    """A cache whose two devices are not in the same time."""
+    cache = experiment.flash_cache
+    if cache is None or cache.storage is None or cache.in_virtual_time == experiment.in_virtual_time:
+        return
+    modelled = isinstance(cache.storage, ModelledStorage)
+    if experiment.in_virtual_time:
+        told = "the storage is in virtual time, in which nothing real runs, and the cache's device is not"
+        hint = (
+            "cache.storage.real_time = false" if modelled else 'a modelled cache device ([cache.storage] kind = "ssd")'
+        )
+        hint += ", or storage.real_time = true"
+    else:
+        told = "the cache's device is in virtual time, in which nothing real runs, and the storage is not"
+        hint = "cache.storage.real_time = true, or a modelled storage without real_time"
+    yield Problem("cache.storage", told, hint, _CACHE_KINDS)
