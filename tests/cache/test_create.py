@@ -238,3 +238,23 @@ def test_a_backing_file_of_a_cache_that_is_not_known_here(caches: CacheLab, monk
     assert "is the pairing record of the cache" in caches.refused(*taken, "--pair", pair)
     caches.go(*_other_cache(caches, "--pair", caches.folder / "pair2", "--force"))
     assert not pair.exists(), "it is the other one's no more"
+
+
+def test_what_a_cache_was_made_on_is_empty_after_it_was_destroyed(mounted: CacheLab) -> None:
+    mounted.make()
+    mounted.start()
+    with mounted.device.open("r+b") as handle:
+        handle.write(os.urandom(8 * MIB))
+    mounted.go("stop", "db", "--drain")
+    size = mounted.fast.stat().st_size
+    mounted.go("destroy", "db")
+    assert mounted.fast.stat().st_size == size and not any(mounted.fast.read_bytes())
+    mounted.make()
+
+
+def test_what_lies_beyond_a_cache_stays_when_it_is_destroyed(caches: CacheLab) -> None:
+    caches.make()
+    with caches.fast.open("ab") as handle:
+        handle.write(b"mine")
+    caches.go("destroy", "db")
+    assert caches.fast.read_bytes().endswith(b"mine")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket as python_socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -159,12 +160,37 @@ def test_a_place_for_a_socket_that_cannot_be_is_refused(caches: CacheLab, socket
     assert socket.read_bytes() == b"precious"
     socket.unlink()
     assert "than the 107 bytes" in caches.refused(*start, socket.parent / ("x" * 108))
-    import socket as sockets
-
-    with sockets.socket(sockets.AF_UNIX) as listener:
+    with python_socket.socket(python_socket.AF_UNIX) as listener:
         listener.bind(str(socket))
         listener.listen()
         assert "somebody listens at" in caches.refused(*start, socket)
-    # What a dead server left is replaced.
-    caches.go(*start, socket)
+
+
+def test_a_socket_that_another_program_left_is_not_replaced(caches: CacheLab, socket: Path) -> None:
+    """Nobody listens there now; its program may come again, or know it by its name."""
+    caches.make()
+    with python_socket.socket(python_socket.AF_UNIX) as foreign:
+        foreign.bind(str(socket))
+    before = socket.stat()
+    said = caches.refused("start", "db", "--nbd", socket)
+    assert "is a socket that cache db did not make" in said and f"rm {socket}" in said
+    assert (socket.stat().st_ino, socket.stat().st_ctime_ns) == (before.st_ino, before.st_ctime_ns)
+    socket.unlink()
+    caches.go("start", "db", "--nbd", socket)
     caches.go("stop", "db")
+
+
+def test_a_socket_that_a_killed_cache_left_is_replaced_whoever_may_use_it(caches: CacheLab, socket: Path) -> None:
+    caches.make()
+    caches.go("start", "db", "--nbd", socket)
+    socket.chmod(0o660)
+    both = [caches.status()[name] for name in ("process", "serving_process")]
+    # Both at once: each would replace the other.
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for process in both:
+            os.kill(process, number)
+    caches.wait(running=False)
+    assert socket.is_socket()
+    caches.go("start", "db", "--nbd", socket)
+    caches.go("stop", "db")
+    assert not socket.exists()

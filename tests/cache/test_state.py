@@ -6,13 +6,22 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from flatwater.cache import state as states
-from flatwater.cache.state import CacheState, Process, check_name, find_state, list_names, load_state, read_process
+from flatwater.cache.state import (
+    CacheState,
+    Process,
+    check_name,
+    find_state,
+    keep_changes,
+    list_names,
+    load_state,
+    read_process,
+)
 from flatwater.errors import FlatwaterError, UserError
 
 
@@ -120,3 +129,16 @@ def test_what_jobs_did_is_kept(tmp_path: Path) -> None:
     kept = load_state("db")
     assert kept is not None and kept.used_bytes == 2**20
     assert kept.pins == [[0, 20], [30, 20], [50, 100], [200, 8]]
+
+
+def test_changes_of_one_do_not_undo_those_of_another(tmp_path: Path) -> None:
+    """A start or a drain with --trust-backing has read the state; `cache set` changes it meanwhile."""
+    read = _state(tmp_path)
+    read.save()
+    other = load_state("db")
+    assert other is not None
+    other.settings = {"idle_flush_s": "7"}
+    other.save()
+    kept = keep_changes(read, replace(read, mount="/mnt", dirty_blocks=3))
+    assert kept == load_state("db")
+    assert (kept.settings, kept.mount, kept.dirty_blocks) == ({"idle_flush_s": "7"}, "/mnt", 3)

@@ -82,3 +82,10 @@ def test_a_trace_that_ends_ends_the_run(lab: Lab) -> None:
     ran = lab.run(write_experiment(lab, modelled(lab), repeat=False, duration_s=60), "--json")
     # Two seconds of requests, all of them once.
     assert ran.code == 0 and ran.cell["operations"] == 400
+
+
+def test_check_tells_how_long_a_trace_that_ends_takes(lab: Lab) -> None:
+    """It is over before what the cell may take, and so is the trial."""
+    ran = lab.run(write_experiment(lab, modelled(lab), repeat=False, duration_s=60), "--json", verb="check")
+    (told,) = ran.cells
+    assert 0 < told["real_s"] < 10 < told["longest_s"]

@@ -12,7 +12,8 @@ from flatwater.cache.guard import claimed
 from flatwater.cache.locate import located
 from flatwater.cache.state import CacheState, lasting_folder, read_process, running_folder
 from flatwater.errors import UserError
-from flatwater.place import open_place
+from flatwater.place import Place, open_place
+from flatwater.place.contents import LOOKED_AT_BYTES
 
 #: Both superblocks lie in these first bytes, crates/core/src/cache/journal/layout.rs.
 _HEADER_BYTES = 128 * 1024
@@ -41,6 +42,7 @@ def destroy(state: CacheState, *, discard_dirty: int | None, gone: bool) -> int 
             )
         _forget(state)
         return state.dirty_blocks
+    assert fast is not None, "it was found there"
     with claimed(state):
         dirty = found.dirty_blocks
         if dirty and discard_dirty != dirty:
@@ -49,14 +51,28 @@ def destroy(state: CacheState, *, discard_dirty: int | None, gone: bool) -> int 
                 where="--discard-dirty" if discard_dirty is not None else None,
                 hint=f"flatwater cache drain {state.name}, or --discard-dirty {dirty} to lose them",
             )
-        _wipe(Path(state.fast))
+        _wipe(fast, state.fast_bytes)
         _forget(state)
     return dirty
 
 
-def _wipe(fast: Path) -> None:
-    with fast.open("r+b") as handle:
+def _wipe(fast: Place, used_bytes: int) -> None:
+    """Makes a cache device look as empty as it is: what is at its beginning and its end, or all of a file. What lies
+    beyond the cache is not the cache's.
+    """
+    with fast.path.open("r+b") as handle:
         handle.write(bytes(_HEADER_BYTES))
+        handle.flush()
+        os.fsync(handle.fileno())
+        if used_bytes < fast.bytes:
+            return
+        if not fast.is_device:
+            os.ftruncate(handle.fileno(), 0)
+            os.ftruncate(handle.fileno(), fast.bytes)
+            return
+        for at in (0, max(0, fast.bytes - LOOKED_AT_BYTES)):
+            handle.seek(at)
+            handle.write(bytes(min(LOOKED_AT_BYTES, fast.bytes)))
         handle.flush()
         os.fsync(handle.fileno())
 

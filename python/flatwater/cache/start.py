@@ -15,7 +15,7 @@ from flatwater.cache import engine
 from flatwater.cache.locate import identified, located
 from flatwater.cache.messages import Task
 from flatwater.cache.mounting import check_mount_point, require_fuse
-from flatwater.cache.state import CacheState, lasting_folder, read_process
+from flatwater.cache.state import CacheState, keep_changes, lasting_folder, read_process, read_socket, socket_identity
 from flatwater.cache.task import supervisor_command, write_task
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.place import claim, open_place, overlap, require_unused
@@ -81,9 +81,9 @@ def prepare(start: Start) -> tuple[Task, list[str]]:
             state = replace(state, mount=os.path.realpath(start.mount))
         else:
             state = replace(state, mount=None)
-        state = replace(state, dirty_blocks=None, nbd=_socket(start.nbd) if start.nbd is not None else None)
+        state = replace(state, dirty_blocks=None, nbd=_socket(start.nbd, state.name) if start.nbd is not None else None)
         record = check_record(start.record, state.mount, "--record") if start.record is not None else None
-        state.save()
+        state = keep_changes(start.state, state)
         undo.pop_all()
     task: Task = {
         "state": asdict(state),
@@ -108,7 +108,7 @@ def check_record(path: Path, mount: str | None, where: str) -> str:
     return str(real)
 
 
-def _socket(path: Path) -> str:
+def _socket(path: Path, name: str) -> str:
     where = "--nbd"
     absolute = path.absolute()
     if len(os.fsencode(absolute)) > _SOCKET_BYTES_MAX:
@@ -120,6 +120,9 @@ def _socket(path: Path) -> str:
         raise UserError(f"{path} exists and is no socket", where=where, hint="another path")
     if absolute.is_socket() and _is_listened_to(absolute):
         raise UserError(f"somebody listens at {path} already", where=where, hint="another path")
+    if absolute.is_socket() and socket_identity(absolute) != read_socket(name):
+        what = f"{path} is a socket that cache {name} did not make"
+        raise UserError(what, where=where, hint=f"another path, or rm {path} if nobody needs it")
     return str(absolute)
 
 

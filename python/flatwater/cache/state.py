@@ -4,6 +4,7 @@ LASTING/NAME/state.json     whose cache it is, where it lies, what was set
 LASTING/NAME/log            what its processes say
 RUNNING/NAME/process.json   the supervisor: its pid and when it began
 RUNNING/NAME/control        the socket that it answers on
+RUNNING/NAME/nbd-socket     which socket it made for NBD
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from flatwater._engine import file_witness
 from flatwater.cache.messages import ShownJob
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned import write_atomic
@@ -27,6 +29,8 @@ from flatwater.spelling import suggest
 #: A name is a folder's and a word of a command line.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _KIND, _VERSION = "flatwater-cache", 1
+#: Of a folder of what ends with a cache's processes: which socket they made for NBD.
+SOCKET = "nbd-socket"
 
 
 @dataclass
@@ -233,11 +237,51 @@ def keep_job(name: str, job: ShownJob) -> None:
         state.pins = [[first, last - first] for first, last in sorted(cut) if first < last]
 
 
+def socket_identity(path: Path) -> list[int | str | None] | None:
+    """Which socket it is, as it can be written down; None if there is nothing. A number of an inode is used again: when
+    it was born, or its generation, tells the two apart.
+    """
+    try:
+        descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        info, (born_ns, handle) = os.fstat(descriptor), file_witness(descriptor)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return [info.st_dev, info.st_ino, born_ns, None if handle is None else handle.hex()]
+
+
+def read_socket(name: str) -> list[int | str | None] | None:
+    """The socket that a process of this cache made, and did not remove."""
+    try:
+        found = json.loads((running_folder(name) / SOCKET).read_text())["identity"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, list) else None
+
+
 def keep_dirty(name: str, blocks: int | None) -> None:
     """Keeps how much only the cache device of a resting cache holds. Errors: FlatwaterError."""
     with _changing(name) as state:
         if state is not None:
             state.dirty_blocks = blocks
+
+
+def keep_changes(before: CacheState, after: CacheState) -> CacheState:
+    """Keeps in what a resting cache differs from what was read of it before, and gives the whole of it; what others
+    changed meanwhile stays as they made it. Errors: FlatwaterError.
+    """
+    with _changing(before.name) as state:
+        if state is None:
+            after.save()
+            return after
+        for field in fields(CacheState):
+            if getattr(after, field.name) != getattr(before, field.name):
+                setattr(state, field.name, getattr(after, field.name))
+        return state
 
 
 @contextmanager

@@ -33,13 +33,16 @@ from flatwater.cache.messages import Answer, Request, Said, ShownJob, Task
 from flatwater.cache.mounting import mount, mount_users, process_name, unmount
 from flatwater.cache.outage import Outage
 from flatwater.cache.state import (
+    SOCKET,
     CacheState,
     Process,
     keep_dirty,
     keep_job,
     keep_settings,
     load_state,
+    read_socket,
     running_folder,
+    socket_identity,
     write_whole,
 )
 from flatwater.cache.task import become_supervisor, read_task
@@ -107,12 +110,17 @@ class Supervisor:
         """The socket that is asked, and the mount."""
         running = running_folder(self._name)
         running.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (running / "control").unlink(missing_ok=True)
         self._fds["control"] = _listen(running / "control")
         if self._state.nbd is not None:
             socket_file = Path(self._state.nbd)
             # Held here, so that clients that come while there is no child wait for the next one.
+            if read_socket(self._name) == socket_identity(socket_file):
+                # A process of this cache that was killed left it.
+                socket_file.unlink(missing_ok=True)
             self._fds["nbd"] = _listen(socket_file)
-            self._task["nbd_file"] = _identity(socket_file)
+            self._task["nbd_file"] = socket_identity(socket_file)
+            write_whole(running / SOCKET, {"identity": self._task["nbd_file"]})
         if self._state.mount is not None:
             self._fds["fuse"], self._task["protocol"] = mount(Path(self._state.mount), self._name)
 
@@ -456,8 +464,9 @@ class Supervisor:
         path = Path(self._state.nbd or "")
         with suppress(OSError):
             # Somebody may have put something else there.
-            if _identity(path) == self._task.get("nbd_file"):
+            if socket_identity(path) == self._task.get("nbd_file"):
                 path.unlink()
+                (running_folder(self._name) / SOCKET).unlink(missing_ok=True)
 
     def _stop(self, drain: bool) -> None:
         if self._stopping:
@@ -494,7 +503,6 @@ class Supervisor:
 def _listen(path: Path) -> int:
     """A listening socket that only this user may connect to. Errors: FlatwaterError."""
     try:
-        path.unlink(missing_ok=True)
         before = os.umask(0o177)
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener, short_path(path) as address:
@@ -505,12 +513,6 @@ def _listen(path: Path) -> int:
             os.umask(before)
     except OSError as error:
         raise FlatwaterError(f"cannot listen at {path}: {error.strerror or error}") from None
-
-
-def _identity(path: Path) -> list[int]:
-    """Which file it is, as it can be written down."""
-    info = path.lstat()
-    return [info.st_dev, info.st_ino]
 
 
 def _log(text: str) -> None:

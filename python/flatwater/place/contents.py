@@ -10,7 +10,7 @@ from pathlib import Path
 from flatwater.place.place import Place
 
 #: What is looked at of a device on which no program finds anything known.
-_LOOKED_AT_BYTES = 1024 * 1024
+LOOKED_AT_BYTES = 1024 * 1024
 
 
 def contents(place: Place) -> str | None:
@@ -46,8 +46,8 @@ def _has_data(place: Place) -> bool:
             except OSError as error:
                 return error.errno != errno.ENXIO
             return True
-        for at in (0, max(0, place.bytes - _LOOKED_AT_BYTES)):
+        for at in (0, max(0, place.bytes - LOOKED_AT_BYTES)):
             handle.seek(at)
-            if any(handle.read(_LOOKED_AT_BYTES)):
+            if any(handle.read(LOOKED_AT_BYTES)):
                 return True
     return False

@@ -41,7 +41,7 @@ def real_seconds(experiment: Experiment) -> float | None:
 def _try_cells(experiment: Experiment, found: list[float]) -> None:
     last = count_cells(experiment) - 1
     for index in sorted({last * part // (CELLS_TRIED - 1) for part in range(CELLS_TRIED)}):
-        with suppress(FlatwaterError, EngineError, StopIteration):
+        with suppress(FlatwaterError, EngineError):
             found.append(_try(experiment, index))
 
 
@@ -55,7 +55,11 @@ def _try(experiment: Experiment, index: int) -> float:
         ready_s, computed_s, virtual_s = time.perf_counter(), 0.0, 0.0
         whole_s = plan.experiment.workload.longest_s
         while computed_s < TRIED_S and virtual_s < whole_s:
-            interval = run.next_interval(TRIED_S)
+            try:
+                interval = run.next_interval(TRIED_S)
+            except StopIteration:  # a trace that is not repeated has come to its end, and so has the cell
+                whole_s = virtual_s
+                break
             computed_s = time.perf_counter() - ready_s
             virtual_s = virtual_s if interval is None else interval["end_s"]
         run.stop()

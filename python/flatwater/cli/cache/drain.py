@@ -19,7 +19,7 @@ def verb(name: Name, trust_backing: TrustBacking = False, as_json: Json = False)
     from flatwater.cache import engine
     from flatwater.cache.guard import claimed
     from flatwater.cache.locate import identified
-    from flatwater.cache.state import keep_dirty
+    from flatwater.cache.state import keep_changes, keep_dirty
     from flatwater.cli.cache.progress import bar
     from flatwater.errors import FlatwaterError
     from flatwater.experiment.units import print_size
@@ -38,7 +38,7 @@ def verb(name: Name, trust_backing: TrustBacking = False, as_json: Json = False)
         keep_dirty(state.name, len(found.damaged))
     if trust_backing:
         # It is known by what it is called now.
-        replace(identified(state), dirty_blocks=len(found.damaged)).save()
+        keep_changes(state, replace(identified(state), dirty_blocks=len(found.damaged)))
     text = f"{state.name}: {found.written_blocks:,} blocks ({print_size(found.written_blocks * state.block_bytes)}) "
     text += "were written back"
     if not found.damaged:
