@@ -23,6 +23,14 @@ MakeDevice = Callable[..., Path]
 Mount = Callable[..., Path]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _caches_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test makes a cache that this machine keeps in mind."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FLATWATER_STATE_DIR", str(tmp_path_factory.mktemp("caches")))
+        yield
+
+
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Lab]:
     """A directory to run experiments in."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from lab import MIB, Lab
+from modelledlab import write_modelled
 
 from flatwater.errors import FlatwaterError
 from flatwater.experiment import load
@@ -224,6 +225,14 @@ class TestResume:
             (run.out / name).write_bytes(kept)
         (run.out / "experiment.toml").unlink()
         assert lab.run(file, "--resume", out=run.out).code == 2
+
+    def test_a_complete_result_without_its_summaries_is_not_called_complete(self, lab: Lab) -> None:
+        file = write_modelled(lab, [500.0, 900.0], duration_s=30)
+        ran = lab.run(file)
+        assert ran.code == 0
+        (ran.out / "summary.json").unlink()
+        again = lab.flatwater("resume", ran.out)
+        assert again.code == 2 and "2 of its 2 cells have no summary" in again.stderr
 
     @pytest.mark.slow
     def test_whatever_moment_it_is_killed_at(self, lab: Lab) -> None:

@@ -311,6 +311,20 @@ class TestFilesOfOthers:
             assert lab.go({"duration_s": 0.1}).code == 0
         assert victim.read_bytes() == b"precious"
 
+    def test_a_manifest_of_another_user_does_not_say_whose_a_file_is(self, lab: Lab, as_root: None) -> None:
+        """What a witness holds can be seen of anybody's file: whoever may write here could have given it this name."""
+        path, victim = lab.data / "file", lab.folder / "victim"
+        storage = {"path": str(path), "size": "1MiB"}
+        assert lab.go({"mode": "rndwr", "duration_s": 0.1}, storage).code == 0
+        path.rename(victim)
+        path.symlink_to(victim)
+        manifest, before = lab.data / "file.flatwater.json", victim.read_bytes()
+        os.chown(manifest, 65534, 65534)
+        refused(lab.go({"mode": "rndwr"}, storage), "was not made by flatwater")
+        assert victim.read_bytes() == before
+        os.chown(victim, 65534, 65534)
+        assert lab.go({"mode": "rndwr", "duration_s": 0.1}, storage).code == 0, "of that user's own it does"
+
 
 class TestTwoAtOnce:
     @pytest.mark.parametrize("name", ["", "file"])

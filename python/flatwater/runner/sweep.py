@@ -68,6 +68,10 @@ def run_experiment(
         )
     result = _reopen_result(experiment, out) if resume else None
     if result is not None and result.manifest.status == "complete":
+        gone = sum(cell.summary is None for cell in result.cells)
+        if gone:
+            what = f"{out} says that it is complete, and {gone} of its {len(result.cells)} cells have no summary"
+            raise UserError(what, where="--resume", hint="put its summary.json back, or run the experiment anew")
         reporter.note(f"{out} is complete: nothing is missing")
         return Outcome(result, "complete")
     executor = executor or make_executor()

@@ -84,9 +84,20 @@ class Target:
         except OSError:
             return None
         try:
-            return entry if entry.witness.knows(descriptor) else None
+            return entry if entry.witness.knows(descriptor) and self._vouches_for(descriptor) else None
         finally:
             os.close(descriptor)
+
+    def _vouches_for(self, descriptor: int) -> bool:
+        """Whether the manifest's owner may say whose an open file is. Another user may write into a manifest what is
+        seen of anybody's file, and give that its name by a link.
+        """
+        assert self.manifest is not None
+        try:
+            owner = self.manifest.lstat().st_uid
+        except OSError:
+            return False
+        return owner in (0, os.geteuid(), os.fstat(descriptor).st_uid)
 
     def open(self, path: Path, mode: int = os.O_RDONLY) -> int:
         """A descriptor of a file, to look at it. In a directory of the user's, no link is followed. Errors: OSError."""
