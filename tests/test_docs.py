@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from flatwater.cache.settings import WORDS
+from flatwater.cache.settings import setting_words
 from flatwater.experiment.expected import VerdictWord
 from flatwater.experiment.published import METRICS
 from flatwater.report.sentences import LAYERS
@@ -142,7 +142,7 @@ def test_every_term_of_the_glossary_is_used(term: str) -> None:
 
 
 def test_the_words_of_the_registries_are_in_the_glossary() -> None:
-    words = {*get_args(Verdict), *get_args(VerdictWord), *RECORDED, APPROACH, *WORDS["mode"]}
+    words = {*get_args(Verdict), *get_args(VerdictWord), *RECORDED, APPROACH, *setting_words()["mode"]}
     words |= {metric for metric in METRICS if not metric.startswith(("latency_us", "transition_"))} - PLAIN_METRICS
     assert len(words) > 15
     assert not words - set(_terms())

@@ -11,6 +11,9 @@ from flatwater.plan.cache import EngineSettings
 
 #: What the engine counts, by name.
 Statistics = dict[str, Any]
+#: Which socket a path names: device, inode, time of birth in ns, and the file handle in hexadecimal; a file system that
+#: does not keep one of the last two has None there.
+SocketIdentity = list[int | str | None]
 
 
 class Job(TypedDict, total=False):
@@ -124,7 +127,7 @@ class Task(TypedDict, total=False):
     #: What was agreed with the kernel, as the engine's JSON.
     protocol: str
     #: Which file the socket is.
-    nbd_file: list[int]
+    nbd_file: SocketIdentity | None
     jobs: list[Job]
     told: list[tuple[float, str]]
     began_s: float
