@@ -1,7 +1,8 @@
 //! What is counted while the cache works.
 
-use crate::cache::statistics::{Latencies, Latency};
-use crate::cache::{IoKind, Kind, Side, Statistics};
+use crate::cache::curve::{self, Curve};
+use crate::cache::statistics::Latencies;
+use crate::cache::{Block, IoKind, Kind, Side, Statistics};
 use crate::histogram::Histogram;
 
 /// Something that is counted: each is the field of `Statistics` of the same name.
@@ -51,6 +52,8 @@ pub(super) struct Counts {
     user_bytes_cached: u64,
     fast_bytes_written: u64,
     write_back_bytes: u64,
+    /// Misses of caches of other sizes.
+    curve: Curve,
 }
 
 impl Default for Counts {
@@ -61,6 +64,7 @@ impl Default for Counts {
             user_bytes_cached: 0,
             fast_bytes_written: 0,
             write_back_bytes: 0,
+            curve: Curve::new(curve::SAMPLE),
         }
     }
 }
@@ -70,6 +74,12 @@ impl Counts {
     #[inline]
     pub(super) fn add(&mut self, event: Event) {
         self.events[event as usize] += 1;
+    }
+
+    /// A request touches a block.
+    #[inline]
+    pub(super) fn touch(&mut self, block: Block) {
+        self.curve.touch(u64::from(block.0));
     }
 
     /// An IO is issued; `metadata`: it is the journal's.
@@ -118,10 +128,6 @@ impl Counts {
         [0, 1, 2].map(|at| self.latencies.histogram(at))
     }
 
-    fn quantiles(&self) -> Vec<Latency> {
-        self.latencies.all()
-    }
-
     /// All counts; the gauges are 0.
     pub(super) fn statistics(&self) -> Statistics {
         let of = |event: Event| self.events[event as usize];
@@ -164,7 +170,8 @@ impl Counts {
             write_amplification: if user == 0 { 0.0 } else { self.fast_bytes_written as f64 / user as f64 },
             fast_bytes_written: self.fast_bytes_written,
             user_bytes_cached: user,
-            latencies: self.quantiles(),
+            latencies: self.latencies.all(),
+            miss_ratios: self.curve.points(),
             ..Statistics::default()
         }
     }

@@ -1,7 +1,7 @@
 //! Which blocks have a mutator under way, and who waits behind it: one at a time a block, in the order they came.
 
+use super::keys::{BypassId, FillId, WriteId};
 use super::requests::Part;
-use super::{FillId, PastId, WriteId};
 use crate::cache::Block;
 use crate::seed::splitmix;
 use crate::slab::Slab;
@@ -14,7 +14,7 @@ pub(super) enum Owner {
     /// A write into the cache.
     Write(WriteId),
     /// A write past it.
-    Past(PastId),
+    Bypass(BypassId),
     /// Between two of them.
     Nobody,
 }
@@ -189,7 +189,7 @@ impl Locks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache::engine::AskedId;
+    use crate::cache::engine::keys::RequestId;
     use crate::slab::Key;
     use proptest::prelude::*;
 
@@ -197,7 +197,7 @@ mod tests {
     fn who_waits_comes_in_order() {
         let mut locks = Locks::new();
         locks.hold(Block(5), Owner::Write(WriteId::from_number(1)));
-        let part = |at| Part { asked: AskedId::from_number(0), block: Block(5), from: 0, bytes: 512, at };
+        let part = |at| Part { request: RequestId::from_number(0), block: Block(5), from: 0, bytes: 512, at };
         for at in 0..3 {
             locks.wait(Block(5), part(at));
         }

@@ -2,7 +2,15 @@
 
 /// A moment in the order in which writes to the slow device ended: so many had ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::cache::engine) struct SlowSeq(pub(super) u64);
+pub(in super::super) struct SlowSeq(pub(super) u64);
+
+#[cfg(test)]
+impl SlowSeq {
+    /// The moment when one more had ended.
+    pub(in super::super) fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
 
 /// Writes to the slow device and its syncs. A sync makes durable what had ended when it was issued.
 #[derive(Default)]

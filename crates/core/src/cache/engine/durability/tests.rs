@@ -1,4 +1,5 @@
 use super::*;
+use crate::cache::engine::keys::RequestId;
 use crate::cache::journal::What;
 use crate::cache::journal::recovery::Layout;
 use crate::cache::{NoData, Slot};
@@ -37,7 +38,7 @@ fn commit(durability: &mut Durability) -> u32 {
 }
 
 fn asked(number: u32) -> Waiter {
-    Waiter::Asked(AskedId::from_number(number))
+    Waiter::Request(RequestId::from_number(number))
 }
 
 #[test]
@@ -69,11 +70,11 @@ fn nothing_is_synced_that_nobody_wants() {
 fn a_flush_waits_for_what_users_wrote_and_not_for_what_is_written_back() {
     let mut durability = durability();
     durability.slow_write_ended(false);
-    durability.wait_for_user(AskedId::from_number(0), true, false);
+    durability.wait_for_user(RequestId::from_number(0), true, false);
     durability.slow_waits_end();
     assert_eq!((durability.begin_slow_sync(), durability.next_durable()), (None, Some(asked(0))));
     durability.slow_write_ended(true);
-    durability.wait_for_user(AskedId::from_number(1), true, false);
+    durability.wait_for_user(RequestId::from_number(1), true, false);
     let ended = durability.begin_slow_sync().expect("a user waits for it");
     assert_eq!(durability.next_durable(), None);
     durability.slow_sync_ended(ended);
@@ -99,7 +100,7 @@ fn without_the_fast_device_nothing_is_recorded_and_a_flush_waits_for_the_slow_on
     durability.abandon();
     assert_eq!(durability.record(FREED), lsn);
     assert!(!durability.take_page_due() && durability.begin_fast_sync().is_none() && durability.stopped());
-    durability.wait_for_user(AskedId::from_number(1), true, false);
+    durability.wait_for_user(RequestId::from_number(1), true, false);
     assert_eq!((durability.next_written(), durability.next_durable()), (None, None));
     let all: Vec<_> = std::iter::from_fn(|| durability.next_waiter()).map(|(_, waiter)| waiter).collect();
     assert_eq!(all, [0, 1].map(asked));

@@ -2,20 +2,21 @@
 
 use std::collections::VecDeque;
 
-use super::{Lsn, SlowSeq};
-use crate::cache::engine::{AskedId, DestageId, PastId};
+use super::slow::SlowSeq;
+use crate::cache::Lsn;
+use crate::cache::engine::keys::{BypassId, RequestId, WriteBackId};
 
 /// Who waits for something to be durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cache::engine) enum Waiter {
+pub(in super::super) enum Waiter {
     /// A request, to be answered.
-    Asked(AskedId),
+    Request(RequestId),
     /// A write past the cache, whose region's intent it is.
-    Past(PastId),
+    Bypass(BypassId),
     /// A write-back, whose blocks' records they are.
-    Destage(DestageId),
+    WriteBack(WriteBackId),
     /// A write-back, whose writes they are.
-    Destaged(DestageId),
+    WrittenBack(WriteBackId),
 }
 
 /// The waiters, in the order of what they wait for. Every number they wait for only grows, so the first waiter of a queue
@@ -117,7 +118,7 @@ mod tests {
     use crate::slab::Key;
 
     fn request(number: u32) -> Waiter {
-        Waiter::Asked(AskedId::from_number(number))
+        Waiter::Request(RequestId::from_number(number))
     }
 
     #[test]

@@ -148,8 +148,8 @@ fn a_write_for_whose_block_its_set_has_no_room_goes_past() {
     let settings = Settings { policy: "flashcache".into(), ..quiet() };
     let mut bench = Bench::new(settings, 4096, 1024, BLOCK, 1);
     let offset = |block: u64| block * u64::from(BLOCK);
-    let reserve = u64::from(bench.engine.space.reserve);
-    let free = |bench: &Bench| u64::from(bench.engine.space.free());
+    let reserve = u64::from(bench.engine.contents.reserve());
+    let free = |bench: &Bench| u64::from(bench.engine.contents.free());
     // The first set is full of dirty blocks; the second one's were, until few slots were free, and go back.
     let ways = bench.count().slots.div_ceil(2) as usize;
     let mut write = |block: u64| {
@@ -167,7 +167,7 @@ fn a_write_for_whose_block_its_set_has_no_room_goes_past() {
     while !bench.answers.contains_key(&again) {
         bench.end(0);
     }
-    assert!(bench.engine.space.limbo() > 0 && (reserve / 2..=reserve).contains(&free(&bench)));
+    assert!(bench.engine.contents.limbo() > 0 && (reserve / 2..=reserve).contains(&free(&bench)));
     let tag = bench.ask(Kind::Write, offset(1535), BLOCK, false, 1);
     pass(&mut bench, 60 * SECOND_NS, [10_000, 1_000_000], |_| {});
     assert_eq!(bench.answers.get(&tag), Some(&Ok(())), "{}", bench.engine.told());

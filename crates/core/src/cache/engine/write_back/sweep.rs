@@ -11,10 +11,12 @@
 //! What is dirty is found through the index: a bit says of each 64 blocks that some of them may be, which is a 512th of a byte
 //! a block of the slow device. No order by age is kept meanwhile.
 
-use super::{Engine, Turn, UNIT_SHIFT};
-use crate::cache::slots::{QUEUED, SUPERSEDED, State};
-use crate::cache::{Block, Memory, Slot};
+use super::run::Run;
+use crate::cache::engine::contents::Contents;
+use crate::cache::{Block, Slot};
 
+/// How often rates are looked at.
+pub(super) const STEP_NS: u64 = 10_000_000;
 /// Blocks a bit stands for, as a power of two: some hundred look-ups in the index cost less than any IO.
 const REGION_SHIFT: u32 = 6;
 /// Stretches at most. Entering and leaving one are a stretch apart, so the hand goes round in about this much less than
@@ -38,6 +40,8 @@ pub(super) struct Sweep {
     /// A bit for each region: set when one of its blocks became dirty, cleared when a look found none. None: write-back goes by
     /// age.
     maybe: Vec<u64>,
+    /// Blocks of the slow device that can be cached.
+    blocks: u32,
     stretches: Vec<Stretch>,
     stretch_shift: u32,
     /// Blocks before this one are behind the hand, others ahead.
@@ -54,13 +58,14 @@ pub(super) struct Sweep {
 
 impl Sweep {
     /// Keeps track of `blocks` blocks, of which none is dirty.
-    fn new(blocks: u32, now_ns: u64) -> Self {
+    pub(super) fn new(blocks: u32, now_ns: u64) -> Self {
         let stretch_shift = blocks.div_ceil(STRETCHES).next_power_of_two().trailing_zeros().max(REGION_SHIFT);
         let stretches = (u64::from(blocks) >> stretch_shift) as usize + 1;
         let regions = (blocks >> REGION_SHIFT) as usize + 1;
         Self {
             maybe: vec![0; regions.div_ceil(64)],
             stretches: vec![Stretch { dirty: 0, since_ns: now_ns }; stretches],
+            blocks,
             stretch_shift,
             behind_ns: now_ns,
             ..Self::default()
@@ -79,11 +84,17 @@ impl Sweep {
         self.nothing = false;
     }
 
+    /// Blocks of the slow device that can be cached.
+    pub(super) fn blocks(&self) -> u32 {
+        self.blocks
+    }
+
     fn at(&self, block: Block) -> usize {
         (block.0 >> self.stretch_shift) as usize
     }
 
-    fn came(&mut self, block: Block, now_ns: u64) {
+    /// A block became dirty.
+    pub(super) fn became_dirty(&mut self, block: Block, now_ns: u64) {
         let region = block.0 >> REGION_SHIFT;
         self.maybe[(region / 64) as usize] |= 1 << (region % 64);
         self.nothing = false;
@@ -103,7 +114,8 @@ impl Sweep {
         }
     }
 
-    fn went(&mut self, block: Block) {
+    /// A block is not dirty any more.
+    pub(super) fn became_clean(&mut self, block: Block) {
         let at = self.at(block);
         self.stretches[at].dirty -= 1;
         if at == self.here && block >= self.hand {
@@ -145,7 +157,7 @@ impl Sweep {
         let mut meet = |dirty: u32, since_ns: u64| {
             if dirty > 0 {
                 blocks += u64::from(dirty);
-                let left_ns = (since_ns + limit_ns).saturating_sub(now_ns).max(super::destage::STEP_NS);
+                let left_ns = (since_ns + limit_ns).saturating_sub(now_ns).max(STEP_NS);
                 rate = rate.max(blocks as f64 * 1e9 / left_ns as f64);
             }
         };
@@ -161,56 +173,13 @@ impl Sweep {
     pub(super) fn bytes(&self) -> usize {
         self.maybe.capacity() * size_of::<u64>() + self.stretches.capacity() * size_of::<Stretch>()
     }
-}
 
-impl Engine {
-    /// Begins to keep track of what is dirty by address, if it is time or sets that say what goes back; else by age.
-    pub(super) fn index_dirty(&mut self, now_ns: u64) {
-        self.count_sets();
-        let by_address = self.epochs.is_empty() && (self.settings.flush_period_s > 0.0 || self.marks.on());
-        self.sweep = if by_address { Sweep::new(self.whole_blocks, now_ns) } else { Sweep::default() };
-        self.pace.forget_batch();
-        self.queue = std::iter::empty().collect();
-        let mut by_age = Vec::new();
-        for slot in self.slots.all() {
-            self.slots.unmark(slot, QUEUED);
-            if self.slots.state(slot) != State::Dirty || self.slots.has(slot, SUPERSEDED) || !self.epochs.is_empty() {
-                continue;
-            }
-            let block = self.slots.block(slot);
-            if by_address {
-                self.sweep.came(block, now_ns);
-            } else {
-                self.slots.mark(slot, QUEUED);
-                by_age.push((self.slots.since(slot), block));
-            }
-        }
-        by_age.sort_by_key(|(since, _)| *since);
-        self.queue = by_age.into_iter().map(|(_, block)| block).collect();
-    }
-
-    /// A block became dirty.
-    pub(super) fn dirty_came(&mut self, block: Block, slot: Slot) {
-        if self.sweep.on() {
-            self.sweep.came(block, u64::from(self.slots.since(slot)) << UNIT_SHIFT);
-        }
-        self.set_has_dirty(block);
-    }
-
-    /// A block is not dirty any more.
-    pub(super) fn dirty_went(&mut self, block: Block) {
-        if self.sweep.on() {
-            self.sweep.went(block);
-        }
-        self.set_has_clean(block);
-    }
-
-    /// The first dirty block of a range; Slot::NONE: there is none.
-    pub(super) fn first_dirty(&mut self, from: Block, to: Block) -> Block {
+    /// The first dirty block of a range.
+    pub(super) fn first_dirty(&mut self, from: Block, to: Block, contents: &Contents) -> Option<Block> {
         let (mut block, to) = (from.0, to.0);
         while block < to {
             let region = block >> REGION_SHIFT;
-            let word = self.sweep.maybe[(region / 64) as usize] >> (region % 64);
+            let word = self.maybe[(region / 64) as usize] >> (region % 64);
             if word == 0 {
                 let next = (u64::from(region / 64) + 1) << (REGION_SHIFT + 6);
                 block = next.min(u64::from(to)) as u32;
@@ -218,70 +187,75 @@ impl Engine {
             }
             let begin = (region + word.trailing_zeros()) << REGION_SHIFT;
             let first = block.max(begin);
-            let end = (u64::from(begin) + (1 << REGION_SHIFT)).min(u64::from(self.whole_blocks)) as u32;
+            let end = (u64::from(begin) + (1 << REGION_SHIFT)).min(u64::from(self.blocks)) as u32;
             for block in (first..end.min(to)).map(Block) {
-                let slot = self.find(block);
-                if slot != Slot::NONE && self.slots.dirty(slot) {
-                    return block;
+                let slot = contents.find(block);
+                if slot != Slot::NONE && contents.slots().dirty(slot) {
+                    return Some(block);
                 }
             }
             if first == begin && end <= to {
                 let region = begin >> REGION_SHIFT;
-                self.sweep.maybe[(region / 64) as usize] &= !(1 << (region % 64));
+                self.maybe[(region / 64) as usize] &= !(1 << (region % 64));
             }
             block = end.max(first);
         }
-        Block::NONE
+        None
     }
 
-    /// Begins the write-back of what the hand finds next. Returns how many blocks; 0: there is nothing, or its set is busy.
-    pub(super) fn sweep_next<M: Memory>(&mut self, turn: &mut Turn<M>) -> u32 {
+    /// The run that the hand finds next. None: there is none, or its set is busy.
+    pub(super) fn next(
+        &mut self,
+        contents: &Contents,
+        is_busy: impl Fn(Block) -> bool,
+        blocks_max: u32,
+        now_ns: u64,
+    ) -> Option<Run> {
         let mut rounds = 0;
-        while !self.sweep.nothing {
-            let block = self.first_dirty(self.sweep.hand, Block(self.whole_blocks));
-            if block == Block::NONE {
+        while !self.nothing {
+            let Some(block) = self.first_dirty(self.hand, Block(self.blocks), contents) else {
                 rounds += 1;
                 // The second time, all addresses were looked at.
-                self.sweep.nothing = rounds == 2;
-                self.sweep.begin_round(turn.now_ns);
+                self.nothing = rounds == 2;
+                self.begin_round(now_ns);
                 continue;
+            };
+            if is_busy(block) {
+                return None;
             }
-            if self.set_is_busy(block) {
-                return 0;
-            }
-            let run = self.destage(block, turn);
-            let end = run.map_or(block + 1, |(_, last)| last + 1);
+            let run = Run::around(block, contents, blocks_max);
+            let end = run.as_ref().map_or(block + 1, Run::end);
             for block in block.run(end - block) {
-                self.sweep.pass(block, turn.now_ns);
+                self.pass(block, now_ns);
             }
-            if let Some((first, last)) = run {
-                return last - first + 1;
+            if run.is_some() {
+                return run;
             }
         }
-        0
+        None
     }
 }
 
 #[cfg(test)]
-impl Engine {
+impl Sweep {
     /// What the hand counts is what there is.
-    pub(super) fn check_sweep(&self) {
-        if !self.sweep.on() {
+    pub(super) fn check(&self, contents: &Contents) {
+        if !self.on() {
             return;
         }
-        let mut counts = vec![0; self.sweep.stretches.len()];
+        let mut counts = vec![0; self.stretches.len()];
         let mut ahead = 0;
-        for block in Block(0).run(self.whole_blocks) {
-            let slot = self.find(block);
-            if slot == Slot::NONE || !self.slots.dirty(slot) {
+        for block in Block(0).run(self.blocks) {
+            let slot = contents.find(block);
+            if slot == Slot::NONE || !contents.slots().dirty(slot) {
                 continue;
             }
             let region = block.0 >> REGION_SHIFT;
-            assert!(self.sweep.maybe[(region / 64) as usize] >> (region % 64) & 1 == 1, "{block} can not be found");
-            counts[self.sweep.at(block)] += 1;
-            ahead += u32::from(self.sweep.at(block) == self.sweep.here && block >= self.sweep.hand);
+            assert!(self.maybe[(region / 64) as usize] >> (region % 64) & 1 == 1, "{block} cannot be found");
+            counts[self.at(block)] += 1;
+            ahead += u32::from(self.at(block) == self.here && block >= self.hand);
         }
-        assert!(counts.iter().eq(self.sweep.stretches.iter().map(|stretch| &stretch.dirty)), "{}", self.told());
-        assert_eq!(ahead, self.sweep.ahead, "{}", self.told());
+        assert!(counts.iter().eq(self.stretches.iter().map(|stretch| &stretch.dirty)));
+        assert_eq!(ahead, self.ahead);
     }
 }

@@ -2,16 +2,17 @@
 
 use std::collections::VecDeque;
 
-use super::counts::Event;
-use super::durability::{SlowSeq, Waiter};
-use super::{Engine, Job, Turn};
+use super::super::counts::Event;
+use super::super::durability::{SlowSeq, Waiter};
+use super::super::jobs::Job;
+use super::super::{Engine, Turn};
 use crate::cache::journal::{Mark, Record, What};
-use crate::cache::{BufferId, Failure, IoKind, Lsn, Memory, Place, Side};
+use crate::cache::{BufferId, IoKind, Lsn, Memory, Place, Side};
 
 impl Engine {
     /// Records something in the journal. Returns the last record.
     #[inline]
-    pub(super) fn record(&mut self, record: Record) -> Lsn {
+    pub(in super::super) fn record(&mut self, record: Record) -> Lsn {
         if !self.degraded() {
             match record.what {
                 What::Holds { dirty: true, .. } => self.counts.add(Event::MetadataDirty),
@@ -23,13 +24,13 @@ impl Engine {
     }
 
     /// Asks for the pages and syncs that somebody waits for, and wakes whose wait is over.
-    pub(super) fn commit<M: Memory>(&mut self, turn: &mut Turn<M>) {
+    pub(in super::super) fn commit<M: Memory>(&mut self, turn: &mut Turn<M>) {
         self.wake(turn);
         if let Some(ended) = self.durability.begin_slow_sync() {
             self.io(Job::SlowSync { ended }, Side::Slow, IoKind::Sync, (0, 0), Place::Nowhere, turn);
         }
         if self.durability.take_page_due() {
-            while let Some(page) = self.durability.next_page(&self.slots, turn.memory) {
+            while let Some(page) = self.durability.next_page(self.contents.slots(), turn.memory) {
                 let (write, of_journal) = (page.write, page.of_journal);
                 let place = Place::Buffer { buffer: write.buffer, at: 0 };
                 let job = Job::Page { ticket: write.ticket, buffer: write.buffer, of_journal };
@@ -60,18 +61,18 @@ impl Engine {
     /// would find the older clean blocks of the fast device believed.
     fn wake_degraded<M: Memory>(&mut self, turn: &mut Turn<M>) {
         let failing = self.pairing.failing();
-        let safe = !failing && self.dirty == self.lost;
+        let safe = !failing && !self.contents.can_write_back();
         let mut waiting = VecDeque::new();
         while let Some((lsn, waiter)) = self.durability.next_waiter() {
             match waiter {
-                Waiter::Asked(asked) if safe => {
-                    if self.lost > 0 {
-                        self.asked[asked].failure = Some(Failure::Medium);
+                Waiter::Request(request) if safe => {
+                    if self.contents.lost() > 0 {
+                        self.requests.fail(request);
                     }
-                    self.answer(asked, turn);
+                    self.answer(request, turn);
                 }
-                Waiter::Asked(_) => waiting.push_back((lsn, waiter)),
-                Waiter::Destage(_) | Waiter::Past(_) if failing => waiting.push_back((lsn, waiter)),
+                Waiter::Request(_) => waiting.push_back((lsn, waiter)),
+                Waiter::WriteBack(_) | Waiter::Bypass(_) if failing => waiting.push_back((lsn, waiter)),
                 _ => self.wake_one(waiter, turn),
             }
         }
@@ -80,15 +81,15 @@ impl Engine {
 
     fn wake_one<M: Memory>(&mut self, waiter: Waiter, turn: &mut Turn<M>) {
         match waiter {
-            Waiter::Asked(asked) => self.answer(asked, turn),
-            Waiter::Past(past) => self.past_may_go(past, turn),
-            Waiter::Destage(destage) => self.destage_may_go(destage, turn),
-            Waiter::Destaged(destage) => self.destaged(destage, turn),
+            Waiter::Request(request) => self.answer(request, turn),
+            Waiter::Bypass(bypass) => self.bypass_may_go(bypass, turn),
+            Waiter::WriteBack(back) => self.write_back_may_go(back, turn),
+            Waiter::WrittenBack(back) => self.written_back(back, turn),
         }
     }
 
     /// A page of the journal or of a checkpoint was written.
-    pub(super) fn page_written<M: Memory>(
+    pub(in super::super) fn page_written<M: Memory>(
         &mut self,
         (ticket, buffer, of_journal): (u32, BufferId, bool),
         ok: bool,
@@ -103,7 +104,7 @@ impl Engine {
     }
 
     /// The fast device was synced.
-    pub(super) fn fast_synced<M: Memory>(&mut self, mark: Mark, ok: bool, turn: &mut Turn<M>) {
+    pub(in super::super) fn fast_synced<M: Memory>(&mut self, mark: Mark, ok: bool, turn: &mut Turn<M>) {
         self.durability.fast_sync_ended(ok.then_some(mark));
         if !ok {
             self.counts.add(Event::FastWriteError);
@@ -113,7 +114,7 @@ impl Engine {
     }
 
     /// The slow device was synced: all that ended before the sync was issued is durable.
-    pub(super) fn slow_synced<M: Memory>(&mut self, ended: SlowSeq, ok: bool, turn: &mut Turn<M>) {
+    pub(in super::super) fn slow_synced<M: Memory>(&mut self, ended: SlowSeq, ok: bool, turn: &mut Turn<M>) {
         if ok {
             return self.durability.slow_sync_ended(ended);
         }
@@ -125,31 +126,10 @@ impl Engine {
         self.stop_fails(turn);
         for waiter in waiters {
             match waiter {
-                Waiter::Asked(asked) => self.asked[asked].failure = Some(Failure::Medium),
-                Waiter::Destaged(destage) => self.destage_sync_failed(destage),
-                Waiter::Past(_) | Waiter::Destage(_) => {}
+                Waiter::Request(request) => self.requests.fail(request),
+                Waiter::WrittenBack(back) => self.write_back.sync_failed(back),
+                Waiter::Bypass(_) | Waiter::WriteBack(_) => {}
             }
-        }
-    }
-
-    /// Whether nothing waits for the slow device unless it has synced write-backs too: those that failed need no sync.
-    pub(super) fn write_backs_need_sync(&self) -> bool {
-        self.unsynced > 0 || self.ordered()
-    }
-
-    /// An IO of the background.
-    pub(super) fn background<M: Memory>(
-        &mut self,
-        job: Job,
-        side: Side,
-        kind: IoKind,
-        range: (u64, u32),
-        place: Place,
-        turn: &mut Turn<M>,
-    ) {
-        self.io(job, side, kind, range, place, turn);
-        if let Some(io) = turn.out.ios.last_mut() {
-            io.background = true;
         }
     }
 }
