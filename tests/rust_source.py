@@ -16,6 +16,8 @@ _NO_CODE = re.compile(
     r"""//[^\n]* | /\*.*?\*/ | r(\#*)".*?"\1 | b?"(?:\\.|[^"\\])*" | b?'(?:\\(?:u\{\w+\}|x\w\w|.)|[^'\\])'""",
     re.DOTALL | re.VERBOSE,
 )
+#: Where something may be seen: no use of that place.
+_VISIBILITY = re.compile(r"\bpub\s*\(\s*in\s[^)]*\)")
 _ITEM = re.compile(
     r"(?:struct|enum|union|trait|fn|const|static|type|mod|macro_rules!)\s+(?:mut\s+)?(\w+)",
 )
@@ -39,8 +41,8 @@ def closing(code: str, opening: int) -> int:
 
 
 def code_of(text: str) -> str:
-    """The same lines without comments, strings and whatever is compiled for tests alone."""
-    code = _NO_CODE.sub(_blank, text)
+    """The same lines without comments, strings, places of `pub(in place)` and whatever is compiled for tests alone."""
+    code = _VISIBILITY.sub(_blank, _NO_CODE.sub(_blank, text))
     while match := re.search(r"#\[cfg\((?:test|all\(test\b[^\]]*|any\(test\b[^\]]*)\)\]", code):
         of_field = re.compile(r"\s*(?:pub(?:\([^)]*\))?\s+)?\w+\s*:(?!:)").match(code, match.end())
         end = re.compile("," if of_field else "[;{]").search(code, match.end())

@@ -20,13 +20,12 @@ FUNCTION_LINES_MAX = 70
 FIELDS_MAX = 20
 
 #: Rooms whose files still use each other in circles.
-CIRCULAR = (
-    "crates/core/src/cache",
-    "crates/model/src/database",
-)
+CIRCULAR = ("crates/model/src/database",)
 #: Rooms and files that are still too long.
 LONG = (
-    "crates/core/src/cache",
+    "crates/core/src/cache/engine/tests/mod.rs",
+    "crates/core/src/cache/journal",
+    "crates/core/src/cache/settings.rs",
     "crates/core/src/workload/tpcc/population.rs",
     "crates/core/tests/cache_crash",
     "crates/model/src/database",
@@ -35,9 +34,15 @@ LONG = (
     "crates/serve/src/nbd/server.rs",
 )
 #: Rooms and functions that are still too long.
-LONG_FUNCTIONS = ("crates/core/src/cache", "crates/model/src/database")
+LONG_FUNCTIONS = ("crates/model/src/database",)
 #: Rooms and structs that still have too many fields.
-WIDE = ("crates/core/src/cache", "crates/core/tests/cache_crash", "crates/model/src/database")
+WIDE = (
+    "crates/core/src/cache/journal/recovery/inspect.rs",  # what a user is told
+    "crates/core/src/cache/journal/runtime.rs",
+    "crates/core/src/cache/statistics.rs",  # what is told, not state
+    "crates/core/tests/cache_crash",
+    "crates/model/src/database",
+)
 
 
 def _sources() -> dict[str, str]:
@@ -127,6 +132,10 @@ class TestReader:
             tmp_path, lib="mod a; mod b;", a="use super::b; fn f() { b::g() }", b="pub fn g() { crate::a::f() }"
         )
         assert found == [["a", "b"]]
+
+    def test_who_may_see_something_is_not_used(self, tmp_path: Path) -> None:
+        quiet = "pub(in super::super) fn f() {} pub(in crate::a) fn g() {}"
+        assert not self.circles_of(tmp_path, lib="mod a;", a="mod b; use b::f;", a__b=quiet)
 
     def test_tests_comments_and_strings_use_nothing(self, tmp_path: Path) -> None:
         quiet = (

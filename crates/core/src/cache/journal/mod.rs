@@ -3,6 +3,7 @@
 //! `runtime.rs` is the journal at work; `layout.rs` says what lies where; `superblock.rs`, `page.rs` and `checkpoint.rs`
 //! are the bytes of it; `witness.rs` tells the backing device from another one; `foreign.rs` knows what else a device may hold; `recovery.rs` makes, recovers, inspects and drains.
 
+mod device;
 pub mod foreign;
 pub mod layout;
 mod page;

@@ -7,12 +7,14 @@
 mod drain;
 mod inspect;
 mod make;
+mod progress;
 mod replay;
 mod start;
 
 use std::io;
 
 use super::Entry;
+pub use super::device::Blocks;
 use super::foreign;
 pub use super::layout::{Geometry, Layout, Sizes};
 use super::layout::{SLOTS_PER_PAGE, SUPERBLOCK_OFFSETS};
@@ -20,34 +22,11 @@ use super::page::PAGE;
 use super::superblock::{Pair, State, Superblock, named};
 use super::witness::Witness;
 use crate::cache::{Block, Slot};
-pub use drain::{Drained, Progress, drain, drain_on};
+pub use drain::{Drained, drain, drain_on};
 pub use inspect::{Damage, Report, inspect};
 pub use make::{format, format_as};
+pub use progress::Progress;
 pub use start::{recover, recover_on};
-
-/// A device read and written by one caller who waits: what making, recovery, `check` and `drain` need.
-pub trait Blocks {
-    /// Its length.
-    fn bytes(&self) -> u64;
-
-    /// Fills `into` from `offset`.
-    ///
-    /// # Errors
-    /// What the device says.
-    fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()>;
-
-    /// Writes.
-    ///
-    /// # Errors
-    /// What the device says.
-    fn write(&mut self, offset: u64, from: &[u8]) -> io::Result<()>;
-
-    /// Makes durable what was written.
-    ///
-    /// # Errors
-    /// What the device says.
-    fn sync(&mut self) -> io::Result<()>;
-}
 
 /// A cache's three places.
 pub struct Devices<'a> {

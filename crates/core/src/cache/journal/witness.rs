@@ -7,9 +7,9 @@
 
 use std::io;
 
+use super::device::Blocks;
 use super::layout::Layout;
 use super::page::{PAGE, get32, get64, put32, put64};
-use super::recovery::Blocks;
 use super::superblock::{SECTOR, intact, seal};
 
 const MAGIC: &[u8; 16] = b"flatwater witns\n";

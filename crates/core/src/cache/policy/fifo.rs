@@ -1,7 +1,9 @@
 //! The oldest leaves, however often it was used.
 
 use super::lru::Lru;
-use super::{Block, Blocks, Policy, Slot};
+use super::replacement::Policy;
+use crate::cache::slots::Blocks;
+use crate::cache::{Block, Slot};
 
 /// One list in the order of arrival: an LRU list that is never told of a use.
 pub struct Fifo(Lru);

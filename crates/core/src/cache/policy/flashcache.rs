@@ -6,7 +6,9 @@
 //! slots its blocks may have, and any slot will do.
 
 use super::list::{Links, List, Note, last_not_held};
-use super::{Block, Blocks, Policy, Slot};
+use super::replacement::Policy;
+use crate::cache::slots::Blocks;
+use crate::cache::{Block, Slot};
 
 /// FlashCache's `assoc`.
 pub const SET_SLOTS: u32 = 512;

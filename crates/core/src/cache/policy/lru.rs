@@ -1,7 +1,9 @@
 //! The least recently used leaves.
 
 use super::list::{Links, List, Note, last_not_held};
-use super::{Block, Blocks, Policy, Slot};
+use super::replacement::Policy;
+use crate::cache::slots::Blocks;
+use crate::cache::{Block, Slot};
 
 /// One list in the order of use.
 pub struct Lru {

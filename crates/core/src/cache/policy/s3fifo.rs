@@ -8,8 +8,10 @@
 //! Shares and thresholds are those with which libCacheSim runs the authors' figures.
 
 use super::list::{Links, List, Note};
-use super::{Block, Blocks, Policy, Slot};
+use super::replacement::Policy;
 use crate::cache::ghost::Ghost;
+use crate::cache::slots::Blocks;
+use crate::cache::{Block, Slot};
 
 /// Share of the small queue.
 const SMALL: f64 = 0.1;

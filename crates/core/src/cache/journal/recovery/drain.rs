@@ -1,22 +1,13 @@
 //! Emptying a dirty cache offline.
 
 use super::{
-    Damage, Devices, SLOW, Terms, Trouble, check_pairing, check_witness, need_superblock, read_pair, read_witness,
-    replay, start, sync, write,
+    Blocks, Damage, Devices, Progress, SLOW, Terms, Trouble, check_pairing, check_witness, need_superblock, read_pair,
+    read_witness, replay, start, sync, write,
 };
-use crate::cache::journal::superblock::State;
+use crate::cache::journal::superblock::{State, Superblock};
 use crate::cache::journal::witness::Witness;
 use crate::cache::journal::{Entry, Holding};
 use crate::cache::{Block, Slot};
-
-/// How far something has come, in blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Done.
-    pub done: u64,
-    /// To be done in all.
-    pub total: u64,
-}
 
 /// What draining did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,27 +55,21 @@ pub fn drain_on(
         held.for_each(|entry| *entry = Entry::default());
     }
     let geometry = superblock.geometry;
+    let block_bytes = u64::from(geometry.block_bytes);
     let dirty = |entry: &Entry| entry.holding == Holding::Dirty;
     let mut slots: Vec<usize> = (0..replayed.entries.len()).filter(|&slot| dirty(&replayed.entries[slot])).collect();
     slots.sort_by_key(|&slot| replayed.entries[slot].block);
     let mut drained = Drained { written_blocks: 0, left_blocks: slots.len() as u64, damaged: Vec::new() };
     let total = slots.len() as u64;
     if let Some(witness) = &mut witness {
-        let begin = |&slot: &usize| u64::from(replayed.entries[slot].block.0) * u64::from(geometry.block_bytes);
-        let mut marked = false;
-        for slot in &slots {
-            marked |= witness.touch(begin(slot), u64::from(geometry.block_bytes));
-        }
-        if marked {
-            start::store(fast, witness)?;
-        }
+        let offsets = slots.iter().map(|&slot| u64::from(replayed.entries[slot].block.0) * block_bytes);
+        touch(witness, offsets, block_bytes, fast)?;
     }
     let mut data = vec![0; geometry.block_bytes as usize];
     let mut written = Vec::new();
     for (nth, &slot) in slots.iter().enumerate() {
         let entry = replayed.entries[slot];
-        let (from, to) =
-            (geometry.slot_offset(Slot(slot as u32)), u64::from(entry.block.0) * u64::from(geometry.block_bytes));
+        let (from, to) = (geometry.slot_offset(Slot(slot as u32)), u64::from(entry.block.0) * block_bytes);
         if fast.read(from, &mut data).is_ok() && crc32c::crc32c(&data) == entry.crc {
             // The device's last block may be short.
             let bytes = (geometry.slow_bytes - to).min(data.len() as u64) as usize;
@@ -110,17 +95,46 @@ pub fn drain_on(
             *entry = Entry::default();
         }
     }
+    let mut witness = witness_of_drained(witness, terms, slow, &superblock, fast);
+    start::begin_life(fast, pair, superblock, beside, &replayed, Some(&mut witness), State::Stopped)?;
+    Ok(drained)
+}
+
+/// Marks the blocks at these offsets of the backing device as about to be written.
+fn touch(
+    witness: &mut Witness,
+    offsets: impl Iterator<Item = u64>,
+    block_bytes: u64,
+    fast: &mut dyn Blocks,
+) -> Result<(), Trouble> {
+    let mut marked = false;
+    for offset in offsets {
+        marked |= witness.touch(offset, block_bytes);
+    }
+    if marked { start::store(fast, witness) } else { Ok(()) }
+}
+
+/// What the backing device is known by from now on.
+fn witness_of_drained(
+    witness: Option<Witness>,
+    terms: &Terms,
+    slow: &mut dyn Blocks,
+    superblock: &Superblock,
+    fast: &mut dyn Blocks,
+) -> Witness {
     let said = terms.identity.clone().or_else(|| witness.as_ref().map(|witness| witness.identity.clone()));
-    match &mut witness {
-        Some(witness) => witness.look_again(slow),
+    let mut witness = match witness {
+        Some(mut witness) => {
+            witness.look_again(slow);
+            witness
+        }
         None => {
             let layout = &superblock.layout;
-            witness = Some(Witness::look(slow, layout, superblock.generation, "").following(fast, layout));
+            Witness::look(slow, layout, superblock.generation, "").following(fast, layout)
         }
-    }
-    if let (Some(witness), Some(said)) = (&mut witness, said) {
+    };
+    if let Some(said) = said {
         witness.identity = said;
     }
-    start::begin_life(fast, pair, superblock, beside, &replayed, witness.as_mut(), State::Stopped)?;
-    Ok(drained)
+    witness
 }
