@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from flatwater.experiment import Experiment, FileStorage, PlannedCell
-from flatwater.experiment.device import Use
-from flatwater.probe import Probe
-from flatwater.runner.interrupt import Interrupt
-from flatwater.runner.journal import Journal
-from flatwater.runner.progress import Reporter
-from flatwater.runner.resuming import Left
+if TYPE_CHECKING:
+    from flatwater.experiment import Experiment, FileStorage, PlannedCell
+    from flatwater.experiment.device import Use
+    from flatwater.probe import Probe
+    from flatwater.runner.interrupt import Interrupt
+    from flatwater.runner.journal import Journal
+    from flatwater.runner.progress import Reporter
+    from flatwater.runner.resuming import Left
 
 
 @dataclass(frozen=True)

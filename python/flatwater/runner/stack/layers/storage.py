@@ -5,12 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from flatwater.experiment import PlannedCell
-from flatwater.experiment.storage import Storage as StorageFields
 from flatwater.owned import Folder
-from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.stack.layers.layer import Layer
+
+if TYPE_CHECKING:
+    from flatwater.experiment import PlannedCell
+    from flatwater.experiment.storage import Storage as StorageFields
+    from flatwater.runner.interrupt import Interrupt
 
 #: What a device holds, in its folder.
 CONTENT = "content"
