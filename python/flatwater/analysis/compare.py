@@ -26,6 +26,7 @@ from flatwater.analysis.alike import Difference, cell_differences, differences
 from flatwater.analysis.autocorrelation import CONFIDENCE, Estimate, estimate_mean, student_quantile
 from flatwater.experiment.units import parse_size, print_size
 from flatwater.results import Cell, Result
+from flatwater.results.schema import FieldValues
 
 #: Degrees of freedom of an estimate that was read from a summary alone: its interval already contains Student's factor.
 SUMMARY_FREEDOM = 1e9
@@ -58,7 +59,7 @@ class Row:
     then None, unless the comparison was made `anyway`.
     """
 
-    set: dict[str, Any]
+    set: FieldValues
     label: str
     unit: str
     name: str

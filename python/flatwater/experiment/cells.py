@@ -26,8 +26,10 @@ from flatwater.experiment.record import Record
 from flatwater.experiment.report import Report
 from flatwater.experiment.sweep import Sweep
 from flatwater.experiment.table import read_table
+from flatwater.experiment.tables import Tables
 from flatwater.experiment.twin import FIELD as TWIN_FIELD
 from flatwater.experiment.twin import Twin, as_twin
+from flatwater.results.schema import FieldValues
 
 #: How many cells of a sweep are built to find values that do not go together; the rest are checked as they come.
 MAX_CHECKED_CELLS = 2000
@@ -41,7 +43,7 @@ class PlannedCell:
 
     index: int
     repeat: int
-    set: dict[str, Any]
+    set: FieldValues
     seed: int
     experiment: Experiment
 
@@ -131,7 +133,7 @@ def cell_conflicts(experiment: Experiment, own: Sequence[Problem]) -> Iterator[P
             yield dataclasses.replace(problem, what=problem.what + more)
 
 
-def _cells_to_check(sweep: Sweep) -> Iterator[dict[str, Any]]:
+def _cells_to_check(sweep: Sweep) -> Iterator[FieldValues]:
     """Every cell but the first of a small sweep; of a large one, each value beside the others' first values."""
     if sweep.positions <= MAX_CHECKED_CELLS:
         yield from (sweep.values_at(position) for position in range(1, sweep.positions))
@@ -147,9 +149,7 @@ def _read_cell(experiment: Experiment, values: Mapping[str, Any]) -> Read[Experi
     found = Findings()
     tables = _changed_tables(experiment, values)
     kinds = found.keep(read_kinds({layer: {"kind": getattr(experiment, layer).kind} for layer in BUILT} | tables))
-    changes: dict[str, Any] = {
-        layer: found.keep(read_layer(layer, tables[layer], kinds)) for layer in BUILT if layer in tables
-    }
+    changes: Tables = {layer: found.keep(read_layer(layer, tables[layer], kinds)) for layer in BUILT if layer in tables}
     if "record" in tables:
         changes["record"] = found.keep(read_table(Record, "record", tables["record"], kinds)) or Record()
     if isinstance(database := changes.get("database"), Server) and isinstance(experiment.database, Server):
@@ -161,7 +161,7 @@ def _read_cell(experiment: Experiment, values: Mapping[str, Any]) -> Read[Experi
     return Read(cell, found.problems)
 
 
-def _changed_tables(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
+def _changed_tables(experiment: Experiment, values: Mapping[str, Any]) -> Tables:
     """The tables that these values change; for a modelled twin, also those that it replaces."""
     names = {field.partition(".")[0] for field in values}
     is_twin = experiment.twin is not None and bool(values.get(TWIN_FIELD))

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, mod
 from flatwater.experiment.fields import resolve_value
 from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse
 from flatwater.experiment.published import check_cells, check_metric, kinds_in
+from flatwater.results.schema import FieldValues
 
 #: The analysis' own words, and `jumps` for a line with dips, stalls or no steady level.
 VerdictWord = Literal["flat", "dips", "stalls", "drifting", "not steady", "jumps"]
@@ -42,7 +43,7 @@ def _optimum(table: Any, info: ValidationInfo) -> Any:
     if not isinstance(table, Mapping):
         return table
     # One value, or several of which any will do.
-    flat: dict[str, Any] = {}
+    flat: FieldValues = {}
     for field, value in table.items():
         values = value if _is_list(value) else [value]
         for one in values:
@@ -60,13 +61,13 @@ class Expectation(Table):
     `optimum`.
     """
 
-    set: Annotated[dict[str, Any], BeforeValidator(_set)] = Field(default_factory=dict)
+    set: Annotated[FieldValues, BeforeValidator(_set)] = Field(default_factory=dict)
     #: Of `order` and `optimum`: which figure of the cells.
     metric: Annotated[str, AfterValidator(check_metric)] = "mean"
     #: What the line does; any of several words.
     verdict: Annotated[list[VerdictWord], BeforeValidator(_listed), Field(min_length=1)] | None = None
     #: Cells from the highest figure to the lowest; or "published": those that have a published figure, in its order.
-    order: Annotated[list[dict[str, Any]] | Literal["published"], BeforeValidator(_order)] | None = None
+    order: Annotated[list[FieldValues] | Literal["published"], BeforeValidator(_order)] | None = None
     #: Kendall's tau of the order that still agrees: 1 is the very order.
     tau: float = Field(default=1.0, gt=0, le=1)
     #: A swept field and its value in the best of the cells; a list of values of which any will do.

@@ -25,6 +25,7 @@ from flatwater.experiment.paths import path_of, split_open
 from flatwater.experiment.problem import Table, explain_custom, explain_error
 from flatwater.experiment.record import Record
 from flatwater.experiment.twin import Twin
+from flatwater.results.schema import FieldValues
 from flatwater.spelling import nearest
 
 #: What people call a field who come from another tool, or another kind: (kind, name) -> the field they mean.
@@ -142,7 +143,7 @@ def _explain(error: ValidationError) -> tuple[str, str | None]:
     return f"{place}: {what}" if place and details["type"] != "literal_error" else what, hint
 
 
-def resolve_cells(cells: Mapping[str, Any], kinds: Kinds = ANY) -> dict[str, Any]:
+def resolve_cells(cells: Mapping[str, Any], kinds: Kinds = ANY) -> FieldValues:
     """Fields and values that name cells, in plain units."""
     return {field: resolve_value(field, value, kinds) for field, value in cells.items()}
 

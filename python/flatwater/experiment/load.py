@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from flatwater.errors import UserError
 from flatwater.experiment.device import KINDS
@@ -21,6 +20,7 @@ from flatwater.experiment.placing import place_problems
 from flatwater.experiment.reading import is_deeper, parse_toml, read_text
 from flatwater.experiment.scale import scale_tables
 from flatwater.experiment.spell import spell
+from flatwater.experiment.tables import Tables
 from flatwater.experiment.validation import validate
 from flatwater.spelling import guessed, nearest
 
@@ -78,7 +78,7 @@ def find_experiment(path_or_name: str | Path) -> Path:
     raise UserError("neither a file nor an experiment of the library", where=written, hint=hint)
 
 
-def _parse(path: Path, text: str) -> dict[str, Any]:
+def _parse(path: Path, text: str) -> Tables:
     data = parse_toml(path, text)
     if not data:
         hint = "start from one of the library: `flatwater show quick`"

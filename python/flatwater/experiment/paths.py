@@ -13,10 +13,8 @@ from pydantic import BaseModel
 from flatwater.experiment.database import settings
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.device import parameters
+from flatwater.experiment.tables import Tables
 from flatwater.experiment.workload import ALTERNATIVES
-
-#: Tables of a file, or a part of them: as TOML has them, which may be wrong in any way.
-Tables = dict[str, Any]
 
 #: Tables whose names are not flatwater's, but the server's or the device's.
 OPEN = (settings.TABLE, "database.tables", *parameters.TABLES)

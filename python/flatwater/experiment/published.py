@@ -16,6 +16,7 @@ from flatwater.experiment.fields import all_fields, resolve_cells, resolve_value
 from flatwater.experiment.kinds import ANY, Kinds
 from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse
 from flatwater.experiment.units import parse_size
+from flatwater.results.schema import FieldValues
 from flatwater.spelling import suggest
 
 #: Figures of a cell's summary.
@@ -112,7 +113,7 @@ def _set_faults(flat: Mapping[str, Any], kinds: Kinds) -> Iterator[Problem]:
 class PublishedFigure(Table):
     """`[[published]]`: a figure that someone published for the cells that have `set`."""
 
-    set: Annotated[dict[str, Any], BeforeValidator(_set)] = Field(default_factory=dict)
+    set: Annotated[FieldValues, BeforeValidator(_set)] = Field(default_factory=dict)
     metric: Annotated[str, AfterValidator(check_metric)] = "mean"
     #: Of a metric in bytes also a size.
     value: Annotated[float, BeforeValidator(_size)]
@@ -121,7 +122,7 @@ class PublishedFigure(Table):
     #: Only a lower bound was published ("over 1000"): `value` or anything above it.
     at_least: bool = False
     #: Names another cell: `value` is how many times that cell's figure this one is, and the unit is `x`.
-    relative_to: Annotated[dict[str, Any] | None, BeforeValidator(_relative_to)] = None
+    relative_to: Annotated[FieldValues | None, BeforeValidator(_relative_to)] = None
     unit: Annotated[str, Field(min_length=1)]
     #: Ours agrees when its error is at most this share.
     within: float = Field(default=WITHIN, gt=0, le=10)
@@ -167,10 +168,10 @@ class PublishedFigure(Table):
         return ours == self.value if error is None else abs(error) <= self.within
 
     @cached_property
-    def _resolved(self) -> dict[Kinds, dict[str, Any]]:
+    def _resolved(self) -> dict[Kinds, FieldValues]:
         return {}
 
-    def resolved(self, kinds: Kinds = ANY) -> dict[str, Any]:
+    def resolved(self, kinds: Kinds = ANY) -> FieldValues:
         """`set` with its values in plain units. Made once."""
         if kinds not in self._resolved:
             self._resolved[kinds] = resolve_cells(self.set, kinds)

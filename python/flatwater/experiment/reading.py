@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flatwater.errors import UserError
+from flatwater.experiment.tables import Tables
 
 #: Such a file is written by hand; one this large is something else (a result, a disk image).
 MAX_FILE_SIZE = 16 * 2**20
@@ -38,7 +39,7 @@ def is_deeper(value: Any, depth: int = DEEPEST) -> bool:
     return any(depth == 0 or is_deeper(one, depth - 1) for one in inner)
 
 
-def parse_toml(path: Path, text: str) -> dict[str, Any]:
+def parse_toml(path: Path, text: str) -> Tables:
     """The tables of a text; `path` is where it stands. Raises UserError with the line if it is no TOML."""
     try:
         return tomllib.loads(text)

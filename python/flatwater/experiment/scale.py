@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from flatwater.experiment.database.settings import spell_field
+from flatwater.experiment.tables import Tables
 from flatwater.experiment.units import parse_duration, parse_size
 
 #: Larger than any of these is a slip of the hand: a thousand times a laptop's minutes are a month.
@@ -57,7 +58,7 @@ SCALED: dict[str, Callable[[Any, float], Any]] = {
 }
 
 
-def scale_tables(tables: Mapping[str, Any]) -> dict[str, Any]:
+def scale_tables(tables: Mapping[str, Any]) -> Tables:
     """An experiment's tables multiplied as their `scale` says, which then becomes `scaled_by`: it acts once.
 
     A scale that is no number, and values that cannot be multiplied, are left for the validation to refuse.
@@ -82,7 +83,7 @@ def scale_tables(tables: Mapping[str, Any]) -> dict[str, Any]:
     return scaled
 
 
-def _scaled_figure(figure: Mapping[str, Any], scale: float) -> dict[str, Any]:
+def _scaled_figure(figure: Mapping[str, Any], scale: float) -> Tables:
     scaled = {name: _cells(value, scale) if name in ("set", "relative_to") else value for name, value in figure.items()}
     # How long something takes is as much longer, and what memory or the log holds as much more.
     if figure.get("unit") == "s" or "_bytes" in str(figure.get("metric")):
@@ -90,7 +91,7 @@ def _scaled_figure(figure: Mapping[str, Any], scale: float) -> dict[str, Any]:
     return scaled
 
 
-def _scaled_expectation(one: Mapping[str, Any], scale: float) -> dict[str, Any]:
+def _scaled_expectation(one: Mapping[str, Any], scale: float) -> Tables:
     scaled = {name: _cells(value, scale) if name in ("set", "optimum") else value for name, value in one.items()}
     if isinstance(one.get("order"), list):
         scaled["order"] = [_cells(cells, scale) for cells in one["order"]]
@@ -110,7 +111,7 @@ def _figure(value: Any, scale: float) -> Any:
         return value
 
 
-def _scaled_sweep(sweep: Mapping[str, Any], scale: float) -> dict[str, Any]:
+def _scaled_sweep(sweep: Mapping[str, Any], scale: float) -> Tables:
     found = _scaled({name: value for name, value in sweep.items() if name != "zip"}, "", scale)
     if "zip" in sweep:
         groups = sweep["zip"]
@@ -118,7 +119,7 @@ def _scaled_sweep(sweep: Mapping[str, Any], scale: float) -> dict[str, Any]:
     return found
 
 
-def _scaled(table: Mapping[str, Any], prefix: str, scale: float) -> dict[str, Any]:
+def _scaled(table: Mapping[str, Any], prefix: str, scale: float) -> Tables:
     """The table with its fields multiplied, those of tables and lists in it too."""
     return {name: _value(value, spell_field(f"{prefix}{name}"), scale) for name, value in table.items()}
 

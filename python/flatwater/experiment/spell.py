@@ -7,7 +7,7 @@ from typing import Any
 
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.device.parameters import TABLES, flatten
-from flatwater.experiment.paths import Tables
+from flatwater.experiment.tables import Tables
 
 #: Settings stand at most this deep: sweep.zip.database.settings.
 _DEEPEST = 4

@@ -22,6 +22,8 @@ from flatwater.experiment.kinds import ANY, Kinds
 from flatwater.experiment.matching import Dimension, Matcher, length
 from flatwater.experiment.paths import flatten, swept_fields
 from flatwater.experiment.problem import Problem, Table, quote
+from flatwater.experiment.tables import Tables
+from flatwater.results.schema import FieldValues
 
 #: Of a list in which everything is wrong, this many values are told one by one.
 _MOST_TOLD = 5
@@ -36,7 +38,7 @@ class Sweep(Table):
     zips: list[Dimension] = Field(default_factory=list)
 
     @model_serializer
-    def _write(self) -> dict[str, Any]:
+    def _write(self) -> Tables:
         return {**self.grid, "zip": self.zips} if self.zips else dict(self.grid)
 
     @property
@@ -73,9 +75,9 @@ class Sweep(Table):
             self._matchers[kinds] = Matcher(self.dimensions, kinds)
         return self._matchers[kinds]
 
-    def values_at(self, position: int) -> dict[str, Any]:
+    def values_at(self, position: int) -> FieldValues:
         """The swept fields of one position of the grid, as the user wrote them."""
-        values: dict[str, Any] = {}
+        values: FieldValues = {}
         for dimension in reversed(self.dimensions):
             position, step = divmod(position, length(dimension))
             values = {field: choices[step] for field, choices in dimension.items()} | values
@@ -103,7 +105,7 @@ def read_sweep(table: Any, kinds: Kinds) -> Read[Sweep]:
     return Read(Sweep(grid=sound, zips=zips), tuple(placed), frozenset(left_out))
 
 
-def _groups(zips: Any) -> dict[str, dict[str, Any]] | None:
+def _groups(zips: Any) -> dict[str, Tables] | None:
     """The lists that are walked together, by the place of each group; None where they are no tables."""
     if isinstance(zips, Mapping):
         return {"zip": dict(flatten(zips))}

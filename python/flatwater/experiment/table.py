@@ -17,6 +17,7 @@ from flatwater.experiment.fields import fields_in, unknown_entry_hint
 from flatwater.experiment.found import Read
 from flatwater.experiment.kinds import Kinds
 from flatwater.experiment.problem import Problem, Table, explain_error
+from flatwater.experiment.tables import Tables
 
 Kind = TypeVar("Kind", bound=Table)
 
@@ -52,7 +53,7 @@ def read_table(
 
 def reset_fields(table: Kind, fields: Iterable[str]) -> Kind:
     """The table with these fields, dotted from it, at their defaults."""
-    changes: dict[str, Any] = {}
+    changes: Tables = {}
     for field in fields:
         name, _, inner = field.partition(".")
         value = changes.get(name, getattr(table, name))
@@ -82,7 +83,7 @@ def _problem(error: ErrorDetails, place: str, siblings: Sequence[str], kinds: Ki
     return Problem(field, what, hint, tuple(error.get("ctx", {}).get("rests_on", ())))
 
 
-def _sound(model: type[BaseModel], table: Mapping[str, Any], errors: Iterable[ErrorDetails]) -> dict[str, Any]:
+def _sound(model: type[BaseModel], table: Mapping[str, Any], errors: Iterable[ErrorDetails]) -> Tables:
     """The table without what is wrong: a whole field, or one entry of it where the field can do without."""
     sound = dict(table)
     for error in errors:

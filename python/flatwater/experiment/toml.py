@@ -7,6 +7,7 @@ from typing import Any
 import tomli_w
 
 from flatwater.experiment.experiment import Experiment
+from flatwater.experiment.tables import Tables
 from flatwater.experiment.units import AS_WRITTEN
 from flatwater.experiment.workload import Timing
 
@@ -32,7 +33,7 @@ def _is_timing(name: str) -> bool:
     return name != "kind" and name in Timing.model_fields
 
 
-def _present(table: dict[str, Any]) -> dict[str, Any]:
+def _present(table: Tables) -> Tables:
     """Without what TOML cannot say (None) and what says nothing (empty text, tables, lists). A dotted name is a field
     with the value that names cells by it: there an empty one says something.
     """

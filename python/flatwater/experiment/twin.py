@@ -10,6 +10,7 @@ from pydantic import Field
 from flatwater.experiment.database.innodb import InnodbModel
 from flatwater.experiment.database.innodb_settings import has
 from flatwater.experiment.problem import Problem, Table
+from flatwater.experiment.tables import Tables
 
 #: The field by which a cell and its twin differ.
 FIELD = "twin.modelled"
@@ -21,9 +22,9 @@ class Twin(Table):
     #: Which of the two a cell is: swept by itself, the real one first.
     modelled: bool = False
     #: `[database]` of the twin, whose kind is innodb-model. Settings that are not in it are those of the real server.
-    database: dict[str, Any] = Field(default_factory=dict)
+    database: Tables = Field(default_factory=dict)
     #: `[storage]` of the twin: a modelled kind, and its device.
-    storage: dict[str, Any] = Field(default_factory=dict)
+    storage: Tables = Field(default_factory=dict)
 
 
 def swept_with_twin(data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -34,7 +35,7 @@ def swept_with_twin(data: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**data, "sweep": {**sweep, FIELD: [False, True]}}
 
 
-def as_twin(tables: Mapping[str, Any], twin: Twin) -> dict[str, Any]:
+def as_twin(tables: Mapping[str, Any], twin: Twin) -> Tables:
     """What a modelled twin has in the place of the tables of a real cell: its server and its storage, and no cache."""
     real = tables.get("database", {})
     asked = dict(real.get("settings", {})) if isinstance(real, Mapping) else {}

@@ -24,6 +24,7 @@ from flatwater.experiment.record import Record
 from flatwater.experiment.report import Report
 from flatwater.experiment.sweep import Sweep, read_sweep
 from flatwater.experiment.table import read_table
+from flatwater.experiment.tables import Tables
 from flatwater.experiment.twin import Twin, swept_with_twin, twin_conflicts
 from flatwater.experiment.views import Views, forget_lost_cells, view_problems
 from flatwater.experiment.workload.transactions import Transactions
@@ -80,7 +81,7 @@ def _read_parts(tables: Mapping[str, Any], sweep: Sweep, kinds: Kinds) -> Read[E
     heading = found.keep(_read_heading(tables, kinds))
     layers = found.keep(read_layers(tables, kinds))
     others = {name: found.keep(_read_other(name, tables, kinds)) for name in _OTHERS if tables.get(name) is not None}
-    parts: dict[str, Any] = {name: getattr(heading, name) for name in heading.model_fields_set} | layers | others
+    parts: Tables = {name: getattr(heading, name) for name in heading.model_fields_set} | layers | others
     # Another kind takes the place of a layer that cannot be used: it does not have the fields that are swept.
     parts["sweep"] = sweep.without(found.left_out & BUILT.keys())
     return Read(Experiment(**parts), found.problems, found.left_out)

@@ -15,6 +15,7 @@ from flatwater.experiment.lookup import cells_text, has_values, positions_of, pu
 from flatwater.experiment.problem import Problem, quote
 from flatwater.experiment.published import IN_SECONDS, IN_THROUGHPUT_UNIT, PublishedFigure
 from flatwater.experiment.roles import role_of
+from flatwater.experiment.tables import Tables
 from flatwater.spelling import nearest
 
 #: Cells of a sweep among which the one of a ratio is looked for.
@@ -58,9 +59,7 @@ def _is_known(cells: Iterable[tuple[str, Any]], kinds: Kinds) -> bool:
 def forget_lost_cells(experiment: Experiment) -> Experiment:
     """The experiment without what its file says of cells that an override took away."""
     report = experiment.report
-    lost: dict[str, Any] = {
-        axis: None for axis in ("x", "series") if getattr(report, axis) not in experiment.sweep.fields
-    }
+    lost: Tables = {axis: None for axis in ("x", "series") if getattr(report, axis) not in experiment.sweep.fields}
     if len(report.names) != experiment.sweep.positions:
         lost["names"] = []
     kept = [figure for figure in experiment.published if not any(_all_faults(experiment, figure))]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import platform
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from flatwater import __version__
 from flatwater.owned.mounted import find_block_device, mount_of
+from flatwater.results.schema import Facts
 
 
 def _first_line(path: str | Path) -> str | None:
@@ -27,7 +27,7 @@ def _cpu_model() -> str | None:
     return None
 
 
-def describe_machine() -> dict[str, Any]:
+def describe_machine() -> Facts:
     """Hardware, kernel and versions. No host name, no user: results are made to be shared."""
     os_release = platform.freedesktop_os_release() if Path("/etc/os-release").exists() else {}
     found = {
@@ -47,9 +47,9 @@ def describe_machine() -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def describe_storage(path: Path) -> dict[str, Any]:
+def describe_storage(path: Path) -> Facts:
     """The mount and the block device under a path, as far as the kernel reports them."""
-    found: dict[str, Any] = {"path": str(path)}
+    found: Facts = {"path": str(path)}
     if not path.is_block_device():
         mount = mount_of(path)
         found |= {

@@ -10,6 +10,7 @@ from typing import Any
 from flatwater.experiment.units import parse_size
 from flatwater.report.units import binary_bytes, number
 from flatwater.results import Cell, Result
+from flatwater.results.schema import FieldValues
 
 #: From this ratio of the largest to the smallest on, numbers are drawn on a logarithmic axis.
 LOG_RATIO = 16
@@ -63,7 +64,7 @@ def arrange(result: Result) -> Swept | None:
     others = [name for name in fields if name != along and not _follows(result, along, name)]
     others.sort(key=lambda name: name != series)
     lines: dict[str, dict[str, list[Cell]]] = {}
-    values: dict[str, Any] = {}
+    values: FieldValues = {}
     for cell in result.cells:
         if along not in cell.set:
             continue

@@ -11,7 +11,7 @@ from flatwater.report.charts.transactions import NAMES
 from flatwater.report.swept import label
 from flatwater.report.units import binary_bytes, microseconds, number, percent, seconds
 from flatwater.results import CellSummary, Result
-from flatwater.results.schema import Agreement, Finding, Published, ServerFacts
+from flatwater.results.schema import Agreement, FieldValues, Finding, Published, ServerFacts
 
 #: The most rows of one table: TPC-C has twelve conditions on each of 64 servers, and a folder from another source may
 #: have any number.
@@ -130,7 +130,7 @@ def figure_text(one: Published, value: float | None) -> str:
     return binary_bytes(value) if value is not None and is_bytes(one) else number(value)
 
 
-def values_text(values: dict[str, Any]) -> str:
+def values_text(values: FieldValues) -> str:
     """Fields and values in a few words, like the labels of cells."""
     return ", ".join(f"{name.rpartition('.')[2].replace('_', ' ')} {_word(value)}" for name, value in values.items())
 

@@ -23,7 +23,18 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned import is_random_name, write_atomic
 from flatwater.results import series as on_disk
 from flatwater.results.phases import measured_samples, measured_span
-from flatwater.results.schema import SCHEMA_VERSION, Agreement, CellPlan, CellSummary, Event, Manifest, Phase
+from flatwater.results.schema import (
+    SCHEMA_VERSION,
+    Agreement,
+    CellPlan,
+    CellSummary,
+    Event,
+    Facts,
+    FieldValues,
+    Line,
+    Manifest,
+    Phase,
+)
 from flatwater.results.series import Series
 from flatwater.results.started import STARTED, Started, resume_command
 from flatwater.spelling import guessed_path
@@ -68,7 +79,7 @@ class Cell:
         return self.plan.index
 
     @property
-    def set(self) -> dict[str, Any]:
+    def set(self) -> FieldValues:
         """The swept fields and their values."""
         return self.plan.set
 
@@ -147,7 +158,7 @@ class Cell:
             raise UserError(f"cannot read the series: {error}", where=str(self.result.path)) from None
 
 
-def add_to_phases(phases: list[Phase], line: dict[str, Any]) -> None:
+def add_to_phases(phases: list[Phase], line: Line) -> None:
     """Lengthens the last phase by an interval's line, or begins the next; an event's line is passed over."""
     name, end_s = line.get("phase"), line.get("time_s")
     if not isinstance(name, str) or not isinstance(end_s, int | float):
@@ -183,7 +194,7 @@ class Result:
     path: Path
     manifest: Manifest
     experiment: dict[str, Any]
-    machine: dict[str, Any]
+    machine: Facts
     cells: list[Cell]
     #: How far it agrees with what was published; None where nothing was, or the run is not over.
     agreement: Agreement | None = None
@@ -243,7 +254,7 @@ def create_result(
     path: Path,
     manifest: Manifest,
     experiment_toml: str,
-    machine: dict[str, Any],
+    machine: Facts,
     *,
     exist_ok: bool = False,
     started: Started | None = None,

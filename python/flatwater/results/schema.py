@@ -13,6 +13,12 @@ SCHEMA_VERSION = 3
 
 Verdict = Literal["flat", "dips", "stalls", "drifting", "not steady"]
 CellStatus = Literal["complete", "interrupted", "failed"]
+#: A value of each swept field of a cell, by the dotted name of the field: whatever a field may be.
+FieldValues = dict[str, Any]
+#: What is known of a machine, or of a storage: as much as it tells.
+Facts = dict[str, Any]
+#: A line of a cell's journal, as JSON: an interval, an event, a phase.
+Line = dict[str, Any]
 
 
 class _Stored(BaseModel):
@@ -102,7 +108,7 @@ class Published(_Stored):
     value: float
     up_to: float | None = None
     at_least: bool = False
-    relative_to: dict[str, Any] | None = None
+    relative_to: FieldValues | None = None
     unit: str
     metric: str = "mean"
     ours: float | None = None
@@ -210,7 +216,7 @@ class CellSummary(_Stored):
     schema_version: int = SCHEMA_VERSION
     cell: int
     repeat: int = 0
-    set: dict[str, Any] = Field(default_factory=dict)
+    set: FieldValues = Field(default_factory=dict)
     seed: int
     status: CellStatus
     error: str | None = None
@@ -265,7 +271,7 @@ class CellPlan(_Stored):
     #: 32 bits in a Parquet file.
     index: int = Field(ge=0, lt=2**31)
     repeat: int
-    set: dict[str, Any]
+    set: FieldValues
     seed: int
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from flatwater.probe import Probe
 from flatwater.results import Event, Phase, Series
 from flatwater.results.folder import add_to_phases, validate
 from flatwater.results.phases import DRAIN, MEASURE, RECORDED
+from flatwater.results.schema import Line
 from flatwater.results.series import PartWriter, read_journal
 from flatwater.runner.tally import Tally
 
@@ -57,7 +58,7 @@ class Journal:
         path = self._path
         self._parts = PartWriter(self._cell, path.parent, path)
         #: The lines of the intervals, as long as they are few.
-        self._lines: list[dict[str, Any]] | None = []
+        self._lines: list[Line] | None = []
         path.parent.mkdir(parents=True, exist_ok=True)
         own_alone(path)
         if path.exists():
@@ -103,7 +104,7 @@ class Journal:
                     values.append(value)
         return {name: Series(np.array(times), np.array(values)) for name, (times, values) in columns.items()}
 
-    def _account(self, line: dict[str, Any]) -> None:
+    def _account(self, line: Line) -> None:
         self._parts.add(line)
         if line.get("event") is not None:
             self.events.append(validate(Event, line["event"], self._path))
@@ -154,7 +155,7 @@ class Journal:
             at_s = self.at_s + (0.0 if self._interval_at is None else time.monotonic() - self._interval_at)
         self._write({"event": {"time_s": round(at_s, 6), "kind": kind, "text": text}})
 
-    def _write(self, line: dict[str, Any]) -> None:
+    def _write(self, line: Line) -> None:
         # One write a line: a kill can tear the last line only.
         self._handle.write(json.dumps(line, separators=(",", ":")) + "\n")
         self._handle.flush()

@@ -13,7 +13,7 @@ from flatwater.probe.disk import storage_warning
 from flatwater.results import Cell, CellSummary, Phase, Published, Result, Series
 from flatwater.results.folder import now_utc
 from flatwater.results.phases import APPROACH, MEASURE, began_s, measured_phases, measured_samples
-from flatwater.results.schema import CellStatus, ServerFacts, Transition
+from flatwater.results.schema import CellStatus, Line, ServerFacts, Transition
 from flatwater.results.series import EMPTY, read_journal
 from flatwater.runner.journal import Journal
 from flatwater.runner.schedule import UntilSteady
@@ -196,7 +196,7 @@ def _tally_of(cell: Cell, phases: list[Phase]) -> Tally:
     return tally
 
 
-def _is_measured(line: dict[str, Any], phases: list[Phase]) -> bool:
+def _is_measured(line: Line, phases: list[Phase]) -> bool:
     middle_s = (line["start_s"] + line["time_s"]) / 2
     return any(phase.start_s <= middle_s < phase.end_s for phase in measured_phases(phases))
 

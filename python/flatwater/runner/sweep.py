@@ -8,7 +8,6 @@ import secrets
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from flatwater import __version__
 from flatwater.errors import FlatwaterError, Interrupted, ReaderGoneError, UserError
@@ -16,7 +15,7 @@ from flatwater.experiment import Experiment, count_cells, require_runnable, run_
 from flatwater.probe import describe_machine
 from flatwater.results import Cell, Result, create_result, open_result
 from flatwater.results.folder import EARLIER, now_utc
-from flatwater.results.schema import CellStatus, Manifest
+from flatwater.results.schema import CellStatus, Facts, Manifest
 from flatwater.results.started import Started, resume_command
 from flatwater.runner.agreement import judge_agreement
 from flatwater.runner.executors import Course, Executor, OnCell, make_executor
@@ -93,7 +92,7 @@ def run_experiment(
 def start_course(
     experiment: Experiment,
     out: Path,
-    machine: dict[str, Any],
+    machine: Facts,
     reporter: Reporter,
     interrupt: Interrupt,
     on_cell: OnCell,
@@ -143,9 +142,7 @@ def _reopen_result(experiment: Experiment, out: Path) -> Result | None:
     return result
 
 
-def _create_result(
-    experiment: Experiment, out: Path, machine: dict[str, Any], started: Started | None = None
-) -> Result:
+def _create_result(experiment: Experiment, out: Path, machine: Facts, started: Started | None = None) -> Result:
     manifest = Manifest(
         name=experiment.name,
         title=experiment.title,

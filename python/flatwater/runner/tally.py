@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from typing import Any
 
 from flatwater._engine import Histogram
 from flatwater.results import LatencyUs
+from flatwater.results.schema import Line
 
 #: Kinds that only serve the workload's own: told apart, and no operations.
 _SERVING = ("fsync",)
@@ -25,7 +25,7 @@ class Tally:
         self.counters: Counter[str] = Counter()
         self._latency: dict[str, Histogram] = {}
 
-    def add(self, line: dict[str, Any]) -> None:
+    def add(self, line: Line) -> None:
         """Adds a journal line of the measured phase."""
         cpu_s = line["cpu_s"]
         self.cpu_s = None if cpu_s is None or self.cpu_s is None else self.cpu_s + cpu_s
@@ -38,13 +38,13 @@ class Tally:
         for kind in line["histograms"]:
             self._merge(line, kind)
 
-    def add_drained(self, line: dict[str, Any]) -> None:
+    def add_drained(self, line: Line) -> None:
         """Adds a line of the time after the measured phase: its errors, and the fsyncs that made the rest durable."""
         self.errors += sum(errors for _, _, errors in line["totals"].values())
         if "fsync" in line["histograms"]:
             self._merge(line, "fsync")
 
-    def _merge(self, line: dict[str, Any], kind: str) -> None:
+    def _merge(self, line: Line, kind: str) -> None:
         found = Histogram.from_v2(base64.b64decode(line["histograms"][kind]))
         self._latency.setdefault(kind, Histogram()).merge(found)
 

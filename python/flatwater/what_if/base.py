@@ -18,6 +18,7 @@ from flatwater.fit.workload import count_run
 from flatwater.fit.workload.counters import CountedCell
 from flatwater.results import Cell, CellSummary, Result
 from flatwater.results.phases import measured_s
+from flatwater.results.schema import FieldValues
 
 #: 95 % of a normal distribution lie within so many standard deviations of its mean.
 Z95 = 1.96
@@ -53,7 +54,7 @@ class Base:
 
     result: Result
     experiment: Experiment
-    set: dict[str, Any]
+    set: FieldValues
     #: Numbers of the cells that were taken together.
     cells: list[int]
     server: str

@@ -6,7 +6,6 @@ import copy
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from flatwater.analysis.alike import Difference, experiment_differences
 from flatwater.errors import UserError
@@ -16,6 +15,7 @@ from flatwater.experiment.database.innodb_settings import WITHOUT_EFFECT
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.device.load import load_device
 from flatwater.experiment.overrides import override
+from flatwater.experiment.tables import Tables
 from flatwater.experiment.units import parse_size
 from flatwater.runner.stack.database.size import estimate_bytes
 from flatwater.what_if.twin import Twin
@@ -160,9 +160,7 @@ def _short(written: str) -> str:
     return written.removeprefix(_SETTINGS)
 
 
-def _place(
-    data: dict[str, Any], table: str, name: str, twin: Twin, fields: Sequence[str], cache_bytes: int = 0
-) -> list[str]:
+def _place(data: Tables, table: str, name: str, twin: Twin, fields: Sequence[str], cache_bytes: int = 0) -> list[str]:
     """Puts a modelled device in the place of a storage: its kind, and as much of it as data or cache need."""
     device = load_device(name)
     data[table] = {"kind": device.KIND}

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import psutil
 import tomli_w
@@ -19,6 +18,7 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment, print_size
 from flatwater.experiment.database.measured import Figure, IndexSize, MeasuredWorkload, default_workload
 from flatwater.experiment.device.load import load_device
+from flatwater.experiment.tables import Tables
 from flatwater.experiment.validation import validate
 from flatwater.fit.workload import to_workload_toml
 from flatwater.fit.workload.derive import OLTP_WRITES, READ_ONLY, index_sizes, writes_of
@@ -96,7 +96,7 @@ class Twin:
         )
         return base.server_cpu_us / usual if usual > 0 else 1.0
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> Tables:
         """The twin as an experiment's data, with CPU and storage as they were recorded."""
         base = self.base
         real = base.experiment.model_dump(exclude_unset=True)
@@ -117,7 +117,7 @@ class Twin:
             "storage": {"kind": "volume", "device": str(self.device)},
         }
 
-    def experiment(self, data: dict[str, Any], where: str) -> Experiment:
+    def experiment(self, data: Tables, where: str) -> Experiment:
         """A checked twin. Errors: UserError, with `where` as the place."""
         experiment, problems = validate(data, overridden=True)
         if experiment is None:
@@ -237,7 +237,7 @@ def _redo_scale(base: Base, usual: MeasuredWorkload) -> float:
     return base.redo_bytes / told if told > 0 else 1.0
 
 
-def _device(base: Base) -> dict[str, Any]:
+def _device(base: Base) -> Tables:
     storage = base.storage
     return {
         "kind": "volume",

@@ -9,6 +9,7 @@ from pydantic import Field
 from flatwater.errors import FlatwaterError
 from flatwater.experiment.problem import Table
 from flatwater.experiment.shipped import Shipped
+from flatwater.results.schema import FieldValues
 
 #: Servers with the redo of MySQL 5.5, and checksums of pages that are computed byte by byte
 #: (innodb_checksum_algorithm = innodb); later ones use a CRC that takes hardly any time. The last two are no
@@ -46,7 +47,7 @@ class MeasuredCell(Table):
     """What was counted in one cell, for each transaction."""
 
     #: What was swept.
-    set: dict[str, Any] = Field(default_factory=dict)
+    set: FieldValues = Field(default_factory=dict)
     pool_bytes: int = Field(gt=0)
     #: The pool's share of the pages of the data.
     pool_share: float = Field(gt=0)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flatwater.experiment.problem import Problem, quote, raise_problems
+from flatwater.experiment.tables import Tables
 
 #: Where the parameters are in an experiment.
 TABLE = "storage.parameters"
@@ -23,9 +24,9 @@ Parameter = bool | int | float | str
 _DEEPEST = 4
 
 
-def flatten(table: Mapping[str, Any], prefix: str = "", depth: int = 1) -> dict[str, Any]:
+def flatten(table: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Tables:
     """`{collector = {policy = ..}}` and `{"collector.policy" = ..}` are the same: dotted names and their values."""
-    found: dict[str, Any] = {}
+    found: Tables = {}
     for name, value in table.items():
         if isinstance(value, Mapping) and depth < _DEEPEST:
             found |= flatten(value, f"{prefix}{name}.", depth + 1)

@@ -19,6 +19,7 @@ from flatwater.experiment.storage.modelled import (
     SsdStorage,
     VolumeStorage,
 )
+from flatwater.experiment.tables import Tables
 
 __all__ = [
     "KINDS",
@@ -48,7 +49,7 @@ KINDS: dict[str, type[Layer]] = {
 PLANNED: tuple[str, ...] = ()
 
 
-def carried_over(table: Mapping[str, Any], kind: str) -> dict[str, Any]:
+def carried_over(table: Mapping[str, Any], kind: str) -> Tables:
     """What of a `[storage]` table still stands when its kind is replaced by another one (`--set storage.kind=ssd`).
 
     What only the old kind has is dropped.
@@ -67,7 +68,7 @@ def carried_over(table: Mapping[str, Any], kind: str) -> dict[str, Any]:
     return kept
 
 
-def turned_to_model(tables: dict[str, Any], kind: str) -> dict[str, Any]:
+def turned_to_model(tables: Tables, kind: str) -> Tables:
     """An experiment's tables with another kind of storage in the place of its own.
 
     How a real device is prepared becomes the state in which a modelled one begins: one discarded first is fresh;

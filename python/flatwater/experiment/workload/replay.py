@@ -102,18 +102,6 @@ class Replay(Fileio):
         longest += align if self.summary["unaligned"] else 0
         return {longest: 100.0} if longest == align else {align: 50.0, longest: 50.0}
 
-    def replay_spec(self) -> dict[str, Any]:
-        """The replay in the engine's words: `replay::Spec` of crates/core."""
-        return {
-            "path": self.trace,
-            "format": None if self.format == "guess" else self.format,
-            "speed": self.speed,
-            "offsets": self.offsets,
-            "span_bytes": self.summary["span_bytes"],
-            "align_bytes": self.align_bytes,
-            "repeat": self.repeat,
-        }
-
     def conflicts(self) -> Iterator[Problem]:
         """What the trace decides, a trace that cannot be read or replayed."""
         fields = type(self).model_fields

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from flatwater.experiment.twin import FIELD as TWIN
 from flatwater.experiment.units import parse_size
 from flatwater.results import Cell, Result, open_result
 from flatwater.results.phases import lengths_s, measured_samples
+from flatwater.results.schema import FieldValues
 from flatwater.results.started import resume_command
 
 #: Windows are this long: some hundred transactions, and several rounds of a page cleaner.
@@ -54,7 +54,7 @@ class CountedCell:
     """One cell of the run."""
 
     experiment: Experiment
-    set: dict[str, Any]
+    set: FieldValues
     pool_bytes: int
     #: Pages of the data, as the server's statistics have them at the end of the cell; None if they were not recorded.
     indexes: dict[str, dict[str, int]] | None
@@ -136,7 +136,7 @@ def check_real(cell: Experiment, where: str) -> None:
         raise UserError("its server is modelled: there is nothing to measure", where=where, hint=hint)
 
 
-def _count_cell(cell: Cell, experiment: Experiment, swept: dict[str, Any]) -> CountedCell:
+def _count_cell(cell: Cell, experiment: Experiment, swept: FieldValues) -> CountedCell:
     where = str(cell.result.path)
     start_s, _ = cell.measured_span()
     counted = "new_order_ops_per_s" if isinstance(experiment.workload, Tpcc) else "ops_per_s"

@@ -20,6 +20,7 @@ from flatwater.experiment.database.measured import (
     MeasuredCell,
     MeasuredWorkload,
 )
+from flatwater.experiment.tables import Tables
 from flatwater.fit.workload.counters import PAGE_BYTES, Counted, CountedCell, Window
 from flatwater.runner.stack.database.size import estimate_bytes
 
@@ -97,7 +98,7 @@ def _generation(counted: Counted) -> str:
     return f"{counted.server}-{numbers}"
 
 
-def _reference(experiment: Experiment) -> dict[str, Any]:
+def _reference(experiment: Experiment) -> Tables:
     workload = experiment.workload
     if isinstance(workload, Tpcc):
         return {"kind": "tpcc", "warehouses": workload.warehouses, "connections": workload.connections}

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from flatwater._engine import Run
 from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError
 from flatwater.experiment import make_experiment
 from flatwater.experiment.database.measured import MeasuredCell, MeasuredWorkload
+from flatwater.experiment.tables import Tables
 from flatwater.experiment.units import parse_size
 from flatwater.plan.device import plain_memory
 from flatwater.plan.innodb import ModelledDatabase, server_cpu, write_innodb, write_measured
@@ -131,7 +131,7 @@ def _plan(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> Modelled
     )
 
 
-def _habits(measured: MeasuredWorkload) -> dict[str, Any]:
+def _habits(measured: MeasuredWorkload) -> Tables:
     """What the measured server wrote besides: areas of pages, and a master thread's share of its capacity."""
     if measured.generation not in _WITHOUT_CLEANER:
         return {"innodb_flush_neighbor_pages": "none", "innodb_io_capacity": 10_000}

@@ -28,6 +28,7 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment
 from flatwater.owned import write_atomic
 from flatwater.results import Cell
+from flatwater.results.schema import Facts
 from flatwater.runner.executors import site
 from flatwater.runner.executors.executor import Course, is_real_cell
 from flatwater.runner.progress import Reporter
@@ -66,7 +67,7 @@ class DaskExecutor:
         self._client: Any = None
         self._facts = site.facts()
 
-    def open(self, experiment: Experiment, reporter: Reporter) -> dict[str, Any]:
+    def open(self, experiment: Experiment, reporter: Reporter) -> Facts:
         _be_quiet()
         _knock(self._address)
         _check_certificates(self._address)
@@ -86,7 +87,7 @@ class DaskExecutor:
         self._check_devices(experiment)
         return {"executor": "dask", "workers": machines}
 
-    def _check_workers(self, workers: Workers) -> list[dict[str, Any]]:
+    def _check_workers(self, workers: Workers) -> list[Facts]:
         """Makes sure that all workers are the same flatwater as this; their machines."""
         if not workers:
             hint = f"start some: dask worker {self._address} --nthreads 1"

@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from typing import Any
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment, cell_at
 from flatwater.probe import describe_storage
 from flatwater.results import Cell, CellSummary
+from flatwater.results.schema import Facts
 from flatwater.runner.executors.bench import Bench
 from flatwater.runner.executors.executor import Clock, Course, tell_together
 from flatwater.runner.executors.following import Following
@@ -55,7 +55,7 @@ class LocalExecutor:
         self._jobs = jobs or len(os.sched_getaffinity(0))
         self._bench: Bench | None = None
 
-    def open(self, experiment: Experiment, reporter: Reporter) -> dict[str, Any]:
+    def open(self, experiment: Experiment, reporter: Reporter) -> Facts:
         self._bench = Bench(experiment)
         stack = self._bench.stack(cell_at(experiment, 0))
         stack.check_sweep()

@@ -26,6 +26,7 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment
 from flatwater.probe import describe_machine
 from flatwater.results import Cell, CellSummary
+from flatwater.results.schema import Facts
 from flatwater.runner.executors.bench import Bench, plan_cell, side_result
 from flatwater.runner.executors.executor import Clock, Took
 from flatwater.runner.interrupt import Interrupt
@@ -48,7 +49,7 @@ class Delivery:
 
 
 @lru_cache(maxsize=1)
-def facts() -> dict[str, Any]:
+def facts() -> Facts:
     """What this process runs cells with: flatwater's version, its engine's build, and the machine."""
     # Two builds of one version may differ: modelled cells have the same bytes only from the same engine.
     with Path(_engine.__file__ or "").open("rb") as engine:
