@@ -64,7 +64,7 @@ class Found:
     notes: tuple[str, ...]
 
     @classmethod
-    def read(cls, told: dict[str, Any]) -> Found:
+    def read(cls, told: Any) -> Found:
         """From what the engine tells."""
         known = {one.name: told[one.name] for one in fields(cls)}
         damaged = tuple(Damage(**one) for one in told["damaged"])
@@ -220,9 +220,7 @@ def drain(state: CacheState, *, stop: Callable[[], bool], progress: Progress, tr
     return Drained(told["written_blocks"], tuple(Damage(**one) for one in told["damaged"]))
 
 
-def _work(
-    kind: str, state: CacheState, stop: Callable[[], bool], progress: Progress, trust: bool = False
-) -> dict[str, Any]:
+def _work(kind: str, state: CacheState, stop: Callable[[], bool], progress: Progress, trust: bool = False) -> Any:
     try:
         task = CacheTask(kind, to_json(places(state, trust=trust)))
         stopped = False
@@ -233,7 +231,7 @@ def _work(
                 stopped = True
             time.sleep(_POLL_S)
         progress(task.done(), task.total())
-        result: dict[str, Any] = json.loads(task.result())
+        result = json.loads(task.result())
     except (EngineError, ValueError) as error:
         raise FlatwaterError(str(error)) from None
     if stopped and task.done() < task.total():

@@ -99,6 +99,42 @@ class Answer(Failed, total=False):
     told: list[tuple[float, str]]
 
 
+class Report(TypedDict, total=False):
+    """What is known of a cache now, for people and programs. What nobody knows is None."""
+
+    name: str
+    uuid: str
+    fast: str
+    backing: str
+    block_bytes: int
+    fast_bytes: int
+    in_use_bytes: int
+    slow_bytes: int
+    log: str
+    running: bool
+    state: str | None
+    mode: str | None
+    process: int | None
+    serving_process: int | None
+    running_s: float | None
+    restarts: int | None
+    mount: str | None
+    nbd: str | None
+    nbd_clients: int | None
+    record: str | None
+    hit_ratio: float | None
+    dirty_blocks: int | None
+    dirty_pct: float | None
+    oldest_dirty_s: float | None
+    write_back_bytes_per_s: float | None
+    safe_to_unplug: bool | None
+    jobs: list[ShownJob]
+    told: list[tuple[float, str]]
+    problem: str | None
+    settings: EngineSettings | None
+    statistics: Statistics | None
+
+
 class Said(Failed, total=False):
     """What a child says without being asked."""
 

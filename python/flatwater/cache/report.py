@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from flatwater.cache import engine
 from flatwater.cache.control import ask, running
 from flatwater.cache.locate import located
-from flatwater.cache.messages import Statistics
+from flatwater.cache.messages import Report, Statistics
 from flatwater.cache.start import log_path
 from flatwater.cache.state import CacheState
 from flatwater.errors import FlatwaterError
 from flatwater.plan.cache import EngineSettings
 
-_TOLD_BY_THE_SUPERVISOR = (
-    *("state", "process", "serving_process", "running_s", "restarts", "mount", "nbd", "nbd_clients"),
-    *("record", "jobs", "told"),
-)
 
-
-def report_of(state: CacheState) -> dict[str, Any]:
+def report_of(state: CacheState) -> Report:
     """Fields whose value nobody knows are None. Never fails: what hinders it is in `problem`."""
-    told: dict[str, Any] = {
+    told: Report = {
         "name": state.name,
         "uuid": state.uuid,
         "fast": state.fast,
@@ -64,14 +58,27 @@ def report_of(state: CacheState) -> dict[str, Any]:
     return told
 
 
-def _running(state: CacheState) -> dict[str, Any]:
+def _running(state: CacheState) -> Report:
     try:
         answer = ask(state.name, {"do": "status"}, timeout_s=15.0)
     except FlatwaterError as error:
         return {"running": True, "state": "not answering", "problem": str(error)}
-    found: dict[str, Any] = {"running": True, "problem": answer.get("trouble"), "safe_to_unplug": False}
-    for name in _TOLD_BY_THE_SUPERVISOR:
-        found[name] = answer.get(name)
+    found = Report(
+        running=True,
+        problem=answer.get("trouble"),
+        safe_to_unplug=False,
+        state=answer.get("state"),
+        process=answer.get("process"),
+        serving_process=answer.get("serving_process"),
+        running_s=answer.get("running_s"),
+        restarts=answer.get("restarts"),
+        mount=answer.get("mount"),
+        nbd=answer.get("nbd"),
+        nbd_clients=answer.get("nbd_clients"),
+        record=answer.get("record"),
+        jobs=answer.get("jobs", []),
+        told=answer.get("told", []),
+    )
     statistics = answer.get("statistics")
     if statistics is None:
         return found
@@ -80,7 +87,7 @@ def _running(state: CacheState) -> dict[str, Any]:
     return found | gauges(statistics)
 
 
-def gauges(statistics: Statistics) -> dict[str, Any]:
+def gauges(statistics: Statistics) -> Report:
     """The few figures that everybody wants, from the engine's counts."""
     asked = statistics["reads"] + statistics["writes"]
     hits = statistics["read_hits"] + statistics["write_hits"]
@@ -94,7 +101,7 @@ def gauges(statistics: Statistics) -> dict[str, Any]:
     }
 
 
-def _resting(state: CacheState) -> dict[str, Any]:
+def _resting(state: CacheState) -> Report:
     state, _ = located(state)
     if not Path(state.fast).exists():
         return {"state": "cache device gone", "problem": f"{state.fast} is gone"}

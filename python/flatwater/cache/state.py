@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 from flatwater._engine import file_witness
 from flatwater.cache.messages import ShownJob
@@ -200,7 +199,7 @@ def read_process(name: str) -> Process | None:
     return process if process.alive else None
 
 
-def write_whole(path: Path, content: dict[str, Any]) -> None:
+def write_whole(path: Path, content: dict[str, object]) -> None:
     """Writes JSON, whole or not at all, durably. Errors: OSError."""
     write_atomic(path, json.dumps(content, indent=1))
 

@@ -15,6 +15,7 @@ from flatwater.printing import make_console
 if TYPE_CHECKING:
     from flatwater._engine import Emulator
     from flatwater.experiment.device import Initial
+    from flatwater.experiment.tables import Tables
     from flatwater.runner.interrupt import Interrupt
     from flatwater.runner.stack.storage.modelled.emulation import Emulation
 
@@ -101,7 +102,7 @@ def _device(name: str, set_: list[str], scale: float) -> dict[str, Any]:
     from flatwater.experiment.device import Use
     from flatwater.experiment.device.load import load_device
 
-    parameters: dict[str, Any] = {}
+    parameters: Tables = {}
     for written in set_:
         field, equals, value = written.partition("=")
         if not equals or not field.strip():
@@ -216,7 +217,7 @@ def _status(emulator: Emulator) -> None:
             console.print("  ".join(shown), end="", soft_wrap=True)
 
 
-def _summarise(told: dict[str, Any]) -> None:
+def _summarise(told: Any) -> None:
     from flatwater.runner.stack.storage.modelled.emulation import lag_warning
 
     if sys.stdout.isatty():

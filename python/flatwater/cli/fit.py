@@ -193,7 +193,7 @@ def _print(console: Console, found: Fit) -> None:
         console.print(f"warning: {confusion.text}", soft_wrap=not console.is_terminal)
 
 
-def _as_json(device: str, found: Fit) -> dict[str, Any]:
+def _as_json(device: str, found: Fit) -> dict[str, object]:
     from dataclasses import asdict
 
     return {

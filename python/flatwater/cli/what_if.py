@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -152,7 +152,7 @@ def _ratio(one: Prediction) -> str:
     return f"{one.ratio:.3g}" if one.shown else f"({one.ratio:.3g})"
 
 
-def as_data(base: Base, fitted: Fitted, found: list[Prediction], *, anyway: bool = False) -> dict[str, Any]:
+def as_data(base: Base, fitted: Fitted, found: list[Prediction], *, anyway: bool = False) -> dict[str, object]:
     """Everything that is told, as JSON has it."""
     return {
         "run": str(base.result.path),

@@ -9,7 +9,7 @@ import struct
 import tempfile
 import zlib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned import require_replaceable, write_atomic
@@ -105,7 +105,7 @@ def _require_whole(path: Path, image: Format) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def _order(drawn: Json, figure: Figure, folder: Path, prefix: str, image: Format) -> dict[str, Any]:
+def _order(drawn: Json, figure: Figure, folder: Path, prefix: str, image: Format) -> Json:
     # On the page the title is above the chart; an image file needs its own.
     title = {"text": plain(figure.title), "x": 0.01, "y": 0.985, "yanchor": "top", "font": {"size": 15}}
     margin = {**TEMPLATE["layout"]["margin"], "t": 64}
@@ -122,7 +122,7 @@ def _order(drawn: Json, figure: Figure, folder: Path, prefix: str, image: Format
     }
 
 
-def _write(wanted: list[dict[str, Any]], browser: str) -> None:
+def _write(wanted: list[Json], browser: str) -> None:
     import kaleido  # here, because it starts an event loop's worth of modules that the page does not need
 
     # Without MathJax, which would be loaded from the network.

@@ -64,7 +64,7 @@ class Shape:
             binary.flavour, binary.version, binary.version_text, dict(dataset), dataset_version, shaping(settings)
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """For `snapshot.json`."""
         return {
             "flavour": self.flavour,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,8 @@ from flatwater.printing import make_console
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from flatwater.cache.messages import Report, ShownJob
 
 NAME = "status"
 EXAMPLES = """\
@@ -54,7 +56,7 @@ def verb(
             console.print(line, soft_wrap=True)
 
 
-def _print_table(console: Console, told: list[dict[str, Any]]) -> None:
+def _print_table(console: Console, told: list[Report]) -> None:
     from rich import box
     from rich.table import Table
 
@@ -89,7 +91,7 @@ def _age(seconds: float | None) -> str:
     return "" if seconds is None else print_duration(seconds)
 
 
-def _sentences(one: dict[str, Any], *, detail: bool) -> list[str]:
+def _sentences(one: Report, *, detail: bool) -> list[str]:
     from flatwater.cache.mounting import DEVICE_FILE
     from flatwater.experiment.units import print_size
 
@@ -132,7 +134,7 @@ def _moment(at_s: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at_s))
 
 
-def _job(job: dict[str, Any]) -> str:
+def _job(job: ShownJob) -> str:
     what = f"{job['kind']} {job['job']}"
     if job["state"] == "running":
         total = job.get("total") or 0
@@ -141,4 +143,5 @@ def _job(job: dict[str, Any]) -> str:
     if job["state"] == "done":
         took_s = job["ended_s"] - job["began_s"]
         return f"{what} ended {_moment(job['ended_s'])}, after {took_s:.1f} s: done"
-    return f"{what} {job['state']} {_moment(job['ended_s'])}{': ' + job['error'] if job.get('error') else ''}"
+    why = job.get("error")
+    return f"{what} {job['state']} {_moment(job['ended_s'])}{f': {why}' if why else ''}"

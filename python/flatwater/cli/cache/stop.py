@@ -58,7 +58,7 @@ def verb(
             _look(state.name, told)
             time.sleep(0.1)
     found = _rest(state)
-    told_json: dict[str, Any] = {"name": state.name, "stopped": True, "dirty_blocks": None, "safe_to_unplug": None}
+    told_json: dict[str, object] = {"name": state.name, "stopped": True, "dirty_blocks": None, "safe_to_unplug": None}
     text = f"{state.name} is stopped"
     if found is None:
         say(told_json, f"{text}; `flatwater cache check {state.name}` tells what is in it", as_json)

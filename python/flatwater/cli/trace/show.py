@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -46,10 +46,10 @@ def verb(trace: Trace, format_: Format = None, block_size: BlockSize = "4KiB", a
         typer.echo(line)
 
 
-def _as_json(summary: TraceSummary, block_bytes: int) -> dict[str, Any]:
+def _as_json(summary: TraceSummary, block_bytes: int) -> dict[str, object]:
     unit = 1 if summary["objects"] else block_bytes
     name = "objects" if summary["objects"] else "bytes"
-    told: dict[str, Any] = dict(summary)
+    told: dict[str, object] = dict(summary)
     told["read_pct"] = _read_pct(summary)
     told["block_bytes"] = block_bytes
     told[f"footprint_{name}"] = summary["footprint_blocks"] * unit

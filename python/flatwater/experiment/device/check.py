@@ -15,6 +15,7 @@ from flatwater.experiment.device.device import Device
 from flatwater.experiment.device.files import NO_FIGURES, devices_dir, find_device, read_tables, stamps_of
 from flatwater.experiment.device.parameters import TABLE
 from flatwater.experiment.problem import Problem, Table, explain_error, quote
+from flatwater.experiment.tables import Tables
 from flatwater.spelling import nearest, suggest
 
 #: The kinds that a device may be of.
@@ -126,7 +127,7 @@ def _names(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{name}"
 
 
-def _set(data: dict[str, Any], name: str, value: Any) -> None:
+def _set(data: Tables, name: str, value: Any) -> None:
     *tables, last = name.split(".")
     for part in tables:
         inner = data.get(part)

@@ -11,6 +11,7 @@ from typing import Any
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment.problem import quote
 from flatwater.experiment.reading import parse_toml, read_text
+from flatwater.experiment.tables import Tables
 from flatwater.spelling import nearest, suggest
 
 #: A device that is based on one that is based on one, ...: longer chains are a circle.
@@ -96,26 +97,26 @@ def _bases(path: Path) -> Iterator[Path]:
     raise UserError("base: is based on itself in the end", where=str(path))
 
 
-def _parsed(path: Path) -> dict[str, Any]:
+def _parsed(path: Path) -> Tables:
     told = path.stat()
     return _parse(path, told.st_size, told.st_mtime_ns)
 
 
 @lru_cache(maxsize=64)
-def _parse(path: Path, size: int, changed_ns: int) -> dict[str, Any]:
+def _parse(path: Path, size: int, changed_ns: int) -> Tables:
     return parse_toml(path, read_text(path, "a device's file"))
 
 
-def read_tables(path: Path) -> dict[str, Any]:
+def read_tables(path: Path) -> Tables:
     """The tables of a device's file, those of its bases below them; a copy. Errors: UserError."""
-    data: dict[str, Any] = {}
+    data: Tables = {}
     for one in reversed([path, *_bases(path)]):
         data = _merged(data, _parsed(one))
     data.pop("base", None)
     return copy.deepcopy(data)
 
 
-def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> Tables:
     merged = dict(below)
     for name, value in above.items():
         inner = merged.get(name)

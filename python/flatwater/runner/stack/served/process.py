@@ -14,13 +14,27 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from flatwater._engine import EngineError
 from flatwater.errors import FlatwaterError, Interrupted
 
 if TYPE_CHECKING:
     from flatwater.runner.journal import Journal
+
+
+class Told(TypedDict, total=False):
+    """A line of the process."""
+
+    #: It serves.
+    ready: bool
+    error: str
+    #: The series of its last interval, and what happened in it.
+    series: dict[str, float]
+    incidents: list[tuple[float, str]]
+    #: Answers so far, and how many of them were late: of an emulated device.
+    answers: int
+    late: float
 
 
 class ServedProcess:
@@ -34,7 +48,7 @@ class ServedProcess:
     #: How long it may take to end.
     end_s: ClassVar[float]
 
-    def __init__(self, request: dict[str, Any]) -> None:
+    def __init__(self, request: object) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", self.module],
             stdin=subprocess.PIPE,
@@ -69,7 +83,7 @@ class ServedProcess:
                 self._error = self._error or "it died"
         self._ready.set()
 
-    def _hear(self, told: dict[str, Any]) -> None:
+    def _hear(self, told: Told) -> None:
         """Takes in one line of the process; the lock is held."""
         self._error = told.get("error", self._error)
         self._series |= told.get("series", {})
@@ -145,7 +159,7 @@ def tell(**told: Any) -> None:
     print(json.dumps(told), flush=True)
 
 
-def run_process(serve: Callable[[dict[str, Any]], None]) -> int:
+def run_process(serve: Callable[[Any], None]) -> int:
     """The process: serves what the first line of its standard input asks for, and tells why it could not."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
 
 from flatwater.errors import Interrupted, UserError
 from flatwater.experiment import FlashCache, PlannedCell
@@ -21,7 +20,7 @@ from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import Left
-from flatwater.runner.stack.cache.real.process import DEVICE_FILE, DRAIN, MOUNT_SOURCE, ServedCache
+from flatwater.runner.stack.cache.real.process import DEVICE_FILE, DRAIN, MOUNT_SOURCE, Request, ServedCache
 from flatwater.runner.stack.layers.cache import Cache
 from flatwater.runner.stack.layers.layer import Ground
 from flatwater.runner.stack.layers.storage import FAST, Device
@@ -132,7 +131,7 @@ class RealCache(Cache):
     def _devices(self) -> list[Device]:
         return [self._slow] if self._fast is None else [self._slow, self._fast]
 
-    def _request(self) -> dict[str, Any]:
+    def _request(self) -> Request:
         """What the serving process is told of the cache alone."""
         cache, fast = self._cache, self._fast
         if cache is None or fast is None:

@@ -15,7 +15,7 @@ import time
 import uuid
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar, TypedDict
 
 from flatwater._engine import CacheServer, cache_make, cache_mount
 from flatwater.engine_json import to_json
@@ -36,6 +36,27 @@ PAIR_BYTES = 4096
 DRAIN = "drain\n"
 
 
+class Request(TypedDict, total=False):
+    """What the process is asked to serve."""
+
+    #: The storage without a cache; what is said of the fast device is then missing.
+    plain: bool
+    fast: str
+    fast_bytes: int
+    block_bytes: int
+    preset: str | None
+    settings: dict[str, str]
+    slow: str
+    slow_bytes: int
+    pair: str
+    mount: str
+    #: The file system on the cached device, if one is asked for, where it is mounted, and whether it is made.
+    file_system: str | None
+    folder: str
+    make: bool
+    interval_s: float
+
+
 class ServedCache(ServedProcess):
     """The process, as the run sees it."""
 
@@ -45,7 +66,7 @@ class ServedCache(ServedProcess):
     end_s: ClassVar[float] = DRAIN_S
 
 
-def serve(request: dict[str, Any]) -> None:
+def serve(request: Request) -> None:
     """Makes an empty cache, and serves it until standard input is closed. `plain`: the storage without one."""
     served = _plain(request) if request["plain"] else _make(request)
     mount = Path(request["mount"])
@@ -77,7 +98,7 @@ def serve(request: dict[str, Any]) -> None:
             server.stop(drained)
 
 
-def _plain(request: dict[str, Any]) -> plan.CacheServer:
+def _plain(request: Request) -> plan.CacheServer:
     # Three files are opened, two of which nothing is done with.
     pair = Path(request["pair"])
     fast = pair.with_name("no-cache")
@@ -89,7 +110,7 @@ def _plain(request: dict[str, Any]) -> plan.CacheServer:
     )
 
 
-def _make(request: dict[str, Any]) -> plan.CacheServer:
+def _make(request: Request) -> plan.CacheServer:
     fast, slow, pair = request["fast"], request["slow"], request["pair"]
     _zero(Path(pair))
     wanted = plan.NewCache(

@@ -11,12 +11,12 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar, TypedDict
 
 from flatwater._engine import Emulator
-from flatwater.engine_json import to_json
+from flatwater.engine_json import Json, to_json
 from flatwater.plan.emulation import EmulatedDevice
-from flatwater.runner.stack.served.process import ServedProcess, run_process, tell
+from flatwater.runner.stack.served.process import ServedProcess, Told, run_process, tell
 from flatwater.runner.stack.served.volume import PATIENCE_S, Volume
 from flatwater.runner.stack.storage.modelled.emulation import DEVICE_FILE
 
@@ -43,6 +43,18 @@ class Lag:
         return 100.0 * self.late / self.answers if self.answers else 0.0
 
 
+class Request(TypedDict):
+    """What the process is asked to serve."""
+
+    plan: Json[EmulatedDevice]
+    #: The file that is the device, once it is mounted.
+    file: str
+    #: The file system on it, if one is asked for, where it is mounted, and whether it is made.
+    file_system: str | None
+    folder: str
+    make: bool
+
+
 class ServedDevice(ServedProcess):
     """An emulated device, with a file system on it if one is asked for."""
 
@@ -54,10 +66,10 @@ class ServedDevice(ServedProcess):
     def __init__(self, plan: EmulatedDevice, *, file_system: str | None, folder: Path, make: bool) -> None:
         self._lag = Lag()
         file = Path(plan.mount) / DEVICE_FILE
-        asked = {"file": str(file), "file_system": file_system, "folder": str(folder), "make": make}
-        super().__init__({"plan": to_json(plan), **asked})
+        request = Request(plan=to_json(plan), file=str(file), file_system=file_system, folder=str(folder), make=make)
+        super().__init__(request)
 
-    def _hear(self, told: dict[str, Any]) -> None:
+    def _hear(self, told: Told) -> None:
         super()._hear(told)
         if "answers" in told:
             self._lag = Lag(told["answers"], told["late"])
@@ -69,7 +81,7 @@ class ServedDevice(ServedProcess):
             return self._lag
 
 
-def serve(request: dict[str, Any]) -> None:
+def serve(request: Request) -> None:
     """Serves until standard input is closed."""
     emulator = Emulator(request["plan"])
     volume: Volume | None = None
