@@ -148,7 +148,7 @@ def test_servers_and_versions_are_told(tmp_path: Path) -> None:
     [("datadir", True), ("pid_file", True), ("server_uuid", True), ("hostname", True), ("innodb_log_file_size", False),
      ("innodb_file_per_table", False), ("innodb_flush_method", False), ("max_connections", False),
      ("innodb_buffer_pool_size", False), ("sync_binlog", False),
-     ("innodb_adaptive_hash_index", False), ("log_bin_basename", True), ("log_bin", False)],
+     ("innodb_adaptive_hash_index", False), ("secure_file_priv", True), ("log_bin_basename", True), ("log_bin", False)],
 )  # fmt: skip
 def test_a_servers_variables_that_no_two_starts_share_are_left_out(name: str, own: bool) -> None:
     assert bool(OF_ONE_START.fullmatch(name)) == own

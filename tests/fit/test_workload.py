@@ -13,7 +13,14 @@ from flatwater.errors import UserError
 from flatwater.experiment import Experiment, make_experiment
 from flatwater.experiment.database.measured import load_workload, workload_files
 from flatwater.fit.workload import Window, derive, to_workload_toml
-from flatwater.fit.workload.counters import Counted, CountedCell, check_real, count_run
+from flatwater.fit.workload.counters import (
+    LEAST_TRANSACTIONS,
+    Counted,
+    CountedCell,
+    check_real,
+    count_run,
+    require_enough,
+)
 from flatwater.fit.workload.twin import COMPARED, twins
 
 SEED = 20261122
@@ -149,3 +156,10 @@ def test_what_is_no_run_of_a_server_is_told(tmp_path: Path) -> None:
         check_real(make_experiment({"workload": {"kind": "oltp", "mode": "read_write"}, **model}), "here")
     with pytest.raises(UserError, match="it has no transactions"):
         check_real(make_experiment({"workload": {"mode": "rndrd"}}), "here")
+
+
+def test_a_run_that_is_refused_as_too_short_is_told_to_be_shorter_than_is_asked() -> None:
+    require_enough(19.98, LEAST_TRANSACTIONS, "run")
+    for seconds, transactions in ((19.4, LEAST_TRANSACTIONS), (60.0, LEAST_TRANSACTIONS - 1)):
+        with pytest.raises(UserError, match=f"is too short: {seconds:.0f} s and {transactions} transactions"):
+            require_enough(seconds, transactions, "run")

@@ -29,7 +29,7 @@ from flatwater.results.folder import read_json
 VOLATILE = re.compile(r"time|date|load|free|avail|used|mhz|temperature|pid|uptime|cached|frequency", re.IGNORECASE)
 #: Variables of a server that differ at every start: its paths, its names, the time.
 OF_ONE_START = re.compile(
-    r"(mysqlx_|admin_|extra_|report_)?(port|socket)|(innodb_|slave_load_|replica_load_)?tmpdir|datadir|pid_file|"
+    r"(mysqlx_|admin_|extra_|report_)?(port|socket)|(innodb_|slave_load_|replica_load_)?tmpdir|datadir|pid_file|secure_file_priv|"
     r"innodb_(data_home_dir|log_group_home_dir|undo_directory)|aria_log_dir_path|wsrep_data_home_dir|init_file|"
     r"general_log_file|slow_query_log_file|log_slow_query_file|log_error|log_basename|(log_bin|relay_log)_(basename|index|info_file)|"
     r"hostname|server_uuid|timestamp|pseudo_\w+|last_\w+|rand_seed\d|insert_id|identity|error_count|warning_count|"

@@ -119,11 +119,18 @@ def count_run(run: str) -> Counted:
         raise UserError("has no complete cell", where=str(path), hint=hint)
     seconds = sum(window.seconds for cell in cells for window in cell.windows)
     transactions = sum(window.transactions for cell in cells for window in cell.windows)
-    if seconds < LEAST_S or transactions < LEAST_TRANSACTIONS:
+    require_enough(seconds, transactions, str(path))
+    return Counted(result, experiment, server, version, cells)
+
+
+def require_enough(seconds: float, transactions: float, where: str) -> None:
+    """Raises UserError for a measurement that is too short. A clock's part of a second is no second: a resumed run of
+    20 s has 19.98 s.
+    """
+    if round(seconds) < LEAST_S or transactions < LEAST_TRANSACTIONS:
         what = f"is too short: {seconds:.0f} s and {transactions:.0f} transactions were measured"
         hint = f"workload.duration_s so that there are {LEAST_S:g} s and {LEAST_TRANSACTIONS} transactions"
-        raise UserError(what, where=str(path), hint=hint)
-    return Counted(result, experiment, server, version, cells)
+        raise UserError(what, where=where, hint=hint)
 
 
 def check_real(cell: Experiment, where: str) -> None:
