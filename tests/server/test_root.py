@@ -162,3 +162,11 @@ def test_what_a_killed_run_left_in_its_private_folders_is_deleted(tmp_path: Path
     open_root(tmp_path).close()
     assert not left.exists()
     assert (precious / "init.sql").exists()
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\tb", "a\x1b[31mb"])
+def test_a_path_that_no_option_file_can_hold_is_told_before_anything_is_made(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(UserError, match=r"storage\.path: the path has a line end or another control character"):
+        open_root(tmp_path / name)
+    assert not list((tmp_path / name).iterdir())

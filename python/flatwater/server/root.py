@@ -128,4 +128,7 @@ def _check_storage(storage: Path) -> None:
         raise UserError(
             f"{storage} is not a directory: a database server needs one", where=_WHERE, hint="give a directory"
         )
+    if any(ord(character) < 32 for character in str(storage)):
+        what = "the path has a line end or another control character, which no server's option file can hold"
+        raise UserError(what, where=_WHERE, hint="use another directory")
     require_no_device_folder(storage, _WHERE)
