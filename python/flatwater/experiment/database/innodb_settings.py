@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
+from functools import cache
+from types import MappingProxyType
 from typing import Any, Literal
 
 from flatwater.experiment.database.innodb_values import (
@@ -216,13 +218,17 @@ def _faults(table: Mapping[str, Any]) -> Iterator[Problem]:
                 yield Problem(name, str(error), None, about)
 
 
-def defaults(generation: str) -> dict[str, Value]:
-    """The settings that a generation's servers have, with their defaults; {} of servers that are not modelled."""
+@cache
+def defaults(generation: str) -> Mapping[str, Value]:
+    """The settings that a generation's servers have, with their defaults; {} of servers that are not modelled.
+
+    Each cell of a sweep needs them several times.
+    """
     found: dict[str, Value] = {}
     for name, definition in _SETTINGS.items():
         with suppress(KeyError):
             found[name] = definition.default(generation)
-    return found
+    return MappingProxyType(found)
 
 
 def has(generation: str, name: str) -> bool:
@@ -232,7 +238,7 @@ def has(generation: str, name: str) -> bool:
 
 def resolve(generation: str, written: Mapping[str, Setting]) -> InnodbSettings:
     """Every setting as the engine takes it: what is written over the generation's defaults."""
-    told: dict[str, Value] = defaults(generation) | {n: v for n, v in written.items() if n not in WITHOUT_EFFECT}
+    told = {**defaults(generation), **{n: v for n, v in written.items() if n not in WITHOUT_EFFECT}}
     read: dict[str, Any] = {name: definition.without for name, definition in _ENGINE.items()}
     read |= {name: None if value is None else _SETTINGS[name].read(value) for name, value in told.items()}
     neighbours = read.pop(_NEIGHBOR_PAGES, None)
