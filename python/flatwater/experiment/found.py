@@ -1,4 +1,4 @@
-"""What the stages of reading find wrong, and how one stage hands its value to the next."""
+"""The result of a stage of reading, and the collection of the problems of all stages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cells of an experiment are meant by some values of its fields, and what was published of them."""
+"""Finds the cells of an experiment that have some values, and the figures that were published for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def published_for(
     experiment: Experiment,
     set: Mapping[str, Any],  # noqa: A002 (the file's own word)
 ) -> list[PublishedFigure]:
-    """The figures that stand beside the cell with this `set`, in the file's order: the first is the main one."""
+    """The figures that were published for the cell with this `set`, in the file's order: the first is the main one."""
     if not experiment.published:
         return []
     kinds = experiment.kinds

@@ -20,10 +20,10 @@ from flatwater.experiment.workload import ALTERNATIVES
 def override_all(tables: Tables, overrides: Sequence[str], seed: int | None = None) -> tuple[Tables, dict[str, str]]:
     """The tables with every `field=value` applied, and `seed` in place of the file's.
 
-    Gives also which fields are set by the command line, each with the words that set it. Errors: UserError.
+    Returns also the fields that the command line sets, each with the words that set it. Errors: UserError.
     """
     set_by = {}
-    # A kind has fields of its own, which others of the overrides may set: kinds first.
+    # Kinds first: other overrides may set fields that only the new kind has.
     for written in sorted(overrides, key=lambda written: not _field_of(written).endswith(".kind")):
         tables = override(tables, written)
         set_by[_field_of(written)] = shown(written)
@@ -76,7 +76,7 @@ def _with_sweep(tables: Tables, sweep: Any) -> Tables:
 
 
 def _without_cache(tables: Tables) -> Tables:
-    """The same experiment without a cache: what the file says and sweeps of it is dropped."""
+    """The tables without the cache, and without sweeps of its fields."""
     sweep = tables.get("sweep")
     for name in swept_fields(sweep):
         if name.startswith("cache."):

@@ -29,7 +29,7 @@ def split_open(field: str) -> tuple[str, str]:
 
 
 def path_of(field: str) -> list[str]:
-    """The keys that lead to a field through an experiment's tables; a parameter's name is one key, dots and all."""
+    """The keys that lead to a field through an experiment's tables. A parameter's name is one key, with its dots."""
     table, name = split_open(field)
     return [*table.split("."), name] if table in parameters.TABLES else field.split(".")
 
@@ -78,7 +78,7 @@ def without_field(table: Any, field: str) -> Any:
 
 
 def with_values(tables: Mapping[str, Any], values: Mapping[str, Any]) -> Tables:
-    """Tables with some fields set; what is not on the way to one of them is shared with the tables of before."""
+    """A copy of the tables with some fields set. Tables without such a field are shared, not copied."""
     changed = dict(tables)
     for field, value in values.items():
         *parts, name = path_of(field)
@@ -90,7 +90,7 @@ def with_values(tables: Mapping[str, Any], values: Mapping[str, Any]) -> Tables:
             table[part] = dict(inner) if isinstance(inner, Mapping) else {}
             table = table[part]
         if split_open(field)[0] in parameters.TABLES:
-            # Written as nested tables or as dotted names: one of the two, so that what is set replaces what is there.
+            # In one spelling, so that the new value replaces one that is written as nested tables.
             flat = parameters.flatten(table)
             table.clear()
             table.update(flat)

@@ -1,4 +1,4 @@
-"""Where problems stand: on a line of the file, or in a word of the command line."""
+"""The place of each problem: a line of the file, or a word of the command line."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def place_problems(
 def _place(
     problem: Problem, path: Path, lines: LineIndex, set_by: Mapping[str, str], swept: set[str]
 ) -> tuple[int, UserError]:
-    """Where a problem stands: an override, or a line of the file (0 = unknown).
+    """The place of a problem: an override, or a line of the file (0 = unknown).
 
-    A default has no line; a problem with one stands where a field is written that it rests on.
+    A default has no line: its problem stands at a field that is written and on which the problem depends.
     """
     fields = (problem.field, *problem.rests_on)
     shown = re.sub(r"\.(\d+)", r"[\1]", problem.field)

@@ -32,7 +32,7 @@ def _share(value: Any, scale: float) -> Any:
 
 
 def _bytes(value: Any, scale: float) -> Any:
-    """A size as the servers' option files have it, with one letter: whole MiB, which no server rounds."""
+    """A size as option files of servers write it, with one letter: whole MiB, which no server rounds."""
     mib = max(1, round(parse_size(value) * scale / 2**20))
     power = next(power for power in (2, 1, 0) if mib % 1024**power == 0)
     return f"{mib // 1024**power}{'MGT'[power]}"
@@ -59,7 +59,7 @@ SCALED: dict[str, Callable[[Any, float], Any]] = {
 
 
 def scale_tables(tables: Mapping[str, Any]) -> Tables:
-    """An experiment's tables multiplied as their `scale` says, which then becomes `scaled_by`: it acts once.
+    """An experiment's tables, multiplied by their `scale`. It becomes `scaled_by`, so that it acts once.
 
     A scale that is no number, and values that cannot be multiplied, are left for the validation to refuse.
     """

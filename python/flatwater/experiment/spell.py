@@ -14,12 +14,12 @@ _DEEPEST = 4
 
 
 def spell(tables: Mapping[str, Any]) -> Tables:
-    """The tables with every name in one spelling; what is no table where one should be stays as it is."""
+    """The tables with every name in one spelling. A value in the place of a table stays as it is."""
     return _with_flat_parameters(_with_settings_spelled(tables))
 
 
 def _with_settings_spelled(table: Mapping[str, Any], within: str = "") -> Tables:
-    """A setting that is there in both spellings stays so, for the validation to find."""
+    """A setting that is written in both spellings stays twice: the validation reports it."""
     spelled: Tables = {}
     for name, value in table.items():
         plain = spell_field(f"{within}{name}").removeprefix(within)
@@ -37,14 +37,14 @@ def _spelled_value(value: Any, within: str) -> Any:
 
 
 def _with_flat_parameters(tables: Tables) -> Tables:
-    """`{collector = {policy = ..}}` becomes `{"collector.policy" = ..}`, of the storage and of the cache's own."""
+    """`{collector = {policy = ..}}` becomes `{"collector.policy" = ..}`, in the storage and in the cache's storage."""
     for place in TABLES:
         tables = _replaced(tables, place.split("."), flatten)
     return tables
 
 
 def _replaced(table: Tables, path: list[str], change: Any) -> Tables:
-    """The tables with the one at a path changed; as they are where there is none."""
+    """The tables with the table at a path changed, if there is one."""
     first, *rest = path
     inner = table.get(first)
     if not isinstance(inner, dict):

@@ -25,8 +25,8 @@ from flatwater.experiment.problem import Problem, Table, quote
 from flatwater.experiment.tables import Tables
 from flatwater.results.schema import FieldValues
 
-#: Of a list in which everything is wrong, this many values are told one by one.
-_MOST_TOLD = 5
+#: Of a list with many wrong values, this many are reported one by one.
+_MOST_REPORTED = 5
 #: What stands in TOML without quotes.
 _BARE = re.compile(r"[+-]?\d[\d_]*(\.\d+)?([eE][+-]?\d+)?|true|false")
 
@@ -130,8 +130,8 @@ def _faults(grid: Mapping[str, Any], zips: Mapping[str, Mapping[str, Any]], kind
     for place, group in zips.items():
         lengths = {field: len(values) for field, values in group.items() if isinstance(values, list)}
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{field} has {count}" for field, count in lengths.items())
-            yield Problem(place, f"lists that are walked together must have equal lengths: {told}", None, tuple(group))
+            text = ", ".join(f"{field} has {count}" for field, count in lengths.items())
+            yield Problem(place, f"lists that are walked together must have equal lengths: {text}", None, tuple(group))
 
 
 def _as_list(value: Any) -> str:
@@ -174,7 +174,7 @@ def _value_faults(name: str, field: str, values: list[Any], kinds: Kinds) -> Ite
             what = f"{quote(value)} is the same as value {first[resolved]}"
             hint = "to measure a cell several times use repeat"
         wrong += 1
-        if wrong <= _MOST_TOLD:
+        if wrong <= _MOST_REPORTED:
             yield Problem(name, f"value {number} of {len(values)}: {what}", hint, (field,))
-    if wrong > _MOST_TOLD:
-        yield Problem(name, f"{wrong - _MOST_TOLD} more values are wrong", None, (field,))
+    if wrong > _MOST_REPORTED:
+        yield Problem(name, f"{wrong - _MOST_REPORTED} more values are wrong", None, (field,))

@@ -1,4 +1,4 @@
-"""What the report, the published figures and the expectations say must be of cells that there are."""
+"""The report, the published figures and the expectations of a file must name cells that exist."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from flatwater.experiment.roles import role_of
 from flatwater.experiment.tables import Tables
 from flatwater.spelling import nearest
 
-#: Cells of a sweep among which the one of a ratio is looked for.
+#: In a larger sweep, the cell to which a ratio refers is not searched for.
 MAX_SEARCHED_CELLS = 100_000
 
 
 @dataclass(frozen=True)
 class Views:
-    """What a file says of cells, by the places of the entries in its lists."""
+    """What a file says about its cells: each entry by its place in the file's list."""
 
     figures: dict[int, PublishedFigure]
     expected: dict[int, Expectation]
 
     @property
     def parts(self) -> dict[str, list[Any]]:
-        """The same as the experiment has it."""
+        """The entries as fields of an experiment."""
         return {"published": list(self.figures.values()), "expected": list(self.expected.values())}
 
     def of_kinds(self, kinds: Kinds) -> Views:
-        """The entries whose fields layers of these kinds have."""
+        """The entries that name only fields of these kinds of layers."""
         figures = {place: figure for place, figure in self.figures.items() if _is_known(figure.fields, kinds)}
         expected = {place: one for place, one in self.expected.items() if _is_known(one.fields, kinds)}
         views = Views(figures, expected)
         return views if len(figures) == len(self.figures) else views.without_their_order()
 
     def without_their_order(self) -> Views:
-        """Without the order of all figures, of which some are left out."""
+        """Without expectations about the order of the figures: some of the figures are left out."""
         return Views(self.figures, {place: one for place, one in self.expected.items() if one.order != AS_PUBLISHED})
 
 
@@ -57,13 +57,13 @@ def _is_known(cells: Iterable[tuple[str, Any]], kinds: Kinds) -> bool:
 
 
 def forget_lost_cells(experiment: Experiment) -> Experiment:
-    """The experiment without what its file says of cells that an override took away."""
+    """The experiment without entries that name cells which an override removed."""
     report = experiment.report
     lost: Tables = {axis: None for axis in ("x", "series") if getattr(report, axis) not in experiment.sweep.fields}
     if len(report.names) != experiment.sweep.positions:
         lost["names"] = []
     kept = [figure for figure in experiment.published if not any(_all_faults(experiment, figure))]
-    # An order of published figures is one of those that are left.
+    # The order of the published figures is the order of those that are left.
     left = experiment.model_copy(update={"report": report.model_copy(update=lost), "published": kept})
     return left.model_copy(
         update={"expected": [one for one in left.expected if not any(expectation_faults(left, one))]}
@@ -77,7 +77,22 @@ def _all_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tup
 
 
 def view_problems(experiment: Experiment, views: Views) -> Iterator[Problem]:
-    """What the file says of cells that there are not."""
+    """Entries that name cells which do not exist, or that cannot be compared with them."""
+    yield from _report_problems(experiment)
+    # After `forget_lost_cells` the places do not match, but no entry has a fault then.
+    for place, figure in zip(views.figures, experiment.published, strict=False):
+        for what, hint in figure_faults(experiment, figure):
+            yield Problem(f"published.{place}.set", what, hint, tuple(figure.set))
+        for what, hint in relative_faults(experiment, figure):
+            yield Problem(f"published.{place}.relative_to", what, hint, tuple(figure.relative_to or ()))
+        for what, hint in unit_faults(experiment, figure):
+            yield Problem(f"published.{place}.unit", what, hint, ("workload.unit",))
+    for place, expectation in zip(views.expected, experiment.expected, strict=False):
+        for field, what, hint in expectation_faults(experiment, expectation):
+            yield Problem(f"expected.{place}.{field}", what, hint, _fields_of(experiment, expectation))
+
+
+def _report_problems(experiment: Experiment) -> Iterator[Problem]:
     swept = experiment.sweep.fields
     for axis in ("x", "series"):
         field = getattr(experiment.report, axis)
@@ -94,29 +109,18 @@ def view_problems(experiment: Experiment, views: Views) -> Iterator[Problem]:
     elif len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         yield Problem("report.names", f"two cells are called {quote(twice)}", "a name for each")
-    for number, figure in zip(views.figures, experiment.published, strict=False):
-        about = tuple(figure.set)
-        for what, advice in figure_faults(experiment, figure):
-            yield Problem(f"published.{number}.set", what, advice, about)
-        for what, advice in relative_faults(experiment, figure):
-            yield Problem(f"published.{number}.relative_to", what, advice, tuple(figure.relative_to or ()))
-        for what, advice in unit_faults(experiment, figure):
-            yield Problem(f"published.{number}.unit", what, advice, ("workload.unit",))
-    for number, one in zip(views.expected, experiment.expected, strict=False):
-        for field, what, advice in expectation_faults(experiment, one):
-            yield Problem(f"expected.{number}.{field}", what, advice, _fields_of(experiment, one))
 
 
-def _fields_of(experiment: Experiment, one: Expectation) -> tuple[str, ...]:
-    """The fields that an expectation is about: its own, or those of the figures whose order it is."""
-    fields = [field for field, _ in one.fields]
-    if one.order == AS_PUBLISHED:
+def _fields_of(experiment: Experiment, expectation: Expectation) -> tuple[str, ...]:
+    """The fields that an expectation depends on: its own, or those of the figures that it orders."""
+    fields = [field for field, _ in expectation.fields]
+    if expectation.order == AS_PUBLISHED:
         fields += [field for figure in experiment.published for field, _ in figure.fields]
     return tuple(dict.fromkeys(fields))
 
 
 def figure_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
-    """Why a figure stands beside no cell of the experiment: what is wrong, and a hint."""
+    """Why no cell of the experiment has the values of a figure: what is wrong, and a hint."""
     yield from set_faults(experiment, figure.set)
 
 
@@ -132,22 +136,22 @@ def set_faults(
         wanted = {field: value for field, value in resolved.items() if field in dimension}
         swept.extend(wanted)
         if wanted and not experiment.sweep.matcher(kinds).steps(number, wanted):
-            told = ", ".join(f"{field} = {set[field]}" for field in wanted)
+            text = ", ".join(f"{field} = {set[field]}" for field in wanted)
             choices = ", ".join(str(value) for field in wanted for value in dimension[field][:8])
             if len(wanted) == 1:
-                yield f"matches no cell: {told} is not swept", f"swept: {choices}"
+                yield f"matches no cell: {text} is not swept", f"swept: {choices}"
             else:
-                yield f"matches no cell: {told} do not stand together in sweep.zip", None
+                yield f"matches no cell: {text} do not stand together in sweep.zip", None
     for field, value in resolved.items():
         if field not in swept and get_value(experiment, field) != value:
             stands = get_value(experiment, field)
-            told = f"{field} is not set" if stands is None else f"{field} is {stands}, not {set[field]}"
-            yield f"matches no cell: {told}", f"sweep {field}, or take it out of the set"
+            text = f"{field} is not set" if stands is None else f"{field} is {stands}, not {set[field]}"
+            yield f"matches no cell: {text}", f"sweep {field}, or take it out of the set"
 
 
 def relative_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
-    """Why a ratio has no other cell that it is a ratio to: it must name exactly one."""
-    # A cell taken out of its sweep keeps its figures: the other cell is not its affair.
+    """Why `relative_to` of a ratio does not name exactly one other cell."""
+    # An experiment of one cell keeps its figures, although the other cell is not in it.
     if figure.relative_to is None or not experiment.sweep.dimensions:
         return
     faults = list(one_cell_faults(experiment, figure.relative_to, "a ratio is to one"))
@@ -157,15 +161,15 @@ def relative_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator
         experiment.sweep.values_at(positions_of(experiment, figure.relative_to)[0]),
         figure.resolved(experiment.kinds),
     ):
-        told = cells_text(figure.relative_to)
-        yield f"{told} is the very cell that the figure stands beside", "narrow `set`, or name another cell"
+        text = cells_text(figure.relative_to)
+        yield f"{text} is the very cell that the figure stands beside", "narrow `set`, or name another cell"
     if not faults and figure.metric in IN_THROUGHPUT_UNIT:
         places = [*positions_of(experiment, figure.relative_to), *positions_of(experiment, figure.set)]
         yield from direction_faults(experiment, places)
 
 
 def direction_faults(experiment: Experiment, places: Iterable[int]) -> Iterator[tuple[str, str | None]]:
-    """Why figures of these cells cannot be set against each other: what they count differs from cell to cell."""
+    """Why figures of these cells cannot be compared with each other: they count different things."""
     for field in experiment.sweep.fields:
         if role_of(field) != "direction":
             continue
@@ -175,16 +179,16 @@ def direction_faults(experiment: Experiment, places: Iterable[int]) -> Iterator[
 
 
 def one_cell_faults(experiment: Experiment, cells: Mapping[str, Any], why: str) -> Iterator[tuple[str, str | None]]:
-    """Why these values name no cell, or more than the one that is meant (`why`)."""
+    """Why these values name no cell, or several. `why` says what needs exactly one."""
     sweep = experiment.sweep
     if sweep.positions > MAX_SEARCHED_CELLS:
         yield f"of so many cells ({sweep.positions:,}) none is looked for", "split the experiment"
         return
-    found, told = positions_of(experiment, cells), cells_text(cells)
+    found, text = positions_of(experiment, cells), cells_text(cells)
     if not found:
-        yield f"matches no cell: {told}", f"swept: {', '.join(sweep.fields) or 'nothing'}"
+        yield f"matches no cell: {text}", f"swept: {', '.join(sweep.fields) or 'nothing'}"
     elif len(found) > 1:
-        yield f"{told} matches {len(found)} cells, and {why}", "say more of that cell"
+        yield f"{text} matches {len(found)} cells, and {why}", "say more of that cell"
 
 
 def unit_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tuple[str, str | None]]:
@@ -201,42 +205,48 @@ def unit_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[tup
         yield f"latencies are in us here, not {figure.unit}", "convert the value to us"
 
 
-def expectation_faults(experiment: Experiment, one: Expectation) -> Iterator[tuple[str, str, str | None]]:
-    """Why an expectation is of no cells of the experiment: which of its fields, what is wrong, a hint."""
-    faults = list(set_faults(experiment, one.set))
+def expectation_faults(experiment: Experiment, expectation: Expectation) -> Iterator[tuple[str, str, str | None]]:
+    """Why an expectation does not fit the cells of the experiment: which of its fields, what is wrong, a hint."""
+    faults = list(set_faults(experiment, expectation.set))
     yield from (("set", what, hint) for what, hint in faults)
     if faults:
         return
-    if one.metric in IN_THROUGHPUT_UNIT and experiment.sweep.positions <= MAX_SEARCHED_CELLS:
-        field = "order" if one.order is not None else "optimum"
-        for what, hint in direction_faults(experiment, _ranked(experiment, one)):
+    if expectation.metric in IN_THROUGHPUT_UNIT and experiment.sweep.positions <= MAX_SEARCHED_CELLS:
+        field = "order" if expectation.order is not None else "optimum"
+        for what, hint in direction_faults(experiment, _ranked(experiment, expectation)):
             yield field, what, hint
-    if isinstance(one.order, list):
-        for cells in one.order:
-            for what, hint in one_cell_faults(experiment, one.set | cells, "an order is of single cells"):
+    if isinstance(expectation.order, list):
+        for cells in expectation.order:
+            for what, hint in one_cell_faults(experiment, expectation.set | cells, "an order is of single cells"):
                 yield "order", what, hint
-        named = Counter(place for cells in one.order for place in positions_of(experiment, one.set | cells))
+        named = Counter(
+            place for cells in expectation.order for place in positions_of(experiment, expectation.set | cells)
+        )
         if any(times > 1 for times in named.values()):
             yield "order", "a cell stands in it twice", "name each cell once"
-    elif one.order == AS_PUBLISHED and len(published_cells(experiment, one)) < 2:
+    elif expectation.order == AS_PUBLISHED and len(published_cells(experiment, expectation)) < 2:
         hint = "an order takes two cells or more with [[published]] figures"
-        yield "order", f"fewer than two cells have a published {one.metric}", hint
-    elif one.optimum is not None:
-        if one.axis not in experiment.sweep.fields:
-            yield "optimum", f"{one.axis} is not swept", f"swept: {', '.join(experiment.sweep.fields) or 'nothing'}"
+        yield "order", f"fewer than two cells have a published {expectation.metric}", hint
+    elif expectation.optimum is not None:
+        if expectation.axis not in experiment.sweep.fields:
+            yield (
+                "optimum",
+                f"{expectation.axis} is not swept",
+                f"swept: {', '.join(experiment.sweep.fields) or 'nothing'}",
+            )
             return
-        places = positions_of(experiment, one.set)
-        swept = list(dict.fromkeys(str(experiment.sweep.values_at(place)[one.axis]) for place in places))
+        places = positions_of(experiment, expectation.set)
+        swept = list(dict.fromkeys(str(experiment.sweep.values_at(place)[expectation.axis]) for place in places))
         if len(places) < 2:
             yield "optimum", "is of two cells or more, and `set` leaves one", "widen `set`"
-        for value in one.optimum[one.axis]:
-            if not positions_of(experiment, one.set | {one.axis: value}):
-                told = cells_text({one.axis: value})
-                yield "optimum", f"matches no cell: {told}", f"swept: {', '.join(swept)}"
+        for value in expectation.optimum[expectation.axis]:
+            if not positions_of(experiment, expectation.set | {expectation.axis: value}):
+                text = cells_text({expectation.axis: value})
+                yield "optimum", f"matches no cell: {text}", f"swept: {', '.join(swept)}"
 
 
-def _ranked(experiment: Experiment, one: Expectation) -> list[int]:
-    """The cells whose figures an expectation sets against each other."""
-    if isinstance(one.order, list):
-        return [place for cells in one.order for place in positions_of(experiment, one.set | cells)]
-    return positions_of(experiment, one.set) if one.verdict is None else []
+def _ranked(experiment: Experiment, expectation: Expectation) -> list[int]:
+    """The positions of the cells whose figures an expectation compares."""
+    if isinstance(expectation.order, list):
+        return [place for cells in expectation.order for place in positions_of(experiment, expectation.set | cells)]
+    return positions_of(experiment, expectation.set) if expectation.verdict is None else []
