@@ -232,3 +232,25 @@ def structs(code: str) -> list[tuple[str, int]]:
             body = shorter
         found.append((match[1], len(re.findall(r"\w+\s*:(?!:)", re.sub(r"::\s*\w+", "", body)))))
     return found
+
+
+#: A public item or field, in code without comments. What is public within a crate or a room only is its own affair.
+_PUBLIC = re.compile(
+    r"\s*pub (?:(?:const |async |unsafe )*(?:fn|struct|enum|union|trait|static|type) |const |)"
+    r"(\w+)(?=\s*[:<({;=]| for\b)"
+)
+
+
+def undocumented(text: str) -> list[str]:
+    """The public items and fields that no doc comment stands before."""
+    lines, found = text.split("\n"), []
+    for number, line in enumerate(code_of(text).split("\n")):
+        public = _PUBLIC.match(line)
+        if public is None or re.match(r"\s*pub (?:mod|use)\b", line):
+            continue
+        above = number - 1
+        while above >= 0 and re.search(r"^\s*#\[|\)\]$", lines[above]):
+            above -= 1
+        if above < 0 or not lines[above].lstrip().startswith("///"):
+            found.append(public[1])
+    return found

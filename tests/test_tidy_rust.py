@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # the import mode of pytest does not
-from rust_source import Uses, circles, code_of, crate, functions, leaves, structs
+from rust_source import Uses, circles, code_of, crate, functions, leaves, structs, undocumented
 
 ROOT = Path(__file__).parents[1]
 CRATES = ROOT / "crates"
@@ -26,11 +26,8 @@ LONG = (
     "crates/core/src/cache/engine/tests/mod.rs",
     "crates/core/src/cache/journal",
     "crates/core/src/cache/settings.rs",
-    "crates/core/src/workload/tpcc/population.rs",
     "crates/core/tests/cache_crash",
     "crates/model/src/database",
-    "crates/real/src/cache/core.rs",
-    "crates/real/src/database",
     "crates/serve/src/nbd/server.rs",
 )
 #: Rooms and functions that are still too long.
@@ -43,6 +40,8 @@ WIDE = (
     "crates/core/tests/cache_crash",
     "crates/model/src/database",
 )
+#: Rooms that still have public items without docs.
+UNDOCUMENTED = ("crates/core/src/cache", "crates/model/src/database")
 
 
 def _sources() -> dict[str, str]:
@@ -94,6 +93,11 @@ def test_structs_have_few_fields() -> None:
         if fields > FIELDS_MAX
     }
     _hold(dict(found), WIDE)
+
+
+def test_public_items_have_docs() -> None:
+    sources = {name: text for name, text in SOURCES.items() if "/src/" in name}
+    _hold({name: items for name, text in sources.items() if (items := undocumented(text))}, UNDOCUMENTED)
 
 
 class TestReader:
@@ -164,3 +168,9 @@ class TestReader:
             "struct B(u8, u8); struct C; struct D<T: Copy> { t: T }\n"
         )
         assert structs(code) == [("A", 3), ("D", 1)]
+
+    def test_public_items_without_docs(self) -> None:
+        text = "/// Told.\n#[derive(Clone)]\npub struct A {\n    pub b: u8,\n    /// Told.\n    pub c: u8,\n}\n"
+        text += "pub const fn d() {}\npub(crate) fn e() {}\npub use x::y;\n"
+        text += "#[cfg(test)]\npub fn f() {}\npub const G: u8 = 1;\n"
+        assert undocumented(text) == ["b", "d", "G"]

@@ -12,6 +12,10 @@ pub struct PythonPolicy {
 }
 
 impl PythonPolicy {
+    /// The policy that this object is.
+    ///
+    /// # Errors
+    /// Whatever Python raises: it has no period, for one.
     pub fn new(guard: &Bound<'_, PyAny>) -> PyResult<Self> {
         let period_ns = guard.getattr("period_ns")?.extract()?;
         Ok(Self { guard: guard.clone().unbind(), period_ns, failure: None })

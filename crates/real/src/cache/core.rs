@@ -15,6 +15,7 @@ use io_uring::{opcode, squeue, types};
 use super::adversity::Adversities;
 use super::ask::{Answer, Ask, STEP};
 use super::devices::{Devices, Medium};
+use super::marks::Marks;
 use super::memory::{Held, Requests};
 use super::pool::Region;
 use super::recording::{Recording, already};
@@ -49,10 +50,7 @@ pub struct Core {
     pub(super) adversities: Adversities,
     pub(super) answers: VecDeque<Answer>,
     devices: Devices,
-    /// What the backing device is known by, of a cache.
-    witness: Option<Witness>,
-    /// A mark of it could not be made durable.
-    unmarked: bool,
+    marks: Marks,
     clock: Clock,
     now_ns: u64,
     out: Out,
@@ -85,8 +83,7 @@ impl Core {
             adversities: Adversities::default(),
             answers: VecDeque::new(),
             devices,
-            witness,
-            unmarked: false,
+            marks: Marks::new(witness),
             clock,
             now_ns: clock.now_ns(),
             out: Out::default(),
@@ -286,7 +283,7 @@ impl Core {
         self.flights[id] = flight;
         self.in_flight += 1;
         if io.side == Side::Slow && matches!(io.kind, IoKind::Write | IoKind::Discard) {
-            self.mark_touched(io.offset, io.bytes.into());
+            self.marks.touch(&mut self.devices, io.offset, io.bytes.into());
         }
         if let Some(errno) = self.adversities.errno(io.side, io.kind) {
             return self.short_cuts.push((io.id.number(), -errno));
@@ -298,24 +295,9 @@ impl Core {
         self.start(io.id.number());
     }
 
-    /// The backing device is about to be written: what it is known by says so before, durably. That is waited for, in all
-    /// for a few dozen places between two stops.
-    #[inline]
-    fn mark_touched(&mut self, offset: u64, bytes: u64) {
-        let Some(witness) = &mut self.witness else { return };
-        if witness.touch(offset, bytes) || self.unmarked {
-            // A cache device that fails is given up by the engine; until then it is tried again with each write.
-            self.unmarked = witness.store(&mut self.devices.fast).is_err();
-        }
-    }
-
     /// After a stop: looks at the backing device, so that no other one is taken for it.
     pub(super) fn seal(&mut self) {
-        if let Some(witness) = &mut self.witness {
-            witness.look_again(&mut self.devices.slow);
-            // If it does not go, the marks of before still hold.
-            let _ = witness.store(&mut self.devices.fast);
-        }
+        self.marks.seal(&mut self.devices);
     }
 
     /// Puts an IO, or what is left of it, into the ring.
@@ -397,16 +379,6 @@ impl Core {
     pub unsafe fn push(&mut self, owner: Owner, key: u64, entry: squeue::Entry) {
         // SAFETY: the caller's promise.
         unsafe { self.memory.ring().push(owner, key, entry) }
-    }
-
-    /// Hands over what was pushed, without waiting.
-    pub fn submit(&mut self) {
-        self.memory.ring().submit();
-    }
-
-    /// Registers a descriptor.
-    pub fn register(&mut self, descriptor: i32) -> Option<u32> {
-        self.memory.ring().register(&[descriptor]).ok().flatten()
     }
 
     /// Hands over what was pushed and waits until something ended, or until `until_ns`; appends what ended.

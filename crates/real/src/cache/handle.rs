@@ -27,11 +27,17 @@ pub(super) enum Message {
 
 /// A request of another thread of this process, with its data.
 pub(super) struct LocalAsk {
+    /// What is done.
     pub kind: Kind,
+    /// First byte.
     pub offset: u64,
+    /// What a write writes.
     pub data: Vec<u8>,
+    /// Length.
     pub bytes: u32,
+    /// Durable before it ends.
     pub durable: bool,
+    /// Where its end, and what a read has read, is sent to.
     pub answer: Sender<(Result<(), Failure>, Vec<u8>)>,
 }
 

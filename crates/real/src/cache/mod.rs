@@ -2,7 +2,7 @@
 //!
 //! `reactor.rs` is the thread's loop; `port.rs` what a source (FUSE, NBD, a queue for local callers) sees of it;
 //! `core.rs` the engine's IOs and the requests under way; `ask.rs` one request; `ring.rs` the ring; `recording.rs` the
-//! trace of the requests; `target.rs` the engine, or the file with no cache for measuring a transport; `pool.rs` and
+//! trace of the requests; `marks.rs` what the backing device is known by; `target.rs` the engine, or the file with no cache for measuring a transport; `pool.rs` and
 //! `memory.rs` the memory; `devices.rs` files and block devices; `handle.rs` how other threads reach the reactor;
 //! `unaligned.rs` requests that are no whole sectors; `adversity.rs` slow and failing devices on purpose.
 
@@ -11,6 +11,7 @@ pub mod ask;
 pub mod core;
 pub mod devices;
 pub mod handle;
+mod marks;
 pub mod memory;
 pub mod pool;
 pub mod port;

@@ -129,12 +129,12 @@ impl Port<'_> {
     /// Registers a descriptor with the ring: operations on `types::Fixed` of it are cheaper. None when the ring has no
     /// more places.
     pub fn register(&mut self, descriptor: i32) -> Option<u32> {
-        self.core.register(descriptor)
+        self.core.memory.ring().register(&[descriptor]).ok().flatten()
     }
 
     /// Starts what was pushed, without waiting.
     pub fn submit(&mut self) {
-        self.core.submit();
+        self.core.memory.ring().submit();
     }
 
     /// Lets the reactor end, as `Handle::stop` does.

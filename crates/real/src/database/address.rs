@@ -74,6 +74,7 @@ impl Stream {
         }
     }
 
+    /// Reads what there is, at most as much as the buffer holds.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Socket(stream) => stream.read(buffer),
@@ -81,6 +82,7 @@ impl Stream {
         }
     }
 
+    /// Writes as much as the stream takes.
     pub fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         match self {
             Self::Socket(stream) => stream.write(buffer),

@@ -5,45 +5,75 @@ use sha2::Sha256;
 
 /// Capabilities that client and server agree on (the protocol's CLIENT_*).
 pub(super) mod capability {
+    /// The password is hashed as of 4.1; absent where MariaDB speaks its extended protocol.
     pub const LONG_PASSWORD: u64 = 1;
+    /// Flags of columns have two bytes.
     pub const LONG_FLAG: u64 = 1 << 2;
+    /// The login names a schema.
     pub const CONNECT_WITH_DB: u64 = 1 << 3;
+    /// LOAD DATA LOCAL.
     pub const LOCAL_FILES: u64 = 1 << 7;
+    /// The protocol of 4.1 and later.
     pub const PROTOCOL_41: u64 = 1 << 9;
+    /// The state of transactions is told with each reply.
     pub const TRANSACTIONS: u64 = 1 << 13;
+    /// The scramble of 4.1 and later.
     pub const SECURE_CONNECTION: u64 = 1 << 15;
+    /// Authentication by plugins.
     pub const PLUGIN_AUTH: u64 = 1 << 19;
+    /// Rows end with an OK packet instead of an EOF packet.
     pub const DEPRECATE_EOF: u64 = 1 << 24;
     /// MariaDB only: a statement's columns are described once, and not with each of its results.
     pub const CACHE_METADATA: u64 = 1 << 36;
 }
 
+/// Ends the session.
 pub(super) const COM_QUIT: u8 = 0x01;
+/// Runs a statement that is sent as text.
 pub(super) const COM_QUERY: u8 = 0x03;
+/// Prepares a statement.
 pub(super) const COM_STMT_PREPARE: u8 = 0x16;
+/// Executes a prepared statement.
 pub(super) const COM_STMT_EXECUTE: u8 = 0x17;
 
-/// First bytes of a server's answers.
+/// First byte of an answer: the statement was done.
 pub(super) const OK: u8 = 0x00;
+/// First byte of an answer: the login goes on.
 pub(super) const MORE_AUTH_DATA: u8 = 0x01;
+/// First byte of an answer: the server asks for a file.
 pub(super) const LOCAL_INFILE: u8 = 0xfb;
+/// First byte of an answer: the end of columns or rows, or another authentication.
 pub(super) const EOF: u8 = 0xfe;
+/// First byte of an answer: the statement was refused.
 pub(super) const ERROR: u8 = 0xff;
 
 /// Column and parameter types.
 pub(super) mod column {
+    /// TINYINT.
     pub const TINY: u8 = 1;
+    /// SMALLINT.
     pub const SHORT: u8 = 2;
+    /// INT.
     pub const LONG: u8 = 3;
+    /// FLOAT.
     pub const FLOAT: u8 = 4;
+    /// DOUBLE.
     pub const DOUBLE: u8 = 5;
+    /// TIMESTAMP.
     pub const TIMESTAMP: u8 = 7;
+    /// BIGINT.
     pub const LONGLONG: u8 = 8;
+    /// MEDIUMINT.
     pub const INT24: u8 = 9;
+    /// DATE.
     pub const DATE: u8 = 10;
+    /// TIME.
     pub const TIME: u8 = 11;
+    /// DATETIME.
     pub const DATETIME: u8 = 12;
+    /// YEAR.
     pub const YEAR: u8 = 13;
+    /// CHAR, and what is sent as text.
     pub const STRING: u8 = 254;
 }
 
@@ -57,12 +87,14 @@ pub(super) const HEADER_BYTES: usize = 4;
 pub(super) struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
+    /// The next bytes.
     pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (head, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(head)
     }
 
+    /// The next byte.
     pub fn byte(&mut self) -> Option<u8> {
         self.take(1).map(|bytes| bytes[0])
     }
@@ -134,9 +166,13 @@ pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// What a server says when it is connected to.
 pub(super) struct Greeting {
+    /// The server's version, in its words.
     pub version: String,
+    /// What it is capable of.
     pub capabilities: u64,
+    /// What the password is hashed with.
     pub scramble: Vec<u8>,
+    /// The authentication that it prefers.
     pub plugin: String,
 }
 

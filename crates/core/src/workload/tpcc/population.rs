@@ -3,112 +3,25 @@
 //! Every table is cut into parts; the rows of a part are a function of the seed, the table and the part alone, so that
 //! parts can be loaded in any order, side by side, and again after a load was interrupted.
 
+mod draws;
 mod rows;
+mod table;
 
 use rand::seq::SliceRandom as _;
-use rand_xoshiro::rand_core::RngCore;
+use rand_xoshiro::rand_core::RngCore as _;
 
-use super::{C_LAST_LOAD, CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEMS, ORDER_LINES, ORDERS, Text, last_name, nurand};
+use super::{C_LAST_LOAD, CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEMS, ORDER_LINES, ORDERS, last_name, nurand};
 use crate::seed::{Rng, stream};
 
+use draws::{ONE_IN, address, data, digits, draw, fill_letters, letters};
 pub use rows::{Address, Customer, District, History, Item, NewOrder, Order, OrderLine, Stock, Warehouse};
+pub use table::Table;
+use table::{ITEMS_A_PART, STOCK_A_PART};
 
 /// Changes whenever the same seed gives other rows: a half-loaded database is not to be completed by another version.
 pub const VERSION: u32 = 1;
 /// When everything happened that the rows tell of: a clock would make each load different.
 pub const LOADED_AT: &str = "2026-01-01 00:00:00";
-/// Items of a part.
-const ITEMS_A_PART: u32 = 25_000;
-/// Stock rows of a part: half a warehouse's.
-const STOCK_A_PART: u32 = 50_000;
-/// Share of items, stock and customers that are ORIGINAL, or of bad credit: one in so many.
-const ONE_IN: u32 = 10;
-/// Characters of an a-string (clause 4.3.2.2).
-const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-/// tpcc-mysql's tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Table {
-    /// item.
-    Item,
-    /// warehouse.
-    Warehouse,
-    /// district.
-    District,
-    /// stock.
-    Stock,
-    /// customer.
-    Customer,
-    /// history.
-    History,
-    /// orders.
-    Orders,
-    /// `new_orders`.
-    NewOrders,
-    /// `order_line`.
-    OrderLine,
-}
-
-impl Table {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Item,
-        Self::Warehouse,
-        Self::District,
-        Self::Stock,
-        Self::Customer,
-        Self::History,
-        Self::Orders,
-        Self::NewOrders,
-        Self::OrderLine,
-    ];
-
-    /// Its name in the schema.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Item => "item",
-            Self::Warehouse => "warehouse",
-            Self::District => "district",
-            Self::Stock => "stock",
-            Self::Customer => "customer",
-            Self::History => "history",
-            Self::Orders => "orders",
-            Self::NewOrders => "new_orders",
-            Self::OrderLine => "order_line",
-        }
-    }
-
-    /// The table of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|table| table.name() == name)
-    }
-
-    /// Into how many parts it is cut.
-    pub fn parts(self, warehouses: u32) -> u32 {
-        match self {
-            Self::Item => ITEMS / ITEMS_A_PART,
-            Self::Warehouse | Self::District => 1,
-            Self::Stock => warehouses * (ITEMS / STOCK_A_PART),
-            Self::Customer | Self::History | Self::Orders | Self::NewOrders => warehouses,
-            Self::OrderLine => warehouses * DISTRICTS,
-        }
-    }
-
-    /// Rows of one part; of order lines their mean, because their number is a draw.
-    pub fn rows_a_part(self, warehouses: u32) -> u32 {
-        match self {
-            Self::Item => ITEMS_A_PART,
-            Self::Warehouse => warehouses,
-            Self::District => warehouses * DISTRICTS,
-            Self::Stock => STOCK_A_PART,
-            Self::Customer | Self::History => CUSTOMERS * DISTRICTS,
-            Self::Orders => ORDERS * DISTRICTS,
-            Self::NewOrders => (ORDERS - FIRST_NEW_ORDER + 1) * DISTRICTS,
-            Self::OrderLine => ORDERS * (ORDER_LINES.0 + ORDER_LINES.1) / 2,
-        }
-    }
-}
-
 /// The rows of a scale and a seed. Parts count from 0; what is asked for must be less than `Table::parts`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Population {
@@ -266,73 +179,10 @@ fn customers_of(part: u32) -> impl Iterator<Item = (u32, u32, u32)> {
         .flat_map(|(warehouse, district)| (1..=CUSTOMERS).map(move |id| (warehouse, district, id)))
 }
 
-/// A whole number from `low` to `high`, both included, from one step of the generator. Its bias of less than
-/// (high - low) / 2^32 is far under what a load of any size could show; in return it never draws twice.
-#[inline]
-fn draw(rng: &mut Rng, low: u32, high: u32) -> u32 {
-    low + (((rng.next_u64() >> 32) * u64::from(high - low + 1)) >> 32) as u32
-}
-
-/// Four letters a step of the generator; 65536 / 62 is whole to one part in a thousand.
-#[inline]
-fn fill_letters(rng: &mut Rng, text: &mut [u8]) {
-    for four in text.chunks_mut(4) {
-        let mut bits = rng.next_u64();
-        for letter in four {
-            *letter = LETTERS[(((bits & 0xffff) * 62) >> 16) as usize];
-            bits >>= 16;
-        }
-    }
-}
-
-/// A random a-string of `low` to `high` letters.
-#[inline]
-fn letters<const N: usize>(rng: &mut Rng, low: u32, high: u32) -> Text<N> {
-    let mut text = Text { bytes: [0; N], length: draw(rng, low, high) as u16 };
-    fill_letters(rng, &mut text.bytes[..usize::from(text.length)]);
-    text
-}
-
-/// 26 to 50 letters, of which 8 say ORIGINAL in one of ten.
-#[inline]
-fn data(rng: &mut Rng) -> Text<50> {
-    const ORIGINAL: &[u8] = b"ORIGINAL";
-    let mut text = letters(rng, 26, 50);
-    if draw(rng, 1, ONE_IN) == 1 {
-        let at = draw(rng, 0, u32::from(text.length) - ORIGINAL.len() as u32) as usize;
-        text.bytes[at..at + ORIGINAL.len()].copy_from_slice(ORIGINAL);
-    }
-    text
-}
-
-/// `N` digits, at most 19.
-#[inline]
-fn digits<const N: usize>(rng: &mut Rng) -> Text<N> {
-    let mut text = Text { bytes: [0; N], length: N as u16 };
-    let mut number = rng.next_u64();
-    for digit in &mut text.bytes {
-        *digit = b'0' + (number % 10) as u8;
-        number /= 10;
-    }
-    text
-}
-
-#[inline]
-fn address(rng: &mut Rng) -> Address {
-    let mut zip = Text::<9>::EMPTY;
-    zip.push(digits::<4>(rng).as_bytes());
-    zip.push(b"11111");
-    Address {
-        street_1: letters(rng, 10, 20),
-        street_2: letters(rng, 10, 20),
-        city: letters(rng, 10, 20),
-        state: letters(rng, 2, 2),
-        zip,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::Text;
+    use super::draws::LETTERS;
     use super::*;
     use std::collections::{HashMap, HashSet};
 

@@ -32,8 +32,11 @@ pub struct Spec<D> {
 
 /// Both devices, and how the cache lies on them.
 pub(super) struct Opened {
+    /// The device that holds the cache.
     pub fast: Box<dyn Device>,
+    /// The device that is cached.
     pub slow: Box<dyn Device>,
+    /// How the cache lies on them.
     pub layout: Layout,
 }
 

@@ -24,6 +24,7 @@ pub struct Deliveries {
 pub struct Delivered {
     /// 0 when there is none to deliver.
     pub order: i64,
+    /// Whose order it is.
     pub customer: i64,
     /// Hundredths.
     pub amount: i64,

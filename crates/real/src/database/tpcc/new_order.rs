@@ -10,11 +10,15 @@ use crate::database::terminal::Outcome;
 /// What a New-Order reads.
 #[derive(Default)]
 pub struct Order {
-    /// Hundredths.
+    /// The customer's discount, hundredths.
     pub discount: i64,
+    /// The warehouse's tax, hundredths.
     pub warehouse_tax: i64,
+    /// The district's tax, hundredths.
     pub district_tax: i64,
+    /// The order's number.
     pub id: i64,
+    /// What was read for each line.
     pub lines: [OrderLine; LINES],
     /// The first line whose item does not exist.
     pub missing: Option<usize>,
@@ -27,6 +31,7 @@ pub struct OrderLine {
     pub price: i64,
     /// Before this line takes its share.
     pub stock: i64,
+    /// What stock says of the district.
     pub info: [u8; 24],
 }
 

@@ -15,9 +15,11 @@ const CUSTOMER_DATA_BYTES: usize = 500;
 /// What a Payment reads.
 #[derive(Default)]
 pub struct Payer {
+    /// The customer's number.
     pub number: i64,
     /// Hundredths.
     pub balance: i64,
+    /// Whether its credit is bad: then its data change.
     pub bad_credit: bool,
     /// Name of the warehouse, four spaces, name of the district.
     pub history: Vec<u8>,

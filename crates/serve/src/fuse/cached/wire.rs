@@ -16,66 +16,107 @@ pub const MINOR_MIN: u32 = 28;
 
 /// Operations that are answered with more than ENOSYS.
 pub mod opcode {
-    #![allow(missing_docs)]
+    /// Finds a name in a folder.
     pub const LOOKUP: u32 = 1;
+    /// The kernel forgets a file; it is not answered.
     pub const FORGET: u32 = 2;
+    /// Tells a file's attributes.
     pub const GETATTR: u32 = 3;
+    /// Changes them.
     pub const SETATTR: u32 = 4;
+    /// Opens a file.
     pub const OPEN: u32 = 14;
+    /// Reads.
     pub const READ: u32 = 15;
+    /// Writes.
     pub const WRITE: u32 = 16;
+    /// Tells the room of the file system.
     pub const STATFS: u32 = 17;
+    /// Closes a file.
     pub const RELEASE: u32 = 18;
+    /// Makes what was written durable.
     pub const FSYNC: u32 = 20;
+    /// A descriptor is closed.
     pub const FLUSH: u32 = 25;
+    /// The first request: versions and flags.
     pub const INIT: u32 = 26;
+    /// Opens a folder.
     pub const OPENDIR: u32 = 27;
+    /// Lists a folder.
     pub const READDIR: u32 = 28;
+    /// Closes a folder.
     pub const RELEASEDIR: u32 = 29;
+    /// Makes a folder durable.
     pub const FSYNCDIR: u32 = 30;
+    /// Checks a permission.
     pub const ACCESS: u32 = 34;
+    /// Makes a file and opens it.
     pub const CREATE: u32 = 35;
+    /// Makes a file.
     pub const MKNOD: u32 = 8;
+    /// Makes a folder.
     pub const MKDIR: u32 = 9;
+    /// Deletes a file.
     pub const UNLINK: u32 = 10;
+    /// Deletes a folder.
     pub const RMDIR: u32 = 11;
+    /// Renames a file.
     pub const RENAME: u32 = 12;
+    /// Makes a hard link.
     pub const LINK: u32 = 13;
+    /// Makes a symbolic link.
     pub const SYMLINK: u32 = 6;
+    /// Renames a file, with flags.
     pub const RENAME2: u32 = 45;
+    /// A request is wanted no more; it is not answered.
     pub const INTERRUPT: u32 = 36;
+    /// The last request.
     pub const DESTROY: u32 = 38;
+    /// The kernel forgets many files; it is not answered.
     pub const BATCH_FORGET: u32 = 42;
+    /// Changes the space of a range: fallocate(2).
     pub const FALLOCATE: u32 = 43;
 }
 
 /// What is negotiated.
 pub mod flag {
-    #![allow(missing_docs)]
+    /// Several reads of a file at once.
     pub const ASYNC_READ: u64 = 1;
+    /// Writes of more than a page.
     pub const BIG_WRITES: u64 = 1 << 5;
+    /// Direct IO that does not wait.
     pub const ASYNC_DIO: u64 = 1 << 15;
+    /// Several operations on a folder at once.
     pub const PARALLEL_DIROPS: u64 = 1 << 18;
+    /// The length of a request is agreed on.
     pub const MAX_PAGES: u64 = 1 << 22;
+    /// Flags have 64 bits.
     pub const INIT_EXT: u64 = 1 << 30;
+    /// Files of direct IO may be mapped.
     pub const DIRECT_IO_ALLOW_MMAP: u64 = 1 << 36;
+    /// The kernel can send again what was not answered.
     pub const HAS_RESEND: u64 = 1 << 39;
 }
 
 /// What is said of an open file.
 pub mod open {
-    #![allow(missing_docs)]
+    /// Past the page cache.
     pub const DIRECT_IO: u32 = 1;
+    /// No FLUSH when a descriptor is closed.
     pub const NOFLUSH: u32 = 1 << 5;
+    /// Several direct writes at once.
     pub const PARALLEL_DIRECT_WRITES: u32 = 1 << 6;
 }
 
 /// What is changed (`FATTR_*`).
 pub mod attribute {
-    #![allow(missing_docs)]
+    /// The mode.
     pub const MODE: u32 = 1;
+    /// The owner.
     pub const UID: u32 = 1 << 1;
+    /// The group.
     pub const GID: u32 = 1 << 2;
+    /// The length.
     pub const SIZE: u32 = 1 << 3;
 }
 

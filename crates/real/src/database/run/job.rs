@@ -1,0 +1,27 @@
+//! What the lanes of a run share, and what they count.
+
+use std::sync::Arc;
+
+use super::spec::Spec;
+use crate::crew::Crew;
+
+/// Things that are counted besides transactions, in the order of their names below; after them one counter an instance.
+#[derive(Clone, Copy)]
+pub(super) enum Counter {
+    Queries,
+    Deadlocks,
+    LockTimeouts,
+    Conflicts,
+    Rollbacks,
+    Reconnects,
+    ConnectFailures,
+}
+
+pub(super) const COUNTERS: [&str; 7] =
+    ["queries", "deadlocks", "lock_timeouts", "conflicts", "rollbacks", "reconnects", "connect_failures"];
+
+/// What lanes share.
+pub(super) struct Job {
+    pub(super) spec: Spec,
+    pub(super) crew: Arc<Crew>,
+}

@@ -1,0 +1,257 @@
+//! One connection of a run: its closed or open loop of transactions.
+
+use flatwater_core::seed::stream;
+use flatwater_core::workload::arrival::{Arrivals, period_ns};
+
+use super::job::{COUNTERS, Counter, Job};
+use crate::Error;
+use crate::database::connection::{Connection, LOGIN, Login, SqlError};
+use crate::database::terminal::{Outcome, Terminal};
+
+/// Attempts at one transaction before it counts as failed: as many as tpcc-mysql makes.
+const ATTEMPTS_MAX: u32 = 2000;
+/// First and longest pause between two attempts to reach a server that is gone.
+const RECONNECT_PAUSE_NS: (u64, u64) = (10_000_000, 1_000_000_000);
+
+/// Error numbers of MySQL and MariaDB that a client is expected to answer by trying again.
+mod refused {
+    /// ER_LOCK_DEADLOCK: the transaction was rolled back.
+    pub const DEADLOCK: u16 = 1213;
+    /// ER_LOCK_WAIT_TIMEOUT.
+    pub const LOCK_WAIT_TIMEOUT: u16 = 1205;
+    /// ER_CHECKREAD: the row changed since the snapshot was taken (MariaDB's innodb_snapshot_isolation).
+    pub const ROW_CHANGED: u16 = 1020;
+    /// ER_SERVER_SHUTDOWN: the session ends.
+    pub const SHUTDOWN: u16 = 1053;
+    /// ER_CON_COUNT_ERROR.
+    pub const TOO_MANY_CONNECTIONS: u16 = 1040;
+    /// ER_TOO_MANY_USER_CONNECTIONS.
+    pub const TOO_MANY_USER_CONNECTIONS: u16 = 1203;
+}
+
+/// A client that is woken by a reply takes the CPU from whoever has it, and on a busy machine that is the server at its
+/// next statement: as a batch thread it waits its turn. Measured with 8 connections on 2 cores that the server filled:
+/// 0.25x to 0.4x the client's CPU time with statements back to back, 0.5x to 0.8x one by one, at no less throughput. On
+/// an idle core nothing changes.
+fn yield_to_servers() {
+    // SAFETY: plain system call about this thread alone, with a struct that we own. A refusal leaves all as it was.
+    unsafe {
+        let parameters: libc::sched_param = std::mem::zeroed();
+        libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters);
+    }
+}
+
+/// How a transaction ended.
+enum End {
+    /// Well.
+    Done,
+    /// The server refused it, which was counted.
+    Failed,
+    /// Not at all: the run is over.
+    Gone,
+}
+
+/// One connection's loop.
+pub(super) struct Lane<'a> {
+    job: &'a Job,
+    lane: usize,
+    terminal: Box<dyn Terminal>,
+    connection: Option<Connection>,
+    /// Statements of this connection that were counted.
+    counted: u64,
+}
+
+impl<'a> Lane<'a> {
+    /// Runs a connection to its end.
+    pub(super) fn run(job: &'a Job, lane: usize, terminal: Box<dyn Terminal>) {
+        yield_to_servers();
+        let mut own = Self { job, lane, terminal, connection: None, counted: 0 };
+        let connected = own.connect();
+        job.crew.gate.arrive_and_wait();
+        match connected {
+            Ok(()) => own.work(),
+            Err(error) => job.crew.fail(own.explain("cannot connect", &error)),
+        }
+        job.crew.recorder.flights(lane).close();
+    }
+
+    fn login(&self) -> &Login {
+        &self.job.spec.servers[self.lane % self.job.spec.servers.len()]
+    }
+
+    fn connect(&mut self) -> Result<(), SqlError> {
+        // A server that is frozen now would let everyone wait at the gate; frozen later, it is a stall in the record.
+        let mut connection = Connection::open_within(self.login(), self.job.crew.abandon_flag(), LOGIN)?;
+        self.terminal.attach(&mut connection)?;
+        connection.wait_at_most(None);
+        self.counted = connection.statements();
+        self.connection = Some(connection);
+        Ok(())
+    }
+
+    fn work(&mut self) {
+        let (crew, spec) = (&self.job.crew, &self.job.spec);
+        let period_ns = period_ns(spec.connections, spec.rate_per_s);
+        let share = self.lane as f64 / f64::from(spec.connections);
+        let rng = stream(spec.seed, "arrivals", self.lane as u64);
+        let mut arrivals = Arrivals::new(period_ns, spec.poisson, share, crew.clock.now_ns(), rng);
+        let flights = crew.recorder.flights(self.lane);
+        while !crew.stopping() {
+            let choice = self.terminal.choose();
+            if choice.keying_ns > 0 && !crew.pause_until(crew.clock.now_ns() + choice.keying_ns) {
+                return;
+            }
+            let started_ns = match &mut arrivals {
+                Some(arrivals) => {
+                    flights.intend(arrivals.next_ns());
+                    if !crew.pause_until(arrivals.next_ns()) {
+                        return;
+                    }
+                    let intended_ns = arrivals.take();
+                    flights.begin(0, intended_ns);
+                    flights.intend(arrivals.next_ns());
+                    intended_ns
+                }
+                None => {
+                    let now_ns = crew.clock.now_ns();
+                    flights.begin(0, now_ns);
+                    now_ns
+                }
+            };
+            let end = self.transact(choice.kind);
+            let ended_ns = crew.clock.now_ns();
+            flights.end(0);
+            match end {
+                End::Done => self.record(choice.kind, ended_ns.saturating_sub(started_ns)),
+                End::Failed => {}
+                End::Gone => return,
+            }
+            if choice.think_ns > 0 && !crew.pause_until(ended_ns + choice.think_ns) {
+                return;
+            }
+        }
+    }
+
+    fn record(&self, kind: usize, latency_ns: u64) {
+        let recorder = &self.job.crew.recorder;
+        let mut kinds = recorder.shard(self.lane).lock().expect("no lane panics while it records");
+        kinds[kind].operations += 1;
+        kinds[kind].latency.record_ns(latency_ns);
+        drop(kinds);
+        let instances = self.job.spec.servers.len();
+        let name = self.job.spec.workload.told()[kind].name;
+        if instances > 1 && self.job.spec.counted.as_deref().is_none_or(|counted| counted == name) {
+            recorder.count(COUNTERS.len() + self.lane % instances, 1);
+        }
+    }
+
+    /// Runs the chosen transaction until it is done, whatever it takes: deadlocks are tried again, a lost connection is
+    /// made anew.
+    fn transact(&mut self, kind: usize) -> End {
+        for _ in 0..ATTEMPTS_MAX {
+            if self.connection.is_none() && !self.reconnect(kind) {
+                return End::Gone;
+            }
+            let Some(connection) = &mut self.connection else { return End::Gone };
+            let outcome = self.terminal.attempt(connection);
+            let statements = connection.statements();
+            self.count(Counter::Queries, statements - self.counted);
+            self.counted = statements;
+            let error = match outcome {
+                Ok(Outcome::Committed) => return End::Done,
+                Ok(Outcome::RolledBack) => {
+                    self.count(Counter::Rollbacks, 1);
+                    return End::Done;
+                }
+                Ok(Outcome::Conflict) => {
+                    self.count(Counter::Conflicts, 1);
+                    continue;
+                }
+                Err(error) => error,
+            };
+            let again = match &error {
+                SqlError::Abandoned => return End::Gone,
+                SqlError::Lost(_) | SqlError::Server { code: refused::SHUTDOWN, .. } => {
+                    self.connection = None;
+                    self.note_error(kind);
+                    true
+                }
+                SqlError::Server { code: refused::DEADLOCK | refused::ROW_CHANGED, .. } => {
+                    self.count(Counter::Deadlocks, 1);
+                    true
+                }
+                SqlError::Server { code: refused::LOCK_WAIT_TIMEOUT, .. } => {
+                    self.count(Counter::LockTimeouts, 1);
+                    true
+                }
+                _ => false,
+            };
+            // What a lost connection had begun, its server rolls back by itself.
+            if let Some(connection) = &mut self.connection
+                && connection.finish().and_then(|()| connection.query("ROLLBACK")).is_err()
+            {
+                self.connection = None;
+            }
+            if !again {
+                return self.refused(kind, &error);
+            }
+        }
+        self.refused(kind, &SqlError::Protocol(format!("the transaction was not done after {ATTEMPTS_MAX} attempts")))
+    }
+
+    /// A transaction that failed for good.
+    fn refused(&mut self, kind: usize, error: &SqlError) -> End {
+        self.note_error(kind);
+        let told = self.explain(self.job.spec.workload.told()[kind].name, error);
+        if self.job.spec.continue_on_error {
+            self.job.crew.note_failure(told);
+            return End::Failed;
+        }
+        self.job.crew.fail(told);
+        End::Gone
+    }
+
+    fn note_error(&self, kind: usize) {
+        let mut kinds = self.job.crew.recorder.shard(self.lane).lock().expect("no lane panics while it records");
+        kinds[kind].errors += 1;
+    }
+
+    fn count(&self, counter: Counter, by: u64) {
+        self.job.crew.recorder.count(counter as usize, by);
+    }
+
+    /// Tries until the server is there again; false when the run ended before.
+    fn reconnect(&mut self, kind: usize) -> bool {
+        let crew = &self.job.crew;
+        let (mut pause_ns, longest_ns) = RECONNECT_PAUSE_NS;
+        loop {
+            match self.connect() {
+                Ok(()) => {
+                    self.count(Counter::Reconnects, 1);
+                    return true;
+                }
+                Err(SqlError::Abandoned) => return false,
+                Err(_) => {
+                    self.count(Counter::ConnectFailures, 1);
+                    self.note_error(kind);
+                }
+            }
+            if !crew.pause_until(crew.clock.now_ns() + pause_ns) {
+                return false;
+            }
+            pause_ns = (2 * pause_ns).min(longest_ns);
+        }
+    }
+
+    /// A failure with its place and what to do.
+    fn explain(&self, what: &str, error: &SqlError) -> Error {
+        let place = format!("connection {} of {}", self.lane + 1, self.job.spec.connections);
+        let hint = match error {
+            SqlError::Server { code: refused::TOO_MANY_CONNECTIONS | refused::TOO_MANY_USER_CONNECTIONS, .. } => {
+                " (hint: fewer workload.connections, or a larger max_connections of the server)"
+            }
+            _ => "",
+        };
+        Error::Workload(format!("{place}: {what}: {error}{hint}"))
+    }
+}
