@@ -20,25 +20,24 @@ FUNCTION_LINES_MAX = 70
 FIELDS_MAX = 20
 
 #: Rooms whose files still use each other in circles.
-CIRCULAR = ("crates/model/src/database",)
+CIRCULAR: tuple[str, ...] = ()
 #: Rooms and files that are still too long.
 LONG = (
     "crates/core/src/cache/engine/tests/mod.rs",
     "crates/core/src/cache/journal",
     "crates/core/src/cache/settings.rs",
     "crates/core/tests/cache_crash",
-    "crates/model/src/database",
     "crates/serve/src/nbd/server.rs",
 )
 #: Rooms and functions that are still too long.
-LONG_FUNCTIONS = ("crates/model/src/database",)
+LONG_FUNCTIONS: tuple[str, ...] = ()
 #: Rooms and structs that still have too many fields.
 WIDE = (
     "crates/core/src/cache/journal/recovery/inspect.rs",  # what a user is told
     "crates/core/src/cache/journal/runtime.rs",
     "crates/core/src/cache/statistics.rs",  # what is told, not state
     "crates/core/tests/cache_crash",
-    "crates/model/src/database",
+    "crates/model/src/database/settings.rs",
 )
 #: Rooms that still have public items without docs.
 UNDOCUMENTED = ("crates/core/src/cache", "crates/model/src/database")

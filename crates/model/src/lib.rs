@@ -5,5 +5,4 @@ pub mod database;
 pub mod event;
 pub mod fileio;
 mod large;
-mod slab;
 pub mod storage;

@@ -1,5 +1,6 @@
 //! A flushing policy that is a Python object: called once a round of the modelled server, with the interpreter's lock.
 
+use flatwater_model::database::Lsn;
 use flatwater_model::database::flushing::{Order, Policy, View};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -25,8 +26,8 @@ impl PythonPolicy {
         Python::attach(|py| {
             let told = PyDict::new(py);
             told.set_item("time_s", view.now_ns as f64 / 1e9)?;
-            told.set_item("lsn", view.lsn)?;
-            told.set_item("oldest_lsn", view.oldest_lsn)?;
+            told.set_item("lsn", view.lsn.bytes())?;
+            told.set_item("oldest_lsn", view.oldest_lsn.map(Lsn::bytes))?;
             told.set_item("checkpoint_age", view.checkpoint_age)?;
             told.set_item("dirty_pages", view.dirty)?;
             told.set_item("dirty_pct", view.dirty_pct)?;
@@ -39,7 +40,7 @@ impl PythonPolicy {
             told.set_item("sync_age", view.ages.modified_sync)?;
             told.set_item("max_age", view.ages.checkpoint_max)?;
             let (pages, limit_lsn): (u64, Option<u64>) = self.guard.call1(py, (told,))?.extract(py)?;
-            Ok(Order { limit_lsn: limit_lsn.unwrap_or(u64::MAX), ..Order::pages(pages) })
+            Ok(Order { limit_lsn: limit_lsn.map_or(Lsn::MAX, Lsn::new), ..Order::pages(pages) })
         })
     }
 }

@@ -5,10 +5,12 @@
 
 use flatwater_core::interval::Interval;
 
+use super::events::{SERVER_MASK, SERVER_SHIFT};
+use super::flushing;
+use super::innodb::{Innodb, Past};
 use super::machine::Machine;
-use super::past::Past;
+use super::spec::Spec;
 use super::touches::Workload;
-use super::{Innodb, SERVER_MASK, SERVER_SHIFT, Spec, flushing};
 use crate::fileio::DeviceInterval;
 use crate::storage::Ended;
 
@@ -54,11 +56,11 @@ impl Fleet {
         let mut used_bytes = vec![0; spec.others.len() + 1];
         for (number, policy) in policies.into_iter().enumerate() {
             let server = Innodb::new(number as u32, share(&spec, number as u32)?, policy, &used_bytes)?;
-            used_bytes.clone_from(&server.placement.used_bytes);
+            used_bytes = server.host().placement().used_bytes().to_vec();
             servers.push(server);
         }
         let Some(first) = servers.first_mut() else { return Err("database.servers must be 1 or more".into()) };
-        first.machine = Machine::new(&spec, &used_bytes)?;
+        first.host_mut().give_machine(Machine::new(&spec, &used_bytes)?);
         let wakes_ns = vec![0; servers.len()];
         let mut own = Self { spec, servers, wakes_ns, turn: 0, now_ns: 0, collected_ns: 0, ended: Vec::new() };
         if own.spec.warm {
@@ -67,7 +69,7 @@ impl Fleet {
         for number in 0..own.servers.len() {
             let server = own.give_turn(number);
             server.begin();
-            own.wakes_ns[number] = own.servers[number].events.next_ns().unwrap_or(u64::MAX);
+            own.wakes_ns[number] = server.host().next_event_ns().unwrap_or(u64::MAX);
         }
         Ok(own)
     }
@@ -88,12 +90,12 @@ impl Fleet {
     #[inline]
     fn give_turn(&mut self, number: usize) -> &mut Innodb {
         if number != self.turn {
-            let machine = std::mem::take(&mut self.servers[self.turn].machine);
-            self.servers[number].machine = machine;
+            let machine = self.servers[self.turn].host_mut().take_machine();
+            self.servers[number].host_mut().give_machine(machine);
             self.turn = number;
         }
         let server = &mut self.servers[number];
-        server.now_ns = self.now_ns;
+        server.host_mut().set_now_ns(self.now_ns);
         server
     }
 
@@ -112,36 +114,35 @@ impl Fleet {
     /// Asks all threads to finish their transactions and end.
     pub fn stop(&mut self) {
         for server in &mut self.servers {
-            server.stopping = true;
+            server.stop();
         }
     }
 
     /// The first failure, in words.
     pub fn failure(&self) -> Option<String> {
-        self.servers.iter().find_map(|server| server.failure.clone())
+        self.servers.iter().find_map(|server| server.host().failure().cloned())
     }
 
-    fn is_over(&self) -> bool {
-        self.servers.iter().all(|server| server.active == 0)
-            || self.servers.iter().any(|server| server.failure.is_some())
+    pub(super) fn is_over(&self) -> bool {
+        self.servers.iter().all(Innodb::is_over) || self.servers.iter().any(|server| server.host().failure().is_some())
     }
 
     /// Lets time pass to the next thing that happens, or to `end_ns`.
     pub(super) fn step(&mut self, end_ns: u64) {
         let until_ns = self.wakes_ns.iter().fold(end_ns, |until_ns, at_ns| until_ns.min(*at_ns));
         let mut ended = std::mem::take(&mut self.ended);
-        self.now_ns = self.servers[self.turn].machine.advance(until_ns, &mut ended);
+        self.now_ns = self.servers[self.turn].host_mut().machine_mut().advance(until_ns, &mut ended);
         for one in ended.drain(..) {
             let number = (one.tag >> SERVER_SHIFT & SERVER_MASK) as usize;
-            self.give_turn(number).finish(one);
+            self.give_turn(number).receive(one);
             self.wakes_ns[number] = self.now_ns;
         }
         self.ended = ended;
         for number in 0..self.servers.len() {
             if self.wakes_ns[number] <= self.now_ns {
                 let server = self.give_turn(number);
-                server.happen();
-                self.wakes_ns[number] = server.events.next_ns().unwrap_or(u64::MAX);
+                server.run_events();
+                self.wakes_ns[number] = server.host().next_event_ns().unwrap_or(u64::MAX);
             }
         }
     }
@@ -150,8 +151,8 @@ impl Fleet {
     fn collect(&mut self) -> (Interval, DeviceInterval) {
         let now_ns = self.now_ns;
         let mut all = self.servers.iter_mut().map(|server| {
-            server.now_ns = now_ns;
-            server.collect()
+            server.host_mut().set_now_ns(now_ns);
+            server.end_interval()
         });
         let (mut interval, mut told) = all.next().expect("there is a server");
         let others: Vec<_> = all.collect();
@@ -165,7 +166,7 @@ impl Fleet {
             told.incidents.sort_by_key(|incident| incident.at_ns);
             told.series = series;
         }
-        self.servers[self.turn].machine.observe(&self.spec, now_ns, &mut told);
+        self.servers[self.turn].host_mut().machine_mut().observe(&self.spec, now_ns, &mut told);
         self.collected_ns = now_ns;
         (interval, told)
     }

@@ -1,13 +1,13 @@
 //! What servers on one machine share: its devices and its cores.
 
-use super::{Spec, storage};
+use super::spec::Spec;
 use crate::fileio::DeviceInterval;
-use crate::storage::{Device, Ended, Opening};
+use crate::storage::{self, Command, Device, Ended, Opening};
 
 /// The machine. A server has it while it is its turn.
 #[derive(Default)]
 pub(super) struct Machine {
-    pub(super) devices: Vec<Box<dyn Device>>,
+    devices: Vec<Box<dyn Device>>,
     /// When each core has done what it was given.
     cores: Vec<u64>,
 }
@@ -26,7 +26,38 @@ impl Machine {
         Ok(Self { devices, cores: vec![0; spec.cores.max(1) as usize] })
     }
 
-    /// Gives a core work of so many ns; when it will be done. First come, first served, without preemption.
+    /// A machine of one core with these devices.
+    #[cfg(test)]
+    pub(super) fn with_devices(devices: Vec<Box<dyn Device>>) -> Self {
+        Self { devices, cores: vec![0] }
+    }
+
+    /// How many devices it has.
+    pub(super) fn devices(&self) -> usize {
+        self.devices.len()
+    }
+
+    /// Hands a command to a device.
+    #[inline]
+    pub(super) fn submit(&mut self, now_ns: u64, device: usize, tag: u64, command: Command) {
+        self.devices[device].submit(now_ns, tag, command);
+    }
+
+    /// Whether a device would be another one if it had been used before time begins (`Device::wants_past`).
+    pub(super) fn wants_past(&self) -> bool {
+        self.devices.iter().any(|device| device.wants_past())
+    }
+
+    /// Lets a command have happened before time began. False: the device does not want to know.
+    pub(super) fn tell_past(&mut self, device: usize, command: Command) -> bool {
+        let wants = self.devices[device].wants_past();
+        if wants {
+            self.devices[device].happened(command);
+        }
+        wants
+    }
+
+    /// Gives a core work of so many ns. Returns when it will be done. First come, first served, without preemption.
     #[inline]
     pub(super) fn book(&mut self, now_ns: u64, work_ns: u64) -> u64 {
         let core = (0..self.cores.len()).min_by_key(|core| self.cores[*core]).unwrap_or(0);
@@ -34,7 +65,7 @@ impl Machine {
         self.cores[core]
     }
 
-    /// Lets its devices work to the next thing that one of them has to tell, or to `until_ns`; the moment.
+    /// Lets its devices work until one of them answers, or to `until_ns`. Returns that moment.
     #[inline]
     pub(super) fn advance(&mut self, until_ns: u64, ended: &mut Vec<Ended>) -> u64 {
         match &mut self.devices[..] {
@@ -43,7 +74,7 @@ impl Machine {
                 ended.first().map_or(until_ns, |first| first.at_ns)
             }
             several => {
-                // None may come past the moment at which another one has something to tell.
+                // No device may go past the moment at which another one answers.
                 let next = |device: &dyn Device| device.next_ns().unwrap_or(u64::MAX);
                 let first_ns = several.iter().map(|device| next(device.as_ref())).min().unwrap_or(u64::MAX);
                 let until_ns = until_ns.min(first_ns);
@@ -55,14 +86,14 @@ impl Machine {
         }
     }
 
-    /// Appends what its devices tell of the interval that ends now, under their names.
-    pub(super) fn observe(&mut self, spec: &Spec, now_ns: u64, told: &mut DeviceInterval) {
+    /// Appends the series and incidents of its devices in the interval that ends now, under their names.
+    pub(super) fn observe(&mut self, spec: &Spec, now_ns: u64, interval: &mut DeviceInterval) {
         for (number, device) in self.devices.iter_mut().enumerate() {
-            let from = told.series.len();
-            device.observe(now_ns, &mut told.series);
-            told.incidents.extend(device.incidents());
+            let from = interval.series.len();
+            device.observe(now_ns, &mut interval.series);
+            interval.incidents.extend(device.incidents());
             if number > 0 {
-                for (name, _) in &mut told.series[from..] {
+                for (name, _) in &mut interval.series[from..] {
                     *name = format!("{}_{}", spec.others[number - 1].name, name.replace('.', "_"));
                 }
             }

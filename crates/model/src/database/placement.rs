@@ -3,38 +3,9 @@
 //! A device holds, in this order and as far as they are its own: the doublewrite buffer, the log, the binary log, and from
 //! the next MiB on its tables one after another.
 
-use super::Spec;
-use super::pool::PAGE_BYTES;
+use super::ids::{PAGE_BYTES, PageNo};
+use super::spec::{Part, Spec};
 use super::touches::Touches;
-use crate::storage;
-use schemars::JsonSchema;
-use serde::Deserialize;
-
-/// A device beside the one for everything that is not said.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Other {
-    /// What its series are called by.
-    pub name: String,
-    /// The device.
-    pub device: storage::Spec,
-    /// What is on it.
-    pub holds: Vec<Part>,
-}
-
-/// What may lie on a device of its own.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// The redo log.
-    Log,
-    /// The doublewrite buffer.
-    Doublewrite,
-    /// The binary log.
-    Binlog,
-    /// A table with its indexes.
-    Table(String),
-}
 
 /// Files that are told apart: those of more tables share numbers, and are synced together.
 const FILES: usize = 64;
@@ -42,7 +13,7 @@ const FILES: usize = 64;
 /// Pages from `first` on, one after another on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
-    first: u32,
+    first: PageNo,
     device: usize,
     offset: u64,
 }
@@ -50,15 +21,15 @@ struct Run {
 /// Where everything begins: number of the device, first byte.
 #[derive(Clone, Debug)]
 pub(super) struct Placement {
-    pub(super) doublewrite: (usize, u64),
-    pub(super) log: (usize, u64),
-    pub(super) binlog: (usize, u64),
+    doublewrite: (usize, u64),
+    log: (usize, u64),
+    binlog: (usize, u64),
     runs: Vec<Run>,
     /// First page and number of each file, where every table has one; and the devices of each number, a bit each.
-    files: Vec<(u32, u8)>,
+    files: Vec<(PageNo, u8)>,
     devices: [u64; FILES],
     /// Of each device, with what other servers have in front of this one's part.
-    pub(super) used_bytes: Vec<u64>,
+    used_bytes: Vec<u64>,
 }
 
 impl Placement {
@@ -92,7 +63,7 @@ impl Placement {
             }
         }
         let mut runs: Vec<Run> = Vec::new();
-        let ends = tables.iter().skip(1).map(|(_, first)| *first).chain([touches.pages()]);
+        let ends = tables.iter().skip(1).map(|(_, first)| *first).chain([PageNo::new(touches.pages())]);
         for ((name, first), end) in tables.iter().zip(ends) {
             let device = of(&Part::Table(name.clone()));
             if runs.iter().all(|run| run.device != device) {
@@ -101,7 +72,7 @@ impl Placement {
             if runs.last().is_none_or(|run| run.device != device) {
                 runs.push(Run { first: *first, device, offset: used_bytes[device] });
             }
-            used_bytes[device] += u64::from(end - first) * PAGE_BYTES;
+            used_bytes[device] += u64::from(end - *first) * PAGE_BYTES;
         }
         let mut own = Self { doublewrite, log, binlog, runs, files: Vec::new(), devices: [0; FILES], used_bytes };
         own.number_files(spec, tables);
@@ -110,7 +81,7 @@ impl Placement {
 
     /// Gives files their numbers: 0 is the system tablespace with the undo logs. Tables grow into pages of their own files;
     /// order_line far more than others, so these count as its.
-    fn number_files(&mut self, spec: &Spec, tables: &[(String, u32)]) {
+    fn number_files(&mut self, spec: &Spec, tables: &[(String, PageNo)]) {
         let mut names = vec!["undo"];
         for (name, first) in tables {
             let name = match &**name {
@@ -128,9 +99,30 @@ impl Placement {
         }
     }
 
-    /// First page and number of each run of a file; none where all tables are in one.
-    pub(super) fn files(&self, file_per_table: bool) -> Vec<(u32, u8)> {
-        if file_per_table { self.files.clone() } else { Vec::new() }
+    /// Number of the device and first byte of the doublewrite buffer.
+    pub(super) const fn doublewrite(&self) -> (usize, u64) {
+        self.doublewrite
+    }
+
+    /// Number of the device and first byte of the log.
+    pub(super) const fn log(&self) -> (usize, u64) {
+        self.log
+    }
+
+    /// Number of the device and first byte of the binary log.
+    pub(super) const fn binlog(&self) -> (usize, u64) {
+        self.binlog
+    }
+
+    /// Bytes that are used of each device, with what other servers have in front of this one's part.
+    pub(super) fn used_bytes(&self) -> &[u64] {
+        &self.used_bytes
+    }
+
+    /// The number of the file in which a page is.
+    pub(super) fn file_of(&self, page: PageNo) -> u8 {
+        let behind = self.files.partition_point(|(first, _)| *first <= page);
+        behind.checked_sub(1).map_or(0, |at| self.files[at].1)
     }
 
     /// The devices on which a file is, a bit each.
@@ -140,9 +132,29 @@ impl Placement {
 
     /// A page's device and first byte.
     #[inline]
-    pub(super) fn of_page(&self, page: u32) -> (usize, u64) {
+    pub(super) fn of_page(&self, page: PageNo) -> (usize, u64) {
         let at = self.runs.partition_point(|run| run.first <= page) - 1;
         let run = self.runs[at];
         (run.device, run.offset + u64::from(page - run.first) * PAGE_BYTES)
+    }
+}
+
+#[cfg(test)]
+impl Placement {
+    /// Of one device: the doublewrite buffer at 0, the log and the binary log at 1 and 2 GiB, and pages from 4 GiB on; each
+    /// thousand of them is a file.
+    pub(super) fn for_test() -> Self {
+        let files = (0..8).map(|number| (PageNo::new(1000 * u32::from(number)), number)).collect();
+        let runs = vec![Run { first: PageNo::new(0), device: 0, offset: 4 << 30 }];
+        let used_bytes = vec![0];
+        Self {
+            doublewrite: (0, 0),
+            log: (0, 1 << 30),
+            binlog: (0, 2 << 30),
+            runs,
+            files,
+            devices: [1; FILES],
+            used_bytes,
+        }
     }
 }

@@ -1,18 +1,15 @@
-//! Read-ahead, and other reads for which nobody waits.
+//! Read-ahead: which extents are read before they are asked for.
 //!
 //! Linear: the last page of an extent is used for the first time, and enough of the others were before it, in their order
 //! (buf_read_ahead_linear): the next extent is read. Only upwards. Random: a page is read, and enough of its extent was
 //! used lately (buf_read_ahead_random): the rest of the extent is read. Both keep off while half of the pool waits for reads.
 
-use super::pool::{AREA_PAGES, PAGE_BYTES};
+use super::ids::{AREA_PAGES, AreaNo, PageNo};
 use super::settings::Settings;
-use super::threads::SEARCHED;
-use super::{Innodb, Tag};
-use crate::storage::Operation;
 
 /// Pages of an extent that were used lately, for the rest of it (BUF_READ_AHEAD_RANDOM_THRESHOLD).
 const RANDOM_PAGES: usize = 5 + AREA_PAGES as usize / 8;
-/// Read-ahead keeps off while more than the pool's size by this are on their way in (BUF_READ_AHEAD_PEND_LIMIT).
+/// Read-ahead keeps off while more than the pool's size by this are being read (BUF_READ_AHEAD_PEND_LIMIT).
 const PENDING_SHARE: u64 = 2;
 
 /// First uses in an extent's order: how many, and the page behind the last one.
@@ -22,15 +19,26 @@ struct Order {
     count: u8,
 }
 
-/// What is known of extents.
+/// Pages that were read in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// A thread waited for them.
+    pub(super) waited: u64,
+    /// Nobody waited for them; of these, by read-ahead.
+    pub(super) unwaited: u64,
+    pub(super) ahead: u64,
+}
+
+/// What is known of extents and of reads that are under way.
 #[derive(Debug)]
 pub(super) struct ReadAhead {
     /// innodb_read_ahead_threshold; 0: none.
     threshold: u32,
-    pub(super) random: bool,
+    random: bool,
     orders: Vec<Order>,
     /// Reads under way.
-    pub(super) pending: u64,
+    pending: u64,
+    counts: Counts,
 }
 
 impl ReadAhead {
@@ -41,74 +49,107 @@ impl ReadAhead {
             random: settings.innodb_random_read_ahead,
             orders: vec![Order::default(); pages.div_ceil(AREA_PAGES) as usize],
             pending: 0,
+            counts: Counts::default(),
         }
     }
 
-    /// A page is used for the first time since it was read. True: its extent was used in its order to the end.
-    fn note_use(&mut self, page: u32) -> bool {
-        let (own, at) = (&mut self.orders[(page / AREA_PAGES) as usize], (page % AREA_PAGES) as u8);
-        own.count = if at < own.next { 1 } else { own.count + 1 };
-        own.next = at + 1;
-        self.threshold > 0 && u32::from(own.next) == AREA_PAGES && u32::from(own.count) >= self.threshold
-    }
-}
-
-impl Innodb {
-    /// A page is used for the first time since it was read.
-    pub(super) fn read_ahead_linear(&mut self, page: u32) {
-        if self.read_ahead.note_use(page) {
-            let first = page / AREA_PAGES * AREA_PAGES + AREA_PAGES;
-            self.read_extent(first);
-        }
+    /// A page is used for the first time since it was read. Returns the extent that is to be read: the next one, when this
+    /// one was used in its order to the end.
+    pub(super) fn note_use(&mut self, page: PageNo) -> Option<AreaNo> {
+        let (order, at) = (&mut self.orders[page.area().index()], page.in_area() as u8);
+        order.count = if at < order.next { 1 } else { order.count + 1 };
+        order.next = at + 1;
+        let ended = u32::from(order.next) == AREA_PAGES && u32::from(order.count) >= self.threshold;
+        (self.threshold > 0 && ended).then(|| page.area().next())
     }
 
-    /// A page has to be read.
-    pub(super) fn read_ahead_random(&mut self, page: u32) {
-        if !self.read_ahead.random {
-            return;
-        }
-        let first = page / AREA_PAGES * AREA_PAGES;
-        let last = first.saturating_add(AREA_PAGES).min(self.touches.pages());
-        let young = |page: &u32| self.pool.find(*page).is_some_and(|frame| self.pool.is_used_and_young(frame));
-        if (first..last).filter(young).take(RANDOM_PAGES).count() == RANDOM_PAGES {
-            self.read_extent(first);
-        }
+    /// Whether an extent is to be read of which a page has to be, when enough of its pages were used lately.
+    pub(super) fn is_random(&self, mut used_lately: impl Iterator<Item = PageNo>) -> bool {
+        self.random && used_lately.nth(RANDOM_PAGES - 1).is_some()
     }
 
-    /// Reads those pages of an extent that are not in memory.
-    fn read_extent(&mut self, first: u32) {
-        if self.read_ahead.pending > self.pool.size() / PENDING_SHARE {
-            return;
-        }
-        let before = self.counts.unwaited_reads;
-        for page in first..first.saturating_add(AREA_PAGES).min(self.touches.pages()) {
-            if !self.read_unwaited(page) {
-                break;
-            }
-        }
-        self.counts.read_ahead += self.counts.unwaited_reads - before;
+    /// Whether it keeps off, with a pool of so many frames.
+    pub(super) const fn keeps_off(&self, frames: u64) -> bool {
+        self.pending > frames / PENDING_SHARE
     }
 
-    /// Reads a page for which nobody waits, unless it is in memory or on its way. False: there is no frame for it at once, and
-    /// it is not read.
-    pub(super) fn read_unwaited(&mut self, page: u32) -> bool {
-        if self.pool.find(page).is_some() {
-            return true;
-        }
-        let instance = self.pool.instance_of(page);
-        if self.pool.free_of(instance) == 0 && !self.pool.evict_one(instance, SEARCHED) {
-            return false;
-        }
-        let Some(frame) = self.pool.admit(page, true) else { return false };
-        self.counts.unwaited_reads += 1;
-        self.read_ahead.pending += 1;
-        self.book(self.spec.cpu.read_ns);
-        let (device, offset) = self.placement.of_page(page);
-        self.submit(device, Tag::Read { frame }, Operation::Read, offset, PAGE_BYTES);
-        true
+    /// The read of a page begins, for which a thread waits.
+    pub(super) const fn begin_waited(&mut self) {
+        self.counts.waited += 1;
+        self.pending += 1;
+    }
+
+    /// The read of a page begins, for which nobody waits.
+    pub(super) const fn begin_unwaited(&mut self) {
+        self.counts.unwaited += 1;
+        self.pending += 1;
+    }
+
+    /// So many of the last reads were read-ahead.
+    pub(super) const fn note_ahead(&mut self, pages: u64) {
+        self.counts.ahead += pages;
+    }
+
+    /// The read of a page ends.
+    pub(super) const fn end(&mut self) {
+        self.pending -= 1;
+    }
+
+    /// Reads under way.
+    #[cfg(test)]
+    pub(super) const fn pending(&self) -> u64 {
+        self.pending
+    }
+
+    /// Pages that were read in this interval.
+    pub(super) const fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// A new interval begins.
+    pub(super) fn begin_interval(&mut self) {
+        self.counts = Counts::default();
     }
 }
 
 #[cfg(test)]
-#[path = "tests/read_ahead.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn read_ahead(threshold: u32) -> ReadAhead {
+        ReadAhead { threshold, random: true, orders: vec![Order::default(); 4], pending: 0, counts: Counts::default() }
+    }
+
+    #[test]
+    fn an_extent_that_is_used_in_its_order_brings_the_next_one() {
+        let uses = |threshold: u32, places: &mut dyn Iterator<Item = u32>| {
+            let mut own = read_ahead(threshold);
+            places.filter_map(|at| own.note_use(AreaNo::new(1).page(at))).collect::<Vec<_>>()
+        };
+        assert_eq!(uses(56, &mut (0..64)), [AreaNo::new(2)]);
+        assert_eq!(uses(56, &mut (8..64)), [AreaNo::new(2)]);
+        for none in [uses(56, &mut (9..64)), uses(0, &mut (0..64)), uses(56, &mut (0..64).rev())] {
+            assert_eq!(none, []);
+        }
+    }
+
+    #[test]
+    fn thirteen_pages_bring_the_rest_of_their_extent() {
+        let mut own = read_ahead(0);
+        let used = |count: u32| (0..count).map(PageNo::new);
+        assert!(!own.is_random(used(12)) && own.is_random(used(13)));
+        own.random = false;
+        assert!(!own.is_random(used(64)));
+    }
+
+    #[test]
+    fn it_keeps_off_while_half_of_the_pool_waits_for_reads() {
+        let mut own = read_ahead(56);
+        (0..51).for_each(|_| own.begin_unwaited());
+        assert!(own.keeps_off(100));
+        own.end();
+        assert!(!own.keeps_off(100));
+        own.begin_waited();
+        assert_eq!((own.counts().unwaited, own.counts().waited), (51, 1));
+    }
+}

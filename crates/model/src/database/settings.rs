@@ -3,8 +3,6 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::redo::Ages;
-
 /// innodb_adaptive_flushing_method of Percona Server; MySQL has `native` only.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
@@ -101,65 +99,18 @@ pub struct Settings {
     pub innodb_random_read_ahead: bool,
 }
 
-/// What a generation of servers does its own way beyond its settings.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
-pub enum Generation {
-    /// MySQL 5.1's built-in InnoDB or plugin.
-    #[serde(rename = "mysql-5.1")]
-    Mysql51,
-    /// MySQL 5.5.
-    #[serde(rename = "mysql-5.5")]
-    Mysql55,
-    /// Percona Server 5.1 and 5.5 with XtraDB.
-    #[serde(rename = "percona-5.5")]
-    Percona55,
-    /// MySQL 5.6: the first with a page cleaner.
-    #[serde(rename = "mysql-5.6")]
-    Mysql56,
-    /// MySQL 5.7.
-    #[serde(rename = "mysql-5.7")]
-    Mysql57,
-    /// MySQL 8.0.30 and later.
-    #[serde(rename = "mysql-8.0")]
-    Mysql80,
-    /// MariaDB 10.5 to 10.11.
-    #[serde(rename = "mariadb-10.11")]
-    Mariadb1011,
-}
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
 
-impl Generation {
-    /// Whether reaching for a free page in time makes a reader wait for the batch that it starts: Percona Server's
-    /// readers only start it.
-    pub const fn readers_wait_for_margin(self) -> bool {
-        !matches!(self, Self::Percona55)
+    /// Those of the tests of whole runs.
+    pub(in super::super) fn settings() -> Settings {
+        super::super::tests::spec(&[]).settings
     }
 
-    /// Whether a page cleaner writes dirty pages, and not the master thread.
-    pub const fn has_cleaner(self) -> bool {
-        matches!(self, Self::Mysql56 | Self::Mysql57 | Self::Mysql80 | Self::Mariadb1011)
-    }
-
-    /// Whether threads that find the log at its limit wait for the cleaner; before, they write pages themselves.
-    pub const fn cleaner_serves_log(self) -> bool {
-        matches!(self, Self::Mysql57 | Self::Mysql80 | Self::Mariadb1011)
-    }
-
-    /// Whether changes are appended to the log's buffer while another part of it is written, and written while others are
-    /// synced; before, a writer holds the log.
-    pub const fn appends_while_it_writes(self) -> bool {
-        matches!(self, Self::Mysql57 | Self::Mysql80 | Self::Mariadb1011)
-    }
-
-    /// Whether commits share the syncs of a binary log, and wait for no third sync then.
-    pub const fn groups_binlog(self) -> bool {
-        self.has_cleaner()
-    }
-
-    /// Over this age of the oldest change, threads that change something wait.
-    pub const fn stop_age(self, ages: &Ages) -> u64 {
-        match self {
-            Self::Mysql80 | Self::Mariadb1011 => ages.checkpoint_max,
-            _ => ages.modified_sync,
-        }
+    #[test]
+    fn a_setting_that_the_model_does_not_know_is_refused() {
+        let refused = serde_json::from_str::<Settings>(r#"{"innodb_buffer_pool_size": 1, "query_cache_size": 1}"#);
+        assert!(refused.unwrap_err().to_string().contains("query_cache_size"));
     }
 }

@@ -1,23 +1,24 @@
 //! XtraDB's `estimate`, the default of Percona Server 5.5 (innodb_adaptive_flushing_method = 1).
 
-use super::{Order, Policy, View};
+use super::policy::{Order, Policy, View};
+use crate::database::ids::Lsn;
 
 /// From a quarter of the log on: as many pages as keep the age where it is, were all dirty pages as old as their mean.
 /// It knows no innodb_io_capacity.
 pub(super) struct Estimate {
     doublewrite: bool,
-    lsn: u64,
+    lsn: Lsn,
 }
 
 impl Estimate {
     pub(super) const fn new(doublewrite: bool) -> Self {
-        Self { doublewrite, lsn: 0 }
+        Self { doublewrite, lsn: Lsn::ZERO }
     }
 }
 
 impl Policy for Estimate {
     fn round(&mut self, view: &View) -> Order {
-        let redo = if self.lsn == 0 { 0 } else { view.lsn - self.lsn };
+        let redo = if self.lsn == Lsn::ZERO { 0 } else { view.lsn - self.lsn };
         self.lsn = view.lsn;
         let most = view.ages.checkpoint_max;
         let Some(oldest_lsn) = view.oldest_lsn else { return Order::NONE };
@@ -35,7 +36,7 @@ impl Policy for Estimate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::view;
+    use super::super::policy::view;
     use super::*;
 
     #[test]

@@ -1,11 +1,12 @@
 //! XtraDB's `keep_average` (innodb_adaptive_flushing_method = 2 of Percona Server 5.5): ten small rounds a second.
 
-use super::{Order, Policy, View};
+use super::policy::{Order, Policy, View};
+use crate::database::ids::Lsn;
 
 /// In each round the pages that its redo makes due, less those that others wrote. It knows no innodb_io_capacity.
 #[derive(Default)]
 pub(super) struct KeepAverage {
-    lsn: u64,
+    lsn: Lsn,
     /// Pages that its own last round asked for.
     own: u64,
 }
@@ -16,7 +17,7 @@ impl Policy for KeepAverage {
     }
 
     fn round(&mut self, view: &View) -> Order {
-        let redo = if self.lsn == 0 { 0 } else { view.lsn - self.lsn };
+        let redo = if self.lsn == Lsn::ZERO { 0 } else { view.lsn - self.lsn };
         self.lsn = view.lsn;
         let Some(oldest_lsn) = view.oldest_lsn else {
             self.own = 0;
@@ -32,7 +33,7 @@ impl Policy for KeepAverage {
 
 #[cfg(test)]
 mod tests {
-    use super::super::view;
+    use super::super::policy::view;
     use super::*;
 
     #[test]
@@ -41,10 +42,10 @@ mod tests {
         policy.round(&view(1_000_000, 500_000, 7000));
         // 7000 x 10,000 / 7,000,000 = 10, and one.
         let order = policy.round(&View { flushed: 1, ..view(1_010_000, 500_000, 7000) });
-        assert_eq!((order.pages, order.limit_lsn), (11, 510_000));
+        assert_eq!((order.pages, order.limit_lsn), (11, Lsn::new(510_000)));
         // 16 were written, 11 of them by itself: others did 5.
         let order = policy.round(&View { flushed: 16, ..view(1_020_000, 505_000, 7000) });
-        assert_eq!((order.pages, order.limit_lsn), (6, 515_000));
+        assert_eq!((order.pages, order.limit_lsn), (6, Lsn::new(515_000)));
         assert_eq!(policy.period_ns(), 100_000_000);
     }
 }

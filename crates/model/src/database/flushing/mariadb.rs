@@ -1,8 +1,9 @@
 //! The page cleaner of MariaDB 10.5 and later (buf_flush_page_cleaner and page_cleaner_flush_pages_recommendation of
 //! 10.11's buf0flu.cc).
 
+use super::policy::{Order, Policy, View};
 use super::rates::{Averages, Rates, SCAN_FACTOR};
-use super::{Order, Policy, View};
+use crate::database::ids::Lsn;
 
 /// How much further than the checkpoint a writer at the log's limit wants the oldest change to be (log_checkpoint_margin).
 const FURIOUS_BYTES: u64 = 1 << 20;
@@ -19,7 +20,7 @@ impl Mariadb {
         Self { rates, averages: Averages::new(loops, true) }
     }
 
-    fn recommend(&mut self, view: &View, oldest_lsn: u64, over_lwm: bool) -> u64 {
+    fn recommend(&mut self, view: &View, oldest_lsn: Lsn, over_lwm: bool) -> u64 {
         let rates = self.rates;
         let pct_for_lsn = rates.pct_for_lsn(view.lsn - oldest_lsn, view);
         let max_pct = rates.dirty_max_pct;
@@ -77,8 +78,8 @@ impl Policy for Mariadb {
 
 #[cfg(test)]
 mod tests {
+    use super::super::policy::{Firsts, view};
     use super::super::rates::tests::RATES;
-    use super::super::{Firsts, view};
     use super::*;
 
     const TEN: Rates = Rates { io_capacity_max: 2000, dirty_max_pct: 90.0, ..RATES };
@@ -120,9 +121,9 @@ mod tests {
     fn over_the_asynchronous_age_it_goes_at_the_maximum_and_at_the_limit_without_a_pause() {
         let mut policy = Mariadb::new(TEN, 30);
         let order = policy.round(&view(9_000_000, 1_999_999, 5000));
-        assert_eq!(order, Order { pages: 2000, limit_lsn: 2_000_000, at_once: false });
+        assert_eq!(order, Order { pages: 2000, limit_lsn: Lsn::new(2_000_000), at_once: false });
         let order = policy.sync(&view(9_100_000, 1_000_000, 5000));
-        assert_eq!(order, Order { pages: 2000, limit_lsn: 1_000_000 + (1 << 20), at_once: true });
+        assert_eq!(order, Order { pages: 2000, limit_lsn: Lsn::new(1_000_000 + (1 << 20)), at_once: true });
         assert_eq!(policy.round(&View { oldest_lsn: None, ..view(9_000_000, 1, 0) }), Order::NONE);
     }
 

@@ -1,7 +1,8 @@
 //! The page cleaner of MySQL 5.6 (page_cleaner_flush_pages_if_needed of its buf0flu.cc).
 
+use super::policy::{Order, Policy, View};
 use super::rates::{Averages, Rates};
-use super::{Order, Policy, View};
+use crate::database::ids::Lsn;
 
 /// Half of what the log's age and the dirty pages ask for, half of what was written lately; and no page whose first change
 /// is younger than what a second or two change.
@@ -11,12 +12,12 @@ pub(super) struct Mysql56 {
     /// What the last round asked for, what it got and one, and its LSN.
     asked: u64,
     got: u64,
-    lsn: u64,
+    lsn: Lsn,
 }
 
 impl Mysql56 {
     pub(super) const fn new(rates: Rates, loops: u64) -> Self {
-        Self { rates, averages: Averages::new(loops, false), asked: 0, got: 0, lsn: 0 }
+        Self { rates, averages: Averages::new(loops, false), asked: 0, got: 0, lsn: Lsn::ZERO }
     }
 
     /// af_get_pct_for_dirty of 5.6: whole numbers, and over the marks, not at them.
@@ -45,7 +46,7 @@ impl Policy for Mysql56 {
         let oldest_lsn = view.oldest_lsn.unwrap_or(view.lsn);
         let pct = self.pct_for_dirty(view.dirty_pct).max(self.rates.pct_for_lsn(view.lsn - oldest_lsn, view));
         let pages = ((self.rates.pct_io(pct) + self.averages.pages) / 2).min(self.rates.io_capacity_max);
-        self.got = if self.lsn == 0 { 0 } else { view.flushed_own + 1 };
+        self.got = if self.lsn == Lsn::ZERO { 0 } else { view.flushed_own + 1 };
         // A round that got less than it asked for reaches further the next time.
         let behind = self.got > 0 && view.lsn - self.lsn > self.averages.redo / 2;
         let further = if behind { self.asked / self.got } else { 0 };
@@ -56,8 +57,8 @@ impl Policy for Mysql56 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::policy::view;
     use super::super::rates::tests::RATES;
-    use super::super::view;
     use super::*;
 
     /// A server that changes 10,000 bytes a second; its oldest change stays 2,800,000 behind (f = 40).

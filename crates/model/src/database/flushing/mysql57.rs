@@ -1,7 +1,7 @@
 //! The page cleaners of MySQL 5.7 (page_cleaner_flush_pages_recommendation of its buf0flu.cc).
 
+use super::policy::{Order, Policy, View};
 use super::rates::{Averages, Rates};
-use super::{Order, Policy, View};
 
 /// A third each of what age and dirty pages ask for, of what was written lately, and of the pages that hold the log's end
 /// back for the next second.
@@ -33,9 +33,10 @@ impl Policy for Mysql57 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::policy::{Firsts, view};
     use super::super::rates::tests::RATES;
-    use super::super::{Firsts, view};
     use super::*;
+    use crate::database::ids::Lsn;
 
     /// Changes 10,000 bytes a second, a page's first change each 100 bytes, the oldest 2,800,000 behind (f = 40).
     fn at(second: u64, own: u64, list: &Firsts) -> View<'_> {
@@ -55,7 +56,7 @@ mod tests {
         // 22 pages in two seconds: 11 / 2 = 5; redo 10,000 / 2 = 5000, so pages until 6,220,000 + 15,000: the first
         // 25,000 / 100 + 1 = 251; a third is 83. (66 + 5 + 83) / 3 = 51.
         assert_eq!(policy.round(&at(2, 22, &list)).pages, 51);
-        assert_eq!(policy.round(&at(3, 51, &list)).limit_lsn, u64::MAX);
+        assert_eq!(policy.round(&at(3, 51, &list)).limit_lsn, Lsn::MAX);
     }
 
     #[test]
@@ -73,6 +74,6 @@ mod tests {
         // 500,000 over the synchronous age: twice that on from the oldest change.
         let mut policy = Mysql57::new(RATES, 1);
         let order = policy.sync(&view(9_000_000, 1_000_000, 10));
-        assert_eq!(order, Order { pages: u64::MAX, limit_lsn: 2_000_000, at_once: true });
+        assert_eq!(order, Order { pages: u64::MAX, limit_lsn: Lsn::new(2_000_000), at_once: true });
     }
 }

@@ -1,7 +1,8 @@
 //! The page cleaners of MySQL 8.0.30 and later (Adaptive_flush of its buf0flu.cc).
 
+use super::policy::{Order, Policy, View};
 use super::rates::{Averages, Rates};
-use super::{Order, Policy, View};
+use crate::database::ids::Lsn;
 
 /// As in MySQL 5.7, with a finer factor of the age; in sync it goes in small rounds.
 pub(super) struct Mysql80 {
@@ -44,14 +45,14 @@ impl Policy for Mysql80 {
         let limit_lsn = view.sync_target_lsn();
         let most = self.rates.io_capacity_max * 2;
         let pages = view.list.pages_until(limit_lsn, most).max(self.rates.io_capacity);
-        Order { pages, limit_lsn: u64::MAX, at_once: true }
+        Order { pages, limit_lsn: Lsn::MAX, at_once: true }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::policy::{Firsts, view};
     use super::super::rates::tests::RATES;
-    use super::super::{Firsts, view};
     use super::*;
 
     #[test]
@@ -86,7 +87,7 @@ mod tests {
             let list = Firsts(vec![1_500_000; count]);
             policy.sync(&View { list: &list, ..view(9_000_000, 1_000_000, 10) })
         };
-        assert_eq!(pages(10), Order { pages: 200, limit_lsn: u64::MAX, at_once: true });
+        assert_eq!(pages(10), Order { pages: 200, limit_lsn: Lsn::MAX, at_once: true });
         assert_eq!([pages(350).pages, pages(5000).pages], [350, 600]);
     }
 }

@@ -1,6 +1,7 @@
 //! InnoDB's own adaptive flushing, of the 1.0.4 plugin for MySQL 5.1 and of MySQL 5.5 (buf_flush_get_desired_flush_rate).
 
-use super::{Order, Policy, View};
+use super::policy::{Order, Policy, View};
+use crate::database::ids::Lsn;
 
 /// Rounds whose averages are kept (BUF_FLUSH_STAT_N_INTERVAL).
 const SAMPLES: usize = 20;
@@ -12,18 +13,18 @@ pub(super) struct Native {
     /// (redo, pages written for free pages) of the last rounds.
     samples: [(u64, u64); SAMPLES],
     at: usize,
-    lsn: u64,
+    lsn: Lsn,
 }
 
 impl Native {
     pub(super) const fn new(io_capacity: u64) -> Self {
-        Self { io_capacity, samples: [(0, 0); SAMPLES], at: 0, lsn: 0 }
+        Self { io_capacity, samples: [(0, 0); SAMPLES], at: 0, lsn: Lsn::ZERO }
     }
 }
 
 impl Policy for Native {
     fn round(&mut self, view: &View) -> Order {
-        let redo = if self.lsn == 0 { 0 } else { view.lsn - self.lsn };
+        let redo = if self.lsn == Lsn::ZERO { 0 } else { view.lsn - self.lsn };
         self.lsn = view.lsn;
         let count = SAMPLES as u64;
         let mean = |of: fn(&(u64, u64)) -> u64| self.samples.iter().map(of).sum::<u64>() / count;
@@ -38,7 +39,7 @@ impl Policy for Native {
 
 #[cfg(test)]
 mod tests {
-    use super::super::view;
+    use super::super::policy::view;
     use super::*;
 
     #[test]

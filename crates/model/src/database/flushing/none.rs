@@ -1,6 +1,6 @@
 //! innodb_adaptive_flushing = OFF of MySQL 5.5, and servers before it.
 
-use super::{Order, Policy, View};
+use super::policy::{Order, Policy, View};
 
 /// Nothing by itself: only the dirty limit and the log's limits flush.
 pub(super) struct Nothing;
@@ -13,7 +13,7 @@ impl Policy for Nothing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::view;
+    use super::super::policy::view;
     use super::*;
 
     #[test]

@@ -1,7 +1,8 @@
 //! What the page cleaners since MySQL 5.6 compute alike (buf0flu.cc): shares of innodb_io_capacity for the log's age and for
 //! dirty pages, and averages over innodb_flushing_avg_loops rounds.
 
-use super::{Order, View};
+use super::policy::{Order, View};
+use crate::database::ids::Lsn;
 use crate::database::settings::Settings;
 
 /// A target for the oldest change is so many times what a second changes (buf_flush_lsn_scan_factor).
@@ -82,7 +83,7 @@ impl Rates {
 
     /// What MySQL writes since 5.7: a third each of `pct` % of innodb_io_capacity, of what was written lately, and of the
     /// pages that hold the log's end back for the next second.
-    pub(super) fn a_third_each(&self, averages: &Averages, pct: u64, oldest_lsn: u64, view: &View) -> Order {
+    pub(super) fn a_third_each(&self, averages: &Averages, pct: u64, oldest_lsn: Lsn, view: &View) -> Order {
         let target_lsn = oldest_lsn + averages.redo * SCAN_FACTOR;
         // More than twice innodb_io_capacity_max is never asked for: the list need not be counted further.
         let most = self.io_capacity_max * 2;
@@ -102,7 +103,7 @@ pub(super) struct Averages {
     pub(super) redo: u64,
     /// Pages of a second, or of a round.
     pub(super) pages: u64,
-    lsn: u64,
+    lsn: Lsn,
     at_ns: u64,
     sum_pages: u64,
     rounds: u64,
@@ -110,7 +111,7 @@ pub(super) struct Averages {
 
 impl Averages {
     pub(super) const fn new(loops: u64, timed: bool) -> Self {
-        Self { loops, timed, redo: 0, pages: 0, lsn: 0, at_ns: 0, sum_pages: 0, rounds: 0 }
+        Self { loops, timed, redo: 0, pages: 0, lsn: Lsn::ZERO, at_ns: 0, sum_pages: 0, rounds: 0 }
     }
 
     /// A period begins here.
@@ -119,12 +120,12 @@ impl Averages {
     }
 
     /// Whether no period has begun yet.
-    pub(super) const fn is_new(&self) -> bool {
-        self.lsn == 0
+    pub(super) fn is_new(&self) -> bool {
+        self.lsn == Lsn::ZERO
     }
 
     /// Whether nothing was changed since the period began.
-    pub(super) const fn is_still(&self, view: &View) -> bool {
+    pub(super) fn is_still(&self, view: &View) -> bool {
         self.lsn == view.lsn
     }
 
@@ -150,7 +151,7 @@ impl Averages {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::view;
+    use super::super::policy::view;
     use super::*;
 
     pub(in super::super) const RATES: Rates = Rates {

@@ -1,6 +1,6 @@
 //! XtraDB's first adaptive checkpoint, `reflex`.
 
-use super::{Order, Policy, View};
+use super::policy::{Order, Policy, View};
 
 /// Two steps of the log's age: a tenth of innodb_io_capacity from half of it on, all of it from three quarters on, and
 /// no sleep between rounds.
@@ -30,7 +30,7 @@ impl Policy for Reflex {
 
 #[cfg(test)]
 mod tests {
-    use super::super::view;
+    use super::super::policy::view;
     use super::*;
 
     #[test]

@@ -89,16 +89,3 @@ fn the_same_spec_gives_the_same_run_with_a_change_buffer() {
     };
     assert_eq!(take(), take());
 }
-
-#[test]
-fn the_past_leaves_no_page_on_its_way() {
-    let mut own = buffered(false, 1024, "all", "percona-5.5");
-    own.settings.innodb_change_buffer_max_size = 1;
-    let connections = own.connections as usize;
-    let run = Fleet::start(own).unwrap();
-    let server = &run.servers[0];
-    let frames = (0..server.touches.pages()).filter_map(|page| server.pool.find(page));
-    let reading = frames.filter(|frame| server.pool.is_reading(*frame)).count();
-    // Each thread may wait for one, from its beginning on.
-    assert!(reading <= connections, "{reading} pages");
-}

@@ -1,6 +1,6 @@
 //! Tests of several servers on one machine.
 
-use super::super::Spec;
+use super::super::ids::PAGE_BYTES;
 use super::super::tests::spec;
 use super::*;
 
@@ -63,7 +63,7 @@ fn they_share_a_slow_device_fairly() {
             run.step(end_ns);
         }
         for (done, server) in done.iter_mut().zip(&run.servers) {
-            *done = server.kinds.iter().map(|kind| kind.operations).sum();
+            *done = server.ended();
         }
     }
     let (least, most) = (done.iter().min().unwrap(), done.iter().max().unwrap());
@@ -91,12 +91,13 @@ fn each_has_its_own_part_of_every_device() {
     let run = Fleet::start(several).unwrap();
     let mut end = 0;
     for server in &run.servers {
-        let (first, last) = (server.placement.doublewrite.1, server.placement.of_page(server.touches.pages() - 1).1);
+        let placement = server.host().placement();
+        let (first, last) = (placement.doublewrite().1, placement.of_page(server.last_page()).1);
         assert!(first >= end, "{first} is not behind {end}");
-        assert!(server.placement.log.1 > first && server.placement.log.1 < last);
-        end = last + super::super::PAGE_BYTES;
+        assert!(placement.log().1 > first && placement.log().1 < last);
+        end = last + PAGE_BYTES;
     }
-    assert!(end <= *run.servers[3].placement.used_bytes.last().unwrap());
+    assert!(end <= *run.servers[3].host().placement().used_bytes().last().unwrap());
 }
 
 #[test]

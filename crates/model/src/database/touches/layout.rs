@@ -1,7 +1,8 @@
 //! Where tables lie: regions of pages one after another, undo logs, and the room into which tables grow.
 
-use super::{Entry, Optimizer, Touch};
-use crate::database::pool::PAGE_BYTES;
+use super::measured::Optimizer;
+use super::touch::{Entry, Touch};
+use crate::database::ids::{PAGE_BYTES, PageNo};
 
 /// What rows of a freshly loaded page may take: InnoDB leaves a sixteenth free for updates (page_cur, the manual's
 /// "innodb_fill_factor"), and takes 128 B for its own header, trailer and directory.
@@ -14,7 +15,7 @@ pub const SPLIT_BYTES: u32 = (PAGE_BYTES as f64 * 0.69) as u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
     /// The first.
-    pub first: u32,
+    pub first: PageNo,
     /// How many.
     pub pages: u32,
 }
@@ -22,13 +23,13 @@ pub struct Region {
 impl Region {
     /// The page of a row, `rows` to a page.
     #[inline]
-    pub fn page(&self, row: u64, rows: u32) -> u32 {
+    pub fn page(&self, row: u64, rows: u32) -> PageNo {
         self.first + ((row / u64::from(rows)) as u32).min(self.pages - 1)
     }
 
     /// The page that this share (0..1 as 0..2^64) of all entries is before.
     #[inline]
-    pub fn at_share(&self, share: u64) -> u32 {
+    pub fn at_share(&self, share: u64) -> PageNo {
         self.first + ((u128::from(share) * u128::from(self.pages)) >> 64) as u32
     }
 }
@@ -37,20 +38,20 @@ impl Region {
 #[derive(Debug, Default)]
 pub struct Layout {
     used: u64,
-    names: Vec<(String, u32)>,
+    names: Vec<(String, PageNo)>,
 }
 
 impl Layout {
     /// What is given out from now on belongs to a table, with its indexes.
     pub fn of(&mut self, table: &str) -> &mut Self {
         if self.names.last().is_none_or(|(last, _)| last != table) {
-            self.names.push((table.to_owned(), self.used.min(u64::from(u32::MAX)) as u32));
+            self.names.push((table.to_owned(), page_at(self.used)));
         }
         self
     }
 
     /// Name and first page of each table.
-    pub fn tables(self) -> Vec<(String, u32)> {
+    pub fn tables(self) -> Vec<(String, PageNo)> {
         self.names
     }
 
@@ -63,7 +64,7 @@ impl Layout {
     pub fn pages(&mut self, pages: u64) -> Region {
         let first = self.used;
         self.used += pages;
-        Region { first: first.min(u64::from(u32::MAX)) as u32, pages: pages.min(u64::from(u32::MAX)) as u32 }
+        Region { first: page_at(first), pages: pages.min(u64::from(u32::MAX)) as u32 }
     }
 
     /// Pages in all.
@@ -76,6 +77,11 @@ impl Layout {
             .filter(|pages| *pages < u32::MAX)
             .ok_or_else(|| format!("{} pages are more than the model can name (64 TiB)", self.used))
     }
+}
+
+/// The page behind so many, as far as a page number goes: `Layout::total` says when there are more.
+fn page_at(pages: u64) -> PageNo {
+    PageNo::new(pages.min(u64::from(u32::MAX)) as u32)
 }
 
 /// Pages that are made one after another; when the room is used up, the first ones are taken again.
@@ -92,7 +98,7 @@ impl Room {
     }
 
     /// A new page.
-    pub const fn take(&mut self) -> u32 {
+    pub fn take(&mut self) -> PageNo {
         let page = self.region.first + self.made % self.region.pages;
         self.made = self.made.wrapping_add(1);
         page
@@ -129,10 +135,10 @@ impl Splitting {
     }
 
     /// The page of the `row`th of the entries that were loaded.
-    pub fn page(&self, row: u64) -> u32 {
+    pub fn page(&self, row: u64) -> PageNo {
         let at = self.region.page(row, self.rows) - self.region.first;
         let is_upper = self.has_split(at) && row % u64::from(self.rows) >= u64::from(self.rows / 2);
-        at + if is_upper { self.upper.first } else { self.region.first }
+        if is_upper { self.upper.first + at } else { self.region.first + at }
     }
 
     /// A new entry of so many bytes beside the `row`th: its page is changed, after a split if it is the first. Half of the
@@ -153,7 +159,7 @@ impl Splitting {
         let from = self.region.page(first, self.rows);
         let to = self.region.page(last, self.rows);
         let end = out.len() + DIVE_PAGES;
-        for page in from..=to {
+        for page in from.through(to) {
             let at = page - self.region.first;
             out.push(optimizer.look(page));
             if out.len() < end && self.has_split(at) {
@@ -171,7 +177,7 @@ impl Splitting {
 pub struct Undo {
     room: Room,
     /// A thread's page and the bytes used of it.
-    pages: Vec<(u32, u32)>,
+    pages: Vec<(PageNo, u32)>,
     /// Headers of rollback segments, which transactions take in turn.
     segments: Room,
 }
@@ -188,7 +194,7 @@ impl Undo {
     pub fn new(layout: &mut Layout, threads: u32) -> Self {
         let room = Room::new(layout.pages(UNDO_PAGES.max(2 * u64::from(threads))));
         let segments = Room::new(layout.pages(SEGMENTS));
-        Self { room, segments, pages: vec![(0, UNDO_PAGE_BYTES); threads as usize] }
+        Self { room, segments, pages: vec![(PageNo::new(0), UNDO_PAGE_BYTES); threads as usize] }
     }
 
     /// A transaction ends: its undo log joins the history of its rollback segment, with `redo` in all.
@@ -214,13 +220,21 @@ impl Undo {
 mod tests {
     use super::*;
 
+    const fn page(number: u32) -> PageNo {
+        PageNo::new(number)
+    }
+
+    const fn region(first: u32, pages: u32) -> Region {
+        Region { first: page(first), pages }
+    }
+
     #[test]
     fn regions_follow_each_other() {
         let mut layout = Layout::default();
         let (first, second) = (layout.rows(1000, 48), layout.pages(4));
-        assert_eq!((first, second), (Region { first: 0, pages: 21 }, Region { first: 21, pages: 4 }));
-        assert_eq!((first.page(0, 48), first.page(47, 48), first.page(48, 48), first.page(9999, 48)), (0, 0, 1, 20));
-        assert_eq!((second.at_share(0), second.at_share(u64::MAX), second.at_share(1 << 63)), (21, 24, 23));
+        assert_eq!((first, second), (region(0, 21), region(21, 4)));
+        assert_eq!([0, 47, 48, 9999].map(|row| first.page(row, 48)), [0, 0, 1, 20].map(page));
+        assert_eq!([0, u64::MAX, 1 << 63].map(|share| second.at_share(share)), [21, 24, 23].map(page));
         assert_eq!(layout.total(), Ok(25));
         layout.pages(1 << 33);
         assert!(layout.total().is_err());
@@ -231,17 +245,17 @@ mod tests {
         let mut layout = Layout::default();
         let mut index = Splitting::new(&mut layout, 90, 30);
         // Three pages of 30 entries, and their upper halves behind them.
-        assert_eq!([0, 29, 30, 89].map(|row| index.page(row)), [0, 0, 1, 2]);
+        assert_eq!([0, 29, 30, 89].map(|row| index.page(row)), [0, 0, 1, 2].map(page));
         let mut out = Vec::new();
         index.insert(29, 20, 40, &mut out);
-        assert_eq!(out, [Touch::create(3, 300), Touch::change(3, 40)]);
+        assert_eq!(out, [Touch::create(page(3), 300), Touch::change(page(3), 40)]);
         out.clear();
         index.insert(14, 20, 40, &mut out);
-        assert_eq!(out, [Touch::change_entry(0, 40, Entry::inserted(20))]);
-        assert_eq!([0, 14, 15, 29, 30, 89].map(|row| index.page(row)), [0, 0, 3, 3, 1, 2]);
+        assert_eq!(out, [Touch::change_entry(page(0), 40, Entry::inserted(20))]);
+        assert_eq!([0, 14, 15, 29, 30, 89].map(|row| index.page(row)), [0, 0, 3, 3, 1, 2].map(page));
         out.clear();
         index.dive(0, 59, Optimizer::Mariadb, &mut out);
-        assert_eq!(out, [0, 3, 1].map(Touch::glance));
+        assert_eq!(out, [0, 3, 1].map(|number| Touch::glance(page(number))));
         assert_eq!(layout.total(), Ok(6));
     }
 
@@ -253,14 +267,22 @@ mod tests {
         for _ in 0..4 {
             undo.touch(1, 5000, 10, &mut out);
         }
-        assert_eq!(out, [Touch::create(0, 10), Touch::change(0, 10), Touch::change(0, 10), Touch::create(1, 10)]);
+        assert_eq!(
+            out,
+            [
+                Touch::create(page(0), 10),
+                Touch::change(page(0), 10),
+                Touch::change(page(0), 10),
+                Touch::create(page(1), 10)
+            ]
+        );
         out.clear();
         undo.commit(1, 51, &mut out);
         undo.commit(1, 51, &mut out);
         let first = UNDO_PAGES as u32;
         let changes = [(1, 26), (first, 25), (1, 26), (first + 1, 25)];
-        assert_eq!(out, changes.map(|(page, redo)| Touch::change(page, redo)));
-        let mut room = Room::new(Region { first: 5, pages: 2 });
-        assert_eq!([room.take(), room.take(), room.take()], [5, 6, 5]);
+        assert_eq!(out, changes.map(|(number, redo)| Touch::change(page(number), redo)));
+        let mut room = Room::new(region(5, 2));
+        assert_eq!([room.take(), room.take(), room.take()], [5, 6, 5].map(page));
     }
 }

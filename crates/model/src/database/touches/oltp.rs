@@ -9,7 +9,9 @@ use flatwater_core::seed::splitmix;
 use flatwater_core::workload::oltp::{Generator, Mode, OltpSpec, Statement};
 
 use super::layout::{LOADED_BYTES, Layout, Region, SPLIT_BYTES, Undo};
-use super::{Entry, Measured, Touch, Touches, What, scaled, transaction};
+use super::measured::{Measured, scaled};
+use super::touch::{Entry, Touch, Touches, What, transaction};
+use crate::database::ids::PageNo;
 
 /// Bytes of a row.
 const ROW_BYTES: u32 = 208;
@@ -89,7 +91,7 @@ pub struct Oltp {
     undo: Undo,
     redo: Redo,
     pages: u32,
-    names: Vec<(String, u32)>,
+    names: Vec<(String, PageNo)>,
     generators: Vec<Generator>,
     rows: u64,
     rows_a_page: u32,
@@ -135,7 +137,7 @@ impl Oltp {
 
     /// The place of a row's k in its index. k is drawn as the ids are, and the index holds what was drawn in order: so
     /// the place is even over the index, whatever the distribution.
-    fn place_of_k(&mut self, table: usize, id: u64, fresh: bool) -> u32 {
+    fn place_of_k(&mut self, table: usize, id: u64, fresh: bool) -> PageNo {
         self.draws += u64::from(fresh);
         let salt = if fresh { self.draws } else { 0 };
         let share = splitmix(splitmix(self.seed ^ salt) ^ (id << 16) ^ table as u64);
@@ -148,7 +150,7 @@ impl Touches for Oltp {
         self.pages
     }
 
-    fn tables(&self) -> &[(String, u32)] {
+    fn tables(&self) -> &[(String, PageNo)] {
         &self.names
     }
 
@@ -170,7 +172,7 @@ impl Touches for Oltp {
                 Statement::PointSelect => out.push(Touch::read(page)),
                 Statement::SimpleRange | Statement::SumRange | Statement::OrderRange | Statement::DistinctRange => {
                     let last = (step.other.max(1) as u64).min(self.rows) - 1;
-                    out.extend((page..=rows.page(last, self.rows_a_page)).map(Touch::read));
+                    out.extend(page.through(rows.page(last, self.rows_a_page)).map(Touch::read));
                 }
                 Statement::IndexUpdate => {
                     self.undo.touch(thread, UNDO_BYTES[UNDO_UPDATE_K], redo.undo[UNDO_UPDATE_K], out);
@@ -205,5 +207,5 @@ impl Touches for Oltp {
 }
 
 #[cfg(test)]
-#[path = "../tests/oltp.rs"]
+#[path = "oltp_tests.rs"]
 mod tests;

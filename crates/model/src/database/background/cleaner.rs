@@ -1,0 +1,197 @@
+//! The page cleaner of MySQL 5.6 and later, and of MariaDB: a round a second that first sees to free pages, then writes what
+//! its policy wants. Several cleaner threads share the instances of a pool; here they are one.
+//!
+//! - MySQL 5.6: a thread that finds no free page writes one itself, a thread that finds the log at its synchronous age
+//!   writes pages itself (`innodb/pages.rs`).
+//! - MySQL 5.7, 8.0: no free page as before; at the log's limit threads wait and the cleaner goes on without pauses
+//!   (innodb_flush_sync), in 8.0 already before they have to wait.
+//! - MariaDB: threads wait for the cleaner in both cases. It sees to free pages after its policy's pages, and only to
+//!   them when few are free and the log is not near its limit.
+
+use super::super::events::Alarm;
+use super::super::flushing::Order;
+use super::super::generation::CleanerGeneration;
+use super::super::log::Ages;
+use super::super::settings::Settings;
+
+/// A cleaner that could do nothing for threads that wait looks again after this.
+const PAUSE_NS: u64 = 1_000_000;
+/// Seconds between checkpoints of MySQL 5.6's and 5.7's master thread (SRV_MASTER_CHECKPOINT_INTERVAL).
+const CHECKPOINT_SECONDS: u64 = 7;
+
+/// Where its round is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Asleep,
+    Free,
+    List,
+}
+
+/// What it sees of the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in super::super) struct Sight {
+    pub(in super::super) now_ns: u64,
+    /// Distances of the oldest change and of the last checkpoint to the newest change.
+    pub(in super::super) age: u64,
+    pub(in super::super) checkpoint_age: u64,
+    /// Free frames, and whether threads wait for one.
+    pub(in super::super) free: u64,
+    pub(in super::super) free_waiters: bool,
+    /// Threads wait for room in the log.
+    pub(in super::super) room_waiters: bool,
+}
+
+/// What it does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Task {
+    /// It sees to free pages: clean pages at the ends of the LRU lists are evicted, dirty ones written. Then `end_stage`.
+    Free,
+    /// It asks its policy, for the time until the next round or (`sync`) for the moment. Then `take_order`.
+    Ask { sync: bool },
+    /// The round is over. Then `sleep`.
+    Sleep,
+}
+
+/// The page cleaner.
+#[derive(Debug)]
+pub(in super::super) struct Cleaner {
+    generation: CleanerGeneration,
+    ages: Ages,
+    scan_depth: u64,
+    io_capacity: u64,
+    /// innodb_flush_sync, of a server whose cleaner serves the log.
+    flush_sync: bool,
+    /// How many instances it writes from at a time.
+    width: u32,
+    stage: Stage,
+    round_ns: u64,
+    /// When the policy is to be asked next; a round before, because a thread woke it, only sees to free pages.
+    due_ns: u64,
+    alarm: Alarm,
+    seconds: u64,
+}
+
+impl Cleaner {
+    /// That of a server whose log has these limits.
+    pub(in super::super) fn new(generation: CleanerGeneration, settings: &Settings, ages: &Ages) -> Self {
+        Self {
+            generation,
+            ages: *ages,
+            scan_depth: settings.innodb_lru_scan_depth,
+            io_capacity: settings.innodb_io_capacity,
+            flush_sync: generation.serves_log() && settings.innodb_flush_sync,
+            width: if generation == CleanerGeneration::Mysql56 { 1 } else { settings.innodb_page_cleaners },
+            stage: Stage::Asleep,
+            round_ns: 0,
+            due_ns: 0,
+            alarm: Alarm::default(),
+            seconds: 0,
+        }
+    }
+
+    /// How many instances it writes from at a time.
+    pub(in super::super) const fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// How many frames of each instance should be free.
+    pub(in super::super) const fn scan_depth(&self) -> u64 {
+        self.scan_depth
+    }
+
+    /// A thread needs it now. Returns the alarm to be set, if it sleeps, and when that rings.
+    pub(in super::super) fn wake(&mut self, now_ns: u64) -> Option<(u64, Alarm)> {
+        (self.stage == Stage::Asleep).then(|| self.set_alarm(now_ns + 1))
+    }
+
+    fn set_alarm(&mut self, at_ns: u64) -> (u64, Alarm) {
+        self.stage = Stage::Asleep;
+        self.alarm = self.alarm.next();
+        (at_ns, self.alarm)
+    }
+
+    /// A second has passed. True: a checkpoint is made.
+    pub(in super::super) fn tick(&mut self) -> bool {
+        self.seconds += 1;
+        let every = match self.generation {
+            CleanerGeneration::Mysql56 | CleanerGeneration::Mysql57 => CHECKPOINT_SECONDS,
+            _ => 1,
+        };
+        self.seconds.is_multiple_of(every)
+    }
+
+    /// An alarm rang: a round begins, if it is the last one that was set.
+    pub(in super::super) fn begin_round(&mut self, alarm: Alarm, sight: &Sight) -> Option<Task> {
+        if alarm != self.alarm || self.stage != Stage::Asleep {
+            return None;
+        }
+        self.round_ns = sight.now_ns;
+        let few = sight.free < self.scan_depth / 2 || sight.free_waiters;
+        let list_first = self.is_mariadb() && !(few && sight.age <= self.ages.modified_async);
+        Some(if list_first { self.begin_list(sight) } else { self.begin_free() })
+    }
+
+    fn is_mariadb(&self) -> bool {
+        self.generation == CleanerGeneration::Mariadb1011
+    }
+
+    /// Whether the oldest change is so old that it goes on without pauses.
+    fn is_urgent(&self, sight: &Sight) -> bool {
+        self.flush_sync && sight.age > self.ages.modified_sync
+    }
+
+    const fn begin_free(&mut self) -> Task {
+        self.stage = Stage::Free;
+        Task::Free
+    }
+
+    fn begin_list(&mut self, sight: &Sight) -> Task {
+        self.stage = Stage::List;
+        let sync = self.is_urgent(sight);
+        if sync || sight.now_ns >= self.due_ns { Task::Ask { sync } } else { self.end_stage(sight) }
+    }
+
+    /// Its policy wants this, and the next round after this time. Returns what it writes.
+    pub(in super::super) fn take_order(&mut self, order: Order, sync: bool, period_ns: u64, sight: &Sight) -> Order {
+        if sync {
+            return order;
+        }
+        self.due_ns = self.round_ns + if order.at_once { PAUSE_NS } else { period_ns };
+        // Without innodb_flush_sync threads that wait get innodb_io_capacity a round.
+        let least = if sight.room_waiters { self.io_capacity } else { 0 };
+        Order { pages: order.pages.max(least), ..order }
+    }
+
+    /// Whether it has written what its policy wanted: threads that wait for room in the log look again.
+    pub(in super::super) fn has_written_list(&self) -> bool {
+        self.stage == Stage::List
+    }
+
+    /// A part of the round is over.
+    pub(in super::super) fn end_stage(&mut self, sight: &Sight) -> Task {
+        match self.stage {
+            Stage::Free if !self.is_mariadb() => self.begin_list(sight),
+            Stage::List if self.is_mariadb() => self.begin_free(),
+            _ => Task::Sleep,
+        }
+    }
+
+    /// Whether a checkpoint is made at the end of a round.
+    pub(in super::super) fn wants_checkpoint(&self, sight: &Sight) -> bool {
+        let urgent = sight.room_waiters || sight.checkpoint_age > self.ages.checkpoint_async;
+        let serves = self.generation != CleanerGeneration::Mysql56;
+        serves && sight.age < sight.checkpoint_age && (urgent || self.is_mariadb())
+    }
+
+    /// It sleeps until the next round. Returns the alarm to be set, and when that rings.
+    pub(in super::super) fn sleep(&mut self, sight: &Sight) -> (u64, Alarm) {
+        let waited_for = self.is_urgent(sight) || sight.free_waiters;
+        let until_ns = if waited_for { sight.now_ns + PAUSE_NS } else { self.due_ns };
+        self.set_alarm(until_ns.max(sight.now_ns + 1))
+    }
+}
+
+#[cfg(test)]
+#[path = "cleaner_tests.rs"]
+mod tests;

@@ -1,0 +1,106 @@
+//! Tests of the page cleaner's rounds without the rest of a server.
+
+use super::super::super::settings::tests::settings;
+use super::*;
+
+const AGES: Ages =
+    Ages { group_capacity: 1000, modified_async: 700, modified_sync: 800, checkpoint_async: 900, checkpoint_max: 1000 };
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn cleaner(generation: CleanerGeneration) -> Cleaner {
+    Cleaner::new(generation, &Settings { innodb_lru_scan_depth: 100, ..settings() }, &AGES)
+}
+
+/// Begins the round that is due; what is done first.
+fn begin(cleaner: &mut Cleaner, sight: &Sight) -> Option<Task> {
+    let alarm = cleaner.alarm;
+    cleaner.begin_round(alarm, sight)
+}
+
+#[test]
+fn mysql_sees_to_free_pages_then_asks_its_policy_once_a_second() {
+    let mut own = cleaner(CleanerGeneration::Mysql57);
+    let sight = Sight { now_ns: SECOND_NS, free: 1000, ..Sight::default() };
+    assert_eq!(begin(&mut own, &sight), Some(Task::Free));
+    assert_eq!(own.end_stage(&sight), Task::Ask { sync: false });
+    assert_eq!(own.take_order(Order::pages(7), false, SECOND_NS, &sight), Order::pages(7));
+    assert!(own.has_written_list());
+    assert_eq!(own.end_stage(&sight), Task::Sleep);
+    let (at_ns, alarm) = own.sleep(&sight);
+    assert_eq!(at_ns, 2 * SECOND_NS);
+    // A thread that wants a frame wakes it before: the policy is not asked again.
+    let early = Sight { now_ns: SECOND_NS + 5, ..sight };
+    let (early_ns, woken) = own.wake(early.now_ns).unwrap();
+    assert_eq!((early_ns, own.begin_round(alarm, &sight)), (early.now_ns + 1, None), "only the last alarm counts");
+    assert_eq!(own.begin_round(woken, &early), Some(Task::Free));
+    assert_eq!(own.wake(early.now_ns), None, "it is awake");
+    assert_eq!(own.end_stage(&early), Task::Sleep);
+}
+
+#[test]
+fn mariadb_writes_its_policys_pages_first_unless_few_frames_are_free() {
+    let mut own = cleaner(CleanerGeneration::Mariadb1011);
+    let many = Sight { now_ns: SECOND_NS, free: 50, ..Sight::default() };
+    assert_eq!(begin(&mut own, &many), Some(Task::Ask { sync: false }));
+    assert_eq!((own.end_stage(&many), own.end_stage(&many)), (Task::Free, Task::Sleep));
+    own.sleep(&many);
+    let few = Sight { free: 49, ..many };
+    assert_eq!((begin(&mut own, &few), own.end_stage(&few)), (Some(Task::Free), Task::Sleep));
+    own.sleep(&few);
+    let old = Sight { age: 701, ..few };
+    assert_eq!(begin(&mut own, &old), Some(Task::Ask { sync: false }), "the log is near its limit");
+}
+
+#[test]
+fn over_the_synchronous_age_it_goes_on_without_a_pause_since_5_7() {
+    let old = Sight { now_ns: SECOND_NS, age: 801, checkpoint_age: 801, ..Sight::default() };
+    for (generation, sync) in [(CleanerGeneration::Mysql56, false), (CleanerGeneration::Mysql80, true)] {
+        let mut own = cleaner(generation);
+        begin(&mut own, &old);
+        assert_eq!(own.end_stage(&old), Task::Ask { sync }, "{generation:?}");
+        own.take_order(Order::pages(1), sync, SECOND_NS, &old);
+        let expected_ns = SECOND_NS + if sync { PAUSE_NS } else { SECOND_NS };
+        assert_eq!(own.sleep(&old).0, expected_ns, "{generation:?}");
+    }
+}
+
+#[test]
+fn without_flush_sync_threads_that_wait_get_io_capacity_a_round() {
+    let mut own = cleaner(CleanerGeneration::Mysql57);
+    own.flush_sync = false;
+    let sight = Sight { now_ns: SECOND_NS, age: 900, room_waiters: true, ..Sight::default() };
+    begin(&mut own, &sight);
+    assert_eq!(own.end_stage(&sight), Task::Ask { sync: false });
+    assert_eq!(own.take_order(Order::pages(3), false, SECOND_NS, &sight).pages, settings().innodb_io_capacity);
+    let quiet = Sight { room_waiters: false, ..sight };
+    assert_eq!(own.take_order(Order::pages(3), false, SECOND_NS, &quiet).pages, 3);
+}
+
+#[test]
+fn a_policy_that_wants_the_next_round_at_once_gets_it_after_a_millisecond() {
+    let mut own = cleaner(CleanerGeneration::Mysql57);
+    let sight = Sight { now_ns: SECOND_NS, ..Sight::default() };
+    begin(&mut own, &sight);
+    own.take_order(Order { at_once: true, ..Order::pages(3) }, false, SECOND_NS, &sight);
+    assert_eq!(own.sleep(&sight).0, SECOND_NS + PAUSE_NS);
+}
+
+#[test]
+fn checkpoints_are_made_by_seconds_or_at_the_end_of_a_round() {
+    let ticks = |generation| {
+        let mut own = cleaner(generation);
+        (1..=14).filter(|_| own.tick()).count()
+    };
+    assert_eq!([CleanerGeneration::Mysql57, CleanerGeneration::Mysql80].map(ticks), [2, 14]);
+    let wants = |generation, age, checkpoint_age, room_waiters| {
+        let sight = Sight { age, checkpoint_age, room_waiters, ..Sight::default() };
+        cleaner(generation).wants_checkpoint(&sight)
+    };
+    let (mysql, mariadb) = (CleanerGeneration::Mysql57, CleanerGeneration::Mariadb1011);
+    assert_eq!(
+        [wants(mysql, 5, 900, false), wants(mysql, 5, 901, false), wants(mysql, 5, 6, true)],
+        [false, true, true]
+    );
+    assert_eq!([wants(mariadb, 5, 6, false), wants(mariadb, 6, 6, false)], [true, false]);
+    assert!(!wants(CleanerGeneration::Mysql56, 5, 901, true));
+}

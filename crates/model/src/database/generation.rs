@@ -1,0 +1,102 @@
+//! Generations of servers: what each does in its own way beyond its settings.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A generation of servers.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(untagged)]
+pub enum Generation {
+    /// The master thread writes dirty pages.
+    Master(MasterGeneration),
+    /// A page cleaner writes dirty pages.
+    Cleaner(CleanerGeneration),
+}
+
+/// Servers whose master thread writes dirty pages.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+pub enum MasterGeneration {
+    /// MySQL 5.1's built-in InnoDB or plugin.
+    #[serde(rename = "mysql-5.1")]
+    Mysql51,
+    /// MySQL 5.5.
+    #[serde(rename = "mysql-5.5")]
+    Mysql55,
+    /// Percona Server 5.1 and 5.5 with XtraDB.
+    #[serde(rename = "percona-5.5")]
+    Percona55,
+}
+
+/// Servers with a page cleaner. Each has a flushing policy of its own.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+pub enum CleanerGeneration {
+    /// MySQL 5.6: the first with a page cleaner.
+    #[serde(rename = "mysql-5.6")]
+    Mysql56,
+    /// MySQL 5.7.
+    #[serde(rename = "mysql-5.7")]
+    Mysql57,
+    /// MySQL 8.0.30 and later.
+    #[serde(rename = "mysql-8.0")]
+    Mysql80,
+    /// MariaDB 10.5 to 10.11.
+    #[serde(rename = "mariadb-10.11")]
+    Mariadb1011,
+}
+
+impl Generation {
+    /// Whether a reader that looks for free pages in time waits for the batch that it starts: Percona Server's readers
+    /// only start it.
+    pub const fn readers_wait_for_margin(self) -> bool {
+        !matches!(self, Self::Master(MasterGeneration::Percona55))
+    }
+
+    /// Whether a page cleaner writes dirty pages, and not the master thread.
+    pub const fn has_cleaner(self) -> bool {
+        matches!(self, Self::Cleaner(_))
+    }
+
+    /// Whether it is MariaDB.
+    pub const fn is_mariadb(self) -> bool {
+        matches!(self, Self::Cleaner(CleanerGeneration::Mariadb1011))
+    }
+
+    /// Whether threads that find the log at its limit wait for the cleaner; before, they write pages themselves.
+    pub const fn cleaner_serves_log(self) -> bool {
+        matches!(self, Self::Cleaner(generation) if generation.serves_log())
+    }
+
+    /// Whether changes are appended to the log's buffer while another part of it is written, and written while another
+    /// part is synced; before, a writer holds the log.
+    pub const fn appends_while_it_writes(self) -> bool {
+        self.cleaner_serves_log()
+    }
+
+    /// Whether commits share the syncs of a binary log, and wait for no third sync then.
+    pub const fn groups_binlog(self) -> bool {
+        self.has_cleaner()
+    }
+}
+
+impl CleanerGeneration {
+    /// Whether threads that find the log at its limit wait for the cleaner; in MySQL 5.6 they write pages themselves.
+    pub const fn serves_log(self) -> bool {
+        !matches!(self, Self::Mysql56)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_is_that_of_one_generation() {
+        let of = |name: &str| serde_json::from_value::<Generation>(name.into());
+        let cleaners = ["mysql-5.6", "mysql-5.7", "mysql-8.0", "mariadb-10.11"];
+        for name in ["mysql-5.1", "mysql-5.5", "percona-5.5"].iter().chain(&cleaners) {
+            assert_eq!(of(name).unwrap().has_cleaner(), cleaners.contains(name), "{name}");
+        }
+        assert!(of("mysql-9.9").is_err());
+        assert_eq!(cleaners.map(|name| of(name).unwrap().cleaner_serves_log()), [false, true, true, true]);
+    }
+}

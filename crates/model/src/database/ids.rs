@@ -1,0 +1,269 @@
+//! The numbers by which the model names pages, frames, threads and places in the log: each has a type of its own, so that
+//! one cannot be used for another.
+
+use std::ops::{Add, AddAssign, Sub};
+
+use flatwater_core::slab_key;
+
+/// Bytes of a page (innodb_page_size).
+pub const PAGE_BYTES: u64 = 16 << 10;
+/// Pages of an area: neighbours that are in one instance of the pool (BUF_READ_AHEAD_AREA), and an extent (1 MiB).
+pub const AREA_PAGES: u32 = 64;
+
+/// A page of the tables: its place among all pages, from 0 on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PageNo(u32);
+
+impl PageNo {
+    /// The page of a number.
+    #[inline]
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[inline]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// Its place in an array of all pages.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The area in which it is.
+    #[inline]
+    pub const fn area(self) -> AreaNo {
+        AreaNo(self.0 / AREA_PAGES)
+    }
+
+    /// Its place in its area, from 0 on.
+    #[inline]
+    pub const fn in_area(self) -> u32 {
+        self.0 % AREA_PAGES
+    }
+
+    /// The pages from this one to `last`.
+    #[inline]
+    pub fn through(self, last: Self) -> impl Iterator<Item = Self> {
+        (self.0..=last.0).map(Self)
+    }
+}
+
+/// The page so many pages behind.
+impl Add<u32> for PageNo {
+    type Output = Self;
+
+    #[inline]
+    fn add(self, pages: u32) -> Self {
+        Self(self.0 + pages)
+    }
+}
+
+/// The pages between two.
+impl Sub for PageNo {
+    type Output = u32;
+
+    #[inline]
+    fn sub(self, before: Self) -> u32 {
+        self.0 - before.0
+    }
+}
+
+/// An aligned run of `AREA_PAGES` pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AreaNo(u32);
+
+impl AreaNo {
+    /// The area of a number.
+    #[cfg(test)]
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[inline]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// Its place in an array of all areas.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The area behind it.
+    #[inline]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// Its page with this place, from 0 on.
+    #[inline]
+    pub const fn page(self, at: u32) -> PageNo {
+        PageNo(self.0 * AREA_PAGES + at)
+    }
+
+    /// Its pages, as far as there are `pages` in all.
+    pub fn pages(self, pages: u32) -> impl Iterator<Item = PageNo> {
+        let first = self.0 * AREA_PAGES;
+        (first..first.saturating_add(AREA_PAGES).min(pages)).map(PageNo)
+    }
+}
+
+/// A frame of the pool that holds a page, or waits for it. Only the pool makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FrameId(u32);
+
+impl FrameId {
+    /// No frame: the end of a list. Four bytes, where an `Option` takes eight.
+    pub const NONE: Self = Self(u32::MAX);
+
+    /// The frame of a number.
+    #[inline]
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[inline]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// Its place in an array of all frames. That of `NONE` is in no array.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// None for `NONE`.
+    #[inline]
+    pub fn some(self) -> Option<Self> {
+        (self != Self::NONE).then_some(self)
+    }
+}
+
+/// A thread of the server: that of a connection, or the one that merges the change buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ThreadNo(u32);
+
+impl ThreadNo {
+    /// No thread: the end of a chain of those that wait. Four bytes, where an `Option` takes eight.
+    pub const NONE: Self = Self(u32::MAX);
+
+    /// The thread of a number.
+    #[inline]
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[inline]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// Its place in an array of all threads.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+slab_key!(
+    /// A writer of pages, which has one chunk of them on its way.
+    pub WriterId
+);
+slab_key!(
+    /// A batch of pages that are to be written.
+    pub BatchId
+);
+slab_key!(
+    /// A batch in one instance of the pool after another.
+    pub PassId
+);
+
+/// A place in the redo log: bytes since the server was made (log sequence number).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Lsn(u64);
+
+impl Lsn {
+    /// Before every change.
+    pub const ZERO: Self = Self(0);
+    /// Behind every change.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// The place behind so many bytes.
+    #[inline]
+    pub const fn new(bytes: u64) -> Self {
+        Self(bytes)
+    }
+
+    /// Bytes before it.
+    #[inline]
+    pub const fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+impl Add<u64> for Lsn {
+    type Output = Self;
+
+    #[inline]
+    fn add(self, bytes: u64) -> Self {
+        Self(self.0 + bytes)
+    }
+}
+
+impl AddAssign<u64> for Lsn {
+    #[inline]
+    fn add_assign(&mut self, bytes: u64) {
+        self.0 += bytes;
+    }
+}
+
+/// The place so many bytes before.
+impl Sub<u64> for Lsn {
+    type Output = Self;
+
+    #[inline]
+    fn sub(self, bytes: u64) -> Self {
+        Self(self.0 - bytes)
+    }
+}
+
+/// The bytes between two places.
+impl Sub for Lsn {
+    type Output = u64;
+
+    #[inline]
+    fn sub(self, before: Self) -> u64 {
+        self.0 - before.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_in_the_area_that_has_it() {
+        let page = PageNo::new(3 * AREA_PAGES + 7);
+        assert_eq!((page.area(), page.in_area()), (AreaNo(3), 7));
+        assert_eq!(page.area().page(7), page);
+        assert_eq!(page.area().next().page(0), PageNo(4 * AREA_PAGES));
+        let pages: Vec<PageNo> = AreaNo(1).pages(AREA_PAGES + 2).collect();
+        assert_eq!(pages, [PageNo(64), PageNo(65)], "there are no more");
+        assert!(PageNo(64).through(PageNo(64) + 1).eq(pages), "and so from the first to the last");
+    }
+
+    #[test]
+    fn lsns_are_places_and_their_differences_are_bytes() {
+        let lsn = Lsn::new(100);
+        assert_eq!((lsn + 20 - lsn, lsn - 40, lsn.max(Lsn::ZERO)), (20, Lsn::new(60), lsn));
+    }
+}

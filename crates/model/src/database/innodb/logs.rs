@@ -1,0 +1,167 @@
+//! What goes between the log and the rest of the server: who appends, who waits, and who goes on.
+
+use super::super::background::Background;
+use super::super::events::{Event, LogStep};
+use super::super::ids::{Lsn, ThreadNo, WriterId};
+use super::super::log::{Effect, Remedy, Room, Waiter};
+use super::super::write_back::{Kind, Owner};
+use super::Innodb;
+
+impl Innodb {
+    /// Whether a thread may append a change now. False: it waits, for a writer that holds the log or for room in the buffer.
+    pub(super) fn may_append(&mut self, thread: ThreadNo) -> bool {
+        match self.log.room() {
+            Room::Free => {}
+            Room::HalfFull => {
+                if self.log.may_write() {
+                    self.write_log();
+                }
+            }
+            Room::Held => {
+                if !self.burn(thread) {
+                    self.log.wait_for_holder(thread);
+                }
+                return false;
+            }
+            Room::Full => {
+                if !self.burn(thread) {
+                    self.log.wait_for_buffer(thread);
+                    self.run_log();
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether the log has room for a change of a thread (log_free_check, log_checkpoint_margin). False: the thread waits,
+    /// or writes pages itself.
+    pub(super) fn may_change(&mut self, thread: ThreadNo) -> bool {
+        if !self.limits.is_near() {
+            return true;
+        }
+        if self.limits.wants_checkpoint(self.log.checkpoint_age()) {
+            self.make_checkpoint();
+        }
+        let age = self.age();
+        if !self.limits.is_over(age) || self.threads.get(thread).has_preflushed() {
+            return true;
+        }
+        if self.burn(thread) {
+            return false;
+        }
+        match self.limits.remedy(self.log.lsn() - age, age) {
+            Remedy::Cleaner(waits) => {
+                if self.spec.settings.innodb_flush_sync {
+                    self.wake_cleaner();
+                }
+                if waits {
+                    self.limits.note_stall(self.host.now_ns(), age);
+                    self.limits.wait(thread);
+                }
+                !waits
+            }
+            Remedy::Flush { limit_lsn, sync } => {
+                if sync {
+                    self.limits.note_stall(self.host.now_ns(), age);
+                }
+                self.threads.get(thread).begin_flush(sync);
+                let Self { write_back, pool, host, .. } = self;
+                let kind = Kind::List { limit_lsn, sync: true };
+                write_back.start_pass(kind, u64::MAX, 1, Owner::Thread(thread), pool, host);
+                false
+            }
+        }
+    }
+
+    /// Distance between the newest change and the oldest that is in no file.
+    pub(super) fn age(&self) -> u64 {
+        self.log.age(self.pool.oldest_lsn())
+    }
+
+    /// Lets recovery begin at the oldest change that is in no file.
+    pub(super) fn make_checkpoint(&mut self) {
+        self.log.make_checkpoint(self.pool.oldest_lsn(), &mut self.host);
+    }
+
+    /// Makes the log durable up to an LSN, for a waiter.
+    pub(super) fn sync_log(&mut self, lsn: Lsn, waiter: Waiter) {
+        self.log.wait_for_sync(lsn, waiter);
+        self.run_log();
+    }
+
+    /// Makes the log durable as far as it is, if it is not: once a second.
+    pub(super) fn sync_log_each_second(&mut self) {
+        if self.log.lsn() > self.log.durable() {
+            self.sync_log(self.log.lsn(), Waiter::Nobody);
+        }
+    }
+
+    /// Whether the log is in its files up to an LSN, durable or not. False: the thread waits until it is.
+    pub(super) fn write_log_for(&mut self, thread: ThreadNo, lsn: Lsn) -> bool {
+        if self.log.written() < lsn && self.log.may_write() {
+            self.write_log();
+        }
+        let done = self.log.written() >= lsn;
+        if !done {
+            self.log.wait_for_write(lsn, thread);
+        }
+        done
+    }
+
+    fn write_log(&mut self) {
+        let effects = self.log.begin_write(&mut self.host);
+        self.apply(effects);
+    }
+
+    /// Starts what can be started of what is waited for.
+    fn run_log(&mut self) {
+        while let Some(effects) = self.log.start_next(&mut self.host) {
+            self.apply(effects);
+        }
+    }
+
+    /// A device has done a step of a log, or the file system's journal is committed for which a write has waited.
+    pub(super) fn end_log_step(&mut self, step: LogStep) {
+        let effects = match step {
+            LogStep::Write => self.log.end_write_step(),
+            LogStep::Sync => self.log.end_sync_step(&mut self.host),
+            LogStep::Binlog => {
+                self.binlog.iter_mut().for_each(|binlog| binlog.end_step(&mut self.host));
+                Vec::new()
+            }
+            LogStep::Writeback => Vec::new(),
+        };
+        self.apply(effects);
+        self.run_log();
+    }
+
+    /// Lets the rest of the server know what a step of the log means for it.
+    fn apply(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Hold => self.threads.hold_log(self.host.now_ns()),
+                Effect::Release => self.threads.release_log(&mut self.host),
+                Effect::Wake(thread) => self.host.wake(thread),
+                Effect::Durable(writer) => self.write_back.begin_chunk(writer, &self.pool, &mut self.host),
+            }
+        }
+    }
+
+    /// The pages of a writer's chunk are in it: they go out when the log is durable up to them.
+    pub(super) fn end_posting(&mut self, writer: WriterId) {
+        let durable = self.log.durable();
+        if let Some(lsn) = self.write_back.end_posting(writer, durable, &self.pool, &mut self.host) {
+            self.sync_log(lsn, Waiter::Writer(writer));
+        }
+    }
+
+    /// A thread needs the page cleaner, if there is one, now.
+    pub(super) fn wake_cleaner(&mut self) {
+        if let Background::Cleaner(cleaner) = &mut self.background
+            && let Some((at_ns, alarm)) = cleaner.wake(self.host.now_ns())
+        {
+            self.host.schedule(at_ns, Event::Cleaner(alarm));
+        }
+    }
+}

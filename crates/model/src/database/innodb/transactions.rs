@@ -1,0 +1,99 @@
+//! A thread's transactions, use of a page after use of a page, with the waits where InnoDB's threads wait.
+
+use super::super::commits::{Need, Then};
+use super::super::ids::{Lsn, ThreadNo};
+use super::super::log::Waiter;
+use super::Innodb;
+
+impl Innodb {
+    /// Lets a thread go on until it waits.
+    pub(super) fn run_thread(&mut self, thread: ThreadNo) {
+        loop {
+            if let Some(instance) = self.threads.get(thread).take_margin_check()
+                && self.make_margin(thread, instance)
+            {
+                return;
+            }
+            let Self { threads, pool, log, limits, change_buffer, host, .. } = self;
+            threads.run_hits(thread, host.now_ms(), pool, log, limits, change_buffer.as_ref());
+            match self.threads.get(thread).touch() {
+                Some(touch) if self.use_page(thread, touch) => self.threads.get(thread).advance(),
+                None if self.begin_next_transaction(thread) => {}
+                _ => return,
+            }
+        }
+    }
+
+    /// Lets a thread spend the CPU time that it owes before it waits. False when it owes none.
+    pub(super) fn burn(&mut self, thread: ThreadNo) -> bool {
+        self.threads.burn(thread, &mut self.host)
+    }
+
+    /// Commits a thread's transaction and begins its next one. False: the thread waits, or has ended.
+    fn begin_next_transaction(&mut self, thread: ThreadNo) -> bool {
+        if self.burn(thread) || self.change_buffer.as_mut().is_some_and(|buffer| buffer.rest(thread)) {
+            return false;
+        }
+        if let Some((lsn, bytes)) = self.threads.get(thread).uncommitted()
+            && !self.commit(thread, lsn, bytes)
+        {
+            return false;
+        }
+        let now_ns = self.host.now_ns();
+        self.threads.end_transaction(thread, now_ns);
+        let Self { threads, touches, pool, change_buffer, .. } = self;
+        threads.begin_transaction(thread, now_ns, touches.as_mut(), pool, change_buffer.as_ref())
+    }
+
+    /// Commits a thread's transaction, whose changes end at `lsn` (ZERO: there are none) and are `bytes` of redo. True: it
+    /// is done. False: the thread waits, and asks again.
+    fn commit(&mut self, thread: ThreadNo, lsn: Lsn, bytes: u64) -> bool {
+        if lsn == Lsn::ZERO {
+            return true;
+        }
+        loop {
+            match self.commits.need(thread) {
+                Need::Record(record_bytes) => {
+                    if !self.may_append(thread) {
+                        return false;
+                    }
+                    let (_, end) = self.log.append(record_bytes);
+                    if self.commits.append(thread, end)
+                        && let Some(binlog) = &mut self.binlog
+                    {
+                        binlog.end_commit(&mut self.host);
+                    }
+                }
+                Need::Safe(lsn) => {
+                    if !self.secure(thread, lsn) {
+                        return false;
+                    }
+                    match (self.commits.secure(thread), &mut self.binlog) {
+                        (Then::Done, _) => return true,
+                        (Then::Binlog, Some(binlog)) => {
+                            binlog.commit(thread, bytes, &mut self.host);
+                            return false;
+                        }
+                        (Then::Binlog, None) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether redo up to an LSN is as safe as a commit wants it (innodb_flush_log_at_trx_commit: 0 not at all, 1 written
+    /// and synced, 2 written). False: the thread waits.
+    fn secure(&mut self, thread: ThreadNo, lsn: Lsn) -> bool {
+        match self.spec.settings.innodb_flush_log_at_trx_commit {
+            0 => true,
+            1 => {
+                let done = self.log.durable() >= lsn;
+                if !done {
+                    self.sync_log(lsn, Waiter::Thread(thread));
+                }
+                done
+            }
+            _ => self.write_log_for(thread, lsn),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The ages that limit the redo log: how far the oldest change that is in no file may be behind the newest one.
+
+use super::super::generation::{CleanerGeneration, Generation};
+use super::super::settings::Settings;
+
+/// Blocks that stand before the first one of each file: the header and the two places of checkpoints (LOG_FILE_HDR_SIZE).
+pub(super) const FILE_HEADER_BLOCKS: u64 = 4;
+/// The same of MariaDB 10.8 and later in bytes (log_t::START_OFFSET).
+pub(super) const MARIADB_HEADER_BYTES: u64 = 12_288;
+
+/// Limits of the distance between the newest change and the oldest one that is in no file, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ages {
+    /// What adaptive flushing takes for the log's capacity.
+    pub group_capacity: u64,
+    /// Over this age of the oldest change, the thread that notices it flushes.
+    pub modified_async: u64,
+    /// Over this age, every thread that changes something waits.
+    pub modified_sync: u64,
+    /// Over this distance to the last checkpoint, one is made.
+    pub checkpoint_async: u64,
+    /// The most that is allowed.
+    pub checkpoint_max: u64,
+}
+
+impl Ages {
+    /// MySQL 5.5's `log_calc_max_ages`: `files` of `file_bytes` each, in blocks of 512 bytes or as Percona Server was told.
+    pub fn of(files: u64, file_bytes: u64, block_bytes: u64, thread_concurrency: u64) -> Self {
+        let usable = files * file_bytes.saturating_sub(FILE_HEADER_BLOCKS * block_bytes);
+        let group_capacity = usable / 10 * 9;
+        let free = 4 * (16 << 10) * (10 + thread_concurrency) + 8 * (16 << 10);
+        let margin = group_capacity.saturating_sub(free) / 10 * 9;
+        Self {
+            group_capacity,
+            modified_async: margin - margin / 8,
+            modified_sync: margin - margin / 16,
+            checkpoint_async: margin - margin / 32,
+            checkpoint_max: margin,
+        }
+    }
+
+    /// Percona Server's innodb_checkpoint_age_target; 0 is none.
+    pub fn with_target(mut self, target: u64) -> Self {
+        if target > 0 {
+            self.modified_async = self.modified_async.min(target - target / 8);
+            self.checkpoint_async = self.checkpoint_async.min(target);
+        }
+        self
+    }
+}
+
+impl Ages {
+    /// Those of a server's generation and settings.
+    pub fn of_server(generation: Generation, settings: &Settings) -> Self {
+        let (files, file_bytes) = (settings.innodb_log_files_in_group, settings.innodb_log_file_size);
+        match generation {
+            Generation::Cleaner(CleanerGeneration::Mysql80) => Self::of_capacity(settings.innodb_redo_log_capacity),
+            Generation::Cleaner(CleanerGeneration::Mariadb1011) => Self::of_mariadb(file_bytes),
+            _ => Self::of(files, file_bytes, settings.innodb_log_block_size, settings.innodb_thread_concurrency),
+        }
+        .with_target(settings.innodb_checkpoint_age_target)
+    }
+
+    /// Over this age of the oldest change, threads of a generation that change something wait.
+    pub const fn stop_age(&self, generation: Generation) -> u64 {
+        match generation {
+            Generation::Cleaner(CleanerGeneration::Mysql80 | CleanerGeneration::Mariadb1011) => self.checkpoint_max,
+            _ => self.modified_sync,
+        }
+    }
+
+    /// MySQL 8.0.30 and later, of innodb_redo_log_capacity: shares of it that follow from its log0files_capacity.cc.
+    pub const fn of_capacity(capacity: u64) -> Self {
+        let percent = capacity / 100;
+        Self {
+            // Adaptive flushing counts its low water mark of where users stop.
+            group_capacity: 84 * percent,
+            modified_async: 73 * percent,
+            modified_sync: 83 * percent,
+            checkpoint_async: 83 * percent,
+            checkpoint_max: 84 * percent,
+        }
+    }
+
+    /// MariaDB 10.5 and later (log_t::set_capacity), of its one file: nobody waits before the last limit.
+    pub fn of_mariadb(file_bytes: u64) -> Self {
+        let usable = file_bytes.saturating_sub(MARIADB_HEADER_BYTES);
+        let group_capacity = usable - usable / 10;
+        let margin = group_capacity.saturating_sub(48 * (16 << 10));
+        let margin = margin - margin / 10;
+        Self {
+            group_capacity,
+            modified_async: margin - margin / 8,
+            modified_sync: margin,
+            checkpoint_async: margin - margin / 8,
+            checkpoint_max: margin,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_those_of_2x2000_mib() {
+        // 2 x (2000 MiB - 2048 B) = 4,194,299,904 B; 0.9 of it is 3,774,869,910; less 48 pages (786,432 B), times 0.9:
+        // 3,396,675,123 B of margin, or 3239 MiB.
+        let ages = Ages::of(2, 2000 << 20, 512, 0);
+        let mib = |bytes: u64| bytes >> 20;
+        assert_eq!(ages.group_capacity, 3_774_869_910);
+        assert_eq!([mib(ages.modified_async), mib(ages.modified_sync)], [2834, 3036]);
+        assert_eq!([mib(ages.checkpoint_async), mib(ages.checkpoint_max)], [3138, 3239]);
+    }
+
+    #[test]
+    fn the_sync_age_of_2x1900_mib_is_the_one_seen_on_a_stalled_server() {
+        let ages = Ages::of(2, 1900 << 20, 512, 0);
+        assert!((ages.modified_sync as f64 / 3.025e9 - 1.0).abs() < 0.005, "{ages:?}");
+    }
+
+    #[test]
+    fn a_target_lowers_the_two_asynchronous_limits_only() {
+        let (plain, target) = (Ages::of(2, 2000 << 20, 512, 0), Ages::of(2, 2000 << 20, 512, 0).with_target(800 << 20));
+        assert_eq!((target.modified_async, target.checkpoint_async), (700 << 20, 800 << 20));
+        assert_eq!((target.modified_sync, target.checkpoint_max), (plain.modified_sync, plain.checkpoint_max));
+    }
+
+    #[test]
+    fn mysql_8_counts_in_shares_of_its_capacity() {
+        let ages = Ages::of_capacity(1_000_000_000);
+        assert_eq!([ages.modified_async, ages.modified_sync], [730_000_000, 830_000_000]);
+        assert_eq!(ages.checkpoint_max, 840_000_000);
+        assert!(ages.group_capacity <= ages.checkpoint_max);
+    }
+
+    #[test]
+    fn mariadb_has_one_file_and_one_limit() {
+        // 1 GiB less 12,288 B is 1,073,729,536; less a tenth 966,356,583; less 786,432 and another tenth: 869,013,136.
+        let ages = Ages::of_mariadb(1 << 30);
+        assert_eq!((ages.group_capacity, ages.checkpoint_max), (966_356_583, 869_013_136));
+        assert_eq!((ages.modified_async, ages.modified_sync), (760_386_494, 869_013_136));
+        // A server with a log of 24 MiB was seen with its age held at 17 to 19 MB.
+        let small = Ages::of_mariadb(24 << 20);
+        assert!((17e6..19.7e6).contains(&(small.modified_async as f64)), "{small:?}");
+        assert!(small.checkpoint_max < 20_000_000, "{small:?}");
+    }
+}

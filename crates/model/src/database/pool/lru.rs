@@ -1,0 +1,123 @@
+//! The LRU list of each instance: which page leaves when a frame is needed.
+
+use super::super::ids::{FrameId, PageNo};
+use super::Pool;
+use super::frames::{BUSY, DIRTY, Frame, HERE, OLD, READING, UNUSED};
+
+impl Pool {
+    /// Takes a free frame for a page that is read (`reading`) or made anew. It goes to the middle of the list, and to
+    /// its front with its first use. None when no frame of its instance is free.
+    pub(in super::super) fn admit(&mut self, page: PageNo, reading: bool) -> Option<FrameId> {
+        let number = self.instance_of(page);
+        let frame = FrameId::new(page.number());
+        let flags = HERE | OLD | if reading { READING | UNUSED } else { 0 };
+        if !self.instances[number].admit(frame, flags, &mut self.frames) {
+            return None;
+        }
+        self.frames[frame.index()].instance = number as u8;
+        self.free -= 1;
+        if let Some(first_ms) = self.firsts_ms.get_mut(frame.index()) {
+            *first_ms = 0;
+        }
+        Some(frame)
+    }
+
+    /// Whether a page was used and is in the youngest quarter of the young pages.
+    pub(in super::super) fn is_used_and_young(&self, frame: FrameId) -> bool {
+        let page = &self.frames[frame.index()];
+        page.flags & UNUSED == 0 && !self.instances[page.instance as usize].is_to_move(page)
+    }
+
+    /// A page was used: it goes to the front, unless it is in the youngest quarter of the young pages already
+    /// (buf_page_peek_if_too_old). With innodb_old_blocks_time an old page goes there only with a use that comes so long
+    /// after its first one.
+    #[inline]
+    pub(in super::super) fn touch(&mut self, frame: FrameId, now_ms: u32) {
+        let page = &self.frames[frame.index()];
+        let instance = &mut self.instances[page.instance as usize];
+        if instance.is_to_move(page) {
+            if self.old_blocks_ms > 0 && page.flags & OLD != 0 {
+                let first_ms = &mut self.firsts_ms[frame.index()];
+                if *first_ms == 0 {
+                    *first_ms = now_ms.max(1);
+                    return;
+                }
+                if now_ms.saturating_sub(*first_ms) < self.old_blocks_ms {
+                    return;
+                }
+            }
+            instance.make_young(frame, &mut self.frames);
+        }
+    }
+
+    /// Whether a page was used since it came in, where innodb_old_blocks_time asks for it.
+    pub(in super::super) fn is_used(&self, frame: FrameId) -> bool {
+        self.firsts_ms.get(frame.index()).is_some_and(|first_ms| *first_ms > 0)
+    }
+
+    /// Sets innodb_old_blocks_time.
+    pub(in super::super) fn set_old_blocks_ms(&mut self, old_blocks_ms: u32) {
+        self.old_blocks_ms = old_blocks_ms;
+        self.firsts_ms = if old_blocks_ms > 0 { vec![0; self.frames.len()] } else { Vec::new() };
+    }
+
+    /// A page that was written because frames are needed goes to the end of the list, to be evicted next.
+    pub(in super::super) fn make_oldest(&mut self, frame: FrameId) {
+        self.instances[self.frames[frame.index()].instance as usize].make_oldest(frame, &mut self.frames);
+    }
+
+    /// Frees a clean page's frame.
+    fn evict(&mut self, frame: FrameId) {
+        self.instances[self.frames[frame.index()].instance as usize].evict(frame, &mut self.frames);
+        self.free += 1;
+    }
+
+    /// The last `scan` frames of an instance's LRU list, the least recently used first.
+    fn at_end(&self, instance: usize, scan: u32) -> impl Iterator<Item = (FrameId, &Frame)> {
+        let mut next = self.instances[instance].least_recent();
+        (0..scan).map_while(move |_| {
+            let frame = next;
+            let page = self.frames.get(frame.index())?;
+            next = page.lru.newer;
+            Some((frame, page))
+        })
+    }
+
+    /// Evicts the clean page that is least recently used among the last `scan` of an instance's list. False when there is
+    /// none.
+    pub(in super::super) fn evict_one(&mut self, instance: usize, scan: u32) -> bool {
+        let clean = self.at_end(instance, scan).find(|(_, page)| page.flags & BUSY == 0).map(|(frame, _)| frame);
+        if let Some(frame) = clean {
+            self.evict(frame);
+        }
+        clean.is_some()
+    }
+
+    /// Evicts clean pages among the last `scan` of an instance's list until `wanted` frames are free. Returns how many
+    /// dirty pages it passed.
+    pub(in super::super) fn evict_to(&mut self, instance: usize, wanted: u64, scan: u32) -> u64 {
+        let (mut frame, mut dirty) = (self.instances[instance].least_recent(), 0);
+        for _ in 0..scan {
+            if frame == FrameId::NONE || self.free_of(instance) >= wanted {
+                break;
+            }
+            let page = self.frames[frame.index()];
+            if page.flags & BUSY == 0 {
+                self.evict(frame);
+            }
+            dirty += u64::from(page.flags & BUSY == DIRTY);
+            frame = page.lru.newer;
+        }
+        dirty
+    }
+
+    /// How many of the last `scan` pages of an instance's list could be evicted at once; counted up to `most`.
+    pub(in super::super) fn replaceable(&self, instance: usize, scan: u32, most: u32) -> u32 {
+        self.at_end(instance, scan).filter(|(_, page)| page.flags & BUSY == 0).take(most as usize).count() as u32
+    }
+
+    /// The least recently used page among the last `scan` of an instance that is dirty and not being written.
+    pub(in super::super) fn dirty_at_end(&self, instance: usize, scan: u32) -> Option<FrameId> {
+        self.at_end(instance, scan).find(|(_, page)| page.flags & BUSY == DIRTY).map(|(frame, _)| frame)
+    }
+}

@@ -1,0 +1,250 @@
+//! Tests of the pool.
+
+use proptest::prelude::*;
+
+use super::super::ids::AreaNo;
+use super::instance::{OLD_EIGHTHS, OLD_TOLERANCE};
+use super::*;
+
+const fn page(number: u32) -> PageNo {
+    PageNo::new(number)
+}
+
+const fn lsn(bytes: u64) -> Lsn {
+    Lsn::new(bytes)
+}
+
+const fn area(number: u32) -> AreaNo {
+    AreaNo::new(number)
+}
+
+/// The frame of a page that is in memory.
+fn frame_of(pool: &Pool, number: u32) -> FrameId {
+    pool.find(page(number)).unwrap()
+}
+
+fn full(frames: u32) -> Pool {
+    let mut pool = Pool::new(frames * 4, frames, 1);
+    for number in 0..frames {
+        let frame = pool.admit(page(number), true).unwrap();
+        pool.end_read(frame);
+    }
+    pool
+}
+
+/// Pages of an instance from the most recently used one on.
+fn order_of(pool: &Pool, instance: usize) -> Vec<PageNo> {
+    let youngest = pool.instances[instance].youngest().some();
+    successors(youngest, |frame| pool.frames[frame.index()].lru.older.some()).map(|frame| pool.page(frame)).collect()
+}
+
+fn order(pool: &Pool) -> Vec<PageNo> {
+    order_of(pool, 0)
+}
+
+#[test]
+fn a_page_that_is_read_enters_at_three_eighths_from_the_end() {
+    let mut pool = full(800);
+    assert_eq!(pool.free(), 0);
+    assert!(pool.admit(page(900), true).is_none());
+    assert!(pool.evict_one(0, 1));
+    let frame = pool.admit(page(900), true).unwrap();
+    let place = order(&pool).iter().position(|at| *at == page(900)).unwrap();
+    assert!((479..=521).contains(&place), "at {place} of 800");
+    pool.end_read(frame);
+    pool.touch(frame, 0);
+    assert_eq!(order(&pool)[0], page(900), "its first use takes it to the front");
+}
+
+#[test]
+fn a_young_page_stays_where_it_is() {
+    let mut pool = full(800);
+    let first = pool.find(order(&pool)[700]).unwrap();
+    pool.touch(first, 0);
+    let before = order(&pool);
+    pool.touch(first, 0);
+    assert_eq!(order(&pool), before);
+    let other = pool.find(before[300]).unwrap();
+    pool.touch(other, 0);
+    pool.touch(first, 0);
+    assert_eq!(order(&pool)[0], before[300], "the first one is still in the youngest quarter");
+}
+
+#[test]
+fn only_clean_and_idle_pages_leave() {
+    let mut pool = full(100);
+    let ends: Vec<FrameId> = order(&pool).iter().rev().take(3).map(|page| pool.find(*page).unwrap()).collect();
+    pool.change(ends[0], lsn(10), lsn(20));
+    pool.change(ends[1], lsn(20), lsn(30));
+    pool.begin_write(ends[1]);
+    assert_eq!((pool.replaceable(0, 4, 9), pool.replaceable(0, 4, 1)), (2, 1));
+    assert_eq!(pool.dirty_at_end(0, 100), Some(ends[0]));
+    assert!(!pool.evict_one(0, 2));
+    let third = pool.page(ends[2]);
+    assert!(pool.evict_one(0, 3));
+    assert_eq!((pool.find(third), pool.free(), pool.data()), (None, 1, 99));
+    pool.end_write(ends[1]);
+    pool.make_oldest(ends[1]);
+    let first = pool.page(ends[1]);
+    assert!(pool.evict_one(0, 1) && pool.find(first).is_none());
+}
+
+#[test]
+fn the_flush_list_is_in_the_order_of_first_changes() {
+    let mut pool = full(100);
+    let [five, six, nine] = [5, 6, 9].map(|number| frame_of(&pool, number));
+    pool.change(five, lsn(100), lsn(110));
+    pool.change(six, lsn(110), lsn(120));
+    pool.change(five, lsn(120), lsn(130));
+    assert_eq!((pool.oldest_lsn(), pool.dirty(), pool.newest_lsn(five)), (Some(lsn(100)), 2, lsn(130)));
+    assert_eq!(pool.ages_sum(lsn(200)), 100 + 90);
+    assert_eq!(pool.oldest_dirty(0), Some(five));
+    pool.begin_write(five);
+    assert_eq!(pool.oldest_dirty(0), Some(six));
+    pool.begin_write(six);
+    assert_eq!((pool.oldest_dirty(0), pool.dirty_of_area(area(0))), (None, 0));
+    pool.change(nine, lsn(130), lsn(140));
+    let dirty = (pool.oldest_dirty(0), pool.dirty_of_area(area(0)));
+    assert_eq!(dirty, (Some(nine), 1 << 9), "after all were being written");
+    pool.end_write(six);
+    pool.end_write(five);
+    assert_eq!((pool.oldest_lsn(), pool.dirty(), pool.ages_sum(lsn(200))), (Some(lsn(130)), 1, 70));
+    assert!((pool.dirty_pct() - 100.0 / 101.0).abs() < 1e-12);
+}
+
+#[test]
+fn an_area_is_in_one_instance() {
+    let mut pool = Pool::new(64 * 12, 90, 3);
+    assert_eq!((pool.instances(), pool.size()), (3, 90));
+    assert_eq!((0..12).map(|number| pool.instance_of(area(number).page(63))).take(4).collect::<Vec<_>>(), [0, 1, 2, 0]);
+    // An instance that has no free page has none, whatever the others have.
+    for number in 0..30 {
+        assert!(pool.admit(page(number), false).is_some());
+    }
+    assert_eq!((pool.free(), pool.free_of(0), pool.free_of(1)), (60, 0, 30));
+    assert!(pool.admit(page(30), false).is_none());
+    let other = pool.admit(page(64), false).unwrap();
+    // The oldest change of all is that of the instance in which it is.
+    pool.change(other, lsn(7), lsn(9));
+    pool.change(frame_of(&pool, 3), lsn(12), lsn(15));
+    assert_eq!((pool.oldest_lsn(), pool.oldest_instance(), pool.dirty_until(lsn(12), 9)), (Some(lsn(7)), 1, 2));
+    pool.begin_write(other);
+    pool.end_write(other);
+    assert_eq!((pool.oldest_lsn(), pool.oldest_instance()), (Some(lsn(12)), 0));
+}
+
+proptest! {
+    /// Whatever happens, each instance's list holds each page once, its old part is three eighths of it, and counts agree.
+    #[test]
+    fn counts_agree(steps in prop::collection::vec((0u8..6, 0u32..400), 0..2000), instances in 1u32..4) {
+        let mut pool = Pool::new(400, 161, instances);
+        let mut newest = lsn(1);
+        for (what, number) in steps {
+            let page = PageNo::new(number);
+            let instance = pool.instance_of(page);
+            match (what, pool.find(page)) {
+                (0 | 1, None) => {
+                    if pool.free_of(instance) == 0 { pool.evict_one(instance, 50); }
+                    if let Some(frame) = pool.admit(page, false) { pool.touch(frame, 0); }
+                }
+                (0 | 1, Some(frame)) => pool.touch(frame, 0),
+                (2 | 3, Some(frame)) if !pool.is_writing(frame) => { pool.change(frame, newest, newest + 5); newest += 5; }
+                (4, _) => if let Some(frame) = pool.oldest_dirty(instance) { pool.begin_write(frame); },
+                (5, Some(frame)) if pool.is_writing(frame) => { pool.end_write(frame); pool.make_oldest(frame); }
+                _ => {}
+            }
+            let mut all = Vec::new();
+            for instance in 0..pool.instances() {
+                let pages = order_of(&pool, instance);
+                prop_assert_eq!(pages.len() as u64, pool.data_of(instance));
+                prop_assert!(pages.iter().all(|page| pool.instance_of(*page) == instance));
+                let old = pages.iter().filter(|page| pool.is_old(pool.find(**page).unwrap())).count() as u64;
+                prop_assert_eq!(old, pool.instances[instance].old());
+                let idle = |frame: &FrameId| pool.is_dirty(*frame) && !pool.is_writing(*frame);
+                let found = pages.iter().map(|page| pool.find(*page).unwrap()).filter(idle);
+                let oldest = found.min_by_key(|frame| pool.oldest_lsn_of(*frame));
+                prop_assert_eq!(pool.oldest_dirty(instance), oldest);
+                prop_assert!(old.abs_diff(pool.data_of(instance) * OLD_EIGHTHS / 8) <= OLD_TOLERANCE);
+                all.extend(pages);
+            }
+            prop_assert_eq!(all.len() as u64, pool.data());
+            let free: u64 = (0..pool.instances()).map(|instance| pool.free_of(instance)).sum();
+            prop_assert_eq!(free, pool.free());
+            prop_assert_eq!(pool.data() + pool.free(), u64::from(161 / instances * instances));
+            for page in (0..400).map(PageNo::new) {
+                let idle = pool.find(page).is_some_and(|frame| pool.can_flush(frame));
+                prop_assert_eq!(pool.dirty_of_area(page.area()) >> page.in_area() & 1 == 1, idle);
+            }
+            let dirty: Vec<FrameId> = all.iter().filter_map(|p| pool.find(*p)).filter(|f| pool.is_dirty(*f)).collect();
+            prop_assert_eq!(dirty.len() as u64, pool.dirty());
+            prop_assert_eq!(dirty.iter().map(|f| u128::from(pool.oldest_lsn_of(*f).bytes())).sum::<u128>(), pool.oldest_sum);
+            prop_assert_eq!(dirty.iter().map(|f| pool.oldest_lsn_of(*f)).min(), pool.oldest_lsn());
+        }
+    }
+}
+
+/// Hot pages that are still there after a scan of far more pages than there are frames, each of which is used twice at once.
+fn left_after_a_scan(old_blocks_ms: u32) -> usize {
+    let mut pool = Pool::new(20_000, 1000, 1);
+    pool.set_old_blocks_ms(old_blocks_ms);
+    let mut used = |number: u32, now_ms: u32| {
+        let page = page(number);
+        let frame = pool.find(page).unwrap_or_else(|| {
+            while pool.free() == 0 {
+                assert!(pool.evict_one(0, 1000));
+            }
+            pool.admit(page, false).unwrap()
+        });
+        pool.touch(frame, now_ms);
+    };
+    // Other pages come and go, so that the hot ones are used, grow old and are used again.
+    for round in 0..20 {
+        for hot in 0..500 {
+            used(hot, 1 + 2000 * round);
+        }
+        for other in 0..100 {
+            used(1000 + 100 * round + other, 1 + 2000 * round);
+        }
+    }
+    for page in 5000..20_000 {
+        used(page, 50_000);
+        used(page, 50_000);
+    }
+    (0..500).filter(|number| pool.find(page(*number)).is_some()).count()
+}
+
+#[test]
+fn a_scan_does_not_drive_out_what_is_used_again_and_again() {
+    assert_eq!(left_after_a_scan(0), 0);
+    assert!(left_after_a_scan(1000) > 450, "{}", left_after_a_scan(1000));
+}
+
+#[test]
+fn an_old_page_grows_young_with_a_use_that_is_late_enough() {
+    let mut pool = Pool::new(2000, 1000, 1);
+    pool.set_old_blocks_ms(1000);
+    for number in 0..1000 {
+        let frame = pool.admit(page(number), false).unwrap();
+        pool.touch(frame, 1);
+    }
+    let frame = frame_of(&pool, 999);
+    let uses = [(500, true), (1000, true), (1001, false)];
+    for (now_ms, old) in uses {
+        pool.touch(frame, now_ms);
+        assert_eq!(pool.is_old(frame), old, "at {now_ms} ms");
+    }
+}
+
+#[test]
+fn waiters_are_told_once_the_last_first() {
+    let mut pool = full(10);
+    let [first, second] = [3, 4].map(|number| frame_of(&pool, number));
+    for (frame, thread) in [(first, 7), (second, 1), (first, 0), (first, 5)] {
+        pool.wait(frame, ThreadNo::new(thread));
+    }
+    let take = |pool: &mut Pool, frame| pool.take_waiters(frame).map(ThreadNo::number).collect::<Vec<_>>();
+    assert_eq!(take(&mut pool, first), [5, 0, 7]);
+    assert_eq!((take(&mut pool, first), take(&mut pool, second)), (vec![], vec![1]));
+    pool.wait(second, ThreadNo::new(7));
+    assert_eq!(take(&mut pool, second), [7], "it waits behind nobody any more");
+}

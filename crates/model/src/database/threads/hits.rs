@@ -1,0 +1,70 @@
+//! What threads do most: they use pages that are in memory, one after another, and nothing happens besides.
+//!
+//! Here is only what of a use is left when a page is there, idle and no news to read-ahead, and the log has room: hundreds
+//! of uses a transaction, in a loop that asks once what holds for all of them.
+
+use super::super::change_buffer::ChangeBuffer;
+use super::super::ids::{Lsn, ThreadNo};
+use super::super::log::{Limits, Log};
+use super::super::pool::Pool;
+use super::super::touches::What;
+use super::Threads;
+use super::ahead::STEP;
+use super::thread::Work;
+
+impl Threads {
+    /// Takes a thread to the next page that it must wait for, or with which something else has to happen; or to its end.
+    pub(in super::super) fn run_hits(
+        &mut self,
+        number: ThreadNo,
+        now_ms: u32,
+        pool: &mut Pool,
+        log: &mut Log,
+        limits: &mut Limits,
+        buffer: Option<&ChangeBuffer>,
+    ) {
+        let thread = &mut self.threads[number.index()];
+        let (touches, mut at) = thread.begin_run();
+        // Nobody writes pages or the log meanwhile, so these stay: up to where changes may be appended, and the LSN after
+        // which the next one has to look at the log's limits.
+        let checks_from = limits.free_until(pool.oldest_lsn(), log.checkpoint());
+        let appends_to = if limits.is_near() { Lsn::ZERO } else { log.free_until().min(checks_from) };
+        let (mut statements, mut uses) = (0, 0);
+        'touches: while at < touches.len() {
+            if at.is_multiple_of(STEP) {
+                thread.ahead().go_on(at, pool, buffer);
+            }
+            let end = (at + 1).next_multiple_of(STEP).min(touches.len());
+            for &touch in &touches[at..end] {
+                if touch.what == What::Statement {
+                    statements += 1;
+                    at += 1;
+                    continue;
+                }
+                let changes = touch.changes();
+                if changes && log.lsn() > appends_to {
+                    break 'touches;
+                }
+                let Some(frame) = pool.find_idle(touch.page, changes) else { break 'touches };
+                uses += 1;
+                at += 1;
+                if touch.what != What::Glance {
+                    pool.touch(frame, now_ms);
+                }
+                if changes {
+                    thread.change(pool, log, frame, touch);
+                    limits.note_change(log.lsn() > checks_from);
+                }
+            }
+        }
+        let cpu = &self.cpu;
+        let work = Work {
+            cpu_ns: statements * cpu.statement_ns + uses * cpu.touch_ns,
+            mutex_ns: statements * cpu.mutex_ns,
+            away_ns: statements * cpu.round_trip_ns,
+        };
+        thread.end_run(touches, at, work);
+        self.counts.statements += statements;
+        self.counts.uses += uses;
+    }
+}

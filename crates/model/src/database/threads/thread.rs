@@ -1,0 +1,254 @@
+//! One thread: its transaction, how far it is, and what it owes its core.
+
+use super::super::ids::{FrameId, Lsn, ThreadNo};
+use super::super::log::Log;
+use super::super::pool::Pool;
+use super::super::spec::Cpu;
+use super::super::touches::Touch;
+use super::ahead::Ahead;
+use super::bursts::{Burst, BurstEnd, Holds};
+
+/// A reader looks at the margin of free pages this often: the search is as long as the margin, and a page makes it one
+/// shorter.
+const MARGIN_EVERY: u32 = 16;
+
+/// A thread's work since it last used a core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Work {
+    /// CPU time, how long it holds the mutexes that all threads share, and how long its client has it.
+    pub(super) cpu_ns: u64,
+    pub(super) mutex_ns: u64,
+    pub(super) away_ns: u64,
+}
+
+/// What a transaction was that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Transaction {
+    pub(super) kind: usize,
+    pub(super) started_ns: u64,
+}
+
+/// A thread.
+#[derive(Debug, Default)]
+pub(in super::super) struct Thread {
+    touches: Vec<Touch>,
+    ahead: Ahead,
+    at: usize,
+    /// Its transaction; None: it has none.
+    transaction: Option<Transaction>,
+    work: Work,
+    burst: Burst,
+    /// End of its own changes in the log; ZERO: it has made none.
+    lsn: Lsn,
+    reads: u32,
+    /// How often it has looked for the frame that it wants.
+    searches: u32,
+    /// The instance in which it has to see to free pages.
+    check_margin: Option<usize>,
+    /// It has seen to room in the log already.
+    preflushed: bool,
+    /// It writes pages because the log is at its synchronous age.
+    in_sync: bool,
+}
+
+impl Thread {
+    /// What it does next with a page; None: nothing in this transaction.
+    pub(in super::super) fn touch(&self) -> Option<Touch> {
+        self.touches.get(self.at).copied()
+    }
+
+    /// It has done what it had to do with a page.
+    pub(in super::super) const fn advance(&mut self) {
+        self.at += 1;
+    }
+
+    /// It does these before what it waits for.
+    pub(in super::super) fn insert_before(&mut self, touches: &[Touch]) {
+        self.touches.splice(self.at..self.at, touches.iter().copied());
+    }
+
+    /// It does these after what it does now.
+    pub(in super::super) fn insert_behind(&mut self, touches: impl IntoIterator<Item = Touch>) {
+        self.touches.splice(self.at + 1..self.at + 1, touches);
+    }
+
+    /// It does these after all that it has to do.
+    pub(in super::super) fn append(&mut self, touches: &[Touch]) {
+        self.touches.drain(..std::mem::take(&mut self.at));
+        self.touches.extend(touches);
+    }
+
+    /// Changes a page: in the log, and in its frame.
+    #[inline]
+    pub(in super::super) fn change(&mut self, pool: &mut Pool, log: &mut Log, frame: FrameId, touch: Touch) {
+        let (from, to) = log.append(u64::from(touch.redo));
+        pool.change(frame, from, to);
+        self.lsn = to;
+        self.burst.note_change();
+        self.preflushed = false;
+    }
+
+    /// End of its changes in the log, and their redo; None: it has no transaction.
+    pub(in super::super) fn uncommitted(&self) -> Option<(Lsn, u64)> {
+        self.transaction?;
+        Some((self.lsn, self.touches.iter().map(|touch| u64::from(touch.redo)).sum()))
+    }
+
+    /// The pages that it uses next, and how many it has used of them. `end_run` gives them back.
+    pub(super) fn begin_run(&mut self) -> (Vec<Touch>, usize) {
+        (std::mem::take(&mut self.touches), self.at)
+    }
+
+    /// It has used so many of these pages, with the work for that.
+    pub(super) fn end_run(&mut self, touches: Vec<Touch>, at: usize, work: Work) {
+        (self.touches, self.at) = (touches, at);
+        self.work.cpu_ns += work.cpu_ns;
+        self.work.mutex_ns += work.mutex_ns;
+        self.work.away_ns += work.away_ns;
+    }
+
+    /// What it looks ahead at.
+    pub(super) const fn ahead(&mut self) -> &mut Ahead {
+        &mut self.ahead
+    }
+
+    /// Its last transaction is over. Returns it.
+    pub(super) fn end_transaction(&mut self) -> Option<Transaction> {
+        self.touches.clear();
+        self.at = 0;
+        self.lsn = Lsn::ZERO;
+        self.transaction.take()
+    }
+
+    /// It begins a transaction, which `fill` puts together and looks ahead at.
+    pub(super) fn begin_transaction(
+        &mut self,
+        started_ns: u64,
+        fill: impl FnOnce(&mut Vec<Touch>, &mut Ahead) -> usize,
+    ) {
+        let kind = fill(&mut self.touches, &mut self.ahead);
+        self.transaction = Some(Transaction { kind, started_ns });
+    }
+
+    /// When its transaction began.
+    pub(super) fn started_ns(&self) -> Option<u64> {
+        self.transaction.map(|transaction| transaction.started_ns)
+    }
+
+    /// It has used a page that it had to wait for.
+    pub(in super::super) const fn charge_touch(&mut self, cpu: &Cpu) {
+        self.work.cpu_ns += cpu.touch_ns;
+    }
+
+    /// It reads a page of an instance of the pool. In a while it has to see to free pages there.
+    pub(in super::super) fn charge_read(&mut self, cpu: &Cpu, instance: usize) {
+        self.work.cpu_ns += cpu.read_ns;
+        self.work.mutex_ns += cpu.read_mutex_ns;
+        self.reads += 1;
+        self.check_margin = self.reads.is_multiple_of(MARGIN_EVERY).then_some(instance);
+    }
+
+    /// Takes the work that it owes its core.
+    pub(super) const fn take_work(&mut self) -> Work {
+        std::mem::replace(&mut self.work, Work { cpu_ns: 0, mutex_ns: 0, away_ns: 0 })
+    }
+
+    /// Its burst begins, and ends at `end_ns` if nobody holds the log meanwhile.
+    pub(super) fn begin_burst(&mut self, now_ns: u64, end_ns: u64, holds: &Holds) {
+        self.burst.begin(now_ns, end_ns, holds);
+    }
+
+    /// Its burst would be over.
+    pub(super) fn end_burst(&mut self, own: ThreadNo, now_ns: u64, holds: &mut Holds) -> BurstEnd {
+        self.burst.end(own, now_ns, holds)
+    }
+
+    /// Takes the instance in which it has to see to free pages.
+    pub(in super::super) const fn take_margin_check(&mut self) -> Option<usize> {
+        self.check_margin.take()
+    }
+
+    /// How often it has looked for the frame that it wants.
+    pub(in super::super) const fn searches(&self) -> u32 {
+        self.searches
+    }
+
+    /// It has found no frame, and looks further the next time, `most` times at most.
+    pub(in super::super) fn search_further(&mut self, most: u32) {
+        self.searches = (self.searches + 1).min(most);
+    }
+
+    /// It has found a frame.
+    pub(in super::super) const fn end_search(&mut self) {
+        self.searches = 0;
+    }
+
+    /// Whether it has seen to room in the log, so that its next change is appended in any case.
+    pub(in super::super) const fn has_preflushed(&self) -> bool {
+        self.preflushed
+    }
+
+    /// It writes pages for room in the log; `sync`: as every thread does that changes something.
+    pub(in super::super) const fn begin_flush(&mut self, sync: bool) {
+        self.in_sync = sync;
+    }
+
+    /// The pages that it wrote, or let others write, are written: so many; `skipped`: it could not write in all instances.
+    /// True: it waits for other threads' batches too.
+    pub(in super::super) const fn end_flush(&mut self, written: u64, skipped: bool) -> bool {
+        let sync = std::mem::replace(&mut self.in_sync, false);
+        self.preflushed = !sync || !skipped && written > 0;
+        sync
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::ids::PageNo;
+
+    fn touches(pages: impl IntoIterator<Item = u32>) -> Vec<Touch> {
+        pages.into_iter().map(|page| Touch::read(PageNo::new(page))).collect()
+    }
+
+    #[test]
+    fn what_comes_between_is_done_in_its_place() {
+        let mut thread = Thread::default();
+        thread.begin_transaction(5, |out, _| {
+            out.extend(touches([1, 2]));
+            3
+        });
+        thread.advance();
+        thread.insert_before(&touches([7]));
+        thread.insert_behind(touches([8, 9]));
+        assert_eq!(thread.touch(), touches([7]).pop());
+        thread.append(&touches([10]));
+        assert_eq!(thread.touches, touches([7, 8, 9, 2, 10]), "what is done is forgotten");
+        assert_eq!(thread.started_ns(), Some(5));
+        assert_eq!(thread.end_transaction(), Some(Transaction { kind: 3, started_ns: 5 }));
+        assert_eq!((thread.touch(), thread.uncommitted()), (None, None));
+    }
+
+    #[test]
+    fn a_thread_that_flushed_in_vain_looks_again() {
+        let mut thread = Thread::default();
+        thread.begin_flush(false);
+        assert!(!thread.end_flush(0, true) && thread.has_preflushed());
+        for (written, skipped, done) in [(3, false, true), (0, false, false), (3, true, false)] {
+            thread.begin_flush(true);
+            assert!(thread.end_flush(written, skipped));
+            assert_eq!(thread.has_preflushed(), done, "{written} pages, an instance left out: {skipped}");
+        }
+    }
+
+    #[test]
+    fn a_reader_sees_to_free_pages_after_every_sixteenth_page() {
+        let mut thread = Thread::default();
+        let cpu = Cpu::default();
+        let checks = (0..48).filter(|at| {
+            thread.charge_read(&cpu, *at);
+            thread.take_margin_check().is_some()
+        });
+        assert_eq!(checks.collect::<Vec<_>>(), [15, 31, 47]);
+    }
+}

@@ -1,0 +1,167 @@
+//! TPC-C as page touches: tpcc-mysql's tables, indexes and foreign keys, its five transactions statement by statement.
+//!
+//! Rows to a page follow from the columns' sizes, a header of 5 bytes, 13 of transaction id and roll pointer, null bits
+//! and lengths, on pages that are fifteen sixteenths full. Orders and their lines go to new pages of their district,
+//! which are made one after another in the room behind the tables.
+
+use flatwater_core::interval::Kind;
+use flatwater_core::seed::splitmix;
+use flatwater_core::workload::tpcc::inputs::{Input, Terminal};
+use flatwater_core::workload::tpcc::{DISTRICTS, KINDS, WAREHOUSES_MAX};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::layout::{Layout, Room, Undo};
+use super::measured::{Measured, Optimizer, scaled};
+use super::touch::{Touch, Touches, What, transaction};
+use crate::database::ids::PageNo;
+
+mod places;
+mod rows;
+mod tables;
+mod transactions;
+
+use rows::Rows;
+use tables::{District, LINES, Tables};
+
+/// The workload, in the words of the real driver.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TpccSpec {
+    /// Warehouses that are used.
+    pub warehouses: u32,
+    /// Statements are sent back to back: of no consequence here.
+    pub pipeline: bool,
+    /// Terminals key and think: not modelled.
+    pub keying_and_think: bool,
+}
+
+static TOLD: [Kind; 5] =
+    [transaction(KINDS[0]), transaction(KINDS[1]), transaction(KINDS[2]), transaction(KINDS[3]), transaction(KINDS[4])];
+
+/// TPC-C's tables, and the threads on them.
+pub struct Tpcc {
+    warehouses: u32,
+    tables: Tables,
+    rows: Rows,
+    /// Orders of an order_line page.
+    orders_a_line_page: u32,
+    /// Redo that was measured, of what follows from what is logged.
+    redo_scale: f64,
+    room: Room,
+    undo: Undo,
+    pages: u32,
+    names: Vec<(String, PageNo)>,
+    terminals: Vec<Terminal>,
+    districts: Vec<District>,
+    history_rows: u64,
+    history_page: PageNo,
+    optimizer: Optimizer,
+    seed: u64,
+}
+
+impl Tpcc {
+    /// The touches of `threads`.
+    ///
+    /// # Errors
+    /// What is not modelled.
+    pub fn new(spec: &TpccSpec, measured: &Measured, threads: u32, seed: u64) -> Result<Self, String> {
+        let mut made = Self::derived(spec, Rows::of(measured), threads, seed)?;
+        made.optimizer = measured.optimizer;
+        if let Some(bytes) = measured.redo_bytes.get("transaction") {
+            made.redo_scale = scale_of(*bytes)?;
+        }
+        Ok(made)
+    }
+
+    fn derived(spec: &TpccSpec, rows: Rows, threads: u32, seed: u64) -> Result<Self, String> {
+        if spec.keying_and_think {
+            return Err("workload.keying_and_think is not modelled yet".into());
+        }
+        if !(1..=WAREHOUSES_MAX).contains(&spec.warehouses) {
+            return Err(format!("workload.warehouses must be between 1 and {WAREHOUSES_MAX}"));
+        }
+        let mut layout = Layout::default();
+        let undo = Undo::new(layout.of("undo"), threads);
+        let tables = Tables::new(&mut layout, spec.warehouses, &rows);
+        // Room for a tenth more: 1.1 KB a New-Order (see docs) make that of 1000 warehouses last for 9 million.
+        let grows = (u64::from(layout.total()?) / 10).max(4096);
+        let room = Room::new(layout.of("growth").pages(grows));
+        let pages = layout.total()?;
+        let seed_of_items = splitmix(seed ^ 0x7470_6363);
+        let districts = u64::from(spec.warehouses) * u64::from(DISTRICTS);
+        let history_page = tables.history.first + (tables.history.pages - 1);
+        Ok(Self {
+            warehouses: spec.warehouses,
+            tables,
+            rows,
+            orders_a_line_page: (rows.order_line / LINES).max(1),
+            redo_scale: 1.0,
+            room,
+            undo,
+            pages,
+            names: layout.tables(),
+            terminals: (0..threads).map(|n| Terminal::new(spec.warehouses, false, seed, u64::from(n))).collect(),
+            districts: (0..districts).map(|number| District::loaded(number, seed_of_items)).collect(),
+            history_rows: 0,
+            history_page,
+            optimizer: Optimizer::default(),
+            seed,
+        })
+    }
+}
+
+impl Touches for Tpcc {
+    fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    fn tables(&self) -> &[(String, PageNo)] {
+        &self.names
+    }
+
+    fn told(&self) -> &'static [Kind] {
+        &TOLD
+    }
+
+    fn next(&mut self, thread: u32, out: &mut Vec<Touch>) -> usize {
+        let (input, before) = (self.terminals[thread as usize].next_input(), out.len());
+        match &input {
+            Input::NewOrder(order) => self.new_order(thread, order, out),
+            Input::Payment(payment) => self.payment(thread, payment, out),
+            Input::OrderStatus(customer) => self.order_status(customer, out),
+            Input::Delivery(delivery) => self.delivery(thread, *delivery, out),
+            Input::StockLevel(level) => self.stock_level(level, out),
+        }
+        if self.redo_scale != 1.0 {
+            for touch in out[before..].iter_mut().filter(|touch| touch.what == What::Change) {
+                touch.redo = scaled(touch.redo, self.redo_scale);
+            }
+        }
+        input.kind()
+    }
+}
+
+/// By how much changes make more redo than what follows from what is logged, when `bytes` were measured for a New-Order with
+/// its companions: the mean of each warehouse's second thousand, when its indexes have split. What is made anew is left.
+fn scale_of(bytes: f64) -> Result<f64, String> {
+    const DECKS: u32 = 400;
+    let spec = TpccSpec { warehouses: 2, pipeline: false, keying_and_think: false };
+    let mut tpcc = Tpcc::derived(&spec, Rows::of(&Measured::default()), 1, 1)?;
+    let (mut orders, mut changed, mut made, mut out) = (0_u32, 0_u64, 0_u64, Vec::new());
+    for run in 0..DECKS * 23 {
+        out.clear();
+        let kind = tpcc.next(0, &mut out);
+        if run >= DECKS * 23 / 2 {
+            orders += u32::from(kind == 0);
+            let redo = |what| out.iter().filter(|t| t.what == what).map(|touch| u64::from(touch.redo)).sum::<u64>();
+            changed += redo(What::Change);
+            made += redo(What::Create);
+        }
+    }
+    let left = bytes * f64::from(orders) - made as f64;
+    Ok((left / changed.max(1) as f64).max(0.0))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! Rows of a page of TPC-C's tables and indexes.
+
+use super::super::layout::LOADED_BYTES;
+use super::super::measured::Measured;
+
+/// Rows of a page, by the bytes of a row.
+const fn rows(bytes: u32) -> u32 {
+    LOADED_BYTES / bytes
+}
+
+/// Rows of a page of each table and index.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows {
+    pub warehouse: u32,
+    pub district: u32,
+    pub customer: u32,
+    pub history: u32,
+    pub new_orders: u32,
+    pub order: u32,
+    pub order_line: u32,
+    pub item: u32,
+    pub stock: u32,
+    pub idx_customer: u32,
+    pub idx_orders: u32,
+    pub idx_line: u32,
+    pub idx_stock: u32,
+    /// The two of history: customer's, and district's.
+    pub idx_history: [u32; 2],
+}
+
+impl Rows {
+    /// As they were counted, else by the bytes of rows.
+    pub fn of(measured: &Measured) -> Self {
+        Self {
+            // A page of either holds more than there are in small data: those are never counted.
+            warehouse: rows(115),
+            district: rows(125),
+            customer: measured.rows("customer.PRIMARY", rows(575)),
+            history: measured.rows("history.GEN_CLUST_INDEX", rows(68)),
+            new_orders: rows(26),
+            order: measured.rows("orders.PRIMARY", rows(43)),
+            order_line: measured.rows("order_line.PRIMARY", rows(72)),
+            item: measured.rows("item.PRIMARY", rows(92)),
+            stock: measured.rows("stock.PRIMARY", rows(316)),
+            idx_customer: measured.rows("customer.idx_customer", rows(38)),
+            idx_orders: measured.rows("orders.idx_orders", rows(18)),
+            idx_line: measured.rows("order_line.fkey_order_line_2", rows(20)),
+            idx_stock: measured.rows("stock.fkey_stock_2", rows(12)),
+            idx_history: [
+                measured.rows("history.fkey_history_1", rows(21)),
+                measured.rows("history.fkey_history_2", rows(17)),
+            ],
+        }
+    }
+}

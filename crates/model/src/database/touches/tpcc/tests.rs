@@ -1,0 +1,113 @@
+//! Tests of TPC-C's page touches.
+
+use flatwater_core::workload::tpcc::ORDERS;
+use flatwater_core::workload::tpcc::inputs::Delivery;
+
+use super::super::layout::DIVE_PAGES;
+use super::*;
+
+fn spec(warehouses: u32) -> TpccSpec {
+    TpccSpec { warehouses, pipeline: false, keying_and_think: false }
+}
+
+#[test]
+fn a_warehouse_is_about_a_hundred_megabytes() {
+    let tpcc = Tpcc::new(&spec(20), &Measured::default(), 4, 1).unwrap();
+    let mib = f64::from(tpcc.pages() - tpcc.room.take_all_but_made()) / 64.0 / 20.0;
+    assert!((85.0..110.0).contains(&mib), "{mib} MiB a warehouse");
+    assert_eq!(tpcc.rows.stock, 48, "rows of stock to a page");
+}
+
+impl Room {
+    fn take_all_but_made(&self) -> u32 {
+        // Pages of the room, for the size of what was loaded.
+        let mut room = *self;
+        let first = room.take();
+        let mut pages = 1;
+        while room.take() != first {
+            pages += 1;
+        }
+        pages
+    }
+}
+
+/// Redo of a New-Order with its companions, over the later half of so many transactions.
+fn redo_of(tpcc: &mut Tpcc, transactions: u32) -> u64 {
+    let (mut redo, mut orders, mut out) = (0, 0, Vec::new());
+    for run in 0..transactions {
+        out.clear();
+        let kind = tpcc.next(run % 4, &mut out);
+        if run >= transactions / 2 {
+            orders += u64::from(kind == 0);
+            redo += out.iter().map(|touch| u64::from(touch.redo)).sum::<u64>();
+        }
+    }
+    redo / orders
+}
+
+#[test]
+fn transactions_touch_what_the_specification_says() {
+    let mut tpcc = Tpcc::new(&spec(10), &Measured::default(), 4, 3).unwrap();
+    let (mut redo, mut orders, mut runs) = (0, 0, [0_u32; 5]);
+    let mut changed = [0_u32; 5];
+    for run in 0..23 * 400 {
+        let mut out = Vec::new();
+        let kind = tpcc.next(run % 4, &mut out);
+        assert!(out.iter().all(|touch| touch.page.number() < tpcc.pages()), "{kind}");
+        runs[kind] += 1;
+        changed[kind] += out.iter().filter(|touch| matches!(touch.what, What::Change | What::Create)).count() as u32;
+        orders += u32::from(kind == 0);
+        redo += out.iter().map(|touch| u64::from(touch.redo)).sum::<u64>();
+    }
+    assert_eq!(runs, [4000, 4000, 400, 400, 400]);
+    assert_eq!((changed[2], changed[4]), (0, 0), "Order-Status and Stock-Level only read");
+    // Nearly every page of the indexes splits in the beginning, which is logged.
+    let early = redo / u64::from(orders);
+    assert!((12_000..20_000).contains(&early), "{early} B of redo a New-Order");
+    let redo = redo_of(&mut tpcc, 23 * 4000);
+    assert!(redo < early, "{redo} B of redo a New-Order, {early} in the beginning");
+    // A New-Order with its companions: others estimate 9 KB, give or take a quarter.
+    assert!((6_700..11_300).contains(&redo), "{redo} B of redo a New-Order");
+}
+
+#[test]
+fn new_orders_are_delivered_in_their_order_and_never_twice() {
+    let mut tpcc = Tpcc::new(&spec(1), &Measured::default(), 1, 3).unwrap();
+    let mut out = Vec::new();
+    for _ in 0..1200 {
+        tpcc.delivery(0, Delivery { warehouse: 1, carrier: 1 }, &mut out);
+    }
+    let district = &tpcc.districts[0];
+    assert_eq!((district.oldest_new, district.next_order), (ORDERS + 1, ORDERS + 1));
+    assert!(out.iter().all(|touch| touch.page.number() < tpcc.pages()));
+}
+
+#[test]
+fn keying_and_thinking_are_refused() {
+    assert!(Tpcc::new(&TpccSpec { keying_and_think: true, ..spec(1) }, &Measured::default(), 1, 1).is_err());
+}
+
+#[test]
+fn an_optimizer_of_mysql_looks_at_customers_too_and_its_looks_are_uses() {
+    let touched = |optimizer| {
+        let measured = Measured { optimizer, ..Measured::default() };
+        let mut tpcc = Tpcc::new(&spec(10), &measured, 1, 3).unwrap();
+        let (mut reads, mut glances, mut out) = (0, 0, Vec::new());
+        for _ in 0..23 * 40 {
+            out.clear();
+            tpcc.next(0, &mut out);
+            let customer = tpcc.tables.customer;
+            let customers = customer.first..customer.first + customer.pages;
+            let of_customers = |touch: &&Touch| customers.contains(&touch.page);
+            reads += out.iter().filter(|touch| touch.what == What::Read).filter(of_customers).count();
+            glances += out.iter().filter(|touch| touch.what == What::Glance).count();
+        }
+        (reads, glances)
+    };
+    let (few, glances) = touched(Optimizer::Mariadb);
+    let (many, none) = touched(Optimizer::Mysql);
+    assert!(glances > 0 && none == 0, "{glances}, {none}");
+    // Six in ten of 440 Payments and Order-Status ask twice by last name, and look at ten pages each time.
+    let looks = (many - few) as f64 / 440.0 / DIVE_PAGES as f64;
+    assert!((1.0..1.4).contains(&looks), "{looks} looks at ten pages a transaction that finds a customer");
+}

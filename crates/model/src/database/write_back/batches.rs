@@ -1,0 +1,341 @@
+//! Which pages are written: batches, each from one instance's flush list or from the end of its LRU list.
+
+use std::ops::Range;
+
+use flatwater_core::slab::Slab;
+
+use super::super::events::Event;
+use super::super::host::Host;
+use super::super::ids::{AREA_PAGES, BatchId, FrameId, Lsn, PageNo, PassId, ThreadNo};
+use super::super::pool::Pool;
+
+/// How much of the LRU list's end a batch searches for dirty pages.
+const LRU_DEPTH: u32 = 2048;
+/// A thread for which nothing could be written tries again after this.
+const PAUSE_NS: u64 = 1_000_000;
+
+/// Which pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Kind {
+    /// Those whose first change is the oldest, before an LSN.
+    List {
+        /// The LSN.
+        limit_lsn: Lsn,
+        /// The log is near its limit.
+        sync: bool,
+    },
+    /// Those at the end of the LRU list.
+    Lru,
+    /// One page at the end of the LRU list, which its thread writes by itself, past the batches.
+    Single,
+}
+
+/// Who waits for the end of a batch or a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Owner {
+    Nobody,
+    Master,
+    Cleaner,
+    Thread(ThreadNo),
+    Pass(PassId),
+}
+
+/// A batch or a pass that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) struct Ended {
+    pub(in super::super) owner: Owner,
+    /// Pages that were written.
+    pub(in super::super) written: u64,
+    /// An instance was left out, because another batch was in its list.
+    pub(in super::super) skipped: bool,
+}
+
+/// Where a batch is whose pages are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// Pages of it are still being written, or it has not chosen all.
+    UnderWay,
+    /// All its pages are in their places: these files are to be synced, a bit each.
+    Unsynced(u64),
+    /// Nothing is left to do.
+    Done,
+}
+
+/// Pages of one instance.
+#[derive(Debug)]
+struct Batch {
+    kind: Kind,
+    instance: usize,
+    /// Pages that it may still choose.
+    left: u64,
+    /// Pages of an area that are to be looked at still.
+    area: Range<PageNo>,
+    /// Pages that are chosen and not written.
+    under_way: u32,
+    written: u64,
+    /// It has no page left to choose.
+    chosen: bool,
+    /// Files that it has written straight and that are not synced, a bit each.
+    unsynced: u64,
+    /// When its thread has put all pages that it has chosen into chunks.
+    posted_ns: u64,
+    owner: Owner,
+}
+
+/// Which batches an instance has under way, and who waits for them.
+#[derive(Debug, Default)]
+struct Instance {
+    list: Option<BatchId>,
+    lru: Option<BatchId>,
+    /// Threads that wait until nobody writes from the flush list.
+    list_waiters: Vec<ThreadNo>,
+    /// Threads that wait for a free page.
+    free_waiters: Vec<ThreadNo>,
+}
+
+/// The batches of all instances.
+#[derive(Debug)]
+pub(super) struct Batches {
+    batches: Slab<Batch, BatchId>,
+    instances: Vec<Instance>,
+    /// innodb_flush_neighbors.
+    neighbours: u8,
+}
+
+/// Pages of one area, a bit each.
+const fn bits(pages: &Range<PageNo>) -> u64 {
+    if pages.start.number() == pages.end.number() {
+        return 0;
+    }
+    let (first, last) = (pages.start.in_area(), (pages.end.number() - 1) % AREA_PAGES);
+    u64::MAX << first & u64::MAX >> (AREA_PAGES - 1 - last)
+}
+
+/// No page.
+const NO_PAGES: Range<PageNo> = PageNo::new(0)..PageNo::new(0);
+
+impl Batches {
+    /// None yet, of so many instances.
+    pub(super) fn new(instances: usize, neighbours: u8) -> Self {
+        let instances = (0..instances).map(|_| Instance::default()).collect();
+        Self { batches: Slab::new(), instances, neighbours }
+    }
+
+    /// How many instances there are.
+    pub(super) fn instances(&self) -> usize {
+        self.instances.len()
+    }
+
+    /// Whether a batch of this kind is under way in an instance.
+    pub(super) fn is_under_way(&self, instance: usize, kind: Kind) -> bool {
+        let under_way = &self.instances[instance];
+        if kind == Kind::Lru { under_way.lru.is_some() } else { under_way.list.is_some() }
+    }
+
+    /// Starts a batch; its instance must have none of its kind (but of single pages).
+    pub(super) fn start(&mut self, instance: usize, kind: Kind, pages: u64, owner: Owner) -> BatchId {
+        let id = self.batches.insert(Batch {
+            kind,
+            instance,
+            left: pages,
+            area: NO_PAGES,
+            under_way: 0,
+            written: 0,
+            chosen: false,
+            unsynced: 0,
+            posted_ns: 0,
+            owner,
+        });
+        match kind {
+            Kind::List { .. } => self.instances[instance].list = Some(id),
+            Kind::Lru => self.instances[instance].lru = Some(id),
+            Kind::Single => {}
+        }
+        id
+    }
+
+    /// Whether a batch writes pages because frames are needed.
+    pub(super) fn kind(&self, id: BatchId) -> Kind {
+        self.batches[id].kind
+    }
+
+    /// The next page of a batch.
+    pub(super) fn next_page(&mut self, id: BatchId, pool: &mut Pool) -> Option<FrameId> {
+        let batch = &mut self.batches[id];
+        while batch.left > 0 {
+            if let Some(frame) = batch.next_of_area(pool) {
+                return Some(frame);
+            }
+            let first = match batch.kind {
+                Kind::Lru => pool.dirty_at_end(batch.instance, LRU_DEPTH),
+                Kind::Single => pool.dirty_at_end(batch.instance, u32::MAX),
+                Kind::List { limit_lsn, .. } => {
+                    pool.oldest_dirty(batch.instance).filter(|frame| pool.oldest_lsn_of(*frame) < limit_lsn)
+                }
+            }?;
+            // A single page goes alone, and a young page would not go along with itself.
+            let alone = match batch.kind {
+                Kind::Single => true,
+                Kind::Lru => !pool.is_old(first),
+                Kind::List { .. } => false,
+            };
+            if self.neighbours == 0 || alone {
+                return Some(first);
+            }
+            batch.area = neighbours(pool, pool.page(first), self.neighbours == 1);
+        }
+        None
+    }
+
+    /// A page of a batch is on its way. `file`: the file to which it goes straight, as a bit; 0 when it does not.
+    pub(super) fn begin_page(&mut self, id: BatchId, file: u64) {
+        let batch = &mut self.batches[id];
+        batch.under_way += 1;
+        batch.left -= 1;
+        // Written straight, files are synced when all pages of a batch are in them.
+        batch.unsynced |= file;
+    }
+
+    /// A batch has no page left to choose.
+    pub(super) fn end_choice(&mut self, id: BatchId) -> Progress {
+        let batch = &mut self.batches[id];
+        batch.chosen = true;
+        batch.progress()
+    }
+
+    /// The thread of a batch puts pages into a chunk, which takes so long and, with what its core did before, lasts to
+    /// `end_ns`. Returns when they are in it.
+    pub(super) fn post(&mut self, id: BatchId, work_ns: u64, end_ns: u64) -> u64 {
+        let batch = &mut self.batches[id];
+        batch.posted_ns = end_ns.max(batch.posted_ns + work_ns);
+        batch.posted_ns
+    }
+
+    /// A page of a batch is in its place.
+    pub(super) fn note_written(&mut self, id: BatchId) {
+        self.batches[id].written += 1;
+    }
+
+    /// The chunk of a page is in its places. Returns where its batch is then.
+    pub(super) fn end_page(&mut self, id: BatchId) -> Progress {
+        let batch = &mut self.batches[id];
+        batch.under_way -= 1;
+        batch.progress()
+    }
+
+    /// The instance of a batch.
+    pub(super) fn instance_of(&self, id: BatchId) -> usize {
+        self.batches[id].instance
+    }
+
+    /// All pages of a batch are written, and synced.
+    pub(super) fn end(&mut self, id: BatchId, host: &mut Host) -> Ended {
+        let batch = self.batches.remove(id);
+        let instance = &mut self.instances[batch.instance];
+        match batch.kind {
+            Kind::List { .. } => {
+                instance.list = None;
+                for thread in std::mem::take(&mut instance.list_waiters) {
+                    self.wait_for_lists(thread, batch.instance + 1, host);
+                }
+            }
+            Kind::Lru => {
+                instance.lru = None;
+                for thread in std::mem::take(&mut instance.free_waiters) {
+                    go_on_after(thread, batch.written > 0, host);
+                }
+            }
+            Kind::Single => {}
+        }
+        Ended { owner: batch.owner, written: batch.written, skipped: false }
+    }
+
+    /// A thread waits until it has seen each instance from `first` on without a batch in its flush list
+    /// (buf_flush_wait_batch_end).
+    pub(super) fn wait_for_lists(&mut self, thread: ThreadNo, first: usize, host: &mut Host) {
+        match self.instances[first..].iter_mut().find(|instance| instance.list.is_some()) {
+            Some(instance) => instance.list_waiters.push(thread),
+            None => go_on_after(thread, first > 0, host),
+        }
+    }
+
+    /// A thread waits until a frame of an instance is free.
+    pub(super) fn wait_for_free(&mut self, thread: ThreadNo, instance: usize) {
+        self.instances[instance].free_waiters.push(thread);
+    }
+
+    /// Whether threads wait for free frames.
+    pub(super) fn has_free_waiters(&self) -> bool {
+        self.instances.iter().any(|instance| !instance.free_waiters.is_empty())
+    }
+
+    /// Frames have become free: threads that want one look again.
+    pub(super) fn wake_free_waiters(&mut self, instance: usize, host: &mut Host) {
+        self.instances[instance].free_waiters.drain(..).for_each(|thread| host.wake(thread));
+    }
+}
+
+impl Batch {
+    /// The next page of its area that is dirty now.
+    fn next_of_area(&mut self, pool: &Pool) -> Option<FrameId> {
+        let (area, wanted) = (self.area.start.area(), bits(&self.area));
+        let mut dirty = if wanted == 0 { 0 } else { pool.dirty_of_area(area) & wanted };
+        while dirty != 0 {
+            let page = area.page(dirty.trailing_zeros());
+            self.area.start = PageNo::new(page.number() + 1);
+            dirty &= dirty - 1;
+            // Other batches come first: the next page can be prefetched meanwhile.
+            if dirty != 0 {
+                pool.prefetch_write(FrameId::new(area.page(dirty.trailing_zeros()).number()));
+            }
+            // A page that is written because frames are needed is evicted soon: young neighbours stay as they are
+            // (buf_flush_try_neighbors).
+            if let Some(frame) = pool.find(page)
+                && (self.kind != Kind::Lru || pool.is_old(frame))
+            {
+                return Some(frame);
+            }
+        }
+        self.area = NO_PAGES;
+        None
+    }
+
+    fn progress(&mut self) -> Progress {
+        if !self.chosen || self.under_way > 0 {
+            Progress::UnderWay
+        } else if self.unsynced > 0 {
+            Progress::Unsynced(std::mem::take(&mut self.unsynced))
+        } else {
+            Progress::Done
+        }
+    }
+}
+
+/// The neighbours that are written with a page: of its area all (innodb_flush_neighbors = 2, and before 5.6), or the dirty
+/// ones on both sides without a gap (1).
+fn neighbours(pool: &Pool, page: PageNo, without_gap: bool) -> Range<PageNo> {
+    let (from, at) = (page.area().page(0).number(), page.in_area());
+    let (first, end) = if without_gap {
+        let dirty = pool.dirty_of_area(page.area());
+        let below = PageNo::new(from)..page;
+        let first = (!dirty & bits(&below)).checked_ilog2().map_or(0, |gap| gap + 1);
+        (first, (!dirty & !bits(&below)).trailing_zeros())
+    } else {
+        (0, AREA_PAGES)
+    };
+    debug_assert!(first <= at);
+    PageNo::new(from + first)..PageNo::new(from.saturating_add(end))
+}
+
+/// A thread goes on, after a while if nothing was done for it.
+fn go_on_after(thread: ThreadNo, done: bool, host: &mut Host) {
+    if done {
+        host.wake(thread);
+    } else {
+        host.schedule(host.now_ns() + PAUSE_NS, Event::Ready(thread));
+    }
+}
+
+#[cfg(test)]
+#[path = "batches_tests.rs"]
+mod tests;

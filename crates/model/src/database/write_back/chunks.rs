@@ -1,0 +1,173 @@
+//! The way of a chunk: when the log is durable up to its pages, to the doublewrite buffer, to its places, and the syncs
+//! after both.
+
+use super::super::events::{Event, Tag};
+use super::super::host::Host;
+use super::super::ids::{BatchId, Lsn, WriterId};
+use super::super::pool::Pool;
+use super::WriteBack;
+use super::batches::{Kind, Progress};
+use super::doublewrite::buffer_writes;
+use super::writers::Stage;
+use crate::storage::Operation;
+
+/// What the end of a page's write needs is prefetched so many pages before.
+const WRITES_AHEAD: usize = 4;
+
+impl WriteBack {
+    /// The pages of a chunk are in it: they may go out when the log is durable up to them. Returns how far it has to be,
+    /// when it is not: then `begin_chunk`.
+    pub(in super::super) fn end_posting(
+        &mut self,
+        id: WriterId,
+        durable: Lsn,
+        pool: &Pool,
+        host: &mut Host,
+    ) -> Option<Lsn> {
+        let writer = self.writers.get(id);
+        if writer.newest_lsn > durable {
+            writer.stage = Stage::Wal;
+            return Some(writer.newest_lsn);
+        }
+        self.begin_chunk(id, pool, host);
+        None
+    }
+
+    /// The log is durable up to a chunk's pages: they go out.
+    pub(in super::super) fn begin_chunk(&mut self, id: WriterId, pool: &Pool, host: &mut Host) {
+        let writer = self.writers.get(id);
+        let Some(place) = writer.place else { return self.write_pages(id, pool, host) };
+        let pages = writer.chunk.len();
+        (writer.stage, writer.outstanding) = (Stage::Doublewrite, 0);
+        for (offset, bytes) in buffer_writes(place, pages) {
+            host.submit(self.device, Tag::Writer { writer: id }, Operation::Write, offset, bytes);
+            self.writers.get(id).outstanding += 1;
+        }
+        host.note_unsynced(pages as u64);
+        self.counts.doublewrite_pages += pages as u64;
+        self.counts.doublewrite_writes += 1;
+    }
+
+    fn write_pages(&mut self, id: WriterId, pool: &Pool, host: &mut Host) {
+        let writer = self.writers.get(id);
+        for (at, (_, frame)) in writer.chunk.iter().enumerate() {
+            host.write_page(pool.page(*frame), Tag::Page { writer: id, at: at as u32 });
+        }
+        (writer.stage, writer.outstanding) = (Stage::Pages, writer.chunk.len() as u32);
+    }
+
+    /// A page is in its place: threads that wait for it go on.
+    pub(in super::super) fn end_page(&mut self, id: WriterId, at: u32, pool: &mut Pool, host: &mut Host) {
+        let writer = self.writers.get(id);
+        let (batch, frame) = writer.chunk[at as usize];
+        // Writes end mostly in the order of the chunk.
+        if let Some((_, soon)) = writer.chunk.get(at as usize + 2 * WRITES_AHEAD) {
+            pool.prefetch_write(*soon);
+        }
+        if let Some((_, sooner)) = writer.chunk.get(at as usize + WRITES_AHEAD) {
+            pool.prefetch_write_neighbours(*sooner);
+        }
+        writer.outstanding -= 1;
+        let (over, syncs) = (writer.outstanding == 0, writer.place.is_some());
+        pool.end_write(frame);
+        host.note_unsynced(1);
+        self.batches.note_written(batch);
+        let kind = self.batches.kind(batch);
+        self.counts.count(kind);
+        if matches!(kind, Kind::Lru | Kind::Single) {
+            pool.make_oldest(frame);
+            if self.evicts {
+                pool.evict_one(pool.instance_of(pool.page(frame)), 1);
+            }
+        }
+        host.wake_last_first(pool.take_waiters(frame));
+        if over && syncs {
+            self.sync_next(id, pool, host);
+        } else if over {
+            self.end_chunk(id, pool, host);
+        }
+    }
+
+    /// A batch that was written straight is in its places: its files are synced.
+    pub(super) fn sync_batch(&mut self, id: WriterId, batch: BatchId, files: u64, pool: &mut Pool, host: &mut Host) {
+        let writer = self.writers.get(id);
+        (writer.ending, writer.files) = (Some(batch), files);
+        self.sync_next(id, pool, host);
+    }
+
+    /// Syncs the next file; the chunk, or the batch, ends when all are.
+    fn sync_next(&mut self, id: WriterId, pool: &mut Pool, host: &mut Host) {
+        let writer = self.writers.get(id);
+        if writer.take_file().is_some() {
+            writer.stage = Stage::Sync;
+            host.begin_sync(Event::Sync(id));
+        } else if let Some(batch) = writer.ending.take() {
+            self.end_batch(batch, host);
+            self.free_writer(id, pool, host);
+        } else {
+            self.end_chunk(id, pool, host);
+        }
+    }
+
+    /// The host has done its part of a sync: now the devices.
+    pub(in super::super) fn sync_devices(&mut self, id: WriterId, host: &mut Host) {
+        let writer = self.writers.get(id);
+        let devices = match writer.stage {
+            Stage::Sync => host.placement().devices_of_file(writer.file),
+            _ => 1 << self.device,
+        };
+        self.writers.get(id).outstanding = host.flush_devices(devices, Tag::Writer { writer: id });
+    }
+
+    /// A write to the doublewrite buffer, or a sync, ended.
+    pub(in super::super) fn end_step(&mut self, id: WriterId, pool: &mut Pool, host: &mut Host) {
+        let writer = self.writers.get(id);
+        writer.outstanding -= 1;
+        match writer.stage {
+            _ if writer.outstanding > 0 => {}
+            Stage::Doublewrite => {
+                writer.stage = Stage::DoublewriteSync;
+                host.begin_sync(Event::Sync(id));
+            }
+            Stage::DoublewriteSync => self.write_pages(id, pool, host),
+            Stage::Sync => self.sync_next(id, pool, host),
+            Stage::Idle | Stage::Posting | Stage::Wal | Stage::Pages => {
+                unreachable!("nothing of the writer is under way")
+            }
+        }
+    }
+
+    /// A chunk is in its places: its batches go on.
+    fn end_chunk(&mut self, id: WriterId, pool: &mut Pool, host: &mut Host) {
+        let mut chunk = std::mem::take(&mut self.writers.get(id).chunk);
+        let mut to_sync = None;
+        for (batch, _) in chunk.drain(..) {
+            let (kind, instance) = (self.batches.kind(batch), self.batches.instance_of(batch));
+            match self.batches.end_page(batch) {
+                Progress::UnderWay => {}
+                Progress::Unsynced(files) => to_sync = Some((batch, files)),
+                Progress::Done => self.end_batch(batch, host),
+            }
+            if kind == Kind::Lru {
+                self.batches.wake_free_waiters(instance, host);
+            }
+        }
+        self.writers.get(id).chunk = chunk;
+        match to_sync {
+            Some((batch, files)) => self.sync_batch(id, batch, files, pool, host),
+            None => self.free_writer(id, pool, host),
+        }
+    }
+
+    /// The next chunk begins.
+    fn free_writer(&mut self, id: WriterId, pool: &mut Pool, host: &mut Host) {
+        let writer = self.writers.get(id);
+        writer.stage = Stage::Idle;
+        let queue = writer.queue;
+        if writer.once {
+            self.writers.remove_once(id);
+        } else {
+            self.fill_queue(queue, pool, host);
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! How dirty pages get into their files: batches choose them, passes go over the instances batch by batch, and writers
+//! write them, through a doublewrite buffer or straight to their places.
+//!
+//! Batches put their pages one by one into the chunk of a writer. The chunk goes out when it is full, or as soon as one
+//! of its batches has no page left: what others have put in it by then goes along (buf_flush_buffered_writes). Until the
+//! chunk is in its places and synced, nobody puts another page into it. So batches that share one buffer cut each other's
+//! chunks short.
+
+use std::collections::VecDeque;
+
+use super::events::Event;
+use super::host::Host;
+use super::ids::{BatchId, Lsn, PassId, ThreadNo, WriterId};
+use super::pool::Pool;
+use super::spec::Spec;
+
+mod batches;
+mod chunks;
+mod doublewrite;
+mod passes;
+mod writers;
+
+use batches::{Batches, Progress};
+pub(super) use batches::{Ended, Kind, Owner};
+pub(super) use doublewrite::{Doublewrite, SHARED_PAGES};
+use passes::{Next, Passes};
+use writers::{Stage, Writers};
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Pages since the beginning; of these, those for free frames, and those that a policy asked for.
+    pub(super) flushed: u64,
+    pub(super) flushed_lru: u64,
+    pub(super) flushed_background: u64,
+    /// Pages of this interval: for a policy, because the log was at its limit, and for free frames.
+    pub(super) adaptive: u64,
+    pub(super) sync: u64,
+    pub(super) lru: u64,
+    /// Pages that went to the doublewrite buffer in this interval, and the chunks in which they did.
+    pub(super) doublewrite_pages: u64,
+    pub(super) doublewrite_writes: u64,
+}
+
+impl Counts {
+    const fn count(&mut self, kind: Kind) {
+        self.flushed += 1;
+        match kind {
+            Kind::List { sync: false, .. } => {
+                self.flushed_background += 1;
+                self.adaptive += 1;
+            }
+            Kind::List { sync: true, .. } => self.sync += 1,
+            Kind::Lru | Kind::Single => {
+                self.flushed_lru += 1;
+                self.lru += 1;
+            }
+        }
+    }
+}
+
+/// The write-back of a server.
+#[derive(Debug)]
+pub(super) struct WriteBack {
+    batches: Batches,
+    passes: Passes,
+    writers: Writers,
+    doublewrite: Doublewrite,
+    /// The device of the doublewrite buffer.
+    device: usize,
+    /// CPU time of a page, ns.
+    write_ns: u64,
+    /// Most pages of a batch for free frames.
+    lru_most: u64,
+    /// A page that is written for its frame is evicted at once.
+    evicts: bool,
+    /// Batches and passes that have ended, whose owners are to be told.
+    ended: VecDeque<Ended>,
+    counts: Counts,
+}
+
+impl WriteBack {
+    /// That of a server with so many instances of the pool, whose doublewrite buffer is at this place of a device.
+    pub(super) fn new(spec: &Spec, instances: usize, (device, start): (usize, u64)) -> Self {
+        let (generation, settings) = (spec.generation, &spec.settings);
+        let doublewrite = Doublewrite::of_server(generation, settings);
+        Self {
+            batches: Batches::new(instances, settings.innodb_flush_neighbors),
+            passes: Passes::new(),
+            writers: Writers::new(doublewrite, settings, instances, start),
+            doublewrite,
+            device,
+            write_ns: spec.cpu.write_ns,
+            lru_most: if generation.is_mariadb() { settings.innodb_io_capacity_max.max(1) } else { u64::MAX },
+            evicts: generation.has_cleaner(),
+            ended: VecDeque::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Whether pages are written twice.
+    pub(super) fn doubles(&self) -> bool {
+        self.doublewrite != Doublewrite::Off
+    }
+
+    /// Whether a batch for free frames is under way in an instance.
+    pub(super) fn is_freeing(&self, instance: usize) -> bool {
+        self.batches.is_under_way(instance, Kind::Lru)
+    }
+
+    /// A thread waits until a frame of an instance is free.
+    pub(super) fn wait_for_free(&mut self, thread: ThreadNo, instance: usize) {
+        self.batches.wait_for_free(thread, instance);
+    }
+
+    /// Whether threads wait for free frames.
+    pub(super) fn has_free_waiters(&self) -> bool {
+        self.batches.has_free_waiters()
+    }
+
+    /// A thread waits until no batch is in any flush list.
+    pub(super) fn wait_for_lists(&mut self, thread: ThreadNo, host: &mut Host) {
+        self.batches.wait_for_lists(thread, 0, host);
+    }
+
+    /// Starts a pass over all instances, `width` at a time, of `each` pages of every instance. Its end is told by
+    /// `next_ended`, never before this returns.
+    pub(super) fn start_pass(
+        &mut self,
+        kind: Kind,
+        each: u64,
+        width: u32,
+        owner: Owner,
+        pool: &mut Pool,
+        host: &mut Host,
+    ) {
+        let pass = self.passes.start(kind, each, width, owner);
+        self.run_pass(pass, pool, host);
+    }
+
+    /// Starts as many batches of a pass as it may have; ends it after the last.
+    fn run_pass(&mut self, pass: PassId, pool: &mut Pool, host: &mut Host) {
+        loop {
+            let (instance, kind, each) = match self.passes.next(pass, self.batches.instances()) {
+                Next::Wait => return,
+                Next::End(ended) => return self.ended.push_back(ended),
+                Next::Start { instance, kind, each } => (instance, kind, each),
+            };
+            if self.batches.is_under_way(instance, kind) {
+                self.passes.skip(pass);
+                continue;
+            }
+            let pages = if kind == Kind::Lru { self.free_frames(instance, each, pool, host) } else { each };
+            if pages > 0 {
+                self.passes.begin_batch(pass);
+                self.start_batch(instance, kind, pages, Owner::Pass(pass), pool, host);
+            }
+        }
+    }
+
+    /// Evicts clean pages at the end of an instance's LRU list until `depth` frames are free. Returns how many dirty pages
+    /// should be written for that.
+    fn free_frames(&mut self, instance: usize, depth: u64, pool: &mut Pool, host: &mut Host) -> u64 {
+        let depth = depth.min(pool.data_of(instance));
+        let dirty = pool.evict_to(instance, depth, u32::try_from(depth).unwrap_or(u32::MAX));
+        if pool.free_of(instance) > 0 {
+            self.batches.wake_free_waiters(instance, host);
+        }
+        depth.saturating_sub(pool.free_of(instance)).min(dirty).min(self.lru_most)
+    }
+
+    /// Starts a batch of so many pages; its instance must have none of its kind (but of single pages).
+    pub(super) fn start_batch(
+        &mut self,
+        instance: usize,
+        kind: Kind,
+        pages: u64,
+        owner: Owner,
+        pool: &mut Pool,
+        host: &mut Host,
+    ) {
+        let batch = self.batches.start(instance, kind, pages, owner);
+        let queue = self.writers.queue(instance, kind);
+        if kind == Kind::Single {
+            let writer = self.writers.insert_once(queue);
+            self.fill(writer, &mut VecDeque::from([batch]), pool, host);
+        } else {
+            self.writers.enqueue(queue, batch);
+            self.fill_queue(queue, pool, host);
+        }
+    }
+
+    /// Fills the idle writers of a queue.
+    fn fill_queue(&mut self, queue: usize, pool: &mut Pool, host: &mut Host) {
+        let mut batches = self.writers.take_batches(queue);
+        let mut slot = 0;
+        while let Some(writer) = self.writers.of_queue(queue, slot) {
+            while !batches.is_empty() && self.writers.get(writer).stage == Stage::Idle {
+                self.fill(writer, &mut batches, pool, host);
+            }
+            slot += 1;
+        }
+        self.writers.put_batches(queue, batches);
+    }
+
+    /// Lets batches put their pages into a writer's chunk, a page each in turn, until it is full or one of them has no
+    /// more; and begins to write it.
+    fn fill(&mut self, id: WriterId, batches: &mut VecDeque<BatchId>, pool: &mut Pool, host: &mut Host) {
+        let writer = self.writers.get(id);
+        let (room, direct, once) = (writer.room, writer.place.is_none(), writer.once);
+        let mut chunk = std::mem::take(&mut writer.chunk);
+        let (mut newest_lsn, mut files, mut forced, mut ending) = (Lsn::ZERO, 0, false, None);
+        while chunk.len() < room && !forced {
+            let Some(batch) = batches.pop_front() else { break };
+            if let Some(frame) = self.batches.next_page(batch, pool) {
+                pool.begin_write(frame);
+                newest_lsn = newest_lsn.max(pool.newest_lsn(frame));
+                let file = 1 << (host.placement().file_of(pool.page(frame)) % 64);
+                chunk.push((batch, frame));
+                self.batches.begin_page(batch, if direct { file } else { 0 });
+                files |= if direct { 0 } else { file };
+                if !once {
+                    batches.push_back(batch);
+                    continue;
+                }
+            }
+            forced = chunk.iter().any(|(other, _)| *other == batch);
+            match self.batches.end_choice(batch) {
+                Progress::UnderWay => {}
+                Progress::Done => self.end_batch(batch, host),
+                Progress::Unsynced(files) => {
+                    ending = Some((batch, files));
+                    break;
+                }
+            }
+        }
+        let is_empty = chunk.is_empty();
+        let writer = self.writers.get(id);
+        (writer.chunk, writer.files, writer.newest_lsn) = (chunk, files, newest_lsn);
+        if let Some((batch, files)) = ending {
+            debug_assert!(is_empty, "one batch at a time is written straight");
+            self.sync_batch(id, batch, files, pool, host);
+        } else if !is_empty {
+            writer.stage = Stage::Posting;
+            let posted_ns = self.post(id, host);
+            host.schedule(posted_ns, Event::Posted(id));
+        } else if once {
+            self.writers.remove_once(id);
+        }
+    }
+
+    /// When the pages of a chunk are in it, with their checksums: each batch has a thread, which takes one after another.
+    fn post(&mut self, id: WriterId, host: &mut Host) -> u64 {
+        let chunk = &mut self.writers.get(id).chunk;
+        chunk.sort_by_key(|(batch, _)| *batch);
+        let mut posted_ns = host.now_ns();
+        for pages in chunk.chunk_by(|one, next| one.0 == next.0) {
+            let work_ns = self.write_ns * pages.len() as u64;
+            posted_ns = posted_ns.max(self.batches.post(pages[0].0, work_ns, host.book(work_ns)));
+        }
+        posted_ns
+    }
+
+    /// All pages of a batch are written, and synced.
+    fn end_batch(&mut self, batch: BatchId, host: &mut Host) {
+        let ended = self.batches.end(batch, host);
+        self.ended.push_back(ended);
+    }
+
+    /// Takes the next batch or pass that has ended, whose owner is no pass.
+    pub(super) fn next_ended(&mut self, pool: &mut Pool, host: &mut Host) -> Option<Ended> {
+        loop {
+            let ended = self.ended.pop_front()?;
+            let Owner::Pass(pass) = ended.owner else { return Some(ended) };
+            self.passes.end_batch(pass, ended.written);
+            self.run_pass(pass, pool, host);
+        }
+    }
+
+    /// A page was written before the run. Returns how many were so before it.
+    pub(super) const fn note_past_write(&mut self) -> u64 {
+        self.counts.flushed += 1;
+        self.counts.flushed - 1
+    }
+
+    /// What was written.
+    pub(super) const fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// A new interval begins.
+    pub(super) fn begin_interval(&mut self) {
+        let Counts { flushed, flushed_lru, flushed_background, .. } = self.counts;
+        self.counts = Counts { flushed, flushed_lru, flushed_background, ..Counts::default() };
+    }
+}
+
+#[cfg(test)]
+mod tests;

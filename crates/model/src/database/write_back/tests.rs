@@ -1,0 +1,183 @@
+//! Tests of the write-back without the rest of a server.
+
+use super::super::host::tests::{Requests, events_until, host, ready};
+use super::super::ids::{PAGE_BYTES, PageNo};
+use super::super::tests::spec;
+use super::*;
+use crate::storage::Operation;
+
+use super::super::events::Tag;
+
+/// Where `Placement::for_test` has pages from.
+const PAGES: u64 = 4 << 30;
+const ALL: Kind = Kind::List { limit_lsn: Lsn::MAX, sync: false };
+
+struct Server {
+    write_back: WriteBack,
+    pool: Pool,
+    host: Host,
+    requests: Requests,
+}
+
+impl Server {
+    /// A server with these dirty pages, each changed up to 200, and no neighbours that go along.
+    fn new(changes: &[(&str, serde_json::Value)], dirty: &[u32]) -> Self {
+        let mut all = vec![("/settings/innodb_flush_neighbors", 0.into())];
+        all.extend_from_slice(changes);
+        let (host, requests) = host();
+        let mut pool = Pool::new(10_000, 2000, 1);
+        for number in dirty {
+            let frame = pool.admit(PageNo::new(*number), false).unwrap();
+            pool.change(frame, Lsn::new(100), Lsn::new(200));
+        }
+        let write_back = WriteBack::new(&spec(&all), 1, host.placement().doublewrite());
+        Self { write_back, pool, host, requests }
+    }
+
+    fn start(&mut self, kind: Kind, pages: u64) {
+        self.write_back.start_pass(kind, pages, 1, Owner::Master, &mut self.pool, &mut self.host);
+    }
+
+    /// What happens in the next second.
+    fn events(&mut self) -> Vec<Event> {
+        let now_ns = self.host.now_ns();
+        events_until(&mut self.host, now_ns + 1_000_000_000)
+    }
+
+    /// Lets the chunks that are put together go out; how far the log has to be durable for each.
+    fn post(&mut self, durable: u64) -> Vec<Option<Lsn>> {
+        let mut wanted = Vec::new();
+        for event in self.events() {
+            let Event::Posted(writer) = event else { panic!("{event:?}") };
+            let durable = Lsn::new(durable);
+            wanted.push(self.write_back.end_posting(writer, durable, &self.pool, &mut self.host));
+        }
+        wanted
+    }
+
+    /// Answers all requests, and those that follow, until nothing is under way; the writes, syncs and what they are for.
+    fn answer_all(&mut self) -> Vec<(Operation, u64, u64)> {
+        let mut seen = Vec::new();
+        loop {
+            let requests = self.requests.take();
+            let events = self.events();
+            if requests.is_empty() && events.is_empty() {
+                return seen;
+            }
+            for (tag, command) in requests {
+                seen.push((command.operation, command.offset, command.bytes));
+                let Self { write_back, pool, host, .. } = self;
+                match tag {
+                    Tag::Page { writer, at } => write_back.end_page(writer, at, pool, host),
+                    Tag::Writer { writer } => write_back.end_step(writer, pool, host),
+                    _ => panic!("{tag:?}"),
+                }
+            }
+            for event in events {
+                match event {
+                    Event::Sync(writer) => self.write_back.sync_devices(writer, &mut self.host),
+                    Event::Posted(writer) => {
+                        let durable = Lsn::MAX;
+                        assert_eq!(self.write_back.end_posting(writer, durable, &self.pool, &mut self.host), None);
+                    }
+                    _ => panic!("{event:?}"),
+                }
+            }
+        }
+    }
+
+    fn ended(&mut self) -> Option<Ended> {
+        self.write_back.next_ended(&mut self.pool, &mut self.host)
+    }
+}
+
+fn place(number: u64) -> (Operation, u64, u64) {
+    (Operation::Write, PAGES + number * PAGE_BYTES, PAGE_BYTES)
+}
+
+const FLUSH: (Operation, u64, u64) = (Operation::Flush, 0, 0);
+
+#[test]
+fn pages_go_to_the_doublewrite_buffer_then_to_their_places_and_both_are_synced() {
+    let mut server = Server::new(&[], &[7, 1001, 3]);
+    server.start(ALL, 3);
+    assert_eq!(server.post(200), [None]);
+    let doubled = (Operation::Write, 0, 3 * PAGE_BYTES);
+    // Two files: pages below 1000 and those above.
+    let expected = [doubled, FLUSH, place(7), place(1001), place(3), FLUSH, FLUSH];
+    assert_eq!(server.answer_all(), expected);
+    assert_eq!(server.ended(), Some(Ended { owner: Owner::Master, written: 3, skipped: false }));
+    assert_eq!((server.ended(), server.pool.dirty()), (None, 0));
+    let counts = server.write_back.counts();
+    assert_eq!((counts.flushed_background, counts.doublewrite_pages, counts.doublewrite_writes), (3, 3, 1));
+}
+
+#[test]
+fn no_page_goes_out_before_its_changes_are_durable() {
+    let mut server = Server::new(&[], &[7]);
+    server.start(ALL, 1);
+    assert_eq!((server.post(199), server.requests.commands()), (vec![Some(Lsn::new(200))], vec![]));
+}
+
+#[test]
+fn without_doublewrite_files_are_synced_at_the_end_of_the_batch() {
+    let mut server = Server::new(&[("/settings/innodb_doublewrite", false.into())], &[7, 1001]);
+    server.start(ALL, 9);
+    assert_eq!(server.post(200), [None]);
+    assert_eq!(server.answer_all(), [place(7), place(1001), FLUSH, FLUSH]);
+    assert_eq!(server.ended().map(|ended| ended.written), Some(2));
+    assert_eq!(server.write_back.counts().doublewrite_pages, 0);
+}
+
+#[test]
+fn a_chunk_is_cut_short_by_a_batch_that_has_no_page_left() {
+    // A batch of two for frames and one of many from the flush list share the buffer.
+    let pages: Vec<u32> = (0..300).collect();
+    let mut server = Server::new(&[], &pages);
+    let Server { write_back, pool, host, .. } = &mut server;
+    write_back.start_batch(0, ALL, 200, Owner::Cleaner, pool, host);
+    write_back.start_batch(0, Kind::Lru, 2, Owner::Nobody, pool, host);
+    assert_eq!(server.post(200), [None]);
+    server.answer_all();
+    let counts = *server.write_back.counts();
+    // 128 pages of the first batch alone; then a page each in turn, up to the end of the second batch; then the rest.
+    assert_eq!((counts.adaptive, counts.lru, counts.doublewrite_writes), (200, 2, 3));
+    let owners: Vec<Owner> = std::iter::from_fn(|| server.ended()).map(|ended| ended.owner).collect();
+    assert_eq!(owners, [Owner::Nobody, Owner::Cleaner]);
+}
+
+#[test]
+fn a_page_that_is_written_for_its_frame_is_evicted_by_servers_with_a_cleaner() {
+    for (generation, free) in [("percona-5.5", 1999), ("mysql-5.7", 2000)] {
+        let mut server = Server::new(&[("/generation", generation.into())], &[5]);
+        let frame = server.pool.find(PageNo::new(5)).unwrap();
+        server.pool.wait(frame, ThreadNo::new(8));
+        let Server { write_back, pool, host, .. } = &mut server;
+        write_back.start_batch(0, Kind::Single, 1, Owner::Thread(ThreadNo::new(2)), pool, host);
+        server.post(200);
+        server.answer_all();
+        assert_eq!((server.pool.free(), ready(&mut server.host)), (free, vec![8]), "{generation}");
+        assert_eq!(server.ended().map(|ended| ended.owner), Some(Owner::Thread(ThreadNo::new(2))));
+    }
+}
+
+#[test]
+fn a_pass_leaves_an_instance_out_that_another_batch_writes_from() {
+    let mut server = Server::new(&[], &[1, 2]);
+    let Server { write_back, pool, host, .. } = &mut server;
+    write_back.start_batch(0, ALL, 1, Owner::Nobody, pool, host);
+    server.start(ALL, 1);
+    assert_eq!(server.ended(), Some(Ended { owner: Owner::Master, written: 0, skipped: true }));
+}
+
+#[test]
+fn a_pass_for_free_frames_evicts_clean_pages_and_writes_no_more_than_it_has_to() {
+    let mut server = Server::new(&[("/generation", "mysql-5.7".into())], &[]);
+    for number in 0..2000 {
+        server.pool.admit(PageNo::new(number), false).unwrap();
+    }
+    server.write_back.wait_for_free(ThreadNo::new(4), 0);
+    server.start(Kind::Lru, 50);
+    assert_eq!((server.pool.free(), ready(&mut server.host)), (50, vec![4]));
+    assert_eq!(server.ended().map(|ended| ended.written), Some(0));
+}
