@@ -51,7 +51,7 @@ pub(super) struct Binlog {
     counts: Counts,
 }
 
-/// What it did in an interval.
+/// What the binary log did in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) bytes: u64,
@@ -157,7 +157,7 @@ impl Binlog {
         }
     }
 
-    /// What it did in this interval.
+    /// What the binary log did in this interval.
     pub(super) const fn counts(&self) -> &Counts {
         &self.counts
     }

@@ -60,7 +60,7 @@ pub(super) struct Commits {
 }
 
 impl Commits {
-    /// Of so many threads.
+    /// The commits of so many threads.
     pub(super) fn new(threads: u32, two_phases: bool, grouped: bool) -> Self {
         Self { threads: vec![Default::default(); threads as usize], two_phases, grouped }
     }

@@ -7,7 +7,7 @@ use flatwater_core::interval::Interval;
 
 use super::events::{SERVER_MASK, SERVER_SHIFT};
 use super::flushing;
-use super::innodb::{Innodb, Past};
+use super::innodb::{Innodb, WarmUp};
 use super::machine::Machine;
 use super::spec::Spec;
 use super::touches::Workload;
@@ -28,9 +28,9 @@ pub struct Fleet {
     ended: Vec<Ended>,
 }
 
-/// Transactions of one server's past before it is the next one's turn, where there are several: a cache below is left as
+/// Transactions of one server's warm-up before it is the next one's turn, where there are several: a cache below is left as
 /// all of them together leave it.
-const PAST_TURN: u64 = 1000;
+const WARM_UP_TURN: u64 = 1000;
 /// Pools are shared out in whole MiB, as those of real servers are.
 const SHARE_BYTES: u64 = 1 << 20;
 /// What is told of each server, where there are several, as it is of real ones.
@@ -64,7 +64,7 @@ impl Fleet {
         let wakes_ns = vec![0; servers.len()];
         let mut own = Self { spec, servers, wakes_ns, turn: 0, now_ns: 0, collected_ns: 0, ended: Vec::new() };
         if own.spec.warm {
-            own.live_through_past();
+            own.warm_up();
         }
         for number in 0..own.servers.len() {
             let server = own.give_turn(number);
@@ -74,14 +74,14 @@ impl Fleet {
         Ok(own)
     }
 
-    fn live_through_past(&mut self) {
-        let mut pasts: Vec<Past> = self.servers.iter().map(Past::new).collect();
-        let turn = if pasts.len() == 1 { u64::MAX } else { PAST_TURN };
+    fn warm_up(&mut self) {
+        let mut states: Vec<WarmUp> = self.servers.iter().map(WarmUp::new).collect();
+        let turn = if states.len() == 1 { u64::MAX } else { WARM_UP_TURN };
         let mut under_way = true;
         while under_way {
             under_way = false;
-            for (number, past) in pasts.iter_mut().enumerate() {
-                under_way |= self.give_turn(number).live_through(past, turn);
+            for (number, state) in states.iter_mut().enumerate() {
+                under_way |= self.give_turn(number).warm_up(state, turn);
             }
         }
     }

@@ -87,7 +87,7 @@ impl Host {
         self.now_ns
     }
 
-    /// The same in the unit of innodb_old_blocks_time.
+    /// Virtual time since the run began, in the unit of innodb_old_blocks_time.
     #[inline]
     pub(super) const fn now_ms(&self) -> u32 {
         (self.now_ns / 1_000_000) as u32

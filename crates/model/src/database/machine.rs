@@ -48,8 +48,8 @@ impl Machine {
         self.devices.iter().any(|device| device.wants_past())
     }
 
-    /// Lets a command have happened before time began. False: the device does not want to know.
-    pub(super) fn tell_past(&mut self, device: usize, command: Command) -> bool {
+    /// Lets a device see a command before the run. False: the device does not want to.
+    pub(super) fn warm_up(&mut self, device: usize, command: Command) -> bool {
         let wants = self.devices[device].wants_past();
         if wants {
             self.devices[device].happened(command);

@@ -42,7 +42,7 @@ pub(super) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Of a server with so many pages.
+    /// The read-ahead of a server with so many pages.
     pub(super) fn new(settings: &Settings, pages: u32) -> Self {
         Self {
             threshold: settings.innodb_read_ahead_threshold,

@@ -28,7 +28,7 @@ enum Stage {
     List,
 }
 
-/// What it sees of the server.
+/// What the page cleaner sees of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Sight {
     pub(in super::super) now_ns: u64,
@@ -42,14 +42,14 @@ pub(in super::super) struct Sight {
     pub(in super::super) room_waiters: bool,
 }
 
-/// What it does next.
+/// What the page cleaner does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Task {
-    /// It sees to free pages: clean pages at the ends of the LRU lists are evicted, dirty ones written. Then `end_stage`.
+    /// Free frames: clean pages at the ends of the LRU lists are evicted, dirty ones written. `end_stage` follows.
     Free,
-    /// It asks its policy, for the time until the next round or (`sync`) for the moment. Then `take_order`.
+    /// Ask the policy, for the time until the next round or (`sync`) for the moment. `take_order` follows.
     Ask { sync: bool },
-    /// The round is over. Then `sleep`.
+    /// The round is over. `sleep` follows.
     Sleep,
 }
 
@@ -73,7 +73,7 @@ pub(in super::super) struct Cleaner {
 }
 
 impl Cleaner {
-    /// That of a server whose log has these limits.
+    /// The page cleaner of a server whose log has these limits.
     pub(in super::super) fn new(generation: CleanerGeneration, settings: &Settings, ages: &Ages) -> Self {
         Self {
             generation,
@@ -184,7 +184,7 @@ impl Cleaner {
         serves && sight.age < sight.checkpoint_age && (urgent || self.is_mariadb())
     }
 
-    /// It sleeps until the next round. Returns the alarm to be set, and when that rings.
+    /// The page cleaner sleeps until the next round. Returns the alarm to be set, and when that rings.
     pub(in super::super) fn sleep(&mut self, sight: &Sight) -> (u64, Alarm) {
         let waited_for = self.is_urgent(sight) || sight.free_waiters;
         let until_ns = if waited_for { sight.now_ns + PAUSE_NS } else { self.due_ns };

@@ -30,14 +30,14 @@ pub(in super::super) struct Master {
 /// What a round does besides writing pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Round {
-    /// It is the first one of a second: the log is made durable, and the change buffer merged.
+    /// The round is the first one of a second: the log is made durable, and the change buffer merged.
     pub(in super::super) second: bool,
-    /// It is the first one of ten seconds: a checkpoint is made.
+    /// The round is the first one of ten seconds: a checkpoint is made.
     pub(in super::super) ten: bool,
 }
 
 impl Master {
-    /// That of a server.
+    /// The master thread of a server with these settings.
     pub(in super::super) const fn new(settings: &Settings) -> Self {
         Self {
             io_capacity: settings.innodb_io_capacity,

@@ -20,7 +20,7 @@ pub(super) enum Background {
 }
 
 impl Background {
-    /// That of a server whose log has these limits.
+    /// The thread of a server whose log has these limits.
     pub(super) fn of_server(generation: Generation, settings: &Settings, ages: &Ages) -> Self {
         match generation {
             Generation::Master(_) => Self::Master(Master::new(settings)),

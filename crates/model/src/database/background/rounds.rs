@@ -1,4 +1,4 @@
-//! Asking the policy: what it is shown, and what was so when it was last asked.
+//! A policy and its rounds: what the policy sees of the server, and how the server stood in the last round.
 
 use super::super::flushing::{FlushList, Order, Policy, View};
 use super::super::ids::Lsn;
@@ -22,7 +22,7 @@ impl FlushList for Pool {
 }
 
 impl Rounds {
-    /// Of a policy that was not asked yet.
+    /// A policy that was not asked yet.
     pub(in super::super) const fn new(policy: Box<dyn Policy>) -> Self {
         Self { policy, flushed: 0, flushed_lru: 0, flushed_own: 0, lsn: Lsn::ZERO }
     }

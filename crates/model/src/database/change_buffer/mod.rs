@@ -33,7 +33,7 @@ const SHARE_OF_PAGES: u32 = 16;
 /// io_capacity's share, in percent, that is merged in the background (PCT_IO(5) of srv0srv.c).
 const BACKGROUND_PCT: u64 = 5;
 
-/// What it did in an interval.
+/// What the change buffer did in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     /// Changes that went there, and pages that were merged.
@@ -79,7 +79,7 @@ struct Merger {
 }
 
 impl ChangeBuffer {
-    /// That of a server with a pool of so many frames; None when it has none.
+    /// The change buffer of a server with so many frames in its pool; None when the server has none.
     pub(super) fn of_server(spec: &Spec, pages: u32, frames: u32) -> Option<Self> {
         let settings = &spec.settings;
         let most = u64::from(frames) * settings.innodb_change_buffer_max_size / 100;
@@ -209,7 +209,7 @@ impl ChangeBuffer {
         self.merger.background_pages(ten, ios, size, most)
     }
 
-    /// What it did in this interval.
+    /// What the change buffer did in this interval.
     pub(super) const fn counts(&self) -> &Counts {
         &self.counts
     }

@@ -16,7 +16,7 @@ pub(super) struct WithRoom {
 }
 
 impl WithRoom {
-    /// With so many pages from `first` on, behind all tables.
+    /// Adds so many pages from `first` on, behind all tables.
     pub(super) fn new(touches: Box<dyn Touches>, first: u32, pages: u32) -> Self {
         let mut tables = touches.tables().to_vec();
         tables.push((TABLE.to_owned(), PageNo::new(first)));

@@ -29,10 +29,10 @@ pub use policy::{FlushList, Order, Policy, View};
 pub enum Name {
     /// Writes nothing by itself.
     None,
-    /// One of a master thread's.
+    /// A policy of a master thread.
     #[serde(untagged)]
     Master(AdaptiveMethod),
-    /// That of a page cleaner.
+    /// The policy of a page cleaner.
     #[serde(untagged)]
     Cleaner(CleanerGeneration),
 }

@@ -2,7 +2,7 @@
 //!
 //! Each component owns its state and knows none of the others but those that it is handed. Here is only what takes several
 //! of them: `transactions.rs` lets a thread do its transaction, with `pages.rs` for the pages that it uses and `logs.rs` for
-//! its changes and its commit; `flush.rs` is what is written in the background; `past.rs` what was before the run;
+//! its changes and its commit; `flush.rs` is what is written in the background; `warm_up.rs` what was before the run;
 //! `observe.rs` what is recorded of it.
 
 use super::background::{Background, Rounds, SECOND_NS};
@@ -27,10 +27,10 @@ mod flush;
 mod logs;
 mod observe;
 mod pages;
-mod past;
 mod transactions;
+mod warm_up;
 
-pub(super) use past::Past;
+pub(super) use warm_up::WarmUp;
 
 /// The smallest pool that InnoDB takes: 5 MiB.
 const MIN_FRAMES: u32 = 320;
@@ -104,13 +104,13 @@ impl Innodb {
         })
     }
 
-    /// What it has of its machine.
+    /// What the server has of its machine.
     #[inline]
     pub(super) const fn host(&self) -> &Host {
         &self.host
     }
 
-    /// The same, to be given the machine and the time.
+    /// What the server has of its machine, to be given the machine and the time.
     #[inline]
     pub(super) const fn host_mut(&mut self) -> &mut Host {
         &mut self.host

@@ -8,7 +8,7 @@ use super::Innodb;
 /// How much of the end of the LRU list is looked at for pages that can be evicted, before more are written
 /// (BUF_LRU_FREE_SEARCH_LEN of MySQL 5.5, with read-ahead areas of 64 pages).
 pub(super) const SEARCHED: u32 = 133;
-/// The same of a thread of a server with a page cleaner (BUF_LRU_SEARCH_SCAN_THRESHOLD).
+/// How much a thread of a server with a page cleaner looks at (BUF_LRU_SEARCH_SCAN_THRESHOLD).
 const SEARCHED_BESIDE_CLEANER: u32 = 100;
 /// How far a thread that wants a frame searches for a page that it can evict: so many pages, and a tenth of the pool more
 /// each time it comes back (buf_LRU_free_from_common_LRU_list).
@@ -149,7 +149,8 @@ impl Innodb {
         false
     }
 
-    /// The same of a server with a page cleaner: the thread waits for it, or writes one page by itself.
+    /// No frame is free, in a server with a page cleaner. True: one is now. False: the thread waits for the cleaner, or writes
+    /// one page by itself.
     fn find_frame_beside_cleaner(&mut self, thread: ThreadNo, instance: usize) -> bool {
         if self.pool.evict_one(instance, SEARCHED_BESIDE_CLEANER) {
             return true;
@@ -238,13 +239,13 @@ impl Innodb {
     }
 
     /// A thread has put a change into the change buffer. Returns what it does next: a leaf that was split, and pages that
-    /// it merges because there are too many. In the past no device answers: what is read there is read at once.
-    pub(super) fn add_to_change_buffer(&mut self, touch: Touch, in_past: bool) -> Vec<Touch> {
+    /// it merges because there are too many. In the warm-up no device answers: what is read there is read at once.
+    pub(super) fn add_to_change_buffer(&mut self, touch: Touch, in_warm_up: bool) -> Vec<Touch> {
         let Some(buffer) = &mut self.change_buffer else { return Vec::new() };
         let added = buffer.add(touch);
         let mut next: Vec<Touch> = added.split.into_iter().collect();
         for page in added.merge {
-            if added.waits || in_past {
+            if added.waits || in_warm_up {
                 next.push(Touch::read(page));
             } else {
                 self.read_unwaited(page);

@@ -18,7 +18,7 @@ impl Innodb {
 }
 
 #[test]
-fn the_past_leaves_no_page_on_its_way() {
+fn the_warm_up_leaves_no_page_on_its_way() {
     let mut own = spec(&[
         ("/settings/innodb_buffer_pool_size", (1024_u64 << 20).into()),
         ("/settings/innodb_log_file_size", (256_u64 << 20).into()),

@@ -5,7 +5,7 @@ use super::super::settings::Settings;
 
 /// Blocks that stand before the first one of each file: the header and the two places of checkpoints (LOG_FILE_HDR_SIZE).
 pub(super) const FILE_HEADER_BLOCKS: u64 = 4;
-/// The same of MariaDB 10.8 and later in bytes (log_t::START_OFFSET).
+/// Bytes before the first record in a file of MariaDB 10.8 and later (log_t::START_OFFSET).
 pub(super) const MARIADB_HEADER_BYTES: u64 = 12_288;
 
 /// Limits of the distance between the newest change and the oldest one that is in no file, bytes.
@@ -50,7 +50,7 @@ impl Ages {
 }
 
 impl Ages {
-    /// Those of a server's generation and settings.
+    /// The ages of a server with these settings.
     pub fn of_server(generation: Generation, settings: &Settings) -> Self {
         let (files, file_bytes) = (settings.innodb_log_files_in_group, settings.innodb_log_file_size);
         match generation {

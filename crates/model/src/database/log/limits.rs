@@ -28,14 +28,15 @@ pub(in super::super) struct Limits {
 /// What a thread does that found too old a change in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Remedy {
-    /// It leaves the pages to the page cleaner, and waits (`true`) or goes on.
+    /// The thread leaves the pages to the page cleaner, and waits (`true`) or goes on.
     Cleaner(bool),
-    /// It writes the pages itself whose oldest change is before this LSN; `sync`: all threads that change something do.
+    /// The thread itself writes the pages whose oldest change is before this LSN. `sync`: all threads that change something
+    /// do so.
     Flush { limit_lsn: Lsn, sync: bool },
 }
 
 impl Limits {
-    /// Those of a server's generation and settings.
+    /// The limits of a server with these settings.
     pub(in super::super) fn of_server(generation: Generation, settings: &Settings) -> Self {
         let ages = Ages::of_server(generation, settings);
         Self {

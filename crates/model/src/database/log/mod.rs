@@ -42,7 +42,7 @@ pub(super) enum Waiter {
 pub(super) enum Effect {
     /// A writer holds the log from now on: nobody can append.
     Hold,
-    /// It holds the log no longer.
+    /// The writer holds the log no longer.
     Release,
     /// A thread goes on.
     Wake(ThreadNo),
@@ -371,19 +371,19 @@ impl Log {
         }
     }
 
-    /// Takes all that was appended, as extents of its device that were written before the run.
-    pub(super) fn take_past(&mut self) -> (usize, Vec<(u64, u64)>) {
+    /// Takes all that was appended and not written, as extents of its device: in the warm-up nothing is under way.
+    pub(super) fn take_unsent(&mut self) -> (usize, Vec<(u64, u64)>) {
         let mut extents = Vec::new();
         self.redo.take_unsent(&mut extents);
         (self.device, extents)
     }
 
-    /// The past is over: all changes are on the device, and the oldest that is in no data file is given.
+    /// The warm-up is over: all changes are on the device, and the oldest that is in no data file is given.
     pub(super) fn settle(&mut self, oldest_lsn: Option<Lsn>) {
         self.redo.settle(oldest_lsn);
     }
 
-    /// What it did in this interval.
+    /// What the log did in this interval.
     pub(super) const fn counts(&self) -> &Counts {
         &self.counts
     }

@@ -24,7 +24,7 @@ pub(super) struct Format {
 }
 
 impl Format {
-    /// That of a server's generation and settings.
+    /// The format of a server with these settings.
     pub(super) fn of_server(generation: Generation, settings: &Settings) -> Self {
         match generation {
             // Without blocks since 10.8; a write is a multiple of what the device calls its block.
@@ -125,12 +125,12 @@ impl Redo {
         self.written = self.sent;
     }
 
-    /// It is durable up to here.
+    /// The log is durable up to this LSN.
     pub(super) fn make_durable(&mut self, lsn: Lsn) {
         self.durable = lsn;
     }
 
-    /// Recovery would begin here from now on. False: it would already, or begins later.
+    /// Moves the checkpoint, from which recovery would begin. False: it was there already, or is further.
     pub(super) fn move_checkpoint(&mut self, lsn: Lsn) -> bool {
         let moves = lsn > self.checkpoint;
         if moves {

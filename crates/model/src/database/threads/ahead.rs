@@ -85,8 +85,8 @@ impl Ahead {
         }
     }
 
-    /// It has come to the touch `at`, a multiple of `STEP`.
-    pub(in super::super) fn go_on(&mut self, at: usize, pool: &Pool, buffer: Option<&ChangeBuffer>) {
+    /// The transaction has come to the touch `at`, a multiple of `STEP`.
+    pub(in super::super) fn advance(&mut self, at: usize, pool: &Pool, buffer: Option<&ChangeBuffer>) {
         let first = self.placed;
         for far in self.far[first..].iter().take_while(|far| (far.at as usize) < at + 2 * STEP) {
             self.placed += 1;
@@ -124,7 +124,7 @@ mod tests {
         let news = ahead.far.len();
         assert!(news > 150, "{news}");
         for at in (0..touches.len()).step_by(STEP) {
-            ahead.go_on(at, &pool, None);
+            ahead.advance(at, &pool, None);
             // What comes before the next look has been asked for all it needs.
             assert!(
                 ahead.far[..ahead.placed].len() >= ahead.far.iter().filter(|far| far.at < (at + STEP) as u32).count()

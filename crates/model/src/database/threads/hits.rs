@@ -32,7 +32,7 @@ impl Threads {
         let (mut statements, mut uses) = (0, 0);
         'touches: while at < touches.len() {
             if at.is_multiple_of(STEP) {
-                thread.ahead().go_on(at, pool, buffer);
+                thread.ahead().advance(at, pool, buffer);
             }
             let end = (at + 1).next_multiple_of(STEP).min(touches.len());
             for &touch in &touches[at..end] {

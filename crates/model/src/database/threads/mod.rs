@@ -50,7 +50,7 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    /// Those of so many connections, and as many `others`, for transactions of so many kinds.
+    /// The threads of so many connections, and `others` besides, for transactions of so many kinds.
     pub(super) fn new(connections: u32, others: u32, kinds: usize, cpu: &Cpu) -> Self {
         Self {
             threads: (0..connections + others).map(|_| Thread::default()).collect(),

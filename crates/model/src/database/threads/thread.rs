@@ -43,36 +43,36 @@ pub(in super::super) struct Thread {
     reads: u32,
     /// How often it has looked for the frame that it wants.
     searches: u32,
-    /// The instance in which it has to see to free pages.
+    /// The instance of which it has to look at the margin of free pages.
     check_margin: Option<usize>,
-    /// It has seen to room in the log already.
+    /// It has made room in the log already, or tried to.
     preflushed: bool,
     /// It writes pages because the log is at its synchronous age.
     in_sync: bool,
 }
 
 impl Thread {
-    /// What it does next with a page; None: nothing in this transaction.
+    /// What the thread does next with a page; None: nothing more in this transaction.
     pub(in super::super) fn touch(&self) -> Option<Touch> {
         self.touches.get(self.at).copied()
     }
 
-    /// It has done what it had to do with a page.
+    /// The thread has done what it had to do with a page.
     pub(in super::super) const fn advance(&mut self) {
         self.at += 1;
     }
 
-    /// It does these before what it waits for.
+    /// The thread does these before what it waits for.
     pub(in super::super) fn insert_before(&mut self, touches: &[Touch]) {
         self.touches.splice(self.at..self.at, touches.iter().copied());
     }
 
-    /// It does these after what it does now.
+    /// The thread does these after what it does now.
     pub(in super::super) fn insert_behind(&mut self, touches: impl IntoIterator<Item = Touch>) {
         self.touches.splice(self.at + 1..self.at + 1, touches);
     }
 
-    /// It does these after all that it has to do.
+    /// The thread does these after all that it has to do.
     pub(in super::super) fn append(&mut self, touches: &[Touch]) {
         self.touches.drain(..std::mem::take(&mut self.at));
         self.touches.extend(touches);
@@ -140,7 +140,7 @@ impl Thread {
         self.work.cpu_ns += cpu.touch_ns;
     }
 
-    /// It reads a page of an instance of the pool. In a while it has to see to free pages there.
+    /// The thread reads a page of an instance of the pool. Once in a while it has to look at the margin of free pages there.
     pub(in super::super) fn charge_read(&mut self, cpu: &Cpu, instance: usize) {
         self.work.cpu_ns += cpu.read_ns;
         self.work.mutex_ns += cpu.read_mutex_ns;
@@ -163,7 +163,7 @@ impl Thread {
         self.burst.end(own, now_ns, holds)
     }
 
-    /// Takes the instance in which it has to see to free pages.
+    /// Takes the instance of which it has to look at the margin of free pages.
     pub(in super::super) const fn take_margin_check(&mut self) -> Option<usize> {
         self.check_margin.take()
     }
@@ -183,7 +183,7 @@ impl Thread {
         self.searches = 0;
     }
 
-    /// Whether it has seen to room in the log, so that its next change is appended in any case.
+    /// Whether it has made room in the log, so that its next change is appended in any case.
     pub(in super::super) const fn has_preflushed(&self) -> bool {
         self.preflushed
     }
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_sees_to_free_pages_after_every_sixteenth_page() {
+    fn a_reader_looks_at_the_margin_after_every_sixteenth_page() {
         let mut thread = Thread::default();
         let cpu = Cpu::default();
         let checks = (0..48).filter(|at| {

@@ -115,7 +115,7 @@ const fn bits(pages: &Range<PageNo>) -> u64 {
 const NO_PAGES: Range<PageNo> = PageNo::new(0)..PageNo::new(0);
 
 impl Batches {
-    /// None yet, of so many instances.
+    /// No batches yet, in so many instances.
     pub(super) fn new(instances: usize, neighbours: u8) -> Self {
         let instances = (0..instances).map(|_| Instance::default()).collect();
         Self { batches: Slab::new(), instances, neighbours }

@@ -30,7 +30,7 @@ pub(in super::super) enum Doublewrite {
 }
 
 impl Doublewrite {
-    /// That of a server.
+    /// The way of a server with these settings.
     pub(in super::super) const fn of_server(generation: Generation, settings: &Settings) -> Self {
         match generation {
             _ if !settings.innodb_doublewrite => Self::Off,

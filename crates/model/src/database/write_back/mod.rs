@@ -80,7 +80,7 @@ pub(super) struct WriteBack {
 }
 
 impl WriteBack {
-    /// That of a server with so many instances of the pool, whose doublewrite buffer is at this place of a device.
+    /// The write-back of a server with so many instances of the pool, whose doublewrite buffer is at this place of a device.
     pub(super) fn new(spec: &Spec, instances: usize, (device, start): (usize, u64)) -> Self {
         let (generation, settings) = (spec.generation, &spec.settings);
         let doublewrite = Doublewrite::of_server(generation, settings);
@@ -277,8 +277,8 @@ impl WriteBack {
         }
     }
 
-    /// A page was written before the run. Returns how many were so before it.
-    pub(super) const fn note_past_write(&mut self) -> u64 {
+    /// A page was written in the warm-up. Returns how many were before it.
+    pub(super) const fn note_warm_write(&mut self) -> u64 {
         self.counts.flushed += 1;
         self.counts.flushed - 1
     }

@@ -36,7 +36,7 @@ pub(super) enum Next {
 pub(super) struct Passes(Slab<Pass, PassId>);
 
 impl Passes {
-    /// None yet.
+    /// No passes yet.
     pub(super) const fn new() -> Self {
         Self(Slab::new())
     }

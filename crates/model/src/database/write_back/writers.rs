@@ -88,7 +88,7 @@ impl Writer {
 }
 
 impl Writers {
-    /// Those of a server, whose doublewrite buffers lie from `start` on.
+    /// The writers of a server, whose doublewrite buffers lie from `start` on.
     pub(super) fn new(kind: Doublewrite, settings: &Settings, instances: usize, start: u64) -> Self {
         let (queues, each, room) = (kind.queues(instances), kind.writers(), kind.chunk_pages(settings));
         let mut writers = Slab::new();
