@@ -14,7 +14,7 @@ from flatwater.runner.stack.layers.layer import Model
 #: Bytes of a page of InnoDB.
 PAGE_BYTES = 16384
 #: Bytes of the model for a page of the data: its frame in the pool and when it was first used
-#: (crates/model/src/database/pool.rs), what waits for it in the change buffer, and in which leaf.
+#: (crates/model/src/database/pool/), what waits for it in the change buffer, and in which leaf.
 ENTRY_BYTES = 65
 
 
