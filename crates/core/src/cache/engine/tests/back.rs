@@ -2,7 +2,7 @@
 
 use super::bench::Bench;
 use super::{BLOCK, quiet, with_dirty};
-use crate::cache::{Command, Failure, Io, IoKind, Kind, Settings, Side};
+use crate::cache::{Command, Failure, Io, IoKind, Kind, Mode, Settings, Side};
 use proptest::prelude::*;
 use rand::Rng as _;
 
@@ -284,4 +284,62 @@ fn what_is_lost_stays_in_the_pairing_record_until_it_is_written_anew() {
     }
     bench.settle();
     assert_eq!((bench.count().lost_blocks, bench.pairs.last().unwrap()[56]), (0, 0));
+}
+
+/// Latencies of random writes, so many at once, on a slow device that does one IO after another in 5 ms.
+fn write_latencies(settings: Settings, slots: u64, depth: usize, requests: usize) -> Vec<u64> {
+    let blocks = 4000;
+    let mut bench = Bench::new(settings, blocks, slots, BLOCK, 5);
+    let (mut slow_free_ns, mut began) = (0, std::collections::BTreeMap::new());
+    let (mut due, mut latencies) = (Vec::new(), Vec::new());
+    while latencies.len() < requests {
+        while bench.requests() < depth {
+            let offset = bench.rng.random_range(0..blocks) * u64::from(BLOCK);
+            let now = bench.now_ns;
+            began.insert(bench.ask(Kind::Write, offset, BLOCK, false, 1), now);
+        }
+        for io in &bench.pending[due.len()..] {
+            due.push(match io.side {
+                Side::Slow if io.kind != IoKind::Sync => {
+                    slow_free_ns = bench.now_ns.max(slow_free_ns) + 5_000_000 + u64::from(io.bytes) * 7;
+                    slow_free_ns
+                }
+                _ => bench.now_ns + 100_000,
+            });
+        }
+        let tick = bench.engine.next_ns().unwrap_or(u64::MAX).max(bench.now_ns + 1);
+        match (0..due.len()).min_by_key(|at| due[*at]) {
+            Some(at) if due[at] <= tick => {
+                bench.now_ns = bench.now_ns.max(due.swap_remove(at));
+                bench.end(at);
+            }
+            _ => bench.tick(tick),
+        }
+        for (tag, _) in std::mem::take(&mut bench.answers) {
+            latencies.push(bench.now_ns - began[&tag]);
+        }
+    }
+    latencies.drain(..requests / 4);
+    latencies.sort_unstable();
+    latencies
+}
+
+#[test]
+fn full_of_dirty_blocks_writes_take_at_most_three_times_as_long_as_on_the_slow_device() {
+    for (high, low, depth, period) in
+        [(100.0, 100.0, 1, 0.0), (100.0, 80.0, 4, 0.0), (20.0, 10.0, 1, 0.5), (80.0, 80.0, 16, 0.0)]
+    {
+        let settings = Settings { dirty_high_pct: high, dirty_low_pct: low, flush_period_s: period, ..quiet() };
+        let around = Settings { mode: Mode::WriteAround, commit_interval_s: 1.0, ..settings.clone() };
+        let alone = write_latencies(around, 200, depth, 4000);
+        let cached = write_latencies(settings, 200, depth, 4000);
+        let at = |latencies: &[u64]| latencies[latencies.len() * 999 / 1000];
+        assert!(
+            at(&cached) <= 3 * at(&alone) && *cached.last().unwrap() < 1_000_000_000,
+            "{high} {low} {depth}: {} ns, alone {} ns, most {:?}",
+            at(&cached),
+            at(&alone),
+            cached.last()
+        );
+    }
 }

@@ -2,14 +2,14 @@
 
 mod back;
 mod bench;
+mod faults;
 
 use bench::Bench;
 use proptest::prelude::*;
 use rand::Rng as _;
 
-use crate::cache::{Admission, Change, Command, Failure, IoKind, Kind, Mode, Settings, Side};
+use crate::cache::{Admission, Change, Command, Failure, Kind, Mode, Settings};
 use crate::seed::Rng;
-use crate::slab::Key;
 
 const BLOCK: u32 = 4096;
 
@@ -138,7 +138,7 @@ fn many() {
     for seed in from.parse().unwrap()..to.parse().unwrap() {
         println!("seed {seed}");
         if std::env::var_os("FAILING").is_some() {
-            failing(seed);
+            faults::failing(seed);
         } else {
             anything(seed);
         }
@@ -331,75 +331,6 @@ fn without_requests_everything_goes_back() {
 }
 
 #[test]
-fn a_slow_device_that_fails_loses_nothing() {
-    let mut bench = with_dirty(quiet(), 30);
-    bench.fails = |io| io.side == Side::Slow && io.kind == IoKind::Write && io.offset == 8 * u64::from(BLOCK);
-    let tag = bench.command(Command::WriteBack(None));
-    assert_eq!(bench.answer(tag), Err(Failure::Medium));
-    assert_eq!(bench.count().dirty_blocks, 1);
-    assert!(bench.told.iter().any(|text| text.contains("stays dirty")));
-    bench.one(Kind::Read, 8 * u64::from(BLOCK), BLOCK).unwrap();
-    bench.fails = |_| false;
-    let tag = bench.command(Command::WriteBack(None));
-    assert_eq!(bench.answer(tag), Ok(()));
-    assert_eq!(bench.count().dirty_blocks, 0);
-}
-
-#[test]
-fn a_fast_device_that_fails_is_left_and_what_can_be_read_goes_back() {
-    let mut bench = with_dirty(quiet(), 30);
-    bench.fails = |io| io.side == Side::Fast && io.kind != IoKind::Read;
-    for block in 0..60 {
-        bench.one(Kind::Write, block * u64::from(BLOCK), BLOCK).unwrap();
-    }
-    let tag = bench.ask(Kind::Flush, 0, 0, false, 1);
-    assert_eq!(bench.answer(tag), Ok(()));
-    let count = bench.count();
-    assert!(count.degraded && count.dirty_blocks == 0 && count.lost_blocks == 0, "{count:?}");
-    assert!(bench.done.iter().any(|io| io.side == Side::Pair && io.kind == IoKind::Sync));
-    assert!(bench.told.iter().any(|text| text.contains("30 dirty blocks")), "{:?}", bench.told);
-    let before = bench.count().fast_reads;
-    bench.one(Kind::Read, 0, 60 * BLOCK).unwrap();
-    assert!(bench.count().fast_reads >= before);
-    bench.settle();
-}
-
-#[test]
-fn a_dirty_block_that_rots_is_an_error_and_never_wrong_data() {
-    let mut bench = with_dirty(quiet(), 3);
-    // Slots hold the data of the first writes: one bit of the second.
-    let at =
-        bench.fast.windows(16).position(|words| words == [2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]).unwrap();
-    bench.fast[at + 5] ^= 4;
-    let rotten = 2 * u64::from(BLOCK);
-    assert_eq!(bench.one(Kind::Read, rotten, BLOCK), Err(Failure::Medium));
-    assert_eq!(bench.one(Kind::Read, rotten + 512, 512), Err(Failure::Medium));
-    assert_eq!(bench.one(Kind::Write, rotten + 512, 512), Err(Failure::Medium));
-    assert!(bench.told.iter().any(|text| text.contains("block 2 ")), "{:?}", bench.told);
-    assert_eq!(bench.count().lost_blocks, 1);
-    // The write-back of the others ends; the lost one stays named until it is written over.
-    let tag = bench.command(Command::WriteBack(None));
-    assert_eq!(bench.answer(tag), Ok(()));
-    assert_eq!(bench.count().dirty_blocks, 1);
-    assert_eq!(bench.one(Kind::Write, rotten, BLOCK), Ok(()));
-    assert_eq!(bench.one(Kind::Read, rotten, BLOCK), Ok(()));
-    assert_eq!(bench.count().lost_blocks, 0);
-}
-
-#[test]
-fn a_clean_block_that_rots_is_read_from_the_slow_device() {
-    let mut bench = with_dirty(quiet(), 3);
-    let tag = bench.command(Command::WriteBack(None));
-    assert_eq!(bench.answer(tag), Ok(()));
-    let at =
-        bench.fast.windows(16).position(|words| words == [2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]).unwrap();
-    bench.fast[at + 5] ^= 4;
-    assert_eq!(bench.one(Kind::Read, 2 * u64::from(BLOCK), BLOCK), Ok(()));
-    assert_eq!(bench.count().checksum_errors, 1);
-    assert_eq!(bench.count().clean_blocks, 2);
-}
-
-#[test]
 fn what_is_outside_is_refused_and_nothing_is_nothing() {
     let mut bench = Bench::new(quiet(), 40, 20, BLOCK, 1);
     let end = bench.engine.bytes();
@@ -413,109 +344,4 @@ fn what_is_outside_is_refused_and_nothing_is_nothing() {
     let tag = bench.command(Command::Stop { drain: false });
     assert_eq!(bench.answer(tag), Ok(()));
     assert_eq!(bench.one(Kind::Read, 0, 512), Err(Failure::Stopping));
-}
-
-/// Latencies of random writes, so many at once, on a slow device that does one IO after another in 5 ms.
-fn write_latencies(settings: Settings, slots: u64, depth: usize, requests: usize) -> Vec<u64> {
-    let blocks = 4000;
-    let mut bench = Bench::new(settings, blocks, slots, BLOCK, 5);
-    let (mut slow_free_ns, mut began) = (0, std::collections::BTreeMap::new());
-    let (mut due, mut latencies) = (Vec::new(), Vec::new());
-    while latencies.len() < requests {
-        while bench.requests() < depth {
-            let offset = bench.rng.random_range(0..blocks) * u64::from(BLOCK);
-            let now = bench.now_ns;
-            began.insert(bench.ask(Kind::Write, offset, BLOCK, false, 1), now);
-        }
-        for io in &bench.pending[due.len()..] {
-            due.push(match io.side {
-                Side::Slow if io.kind != IoKind::Sync => {
-                    slow_free_ns = bench.now_ns.max(slow_free_ns) + 5_000_000 + u64::from(io.bytes) * 7;
-                    slow_free_ns
-                }
-                _ => bench.now_ns + 100_000,
-            });
-        }
-        let tick = bench.engine.next_ns().unwrap_or(u64::MAX).max(bench.now_ns + 1);
-        match (0..due.len()).min_by_key(|at| due[*at]) {
-            Some(at) if due[at] <= tick => {
-                bench.now_ns = bench.now_ns.max(due.swap_remove(at));
-                bench.end(at);
-            }
-            _ => bench.tick(tick),
-        }
-        for (tag, _) in std::mem::take(&mut bench.answers) {
-            latencies.push(bench.now_ns - began[&tag]);
-        }
-    }
-    latencies.drain(..requests / 4);
-    latencies.sort_unstable();
-    latencies
-}
-
-#[test]
-fn full_of_dirty_blocks_writes_take_at_most_three_times_as_long_as_on_the_slow_device() {
-    for (high, low, depth, period) in
-        [(100.0, 100.0, 1, 0.0), (100.0, 80.0, 4, 0.0), (20.0, 10.0, 1, 0.5), (80.0, 80.0, 16, 0.0)]
-    {
-        let settings = Settings { dirty_high_pct: high, dirty_low_pct: low, flush_period_s: period, ..quiet() };
-        let around = Settings { mode: Mode::WriteAround, commit_interval_s: 1.0, ..settings.clone() };
-        let alone = write_latencies(around, 200, depth, 4000);
-        let cached = write_latencies(settings, 200, depth, 4000);
-        let at = |latencies: &[u64]| latencies[latencies.len() * 999 / 1000];
-        assert!(
-            at(&cached) <= 3 * at(&alone) && *cached.last().unwrap() < 1_000_000_000,
-            "{high} {low} {depth}: {} ns, alone {} ns, most {:?}",
-            at(&cached),
-            at(&alone),
-            cached.last()
-        );
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
-    #[test]
-    fn faults_lose_nothing_that_was_answered(seed in any::<u64>()) {
-        failing(seed);
-    }
-}
-
-/// As `anything`, with one IO in 40 failing; a model of what is right is kept of what was answered well.
-fn failing(seed: u64) {
-    let mut rng = crate::seed::stream(seed, "settings", 0);
-    let mut settings = some_settings(&mut rng);
-    let which = rng.random_range(0..4);
-    if which == 1 {
-        // In order, a block that the slow device never takes keeps all others back.
-        settings.ordered = false;
-    }
-    let mut bench = Bench::new(settings, rng.random_range(20..300), rng.random_range(16..100), BLOCK, seed);
-    bench.keeps_order = which != 1;
-    bench.fails = match which {
-        0 => |io| io.side == Side::Fast && io.offset % 40960 == 0 && io.id.number() % 3 == 0 && io.kind != IoKind::Sync,
-        1 => |io| io.side == Side::Slow && io.offset % 40960 == 0 && io.id.number() % 3 == 0 && io.kind != IoKind::Sync,
-        2 => |io| io.side == Side::Fast && io.kind == IoKind::Write && io.id.number() % 2 == 0,
-        // Not the pairing record's, whose number is the same each time: without it nothing may go on.
-        _ => |io| io.side == Side::Fast && io.kind == IoKind::Sync && io.id.number() % 3 == 0,
-    };
-    for _ in 0..300 {
-        let mut steps = 0;
-        while bench.requests() >= 10 {
-            bench.step();
-            steps += 1;
-            assert!(steps < 100_000, "nothing is answered any more: {} {:?}", bench.engine.told(), bench.pending);
-        }
-        if bench.rng.random_ratio(1, 40) {
-            some_command(&mut bench);
-        }
-        some_request(&mut bench);
-    }
-    bench.fails = |_| false;
-    bench.settle();
-    let end = bench.engine.bytes() as u32;
-    let _ = bench.one(Kind::Read, 0, end);
-    let tag = bench.command(Command::Stop { drain: true });
-    assert_eq!(bench.answer(tag), Ok(()));
-    bench.settle();
 }
