@@ -5,6 +5,7 @@ use flatwater_core::workload::oltp::Distribution;
 use super::super::What;
 use super::*;
 
+/// A small OLTP workload that reads and writes.
 pub fn spec() -> OltpSpec {
     OltpSpec {
         mode: Mode::ReadWrite,

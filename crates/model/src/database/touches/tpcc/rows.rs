@@ -11,18 +11,31 @@ const fn rows(bytes: u32) -> u32 {
 /// Rows of a page of each table and index.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows {
+    /// Rows of a page of `warehouse`.
     pub warehouse: u32,
+    /// Rows of a page of `district`.
     pub district: u32,
+    /// Rows of a page of `customer`.
     pub customer: u32,
+    /// Rows of a page of `history`.
     pub history: u32,
+    /// Rows of a page of `new_orders`.
     pub new_orders: u32,
+    /// Rows of a page of `orders`.
     pub order: u32,
+    /// Rows of a page of `order_line`.
     pub order_line: u32,
+    /// Rows of a page of `item`.
     pub item: u32,
+    /// Rows of a page of `stock`.
     pub stock: u32,
+    /// Entries of a page of the index on customers' last names.
     pub idx_customer: u32,
+    /// Entries of a page of the index on orders' customers.
     pub idx_orders: u32,
+    /// Entries of a page of the foreign key from `order_line` to `stock`.
     pub idx_line: u32,
+    /// Entries of a page of the foreign key from `stock` to `item`.
     pub idx_stock: u32,
     /// The two of history: customer's, and district's.
     pub idx_history: [u32; 2],
