@@ -48,6 +48,21 @@ def test_tables_with_nothing_wrong_are_an_experiment() -> None:
             {"workload": {"mode": "rndrd", "queue_depth": 8, "block_size": "2MiB"}, "storage": {"size": "1MiB"}},
             ["workload.queue_depth", "workload.block_size"],
         ),
+        # A wrong field is not swept either: what follows from the number of cells is not told.
+        (
+            W
+            | {"sweep": {"workload.queue_depth": [8, 1], "workload.threads": [1, 2]}, "report": {"names": ["a", "b"]}}
+            | {"expected": [{"order": [{"workload.threads": 1}, {"workload.threads": 2}], "source": "s"}]},
+            ["workload.queue_depth"],
+        ),
+        (
+            W
+            | {
+                "sweep": {"workload.files": [1, 0], "workload.threads": [1, 2]},
+                "report": {"names": ["a", "b", "c", "d"]},
+            },
+            ["sweep.workload.files"],
+        ),
         # A server in the place of the missing one, of which nothing is told.
         ({"workload": {"kind": "tpcc"}, "storage": {"size": "1GiB"}}, ["workload.kind"]),
         # Entries keep their places in the file's list.

@@ -102,7 +102,8 @@ def read_sweep(table: Any, kinds: Kinds) -> Read[Sweep]:
     sound = {field: values for field, values in grid.items() if field not in left_out}
     zips = [dict(group) for group in (groups or {}).values() if group]
     placed = (Problem(f"sweep.{one.field}", one.what, one.hint, one.rests_on) for one in problems)
-    return Read(Sweep(grid=sound, zips=zips), tuple(placed), frozenset(left_out))
+    # Without a list, the number of cells is not the file's.
+    return Read(Sweep(grid=sound, zips=zips), tuple(placed), frozenset(left_out | {"sweep"} if problems else left_out))
 
 
 def _groups(zips: Any) -> dict[str, Tables] | None:

@@ -15,7 +15,7 @@ from flatwater.experiment.database import NoDatabase, Server
 from flatwater.experiment.expected import Expectation
 from flatwater.experiment.experiment import Experiment, Heading
 from flatwater.experiment.found import Findings, Read
-from flatwater.experiment.kinds import BUILT, Kinds
+from flatwater.experiment.kinds import Kinds
 from flatwater.experiment.layers import read_kinds, read_layers
 from flatwater.experiment.paths import with_values
 from flatwater.experiment.problem import Problem, ProblemsError, Table, quote
@@ -82,9 +82,10 @@ def _read_parts(tables: Mapping[str, Any], sweep: Sweep, kinds: Kinds) -> Read[E
     layers = found.keep(read_layers(tables, kinds))
     others = {name: found.keep(_read_other(name, tables, kinds)) for name in _OTHERS if tables.get(name) is not None}
     parts: Tables = {name: getattr(heading, name) for name in heading.model_fields_set} | layers | others
-    # Another kind takes the place of a layer that cannot be used: it does not have the fields that are swept.
-    parts["sweep"] = sweep.without(found.left_out & BUILT.keys())
-    return Read(Experiment(**parts), found.problems, found.left_out)
+    # A field that is left out is not swept either. The number of cells is then not the file's.
+    parts["sweep"] = kept = sweep.without(found.left_out)
+    left_out = found.left_out if kept.fields == sweep.fields else found.left_out | {"sweep"}
+    return Read(Experiment(**parts), found.problems, left_out)
 
 
 def _read_heading(tables: Mapping[str, Any], kinds: Kinds) -> Read[Heading]:
