@@ -18,7 +18,7 @@ from flatwater.runner.stack.served.process import ServedProbe, ServedProcess
 SERVER = """
 import sys, time
 from pathlib import Path
-from flatwater.runner.stack.served.process import run_process, tell
+from flatwater.runner.stack.served.process import run_process, send
 
 def serve(request):
     served = Path(request["file"])
@@ -27,8 +27,8 @@ def serve(request):
     served.touch()
     try:
         if request["act"] != "dawdle":
-            tell(ready=True)
-        tell(series={"depth": 3.0}, incidents=[(1.5, "it hiccuped")])
+            send(ready=True)
+        send(series={"depth": 3.0}, incidents=[(1.5, "it hiccuped")])
         if request["act"] == "die":
             return
         served.with_name("last words").write_text(sys.stdin.read())

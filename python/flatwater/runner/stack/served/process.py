@@ -1,8 +1,9 @@
 """A layer that is served as a file by a process of its own, for a run that measures something on it.
 
-Its own, because a process that reads a file that it serves itself cannot be killed: it would wait for its own answer.
+The process is separate because one that reads a file that it serves itself cannot be killed: it would wait for its own
+answer.
 The first line of the process's standard input says what to serve. The process ends, with everything undone, when its
-standard input is closed: also when the run was killed. What it tells comes back as lines of JSON.
+standard input is closed: also when the run was killed. It sends lines of JSON back.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from flatwater.runner.journal import Journal
 
 
-class Told(TypedDict, total=False):
+class Message(TypedDict, total=False):
     """A line of the process."""
 
     #: It serves.
@@ -73,21 +74,21 @@ class ServedProcess:
     def _listen(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            told = json.loads(line)
+            message = json.loads(line)
             with self._lock:
-                self._hear(told)
-            if told.get("ready"):
+                self._receive(message)
+            if message.get("ready"):
                 self._ready.set()
         with self._lock:
             if not self._closing:
                 self._error = self._error or "it died"
         self._ready.set()
 
-    def _hear(self, told: Told) -> None:
+    def _receive(self, message: Message) -> None:
         """Takes in one line of the process; the lock is held."""
-        self._error = told.get("error", self._error)
-        self._series |= told.get("series", {})
-        self._incidents += [(time_s, text) for time_s, text in told.get("incidents", [])]
+        self._error = message.get("error", self._error)
+        self._series |= message.get("series", {})
+        self._incidents += [(time_s, text) for time_s, text in message.get("incidents", [])]
 
     def wait_ready(self, stop: Callable[[], bool]) -> None:
         """Until it serves. Errors: FlatwaterError, Interrupted."""
@@ -143,7 +144,7 @@ class ServedProcess:
 
 
 class ServedProbe:
-    """What a process tells of what it serves, under the names of its place in the stack."""
+    """The figures that a process sends of what it serves, under the names of its place in the stack."""
 
     def __init__(self, served: ServedProcess, prefix: str) -> None:
         self._served = served
@@ -154,13 +155,13 @@ class ServedProbe:
         return {self._prefix + name: value for name, value in self._served.series().items()}
 
 
-def tell(**told: Any) -> None:
-    """A line for the run."""
-    print(json.dumps(told), flush=True)
+def send(**message: Any) -> None:
+    """Sends a line to the run."""
+    print(json.dumps(message), flush=True)
 
 
 def run_process(serve: Callable[[Any], None]) -> int:
-    """The process: serves what the first line of its standard input asks for, and tells why it could not."""
+    """The process: serves what the first line of its standard input asks for, and sends the reason if it could not."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     line = sys.stdin.readline()
@@ -172,6 +173,6 @@ def run_process(serve: Callable[[Any], None]) -> int:
         return 1  # whoever asked for it is gone
     except (EngineError, FlatwaterError, OSError, ValueError) as error:
         with suppress(BrokenPipeError):
-            tell(error=str(error))
+            send(error=str(error))
         return 1
     return 0

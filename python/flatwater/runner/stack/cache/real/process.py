@@ -22,7 +22,7 @@ from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError
 from flatwater.plan import cache as plan
 from flatwater.runner.stack.cache.real.series import cache_series
-from flatwater.runner.stack.served.process import ServedProcess, run_process, tell
+from flatwater.runner.stack.served.process import ServedProcess, run_process, send
 from flatwater.runner.stack.served.volume import PATIENCE_S, Volume
 
 #: The file under the mount that is the cached device (crates/serve/src/cache/files.rs), and the source of our mounts.
@@ -80,7 +80,7 @@ def serve(request: Request) -> None:
         if request["file_system"]:
             volume = Volume(mount / DEVICE_FILE, Path(request["folder"]), request["file_system"])
             volume.open(make=request["make"])
-        tell(ready=True)
+        send(ready=True)
         _watch(server, request["interval_s"], tells=not request["plain"])
         drained = bool(sys.stdin.readline())
     finally:
@@ -91,7 +91,7 @@ def serve(request: Request) -> None:
             os.close(descriptor)
         if not _unmount(mount):
             # Whoever serves it does not answer. What keeps the mount alive ends with this process.
-            tell(error="it did not let its mount go")
+            send(error="it did not let its mount go")
             os._exit(1)
         if server is not None:
             os.close(descriptor)
@@ -135,13 +135,13 @@ def _zero(path: Path) -> None:
 
 
 def _watch(server: CacheServer, interval_s: float, *, tells: bool) -> None:
-    """Tells what it counts once an interval, until somebody says that it is enough."""
+    """Sends what it counts once an interval, until somebody says that it is enough."""
     before, at_s = json.loads(server.statistics())["statistics"], time.monotonic()
     while not select.select([sys.stdin], [], [], max(0.0, at_s + interval_s - time.monotonic()))[0]:
-        now_s, told = time.monotonic(), json.loads(server.statistics())
-        now = told["statistics"]
-        series = cache_series(before, now, told["settings"], now_s - at_s) if tells else {}
-        tell(series=series, incidents=[(at_ns / 1e9, text) for at_ns, text in server.told()])
+        now_s, counted = time.monotonic(), json.loads(server.statistics())
+        now = counted["statistics"]
+        series = cache_series(before, now, counted["settings"], now_s - at_s) if tells else {}
+        send(series=series, incidents=[(at_ns / 1e9, text) for at_ns, text in server.told()])
         before, at_s = now, now_s
         trouble = server.trouble()
         if trouble is not None:

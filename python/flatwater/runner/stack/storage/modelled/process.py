@@ -16,12 +16,12 @@ from typing import ClassVar, TypedDict
 from flatwater._engine import Emulator
 from flatwater.engine_json import Json, to_json
 from flatwater.plan.emulation import EmulatedDevice
-from flatwater.runner.stack.served.process import ServedProcess, Told, run_process, tell
+from flatwater.runner.stack.served.process import Message, ServedProcess, run_process, send
 from flatwater.runner.stack.served.volume import PATIENCE_S, Volume
 from flatwater.runner.stack.storage.modelled.emulation import DEVICE_FILE
 
-#: How often the process tells what it has done.
-TELL_S = 0.2
+#: How often the process sends its figures, seconds.
+SEND_S = 0.2
 #: How long it may take to end: its volume's patience twice, and some.
 END_S = 2 * PATIENCE_S + 20.0
 
@@ -69,10 +69,10 @@ class ServedDevice(ServedProcess):
         request = Request(plan=to_json(plan), file=str(file), file_system=file_system, folder=str(folder), make=make)
         super().__init__(request)
 
-    def _hear(self, told: Told) -> None:
-        super()._hear(told)
-        if "answers" in told:
-            self._lag = Lag(told["answers"], told["late"])
+    def _receive(self, message: Message) -> None:
+        super()._receive(message)
+        if "answers" in message:
+            self._lag = Lag(message["answers"], message["late"])
 
     @property
     def lag(self) -> Lag:
@@ -89,11 +89,11 @@ def serve(request: Request) -> None:
         if request["file_system"]:
             volume = Volume(Path(request["file"]), Path(request["folder"]), request["file_system"])
             volume.open(make=request["make"])
-        tell(ready=True)
-        while not select.select([sys.stdin], [], [], TELL_S)[0]:
-            _tell_samples(emulator)
+        send(ready=True)
+        while not select.select([sys.stdin], [], [], SEND_S)[0]:
+            _send_samples(emulator)
             if not emulator.mounted():
-                tell(error="somebody unmounted it")
+                send(error="somebody unmounted it")
                 return
     finally:
         if volume is not None:
@@ -101,12 +101,12 @@ def serve(request: Request) -> None:
         _stop(emulator)
 
 
-def _tell_samples(emulator: Emulator) -> None:
+def _send_samples(emulator: Emulator) -> None:
     samples = emulator.samples()
     lag = json.loads(emulator.summary())["lag"]
     late = lag.get("lag_late_pct", 0.0) * lag["answers"] / 100.0
     incidents = [incident for sample in samples for incident in sample["incidents"]]
-    tell(series=samples[-1]["series"] if samples else {}, incidents=incidents, answers=lag["answers"], late=late)
+    send(series=samples[-1]["series"] if samples else {}, incidents=incidents, answers=lag["answers"], late=late)
 
 
 def _stop(emulator: Emulator) -> None:
