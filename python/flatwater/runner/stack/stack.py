@@ -97,8 +97,9 @@ class Stack:
         return self._storage.recomputes
 
     def take_up(self, left: Left) -> str | None:
-        """Told before `prepare` what an earlier run left of the cell: None, and `prepare` makes ready for going on with
-        it (or raises CannotResume, and is then called again to begin anew); else why it cannot.
+        """Why the cell cannot go on with what an earlier run left of it; None if it can. It is called before `prepare`.
+
+        After None, `prepare` goes on with what is left, or raises CannotResume and is then called again to begin anew.
         """
         reasons = (layer.take_up(left) for layer in self._layers)
         return next((reason for reason in reasons if reason is not None), None)
