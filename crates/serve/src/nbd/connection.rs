@@ -7,10 +7,12 @@ use std::sync::Arc;
 use flatwater_real::cache::Region;
 use io_uring::{opcode, squeue, types};
 
+use super::budget::Limits;
 use super::export::Export;
 use super::outgoing::Outgoing;
 use super::protocol::REQUEST_HEADER_BYTES;
 use super::session::{INPUT_BYTES_MAX, Request, Session};
+use super::underway::RequestId;
 
 /// What is received at once when requests are expected: 146 headers. Less is copied of data that come with them.
 const RECEIVED_BYTES: usize = 4096;
@@ -31,8 +33,8 @@ pub enum State {
 /// A write whose data are coming.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming {
-    /// Number of the request.
-    pub number: u32,
+    /// The request.
+    pub request: RequestId,
     /// Where the data go.
     pub memory: Region,
     /// Bytes that came.
@@ -79,7 +81,32 @@ pub struct Connection {
     wrote_last: bool,
 }
 
+// SAFETY: the raw pointers are into memory of the reactor's pool and of the connection itself; whichever thread has the
+// connection uses both.
+unsafe impl Send for Connection {}
+
 impl Connection {
+    /// Whether a request of it waits for memory that others hold.
+    pub fn waits_for_others(&self) -> bool {
+        self.blocked.is_some() && self.wants_others && self.state == State::Open
+    }
+
+    /// Why it must be cut off at `now_ns`, if it must. `is_wanted`: others wait for memory.
+    pub fn why_cut_off(&self, now_ns: u64, limits: &Limits, is_wanted: bool) -> Option<&'static str> {
+        let since_s = |then_ns: u64| now_ns.saturating_sub(then_ns) / 1_000_000_000;
+        let is_patience_over = since_s(self.progress_ns) >= limits.patience_s;
+        let stuck = self.outgoing.is_busy() || self.incoming.is_some();
+        let greedy = is_wanted && stuck && self.held_bytes > limits.own_bytes;
+        match self.state {
+            State::Open if !self.session.transmits() && since_s(self.began_ns) >= limits.haggling_s => {
+                Some("it chose no export")
+            }
+            State::Open if greedy && is_patience_over => Some("it held memory that others wanted, and did nothing"),
+            State::Finishing if stuck && is_patience_over => Some("it left, and did not read its answers"),
+            _ => None,
+        }
+    }
+
     /// A connection that has just been accepted.
     pub fn new(stream: OwnedFd, export: Arc<Export>, now_ns: u64) -> Self {
         let process = peer(&stream);

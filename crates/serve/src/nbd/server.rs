@@ -6,69 +6,42 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use flatwater_core::cache::{Command, Failure, Kind};
+use flatwater_core::cache::{Command, Failure};
+use flatwater_core::slab::{Key, Slab};
 use flatwater_real::cache::{Ask as CacheAsk, Buffer, Port, Region, Source};
-use io_uring::{opcode, types};
 
+use super::acceptor::Acceptor;
 use super::budget::{Budget, Limits};
+use super::clients::Clients;
 use super::connection::{Connection, Incoming, State};
-use super::export::{Export, REQUEST_BYTES_MAX};
+use super::export::Export;
 use super::listener::Listener;
+use super::operation::Operation;
 use super::outgoing::Piece;
 use super::session::{Ask, Event, Request};
 use super::tally::Tally;
+use super::underway::{Part, RequestId, Underway};
 
-/// Keys of our operations: what it is above, the connection's number below.
-const KEY_SHIFT: u32 = 32;
-const ACCEPT: u64 = 1;
-const TICK: u64 = 2;
-const RECEIVE: u64 = 3;
-const SEND: u64 = 4;
-const CANCEL: u64 = 5;
 /// Requests of a client that are taken up before others have their turn and answers are sent: a client with a deep queue
 /// does not hold up one that has a single request. With one client, 8 are as fast as all that came (0.98x of 85,000 reads).
 const TURN_REQUESTS: u32 = 8;
-/// How often those are looked for that must be cut off.
-const TICK_S: u64 = 1;
-
-/// A request that the cache works on.
-#[derive(Clone, Copy, Debug)]
-struct Underway {
-    connection: u32,
-    request: Request,
-    memory: Option<Buffer>,
-    cost: u64,
-    /// Of a long trim or zero: what was not asked for yet, and whether a flush comes at its end.
-    left_bytes: u32,
-    flush: bool,
-}
 
 /// A server.
 pub struct Server {
-    listener: Listener,
+    acceptor: Acceptor,
     export: Arc<Export>,
     budget: Budget,
     tally: Arc<Tally>,
-    connections: Vec<Option<Box<Connection>>>,
-    vacant: Vec<u32>,
-    underway: Vec<Underway>,
-    free: Vec<u32>,
-    /// Connections that have something to send.
-    listed: Vec<u32>,
+    clients: Clients,
+    underway: Slab<Underway, RequestId>,
     /// Connections whose turn ended before their requests did.
     unfinished: Vec<u32>,
     /// Connections that wait for memory, first come first served.
     blocked: Vec<u32>,
     /// Memory was given back since they were looked at.
     freed: bool,
-    accepting: bool,
     stopping: bool,
-    interval: Box<types::Timespec>,
 }
-
-// SAFETY: the raw pointers are into memory of the reactor's pool and of the server itself; whichever thread has the server
-// uses both.
-unsafe impl Send for Server {}
 
 impl Server {
     /// A server that offers an export on a socket.
@@ -82,21 +55,16 @@ impl Server {
     /// A server that offers an export to who comes to a listener.
     pub fn on(listener: Listener, export: Export, limits: Limits) -> Self {
         Self {
-            listener,
+            acceptor: Acceptor::new(listener),
             export: Arc::new(export),
             budget: Budget::new(limits),
             tally: Arc::default(),
-            connections: Vec::new(),
-            vacant: Vec::new(),
-            underway: Vec::new(),
-            free: Vec::new(),
-            listed: Vec::new(),
+            clients: Clients::default(),
+            underway: Slab::new(),
             unfinished: Vec::new(),
             blocked: Vec::new(),
             freed: false,
-            accepting: false,
             stopping: false,
-            interval: Box::new(types::Timespec::new().sec(TICK_S)),
         }
     }
 
@@ -105,32 +73,9 @@ impl Server {
         self.tally.clone()
     }
 
-    fn connection(&mut self, number: u32) -> Option<&mut Connection> {
-        self.connections.get_mut(number as usize)?.as_deref_mut()
-    }
-
-    fn wants_others(&self, number: u32) -> bool {
-        let connection = self.connections.get(number as usize).and_then(Option::as_deref);
-        connection.is_some_and(|one| one.blocked.is_some() && one.wants_others && one.state == State::Open)
-    }
-
-    fn accept(&mut self, port: &mut Port<'_>) {
-        self.accepting = true;
-        let listener = types::Fd(self.listener.descriptor());
-        let entry = opcode::AcceptMulti::new(listener).flags(libc::SOCK_CLOEXEC).build();
-        // SAFETY: it points to nothing.
-        unsafe { port.push(entry, ACCEPT << KEY_SHIFT) };
-    }
-
-    fn wait_for_tick(&self, port: &mut Port<'_>) {
-        // SAFETY: the kernel reads the time when it takes the operation, and the server outlives that.
-        unsafe { port.push(opcode::Timeout::new(&raw const *self.interval).build(), TICK << KEY_SHIFT) };
-    }
-
     fn accepted(&mut self, port: &mut Port<'_>, result: i32, more: bool) {
         if !more {
-            // At the limit of open files, for one: the next tick tries again.
-            self.accepting = false;
+            self.acceptor.ended();
         }
         if result < 0 {
             return;
@@ -141,21 +86,12 @@ impl Server {
             return;
         }
         let most = self.budget.limits().connections;
-        if self.connections.len() - self.vacant.len() >= most {
-            Tally::count(&self.tally.turned_away);
-            return self.tally.tell(format!("a client was turned away: there are {most} already"));
+        if self.clients.len() >= most {
+            return self.tally.turn_away(most);
         }
-        Tally::count(&self.tally.accepted);
-        Tally::count(&self.tally.connections);
         let connection = Connection::new(stream, self.export.clone(), port.now_ns());
         self.tally.came(connection.process);
-        let connection = Some(Box::new(connection));
-        let number = self.vacant.pop().unwrap_or(self.connections.len() as u32);
-        if number as usize == self.connections.len() {
-            self.connections.push(connection);
-        } else {
-            self.connections[number as usize] = connection;
-        }
+        let number = self.clients.insert(connection);
         self.pump(port, number);
     }
 
@@ -163,7 +99,7 @@ impl Server {
     fn pump(&mut self, port: &mut Port<'_>, number: u32) {
         let (mut at, mut taken_up) = (0, 0);
         let requests_max = self.budget.limits().requests;
-        while let Some(connection) = self.connection(number) {
+        while let Some(connection) = self.clients.get(number) {
             if connection.state != State::Open || connection.is_receiving() {
                 break;
             }
@@ -173,7 +109,7 @@ impl Server {
                     break;
                 }
                 if let Some(incoming) = connection.incoming.take() {
-                    self.ask(port, incoming.number);
+                    self.ask(port, incoming.request);
                 }
                 continue;
             }
@@ -196,23 +132,23 @@ impl Server {
                 Event::Refused(why) => self.cut(number, why),
             }
         }
-        let Some(connection) = self.connection(number) else { return };
+        let Some(connection) = self.clients.get(number) else { return };
         connection.consume(at);
         let waits = taken_up < TURN_REQUESTS || connection.incoming.is_some();
         if waits && connection.can_receive() && (connection.requests < requests_max || connection.incoming.is_some()) {
-            let (entry, key) = (connection.receive(), RECEIVE << KEY_SHIFT | u64::from(number));
+            let (entry, key) = (connection.receive(), Operation::Receive(number).key());
             // SAFETY: it points into the connection, which stays until it ended (`is_over`), and into memory of a request,
             // which is given back no sooner (`let_go`).
             unsafe { port.push(entry, key) };
         }
         if connection.state != State::Open || !connection.outgoing.is_empty() {
-            self.list(number);
+            self.clients.list(number);
         }
     }
 
     /// Gives a request its memory and asks the cache, or lets its data come first.
     fn take_up(&mut self, port: &mut Port<'_>, number: u32, request: Request) {
-        let Some(connection) = self.connections[number as usize].as_deref_mut() else { return };
+        let Some(connection) = self.clients.get(number) else { return };
         let needs = matches!(request.ask, Ask::Read | Ask::Write);
         let cost = if needs { Budget::cost(request.bytes) } else { 0 };
         if !self.budget.take(&mut connection.held_bytes, cost) {
@@ -224,61 +160,35 @@ impl Server {
         let memory = needs.then(|| port.take(request.bytes));
         connection.requests += 1;
         connection.note_write(request.ask == Ask::Write);
-        let ranged = matches!(request.ask, Ask::Trim | Ask::Zero);
-        let left_bytes = if ranged { request.bytes } else { 0 };
-        let flush = ranged && request.durable && request.bytes > first_bytes(request.offset, request.bytes);
-        let one = Underway { connection: number, request, memory, cost, left_bytes, flush };
-        let name = self.free.pop().unwrap_or(self.underway.len() as u32);
-        if name as usize == self.underway.len() {
-            self.underway.push(one);
-        }
-        self.underway[name as usize] = one;
+        let id = self.underway.insert(Underway::new(number, request, memory, cost));
         match memory {
             Some(buffer) if request.ask == Ask::Write => {
-                connection.incoming = Some(Incoming { number: name, memory: buffer.region, done: 0 });
+                connection.incoming = Some(Incoming { request: id, memory: buffer.region, done: 0 });
             }
-            _ => self.ask(port, name),
+            _ => self.ask(port, id),
         }
     }
 
     /// Asks the cache for a request, or for the next part of it.
-    fn ask(&mut self, port: &mut Port<'_>, name: u32) {
-        let Underway { connection, request, memory, flush, left_bytes, .. } = self.underway[name as usize];
-        let process = self.connection(connection).map_or(0, |connection| connection.process);
-        let region = memory.map_or(Region::NONE, |buffer| buffer.region);
-        let (mut offset, mut bytes) = (request.offset, request.bytes);
-        let kind = match request.ask {
-            Ask::Read => Kind::Read,
-            Ask::Write => Kind::Write,
-            Ask::Flush => Kind::Flush,
-            Ask::Cache => {
-                let range = (request.offset, u64::from(request.bytes));
-                return port.command(name.into(), Command::Preload(range));
+    fn ask(&mut self, port: &mut Port<'_>, id: RequestId) {
+        let Underway { connection, memory, .. } = self.underway[id];
+        let key = id.number().into();
+        match self.underway[id].next_part() {
+            Part::Preload(offset, bytes) => port.command(key, Command::Preload((offset, bytes))),
+            Part::Request { kind, offset, bytes, durable } => {
+                let process = self.clients.get(connection).map_or(0, |connection| connection.process);
+                let memory = memory.map_or(Region::NONE, |buffer| buffer.region);
+                port.ask(key, CacheAsk { kind, offset, bytes, durable, process, memory });
             }
-            Ask::Zero | Ask::Trim if left_bytes == 0 => {
-                self.underway[name as usize].flush = false;
-                (offset, bytes) = (0, 0);
-                Kind::Flush
-            }
-            Ask::Zero | Ask::Trim => {
-                offset += u64::from(request.bytes - left_bytes);
-                bytes = first_bytes(offset, left_bytes);
-                self.underway[name as usize].left_bytes -= bytes;
-                if request.ask == Ask::Zero { Kind::Zero } else { Kind::Trim }
-            }
-        };
-        let writes = !matches!(kind, Kind::Read | Kind::Flush);
-        let durable = request.durable && writes && !flush;
-        port.ask(name.into(), CacheAsk { kind, offset, bytes, durable, process, memory: region });
+        }
     }
 
-    fn finished(&mut self, port: &mut Port<'_>, name: u32, result: Result<(), Failure>) {
-        let Underway { connection: number, request, memory, cost, .. } = self.underway[name as usize];
-        self.free.push(name);
+    fn finished(&mut self, port: &mut Port<'_>, id: RequestId, result: Result<(), Failure>) {
+        let Underway { connection: number, request, memory, cost, .. } = self.underway.remove(id);
         Tally::count(&self.tally.requests);
         // That a range is cached is a wish, and a cache that cannot grant it now does no harm.
         let result = if request.ask == Ask::Cache { Ok(()) } else { result };
-        let Some(connection) = self.connection(number) else { return };
+        let Some(connection) = self.clients.get(number) else { return };
         if connection.state == State::Broken {
             self.let_go(port, number, memory, cost, 1);
             return self.close_if_over(number);
@@ -286,7 +196,7 @@ impl Server {
         let head = connection.session.reply(&request, result);
         let data_bytes = if head.data { request.bytes } else { 0 };
         connection.outgoing.push(Piece::Reply { head, memory, data_bytes, cost });
-        self.list(number);
+        self.clients.list(number);
     }
 
     /// Takes back what a request had.
@@ -294,25 +204,25 @@ impl Server {
         if let Some(buffer) = memory {
             port.give(buffer);
         }
-        let Some(connection) = self.connections[number as usize].as_deref_mut() else { return };
+        let Some(connection) = self.clients.get(number) else { return };
         self.budget.give(&mut connection.held_bytes, cost);
         self.tally.held_bytes.fetch_sub(cost, Relaxed);
         connection.requests -= requests;
         self.freed = true;
     }
 
-    /// Remembers that a connection may have something to send.
-    fn list(&mut self, number: u32) {
-        let Some(connection) = self.connection(number) else { return };
-        if !connection.is_listed {
-            connection.is_listed = true;
-            self.listed.push(number);
+    /// Takes back what the requests had whose answers were sent, or are not wanted any more.
+    fn let_go_of(&mut self, port: &mut Port<'_>, number: u32, pieces: Vec<Piece>) {
+        for piece in pieces {
+            if let Piece::Reply { memory, cost, .. } = piece {
+                self.let_go(port, number, memory, cost, 1);
+            }
         }
     }
 
     fn received(&mut self, port: &mut Port<'_>, number: u32, result: i32) {
         let now_ns = port.now_ns();
-        let Some(connection) = self.connection(number) else { return };
+        let Some(connection) = self.clients.get(number) else { return };
         connection.receive_ended();
         match result {
             1.. => connection.received(result as usize, now_ns),
@@ -324,25 +234,21 @@ impl Server {
             return self.pump(port, number);
         }
         self.drop_incoming(port, number);
-        self.list(number);
+        self.clients.list(number);
     }
 
     /// A write whose data do not come any more never happened.
     fn drop_incoming(&mut self, port: &mut Port<'_>, number: u32) {
-        let Some(connection) = self.connection(number) else { return };
-        if connection.is_receiving() {
-            return;
-        }
+        let Some(connection) = self.clients.get(number).filter(|one| !one.is_receiving()) else { return };
         if let Some(incoming) = connection.incoming.take() {
-            let Underway { memory, cost, .. } = self.underway[incoming.number as usize];
-            self.free.push(incoming.number);
+            let Underway { memory, cost, .. } = self.underway.remove(incoming.request);
             self.let_go(port, number, memory, cost, 1);
         }
     }
 
     fn sent(&mut self, port: &mut Port<'_>, number: u32, result: i32) {
         let now_ns = port.now_ns();
-        let Some(connection) = self.connection(number) else { return };
+        let Some(connection) = self.clients.get(number) else { return };
         let descriptor = connection.descriptor();
         let mut gone = Vec::new();
         match result {
@@ -358,24 +264,19 @@ impl Server {
         };
         if let Some(entry) = again {
             // SAFETY: as of `turn`.
-            unsafe { port.push(entry, SEND << KEY_SHIFT | u64::from(number)) };
+            unsafe { port.push(entry, Operation::Send(number).key()) };
         }
-        for piece in gone {
-            if let Piece::Reply { memory, cost, .. } = piece {
-                self.let_go(port, number, memory, cost, 1);
-            }
-        }
-        self.list(number);
+        self.let_go_of(port, number, gone);
+        self.clients.list(number);
         // It may have been at a limit.
-        if self.connection(number).is_some_and(|connection| connection.can_receive()) {
+        if self.clients.get(number).is_some_and(|connection| connection.can_receive()) {
             self.pump(port, number);
         }
     }
 
     /// Sends what a connection has to send, or ends it.
     fn serve_listed(&mut self, port: &mut Port<'_>, number: u32) {
-        let Some(connection) = self.connection(number) else { return };
-        connection.is_listed = false;
+        let Some(connection) = self.clients.get(number) else { return };
         let mut gone = Vec::new();
         if connection.state == State::Broken {
             if !connection.outgoing.is_busy() {
@@ -383,46 +284,34 @@ impl Server {
             }
         } else if let Some(entry) = connection.outgoing.start(connection.descriptor()) {
             // SAFETY: it points into the connection and to memory of its requests; both stay until it ended.
-            unsafe { port.push(entry, SEND << KEY_SHIFT | u64::from(number)) };
+            unsafe { port.push(entry, Operation::Send(number).key()) };
         }
-        for piece in gone {
-            if let Piece::Reply { memory, cost, .. } = piece {
-                self.let_go(port, number, memory, cost, 1);
-            }
+        self.let_go_of(port, number, gone);
+        if self.clients.get(number).is_some_and(|connection| connection.state != State::Open) {
+            self.drop_incoming(port, number);
         }
-        self.drop_incoming_of_the_ended(port, number);
         self.close_if_over(number);
     }
 
-    fn drop_incoming_of_the_ended(&mut self, port: &mut Port<'_>, number: u32) {
-        if self.connection(number).is_some_and(|connection| connection.state != State::Open) {
-            self.drop_incoming(port, number);
-        }
-    }
-
     fn close_if_over(&mut self, number: u32) {
-        if let Some(process) = self.connection(number).filter(|one| one.is_over()).map(|one| one.process) {
-            self.connections[number as usize] = None;
-            self.vacant.push(number);
+        if let Some(process) = self.clients.get(number).filter(|one| one.is_over()).map(|one| one.process) {
+            self.clients.remove(number);
             self.tally.left(process);
-            self.tally.connections.fetch_sub(1, Relaxed);
         }
     }
 
     fn cut(&mut self, number: u32, why: &str) {
-        let Some(connection) = self.connection(number) else { return };
+        let Some(connection) = self.clients.get(number) else { return };
         connection.cut();
-        let process = connection.process;
-        Tally::count(&self.tally.cut_off);
-        self.tally.tell(format!("the client of process {process} was cut off: {why}"));
-        self.list(number);
+        self.tally.cut_off(connection.process, why);
+        self.clients.list(number);
     }
 
     /// Lets those go on that waited for memory, in their order, as far as there is some.
     fn unblock(&mut self, port: &mut Port<'_>) {
         self.freed = false;
         for number in std::mem::take(&mut self.blocked) {
-            let Some(connection) = self.connection(number) else { continue };
+            let Some(connection) = self.clients.get(number) else { continue };
             let Some(request) = connection.blocked.take() else { continue };
             if connection.state == State::Open {
                 self.take_up(port, number, request);
@@ -435,34 +324,21 @@ impl Server {
         if self.stopping && self.idle() {
             return;
         }
-        self.wait_for_tick(port);
-        if !self.accepting && !self.stopping {
-            self.accept(port);
+        self.acceptor.wait_for_tick(port);
+        if !self.acceptor.is_accepting() && !self.stopping {
+            self.acceptor.accept(port);
         }
-        let Limits { patience_s, haggling_s, own_bytes, .. } = *self.budget.limits();
-        let now_ns = port.now_ns();
-        let wanting: Vec<u32> = self.blocked.iter().copied().filter(|number| self.wants_others(*number)).collect();
-        for number in 0..self.connections.len() as u32 {
-            let Some(connection) = self.connection(number) else { continue };
-            let quiet_s = now_ns.saturating_sub(connection.progress_ns) / 1_000_000_000;
-            let stuck = connection.outgoing.is_busy() || connection.incoming.is_some();
-            let wanted = wanting.iter().any(|other| *other != number);
-            let greedy = wanted && stuck && connection.held_bytes > own_bytes;
-            let age_s = now_ns.saturating_sub(connection.began_ns) / 1_000_000_000;
-            let why = match connection.state {
-                State::Open if !connection.session.transmits() && age_s >= haggling_s => "it chose no export",
-                State::Open if greedy && quiet_s >= patience_s => "it held memory that others wanted, and did nothing",
-                State::Finishing if stuck && quiet_s >= patience_s => "it left, and did not read its answers",
-                _ => continue,
-            };
+        let (now_ns, limits) = (port.now_ns(), *self.budget.limits());
+        let (blocked, clients) = (&self.blocked, &mut self.clients);
+        let wants = |number: &u32| clients.get(*number).is_some_and(|one| one.waits_for_others());
+        let others: Vec<u32> = blocked.iter().copied().filter(wants).collect();
+        for number in self.clients.numbers() {
+            let is_wanted = others.iter().any(|other| *other != number);
+            let connection = self.clients.get(number);
+            let Some(why) = connection.and_then(|one| one.why_cut_off(now_ns, &limits, is_wanted)) else { continue };
             self.cut(number, why);
         }
     }
-}
-
-/// Bytes of a long range that are asked for at once: up to a multiple of the longest request.
-fn first_bytes(offset: u64, bytes: u32) -> u32 {
-    bytes.min(REQUEST_BYTES_MAX - (offset % u64::from(REQUEST_BYTES_MAX)) as u32)
 }
 
 impl Source for Server {
@@ -470,59 +346,54 @@ impl Source for Server {
         if self.export.bytes > port.bytes() {
             return Err(format!("{} B cannot be exported of a device of {} B", self.export.bytes, port.bytes()));
         }
-        self.accept(port);
-        self.wait_for_tick(port);
+        self.acceptor.accept(port);
+        self.acceptor.wait_for_tick(port);
         Ok(())
     }
 
     fn completed(&mut self, port: &mut Port<'_>, key: u64, result: i32, more: bool) {
-        let number = key as u32;
-        match key >> KEY_SHIFT {
-            ACCEPT => self.accepted(port, result, more),
-            TICK => self.tick(port),
-            RECEIVE => self.received(port, number, result),
-            SEND => self.sent(port, number, result),
-            _ => {}
+        match Operation::of_key(key) {
+            Operation::Accept => self.accepted(port, result, more),
+            Operation::Tick => self.tick(port),
+            Operation::Receive(number) => self.received(port, number, result),
+            Operation::Send(number) => self.sent(port, number, result),
+            Operation::Cancel => {}
         }
     }
 
     fn answered(&mut self, port: &mut Port<'_>, key: u64, result: Result<(), Failure>) {
-        let name = key as u32;
-        let Underway { left_bytes, flush, .. } = self.underway[name as usize];
-        if result.is_ok() && (left_bytes > 0 || flush) {
-            return self.ask(port, name);
+        let id = RequestId::from_number(key as u32);
+        if result.is_ok() && self.underway[id].is_partial() {
+            return self.ask(port, id);
         }
-        self.finished(port, name, result);
+        self.finished(port, id, result);
     }
 
     fn turn(&mut self, port: &mut Port<'_>) -> bool {
         if self.freed && !self.blocked.is_empty() {
             self.unblock(port);
         }
-        while let Some(number) = self.listed.pop() {
+        while let Some(number) = self.clients.take_listed() {
             self.serve_listed(port, number);
         }
         for number in std::mem::take(&mut self.unfinished) {
             self.pump(port, number);
         }
-        !(self.unfinished.is_empty() && self.listed.is_empty())
+        !self.unfinished.is_empty() || self.clients.has_listed()
     }
 
     fn stopping(&mut self, port: &mut Port<'_>) {
         self.stopping = true;
-        self.listener.unlink();
-        let accept = types::CancelBuilder::fd(types::Fd(self.listener.descriptor())).all();
-        // SAFETY: it points to nothing.
-        unsafe { port.push(opcode::AsyncCancel2::new(accept).build(), CANCEL << KEY_SHIFT) };
-        for number in 0..self.connections.len() as u32 {
-            let Some(connection) = self.connection(number) else { continue };
+        self.acceptor.stop(port);
+        for number in self.clients.numbers() {
+            let Some(connection) = self.clients.get(number) else { continue };
             connection.session.stop();
             connection.finish();
-            self.list(number);
+            self.clients.list(number);
         }
     }
 
     fn idle(&self) -> bool {
-        !self.accepting && self.connections.iter().all(Option::is_none)
+        !self.acceptor.is_accepting() && self.clients.len() == 0
     }
 }

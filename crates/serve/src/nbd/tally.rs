@@ -32,11 +32,14 @@ impl Tally {
 
     /// A client of this process came.
     pub(super) fn came(&self, process: u32) {
+        Self::count(&self.accepted);
+        Self::count(&self.connections);
         lock(&self.processes).push(process);
     }
 
     /// One of them left.
     pub(super) fn left(&self, process: u32) {
+        self.connections.fetch_sub(1, Relaxed);
         let mut processes = lock(&self.processes);
         if let Some(at) = processes.iter().position(|one| *one == process) {
             processes.remove(at);
@@ -51,9 +54,16 @@ impl Tally {
         processes
     }
 
-    /// Says why a client was cut off or turned away.
-    pub fn tell(&self, why: String) {
-        *lock(&self.latest) = Some(why);
+    /// A client was turned away because so many are there.
+    pub(super) fn turn_away(&self, most: usize) {
+        Self::count(&self.turned_away);
+        *lock(&self.latest) = Some(format!("a client was turned away: there are {most} already"));
+    }
+
+    /// The client of a process was cut off.
+    pub(super) fn cut_off(&self, process: u32, why: &str) {
+        Self::count(&self.cut_off);
+        *lock(&self.latest) = Some(format!("the client of process {process} was cut off: {why}"));
     }
 
     /// Why the latest client was cut off or turned away.
