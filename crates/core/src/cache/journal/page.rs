@@ -39,7 +39,9 @@ pub(super) fn get64(bytes: &[u8], at: usize) -> u64 {
 /// Whose pages are believed: a device's earlier contents, and what an earlier life wrote, are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Life {
+    /// The cache.
     pub uuid: [u8; 16],
+    /// The lives of its journal, counted.
     pub number: u64,
 }
 
@@ -97,8 +99,9 @@ const INTENT_CLEAR: u8 = 11;
 
 /// What went on a page of the journal.
 pub(super) struct Made {
-    /// How many records, and the bytes they take.
+    /// How many records.
     pub records: usize,
+    /// The bytes that they take.
     pub bytes: usize,
     /// The page's checksum.
     pub crc: u32,

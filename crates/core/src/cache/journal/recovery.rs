@@ -112,8 +112,11 @@ pub struct Held {
 /// Where the journal of a new life begins.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
+    /// The superblock of the life that begins.
     pub superblock: Superblock,
+    /// The pairing record of that life.
     pub pair: Pair,
+    /// The sequence number of its first record.
     pub first_record: u64,
 }
 

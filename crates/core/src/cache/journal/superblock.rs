@@ -28,7 +28,9 @@ pub enum State {
 /// What the superblock says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Superblock {
+    /// The devices that it was made for.
     pub layout: Layout,
+    /// What lies where.
     pub geometry: Geometry,
     /// Counts the writes of the superblock: of two copies the higher counts.
     pub sequence: u64,
@@ -36,6 +38,7 @@ pub(super) struct Superblock {
     pub generation: u64,
     /// Counts the lives of the journal.
     pub life: u64,
+    /// Whether the cache is at work.
     pub state: State,
     /// The journal's last page, if stopped.
     pub last_page: u64,
@@ -44,8 +47,11 @@ pub(super) struct Superblock {
 /// What the pairing record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pair {
+    /// The cache that it belongs to.
     pub uuid: [u8; 16],
+    /// Counts its writes.
     pub sequence: u64,
+    /// The start of the cache that it was written at.
     pub generation: u64,
     /// The fast device failed, and writes went past it since.
     pub degraded: bool,
@@ -70,10 +76,12 @@ pub(super) fn intact<'a>(magic: &'a [u8; 16], page: &'a [u8]) -> impl Iterator<I
 }
 
 impl Superblock {
+    /// The journal's life that it names.
     pub fn life(&self) -> Life {
         Life { uuid: self.layout.uuid, number: self.life }
     }
 
+    /// Its page.
     pub fn page(&self) -> [u8; PAGE] {
         let mut sector = [0; SECTOR];
         sector[..16].copy_from_slice(MAGIC);
@@ -156,6 +164,7 @@ impl Superblock {
 }
 
 impl Pair {
+    /// Its page.
     pub fn page(&self) -> [u8; PAGE] {
         let mut sector = [0; SECTOR];
         sector[..16].copy_from_slice(PAIR_MAGIC);

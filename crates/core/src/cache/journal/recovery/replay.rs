@@ -26,7 +26,9 @@ pub(super) struct Replayed {
     pub next_record: u64,
     /// Dirty blocks whose data do not pass their checksum, as far as they were read.
     pub lost: Vec<Block>,
+    /// The cache had been stopped.
     pub was_clean: bool,
+    /// What a user should be told.
     pub notes: Vec<String>,
 }
 
