@@ -273,7 +273,7 @@ def keep_changes(before: CacheState, after: CacheState) -> CacheState:
     """Keeps in what a resting cache differs from what was read of it before, and gives the whole of it; what others
     changed meanwhile stays as they made it. Errors: FlatwaterError.
     """
-    with _changing(before.name) as state:
+    with _changing(before.name, make=True) as state:
         if state is None:
             after.save()
             return after
@@ -284,10 +284,15 @@ def keep_changes(before: CacheState, after: CacheState) -> CacheState:
 
 
 @contextmanager
-def _changing(name: str) -> Iterator[CacheState | None]:
-    """A cache's state, saved when it was changed; None if nothing is known of it. One at a time may."""
+def _changing(name: str, *, make: bool = False) -> Iterator[CacheState | None]:
+    """A cache's state, saved when it was changed; None if nothing is known of it. One at a time may.
+
+    `make`: its folder is made if there is none, for a cache that this machine does not know yet.
+    """
     folder = lasting_folder(name)
     try:
+        if make:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise FlatwaterError(f"cannot keep the cache's settings in {folder}: {error.strerror}") from None
