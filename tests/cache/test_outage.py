@@ -96,6 +96,17 @@ def test_a_cache_file_that_was_removed_is_told_and_nothing_dirty_goes_with_it(mo
     assert "is whole without it" in mounted.run("destroy", "db", "--gone").stdout
 
 
+def test_nothing_dirty_goes_with_a_removed_cache_file_when_somebody_unmounts_the_cache(mounted: CacheLab) -> None:
+    """The end began with the mount that was gone, and did not look at the file: what was dirty in it was lost."""
+    mounted.make()
+    mounted.start()
+    data = _write(mounted, 64)
+    mounted.fast.unlink()
+    subprocess.run(["umount", mounted.mount], check=True)
+    mounted.wait(running=False)
+    assert mounted.backing.read_bytes()[: len(data)] == data
+
+
 def test_a_backing_file_that_was_removed_is_told_and_still_served(mounted: CacheLab) -> None:
     mounted.make()
     mounted.start()

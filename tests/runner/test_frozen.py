@@ -185,8 +185,8 @@ class TestAsking:
 #: Where the engine waits for a server: each of these runs on a thread, through `ask` or a probe's own.
 ON_A_THREAD = {
     ("probe/server/watch.py", "_connect", "Connection"),
-    ("runner/servers.py", "<lambda>", "Run.database"),
-    ("runner/servers.py", "<lambda>", "check_consistency"),
+    ("runner/stack/workload/real/transactions.py", "<lambda>", "Run.database"),
+    ("runner/stack/workload/real/transactions.py", "<lambda>", "check_consistency"),
     ("server/attach.py", "_describe", "Connection"),
     ("server/instance.py", "_try_login", "Connection"),
     ("server/instance.py", "question", "Connection"),

@@ -8,7 +8,8 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+
+from flatwater.experiment.database.login import Login, Socket
 
 #: What the protocol calls CLIENT_LONG_PASSWORD, PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH, CONNECT_WITH_DB,
 #: LOCAL_FILES; and DEPRECATE_EOF, which changes how results end.
@@ -142,8 +143,8 @@ class HostileServer:
         self._thread.start()
 
     @property
-    def login(self) -> dict[str, Any]:
-        return {"address": {"socket": str(self.path)}, "user": "u", "password": "secret", "schema": None}
+    def login(self) -> Login:
+        return Login(Socket(str(self.path)), "u", "secret", None)
 
     def _accept(self) -> None:
         while True:

@@ -11,6 +11,7 @@ from hostile import FAULTS, dripping, hostile
 from lab import Lab
 
 from flatwater.errors import FlatwaterError
+from flatwater.experiment.database.login import Login, Socket
 from flatwater.server import attach, describe
 
 #: Greeting, login, and two results: with their columns, rows and ends.
@@ -68,7 +69,7 @@ def test_a_server_that_never_accepts_is_given_up(tmp_path: Path, monkeypatch: py
         listener.bind(str(path))
         listener.listen(0)
         waiting.connect(str(path))
-        login = {"address": {"socket": str(path)}, "user": "u", "password": "", "schema": None}
+        login = Login(Socket(str(path)), "u", "", None)
         with pytest.raises(FlatwaterError, match=r"database\.url: cannot connect to .*full\.sock.*timed out"):
             describe(login)
 

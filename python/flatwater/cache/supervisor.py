@@ -80,6 +80,10 @@ class Supervisor:
         self._trouble: str | None = None
         self._told: list[tuple[float, str]] = [(at, text) for at, text in task.get("told", [])]
         self._stopping = False
+        #: Who ends it first: a request to stop, and the child that sees that the mount is gone, come together.
+        self._ending = threading.Lock()
+        #: What is dirty is written back at the end, as the request to stop says.
+        self._drains = False
         self._told_to_end = False
         self._back_off_s = 0.0
         #: Requests that have no answer yet.
@@ -150,7 +154,7 @@ class Supervisor:
                 self._keep_settings(detail)
             elif what == "unmounted":
                 _log("somebody unmounted it")
-                threading.Thread(target=self._stop, args=(False,), daemon=True).start()
+                threading.Thread(target=self._stop, daemon=True).start()
             elif what == "ended" and detail is self._child:
                 if self._stopping:
                     self._close()
@@ -434,12 +438,13 @@ class Supervisor:
         if not request.get("force"):
             self._require_no_clients()
         path = self._state.mount
+        # Before the mount goes: the child sees that too, and the end may begin there.
+        self._drains = bool(request.get("drain"))
         if path is not None and not unmount(Path(path), lazily=bool(request.get("force"))):
+            self._drains = False
             by = ", ".join(mount_users(Path(path))) or "nobody says by whom"
             raise FlatwaterError(f"{path} is in use: {by}", hint="let it go first, or --force")
-        # With a file that was removed goes what is dirty in it, when this process lets it go.
-        drain = bool(request.get("drain")) or self._removed("fast") is not None
-        threading.Thread(target=self._stop, args=(drain,), daemon=True).start()
+        threading.Thread(target=self._stop, daemon=True).start()
 
     def _require_no_clients(self) -> None:
         child = self._child
@@ -468,10 +473,14 @@ class Supervisor:
                 path.unlink()
                 (running_folder(self._name) / SOCKET).unlink(missing_ok=True)
 
-    def _stop(self, drain: bool) -> None:
-        if self._stopping:
-            return
-        self._stopping = True
+    def _stop(self) -> None:
+        """Ends the child, once: whoever asked for the end, or took the mount away."""
+        with self._ending:
+            if self._stopping:
+                return
+            self._stopping = True
+        # What is dirty in a file that was removed goes with it when this process lets it go.
+        drain = self._drains or self._removed("fast") is not None
         self._leave_nbd()
         child = self._child
         if child is None:
