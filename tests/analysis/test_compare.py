@@ -65,7 +65,7 @@ def test_cells_are_matched_by_what_is_swept_however_it_is_written(tmp_path: Path
     comparison = compare([make_result(tmp_path / "a", ours), make_result(tmp_path / "b", [*theirs, ({}, 0, noise(1))])])
     assert [round(row.ratio or 0) for row in comparison.rows] == [1, 2]
     assert [row.label for row in comparison.rows] == ["block_size 16 KiB, threads 1", "block_size 4 KiB, threads 1"]
-    assert comparison.warnings == ["1 cells have no partner in a: compared are the cells of both"]
+    assert comparison.warnings == ["1 cell has no partner in a: compared are the cells of both"]
 
 
 def test_repeats_widen_the_interval_to_what_repeats_show(tmp_path: Path) -> None:

@@ -106,7 +106,8 @@ def compare(results: list[Result], *, anyway: bool = False) -> Comparison:
         shared = [key for key in ours if key in theirs]
         for missing, where in ((ours.keys() - theirs.keys(), name), (theirs.keys() - ours.keys(), names[0])):
             if missing:
-                warnings.append(f"{len(missing)} cells have no partner in {where}: compared are the cells of both")
+                count = "1 cell has" if len(missing) == 1 else f"{len(missing)} cells have"
+                warnings.append(f"{count} no partner in {where}: compared are the cells of both")
         found = list(whole)
         for key in shared:
             own = cell_differences(ours[key][0], theirs[key][0])
