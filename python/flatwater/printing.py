@@ -107,10 +107,15 @@ class Guarded:
         self.rich_proxied_file = _Checked(stream, name)
 
     def write(self, text: str) -> int:
+        """Prints text with its control characters made visible. Returns how many characters of the caller's were taken.
+
+        Errors: OutputError when the stream cannot be written to.
+        """
         self.rich_proxied_file.write(printable(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
+        """Prints each line as `write` does; line ends are the caller's. Errors: OutputError."""
         for line in lines:
             self.write(line)
 

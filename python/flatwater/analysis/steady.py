@@ -42,6 +42,7 @@ class SteadyVerdict:
 
     @property
     def steady(self) -> bool:
+        """Whether the range and the rise are both within SNIA's limits."""
         return self.spread <= RANGE_MAX and abs(self.rise) <= RISE_MAX
 
     def __str__(self) -> str:
@@ -91,6 +92,7 @@ class Rounds:
     round_s: float
 
     def windows(self, window: int) -> list[SteadyVerdict]:
+        """The verdict of each window of `window` consecutive rounds, the earliest first; empty with fewer rounds."""
         return [judge_window(self.mean[end - window : end]) for end in range(window, len(self.mean) + 1)]
 
 

@@ -11,7 +11,7 @@ from flatwater.experiment.units import SomeSeconds
 
 
 class Record(Table):
-    """`[record]`."""
+    """`[record]`: how often the layers report."""
 
     #: Length of an interval; every layer reports once in each.
     interval_s: Annotated[SomeSeconds, Field(ge=0.1, le=3600)] = 1.0

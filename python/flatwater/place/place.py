@@ -27,6 +27,7 @@ class Place:
 
     @property
     def is_device(self) -> bool:
+        """Whether this is a block device, as opposed to a regular file."""
         return self.kind == "device"
 
 

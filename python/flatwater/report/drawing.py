@@ -57,6 +57,7 @@ class DrawnCell:
 
 
 def sweep_figures(result: Result) -> list[Figure]:
+    """The figures of all charts of a sweep; empty if the experiment sweeps nothing."""
     swept = arrange(result)
     return [] if swept is None else [figure for chart in SWEEP_CHARTS for figure in chart.draw(result, swept)]
 

@@ -87,6 +87,7 @@ class Figure:
     wide: bool = False
 
     def as_json(self) -> Json:
+        """The figure as the page's script reads it: every field under its own name."""
         return {
             "key": self.key,
             "title": self.title,
@@ -173,6 +174,7 @@ def linear_axis(title: str, top: float) -> Json:
 
 
 def percent_axis(title: str) -> Json:
+    """An axis of fixed range, 0 to 100, with a little room so that a line at 100 % is visible."""
     return {"title": {"text": title}, "range": [0, 102], "fixedrange": True, "tickvals": [0, 25, 50, 75, 100]}
 
 

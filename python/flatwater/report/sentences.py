@@ -41,6 +41,7 @@ class Badge:
 
 
 def finished(result: Result) -> list[tuple[Cell, CellSummary]]:
+    """The cells that have a summary, each with it, in the order of the sweep."""
     return [(cell, cell.summary) for cell in result.cells if cell.summary is not None]
 
 
@@ -63,6 +64,7 @@ def verdict_word(summary: CellSummary) -> str:
 
 
 def mean_text(summary: CellSummary) -> str:
+    """The mean with its 95 % confidence interval and its unit, as text; `no mean` if none was measured."""
     if summary.mean is None:
         return "no mean"
     error = f" ± {number(summary.mean_ci95, 3)}" if summary.mean_ci95 is not None else ""

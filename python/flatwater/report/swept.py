@@ -48,6 +48,10 @@ class Swept:
         return powers or max(found) / min(found) >= LOG_RATIO
 
     def position(self, value: Any) -> float | str:
+        """Where a value of the field is on the x axis: a number, or the name of its category.
+
+        Errors: ValueError for a value that no cell has.
+        """
         place = [_key(one) for one in self.values].index(_key(value))
         return shown(self.field, value) if self.positions is None else self.positions[place]
 

@@ -46,7 +46,7 @@ def number(value: Any, digits: int = 4) -> str:
 
 
 def percent(share: float | None, *, signed: bool = False) -> str:
-    """0.123 -> 12.3 %."""
+    """A share in percent: 0.123 -> 12.3 %. `signed` writes the plus of a positive one."""
     if share is None or not math.isfinite(share):
         return MISSING
     return f"{share * 100:{'+' if signed else ''},.1f} %"

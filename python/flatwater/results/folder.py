@@ -76,6 +76,7 @@ class Cell:
 
     @property
     def index(self) -> int:
+        """The number of the cell in the sweep, from 0 on; the folder and the rows in Parquet bear it."""
         return self.plan.index
 
     @property
@@ -99,10 +100,14 @@ class Cell:
 
     @property
     def folder(self) -> Path:
+        """Where the files of the cell are while the run is under way; a complete result has merged them and has no such
+        folder.
+        """
         return self.result.path / "cells" / f"{self.index:04}"
 
     @property
     def journal(self) -> Path:
+        """The path of the cell's journal (JSON lines), which exists from the cell's start until it is sealed."""
         return self.folder / "journal.jsonl"
 
     def stored_summary(self) -> CellSummary:
@@ -112,12 +117,20 @@ class Cell:
 
     @property
     def phases(self) -> list[Phase]:
+        """The phases of the cell, in seconds of its time: from its summary, or from the journal of an unfinished cell.
+
+        Errors: UserError for a damaged journal.
+        """
         if self.summary is not None:
             return self.summary.phases
         return phases_of_journal(self.journal)
 
     @property
     def events(self) -> list[Event]:
+        """The events of the cell in the order of time: from its summary, or from the journal of an unfinished cell.
+
+        Errors: UserError for a damaged journal.
+        """
         return self.summary.events if self.summary is not None else events_of_journal(self.journal)
 
     def measured(self, layer: str, metric: str) -> Series:
@@ -201,9 +214,11 @@ class Result:
 
     @property
     def name(self) -> str:
+        """The experiment's name, which the manifest has."""
         return self.manifest.name
 
     def write_manifest(self, status: str | None = None) -> None:
+        """Writes `flatwater.json` atomically, with a new status of the run if one is given. Errors: OSError."""
         if status is not None:
             self.manifest = self.manifest.model_copy(update={"status": status})
         write_atomic(self.path / "flatwater.json", self.manifest.model_dump_json(indent=1))
@@ -500,6 +515,7 @@ def read_file(path: Path) -> bytes:
 
 
 def read_json(path: Path) -> Any:
+    """The value in a JSON file of a result. Errors: UserError for a file that is missing, too large or not JSON."""
     try:
         return json.loads(read_file(path))
     except (ValueError, RecursionError) as error:

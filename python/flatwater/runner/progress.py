@@ -171,7 +171,7 @@ class _RowRate:
         return f"{told}, {rate:,.0f}/s{left}"
 
 
-class SilentReporter:
+class SilentReporter(Reporter):
     """Shows nothing: for processes whose parent shows what they tell it."""
 
     def sweep(self, progress: SweepProgress) -> None:
@@ -199,7 +199,7 @@ class SilentReporter:
         pass
 
 
-class PlainReporter:
+class PlainReporter(Reporter):
     """One line every ten seconds: for logs, cron and pipes."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -266,7 +266,7 @@ class PlainReporter:
         pass
 
 
-class LiveReporter:
+class LiveReporter(Reporter):
     """A few lines that stay in place: where we are, throughput, p95, a sparkline, the time left."""
 
     def __init__(self, console: Console) -> None:

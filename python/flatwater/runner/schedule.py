@@ -24,7 +24,7 @@ class Schedule(Protocol):
         ...
 
 
-class Timed:
+class Timed(Schedule):
     """Warm-up, then a fixed time (less what a killed run measured already)."""
 
     def __init__(self, cell: Experiment, measured_s: float = 0.0) -> None:
@@ -43,7 +43,7 @@ class Timed:
         return end_s - self._warmup_s >= self._duration_s - self._slack_s
 
 
-class UntilSteady:
+class UntilSteady(Schedule):
     """SNIA PTS 2.0: rounds with no gap between them, until the last five are steady or there were too many."""
 
     def __init__(self, cell: Experiment) -> None:

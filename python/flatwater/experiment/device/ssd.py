@@ -85,6 +85,7 @@ class Geometry(Table):
 
     @property
     def dies(self) -> int:
+        """How many dies the module has: those of all its channels."""
         return self.channels * self.dies_per_channel
 
     @property

@@ -44,6 +44,11 @@ WEAROUT, RESERVE = members("media_wearout"), members("available_reserve_pct")
 
 
 class Array(CellChart):
+    """A strip for each state of a modelled array, and one for each figure that its members share.
+
+    Nothing is drawn for a storage that has no members.
+    """
+
     name = "array"
     order = 133
     description = (

@@ -74,6 +74,11 @@ UNDRAWN = frozenset(
 
 
 class Cache(CellChart):
+    """Strips of a flash cache, and a second figure with strips of its modelled cache device.
+
+    Nothing is drawn for a cell without a cache.
+    """
+
     name = "cache"
     order = 127
     description = (

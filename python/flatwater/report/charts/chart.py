@@ -29,7 +29,8 @@ class CellChart(ABC):
     together: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     @abstractmethod
-    def draw(self, recorded: Recorded) -> list[Figure]: ...
+    def draw(self, recorded: Recorded) -> list[Figure]:
+        """The figures of one cell, from its recorded series; empty if there is nothing to show."""
 
 
 class SweepChart(ABC):
@@ -40,4 +41,5 @@ class SweepChart(ABC):
     description: ClassVar[str]
 
     @abstractmethod
-    def draw(self, result: Result, swept: Swept) -> list[Figure]: ...
+    def draw(self, result: Result, swept: Swept) -> list[Figure]:
+        """The figures of a whole sweep, from its cells arranged in lines; empty if there is nothing to show."""

@@ -38,6 +38,8 @@ PROCESSES = {
 
 
 class Cpu(CellChart):
+    """Two strips of processor time: the whole machine in percent, and processes in percent of one core."""
+
     name = "cpu"
     order = 140
     description = (

@@ -30,6 +30,11 @@ DIRTY_LITTLE_PCT = 40.0
 
 
 class Database(CellChart):
+    """Three strips on one time axis, for a database that records a checkpoint age or dirty pages.
+
+    It takes the place of the chart of throughput.
+    """
+
     name = "database"
     order = 101
     description = (

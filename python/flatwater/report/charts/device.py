@@ -26,6 +26,8 @@ AWAITS = {"storage.read_await_us": ("read await", BLUE), "storage.write_await_us
 
 
 class Device(CellChart):
+    """Strips of what the kernel counted for a real block device; a modelled device has none of these."""
+
     name = "device"
     order = 130
     description = "The kernel's figures of the device: share of time it was busy, time a request took, requests queued."

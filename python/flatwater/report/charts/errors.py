@@ -35,6 +35,8 @@ ROLLBACKS = {"workload.rollbacks_per_s": ("rollbacks", SKY)}
 
 
 class Errors(CellChart):
+    """Strips of failures per second. Nothing is drawn if no request and no connection failed."""
+
     name = "errors"
     order = 124
     description = "Requests that failed, transactions that were tried again, and connections that were opened again."

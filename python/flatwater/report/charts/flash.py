@@ -26,6 +26,8 @@ BUFFER = {"storage.buffer_bytes": ("write buffer", SKY)}
 
 
 class Flash(CellChart):
+    """Strips of garbage collection inside a modelled flash device, whether alone or a member of an array."""
+
     name = "flash"
     order = 131
     description = (

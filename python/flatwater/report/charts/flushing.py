@@ -56,6 +56,11 @@ THREADS: Look = {"database.threads_running": ("threads running", GREEN)}
 
 
 class Flushing(CellChart):
+    """Three figures of an InnoDB server: its flushing, its log and IO, and its locks and threads.
+
+    A series that is zero throughout is left out, and so is a figure without a series.
+    """
+
     name = "flushing"
     order = 126
     description = "Pages that the server flushed and why, pages that it read, and how often a page was in memory."

@@ -21,6 +21,10 @@ LABEL_SHARE = 0.05
 
 
 class LatencyHistogram(CellChart):
+    """How many requests fell into each range of latency, with a mark at each percentile; read from the summary of the
+    cell.
+    """
+
     name = "histogram"
     order = 300
     description = (

@@ -32,6 +32,8 @@ AGE = each("database", "checkpoint_age_bytes")
 
 
 class Instances(CellChart):
+    """A line for each database server of a cell that runs several; nothing is drawn for one server."""
+
     name = "instances"
     order = 105
     description = "Each server separately: whether they flush in turns or all at the same time."

@@ -22,6 +22,8 @@ COLOURS = {"read": BLUE, "write": ORANGE, "fsync": GREEN}
 
 
 class Kinds(CellChart):
+    """Strips of operations, bytes and latency by kind of request. Nothing is drawn for one kind alone."""
+
     name = "kinds"
     order = 120
     description = (

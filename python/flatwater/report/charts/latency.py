@@ -19,6 +19,8 @@ PERCENTILES = {
 
 
 class Latency(CellChart):
+    """Five latency percentiles of each interval, over time, with the stalls marked."""
+
     name = "latency"
     order = 110
     description = (

@@ -40,6 +40,8 @@ PRESSURE = {
 
 
 class Memory(CellChart):
+    """Strips of the machine's memory in bytes, and of the kernel's pressure figures in percent of the time."""
+
     name = "memory"
     order = 150
     description = "Memory of the machine, and the share of time in which tasks waited for processor, IO or memory."

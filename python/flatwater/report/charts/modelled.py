@@ -33,6 +33,8 @@ LATE = {"storage.lag_late_pct": ("answers too late", RED)}
 
 
 class Modelled(CellChart):
+    """Strips for a modelled device that is neither flash nor an array, and the lag of one served in real time."""
+
     name = "modelled"
     order = 134
     description = "The modelled device's own figures: how busy it is, how many requests it has. Not measured."

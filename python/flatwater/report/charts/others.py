@@ -22,6 +22,8 @@ STRIPS_MAX = 24
 
 
 class Others(CellChart):
+    """One figure a layer, with a strip for each series that no other chart draws. Its suffix tells the unit."""
+
     name = "others"
     order = 200
     description = "Everything else that this layer reported."

@@ -14,6 +14,8 @@ UNITS = {"us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6, "ns": 1e-3}
 
 
 class SweepLatency(SweepChart):
+    """The p95 of each cell against the swept field, with the published latencies beside it."""
+
     name = "sweep-p95"
     order = 20
     description = "95 % of the measured phase's requests or transactions took no longer than this; logarithmic."

@@ -12,6 +12,11 @@ from flatwater.results import CellSummary, Published, Result
 
 
 class SweepThroughput(SweepChart):
+    """The mean of each cell against the swept field, with the published figures beside it.
+
+    Only cells with the unit of the experiment's first cell are drawn.
+    """
+
     name = "sweep-throughput"
     order = 10
     description = (

@@ -20,6 +20,10 @@ DRAWN_HEIGHT = HEIGHT - MARGINS_HEIGHT
 
 
 class Throughput(CellChart):
+    """Throughput over time, with its mean, dips, stalls and incidents. `Database` draws the cells of a database that
+    flushes.
+    """
+
     name = "throughput"
     order = 100
     description = "Throughput of every interval. Shaded: not measured. Marked: dips and stalls."

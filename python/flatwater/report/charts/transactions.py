@@ -29,6 +29,8 @@ NAMES = {
 
 
 class Transactions(CellChart):
+    """Strips of rate and latency for each kind of transaction. Nothing is drawn for one kind alone."""
+
     name = "transactions"
     order = 121
     description = "The kinds of transaction separately: their number, and the time that 95 % of them took at most."

@@ -51,6 +51,8 @@ class _Drawn:
 
 
 class Twins(SweepChart):
+    """A figure for each pair of a real cell and its modelled twin, on one time axis."""
+
     name = "twins"
     order = 5
     description = (

@@ -21,6 +21,8 @@ BAD = {"storage.bad_blocks": ("bad blocks", RED)}
 
 
 class Wear(CellChart):
+    """Strips of the gauges that only a modelled flash device reports: wearout, erases, bad blocks."""
+
     name = "wear"
     order = 132
     description = "The gauges of a drive's wear, how often its blocks were erased, and the blocks that failed."

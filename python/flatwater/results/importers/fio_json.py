@@ -118,11 +118,13 @@ class _Output(pydantic.BaseModel):
 
 
 def recognises(path: Path, head: str) -> bool:
+    """Whether a line of the text begins the object that fio prints, which names fio's version first."""
     del path
     return re.search(r'^\s*\{\s*"fio version"', head, re.MULTILINE) is not None
 
 
 def read(paths: list[Path]) -> list[ImportedCell]:
+    """One cell for each job that did something. Errors: UserError with the file, and the line where there is one."""
     return [cell for path in paths for cell in _read_file(path)]
 
 

@@ -49,10 +49,15 @@ class _Log:
 
 
 def recognises(path: Path, head: str) -> bool:
+    """Whether the file has a name that fio gives to its logs, and its first line the columns of one."""
     return FILE_NAME.fullmatch(path.name) is not None and LINE.fullmatch(head.splitlines()[0]) is not None
 
 
 def read(paths: list[Path]) -> list[ImportedCell]:
+    """One cell for each group of logs that one job wrote: their names differ only in what was logged.
+
+    Errors: UserError with the file and the line that cannot be read.
+    """
     groups: dict[str, list[_Log]] = {}
     for path in paths:
         match = FILE_NAME.fullmatch(path.name)

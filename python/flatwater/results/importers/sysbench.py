@@ -85,11 +85,13 @@ class _Run:
 
 
 def recognises(path: Path, head: str) -> bool:
+    """Whether a line names sysbench's version, or is one of its reports of an interval."""
     del path
     return any(VERSION.match(line) or REPORT.match(line) for line in head.splitlines())
 
 
 def read(paths: list[Path]) -> list[ImportedCell]:
+    """One cell for each run of sysbench in the files. Errors: UserError with the file and line that cannot be read."""
     return [cell for path in paths for cell in _read_file(path)]
 
 

@@ -59,11 +59,15 @@ class _Run:
 
 
 def recognises(path: Path, head: str) -> bool:
+    """Whether a line has tpcc-mysql's title, its mark of the start, or the form of its intervals."""
     del path
     return any(TITLE.match(line) or START in line or INTERVAL.match(line) for line in head.splitlines())
 
 
 def read(paths: list[Path]) -> list[ImportedCell]:
+    """One cell for each run of tpcc-mysql in the files. Errors: UserError with the file and the line that cannot be
+    read.
+    """
     return [cell for path in paths for cell in _read_file(path)]
 
 

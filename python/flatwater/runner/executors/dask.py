@@ -30,7 +30,7 @@ from flatwater.owned import write_atomic
 from flatwater.results import Cell
 from flatwater.results.schema import Facts
 from flatwater.runner.executors import site
-from flatwater.runner.executors.executor import Course, is_real_cell
+from flatwater.runner.executors.executor import Course, Executor, is_real_cell
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import set_aside
 from flatwater.runner.summary import keep_without_running
@@ -58,7 +58,7 @@ _UNREACHABLE = (OSError, TimeoutError, RuntimeError, ValueError, CancelledError,
 Workers = Mapping[str, Mapping[str, Any]]
 
 
-class DaskExecutor:
+class DaskExecutor(Executor):
     """Runs cells on the workers of the scheduler at `address`."""
 
     def __init__(self, address: str) -> None:

@@ -14,7 +14,7 @@ from flatwater.runner.progress import Reporter, SweepProgress
 TOLD_EVERY_S = 0.5
 
 
-class Following:
+class Following(Reporter):
     """Passes everything on to another reporter, and tells now and then how far the cell is (0..1) and what that took.
 
     What comes before the warm-up (the state of a device, preconditioning) is not known in advance: it is 0 until then.

@@ -26,7 +26,7 @@ from flatwater.probe import describe_storage
 from flatwater.results import Cell, CellSummary
 from flatwater.results.schema import Facts
 from flatwater.runner.executors.bench import Bench
-from flatwater.runner.executors.executor import Clock, Course, tell_together
+from flatwater.runner.executors.executor import Clock, Course, Executor, tell_together
 from flatwater.runner.executors.following import Following
 from flatwater.runner.executors.process import Errand, Told, Trouble, UnderWay
 from flatwater.runner.progress import Reporter, SilentReporter
@@ -48,7 +48,7 @@ TRIES = 2
 _CALL = "from flatwater.runner.executors.process import main; main({}, {})"
 
 
-class LocalExecutor:
+class LocalExecutor(Executor):
     """Runs everything here; `jobs` processes for modelled cells (None: one a core that this process may use)."""
 
     def __init__(self, jobs: int | None = None) -> None:

@@ -1,13 +1,13 @@
-"""MariaDB."""
+"""How MariaDB servers are recognised, initialised and logged in to."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from flatwater.server.flavours.flavour import Version, base_option, create_user, grant_all, tool_beside
+from flatwater.server.flavours.flavour import Flavour, Version, base_option, create_user, grant_all, tool_beside
 
 
-class MariaDB:
+class MariaDB(Flavour):
     """MariaDB Server 5.5 and later: 5.5, 10.0 and 10.1 run XtraDB, later ones InnoDB of MariaDB's own."""
 
     title = "MariaDB"

@@ -1,13 +1,13 @@
-"""MySQL."""
+"""How MySQL servers are recognised, initialised and logged in to."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from flatwater.server.flavours.flavour import Version, base_option, create_user, grant_all, tool_beside
+from flatwater.server.flavours.flavour import Flavour, Version, base_option, create_user, grant_all, tool_beside
 
 
-class MySQL:
+class MySQL(Flavour):
     """MySQL Server 5.5 and later."""
 
     title = "MySQL"

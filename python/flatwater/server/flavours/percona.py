@@ -1,4 +1,4 @@
-"""Percona Server."""
+"""Where Percona Server differs from the MySQL that it is made from."""
 
 from __future__ import annotations
 

@@ -227,6 +227,7 @@ def _told(place: Place) -> str:
 
 
 def mount_is_read_only(path: Path) -> bool:
+    """Whether the file system that a path is on is mounted read-only, by the mount's options."""
     return "ro" in mount_of(path).get("options", "").split(",")[:1]
 
 

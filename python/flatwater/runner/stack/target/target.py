@@ -46,6 +46,7 @@ class Target:
 
     @property
     def used_bytes(self) -> int:
+        """Bytes that the workload uses of all files together."""
         return self.file_bytes * len(self.paths)
 
     def save(self) -> None:

@@ -22,7 +22,7 @@ from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import Left
 from flatwater.runner.stack.cache.real.process import DEVICE_FILE, DRAIN, MOUNT_SOURCE, Request, ServedCache
 from flatwater.runner.stack.layers.cache import Cache
-from flatwater.runner.stack.layers.layer import Ground
+from flatwater.runner.stack.layers.layer import Ground, GroundLayer
 from flatwater.runner.stack.layers.storage import FAST, Device
 from flatwater.runner.stack.served.ground import GONE, MADE, check_served, file_system_of, has_server, served_ground
 from flatwater.runner.stack.served.mounts import require_fuse, unmount
@@ -34,7 +34,7 @@ from flatwater.runner.stack.storage import open_device
 FOLDER = "flatwater-cached"
 
 
-class RealCache(Cache):
+class RealCache(Cache, GroundLayer):
     """A flash cache on two devices, each of them a file of this machine or an emulated device."""
 
     def __init__(self, slow: Device) -> None:

@@ -17,7 +17,7 @@ from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import Left
-from flatwater.runner.stack.layers.layer import Ground
+from flatwater.runner.stack.layers.layer import Ground, GroundLayer
 from flatwater.runner.stack.layers.storage import CONTENT, Device, Role, Storage, Used
 from flatwater.runner.stack.served.ground import GONE, MADE, check_served, file_system_of, has_server, served_ground
 from flatwater.runner.stack.served.mounts import release_mount, require_fuse
@@ -77,7 +77,7 @@ class _Emulated(Storage):
             served.close()
 
 
-class EmulatedFiles(_Emulated):
+class EmulatedFiles(_Emulated, GroundLayer):
     """A served device that files or servers stand on. Each cell has a process of its own."""
 
     #: Our folder under storage.path: the content, its sidecar, and what is mounted.
