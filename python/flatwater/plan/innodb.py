@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from flatwater.experiment import Experiment
 from flatwater.experiment.database import InnodbModel
@@ -36,18 +36,8 @@ Policy = Literal[
     "mysql-8.0",
     "mariadb-10.11",
 ]
-#: The engine's names of `database.flushing`.
-_POLICIES: dict[str, Policy] = {
-    "none": "none",
-    "reflex": "reflex",
-    "estimate": "estimate",
-    "keep-average": "keep_average",
-    "native": "native",
-    "mysql-5.6": "mysql-5.6",
-    "mysql-5.7": "mysql-5.7",
-    "mysql-8.0": "mysql-8.0",
-    "mariadb-10.11": "mariadb-10.11",
-}
+#: The engine's words by the names that an experiment has for them.
+POLICIES: dict[str, Policy] = {word.replace("_", "-"): word for word in get_args(Policy)}
 
 
 @dataclass(frozen=True)
@@ -126,6 +116,13 @@ class ModelledDatabase:
         return False
 
 
+def _policy(database: InnodbModel) -> Policy | None:
+    """The built-in policy that replaces the generation's; None: the generation's, or one of the user's."""
+    if database.flushing is None or database.own_policy is not None:
+        return None
+    return POLICIES[database.flushing]
+
+
 def write_innodb(cell: Experiment, seed: int, *, fresh: bool = False) -> ModelledDatabase:
     """The plan of a cell's modelled servers (`fresh`: on devices that were never written, with an empty pool)."""
     database = innodb_of(cell)
@@ -137,7 +134,7 @@ def write_innodb(cell: Experiment, seed: int, *, fresh: bool = False) -> Modelle
         connections=cell.transactions.connections,
         generation=database.generation,
         settings=database.resolved,
-        flushing=_POLICIES.get(database.flushing or ""),
+        flushing=_policy(database),
         cores=database.hardware.at_once,
         cpu=write_cpu(database.cpu, measured.cpu_us, database.hardware),
         warm=database.warm and not fresh,
