@@ -1,7 +1,7 @@
 """What each field of an experiment is to a comparison: of two runs, which may differ while their ratio means something.
 
 Every field of the format has a role here; `tests/experiment/test_roles.py` fails for one that has none. What is inside
-a table (`database.fault.kind`, an entry of `database.settings`) has its table's role.
+a table (`database.fault.kind`, an entry of `database.settings`, any field of `[cache]`) has its table's role.
 """
 
 from __future__ import annotations
@@ -49,13 +49,8 @@ ROLES: dict[str, Role] = {
         "kind binary url settings schema_name on_crash load fault generation servers flushing machine cores cpu "
         "workload warm memory log_device doublewrite_device binlog_device tables",
     ),
-    **_all(
-        "stack",
-        "cache.",
-        "kind preset mode size block_size policy dirty_high_pct dirty_low_pct flush_period_s fallow_delay_s "
-        "fallow_speed idle_flush_s sequential_bytes allow_processes deny_processes acknowledge admission ordered "
-        "commit_interval_s enabled verify warm write_back_depth write_back_depth_per_set outage_s storage",
-    ),
+    # Whatever is set of a cache, it answers the same requests.
+    "cache": "stack",
     **_all(
         "stack",
         "storage.",
