@@ -5,21 +5,34 @@ from pathlib import Path
 import pytest
 
 from flatwater.experiment import Expectation, Experiment, make_cell, make_experiment
+from flatwater.experiment.cache.settings import Settings
 from flatwater.experiment.fields import all_fields
 from flatwater.experiment.published import METRICS, PublishedFigure
 from flatwater.experiment.report import Report
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "experiment-file.md"
+DOCS = Path(__file__).parents[2] / "docs"
+DOCUMENT = DOCS / "experiment-file.md"
+#: Where the settings of the cache are.
+OF_CACHE = DOCS / "cache.md"
 
 
 def test_the_document_names_every_field() -> None:
     text = DOCUMENT.read_text()
-    names = [name.rpartition(".")[2] for name in all_fields()]
+    of_cache = {f"cache.{name}" for name in Settings.model_fields}
+    names = [name.rpartition(".")[2] for name in all_fields() if name not in of_cache]
     for model in (Experiment, Report, PublishedFigure, Expectation):
         names += model.model_fields
     missing = sorted({name for name in names if f"`{name}`" not in text})
-    assert missing == []
+    assert missing == [], f"{DOCUMENT} has no line for them"
     assert [metric for metric in METRICS if metric not in text] == []
+
+
+def test_every_setting_of_the_cache_is_in_the_table_of_its_page() -> None:
+    text = OF_CACHE.read_text()
+    table = text[text.index("\n## Settings") : text.index("\n## What is promised")]
+    rows = " ".join(line.split(" | ")[0] for line in table.splitlines() if line.startswith("| `"))
+    missing = [name for name in Settings.model_fields if f"`{name}`" not in rows]
+    assert missing == [], f"{OF_CACHE} has no row for them under Settings"
 
 
 def test_a_copy_with_other_layers_keeps_nothing_stale() -> None:
