@@ -1,7 +1,7 @@
 """The four layers of a cell composed: each is opened by its own kind, and stands on the one below it.
 
-What may stand on what is settled when the experiment is read (experiment/mixture.py): virtual time is the time of all
-layers or of none.
+What may stand on what is decided when the experiment is read (experiment/conflicts/mixture.py): all layers are in
+virtual time, or none is.
 """
 
 from __future__ import annotations

@@ -6,7 +6,10 @@ modelled.py  the same engine in virtual time, on any model
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from flatwater.experiment import Experiment
+from flatwater.experiment.cache import FlashCache, NoCache
 from flatwater.runner.stack.layers.cache import Cache
 from flatwater.runner.stack.layers.layer import as_model
 from flatwater.runner.stack.layers.storage import Device, Storage
@@ -14,8 +17,11 @@ from flatwater.runner.stack.layers.storage import Device, Storage
 
 def open_cache(cell: Experiment, storage: Storage) -> Cache | None:
     """The cache of a cell in front of its storage; None where there is none."""
-    if cell.cache.kind == "none":
+    cache = cell.cache
+    if isinstance(cache, NoCache):
         return None
+    if not isinstance(cache, FlashCache):
+        assert_never(cache)
     if isinstance(storage, Device):
         from flatwater.runner.stack.cache.real.cache import RealCache
 

@@ -8,7 +8,10 @@ Under a real cache, a storage of either sort is a `Device`.
 
 from __future__ import annotations
 
-from flatwater.experiment import Experiment, ModelledStorage
+from typing import assert_never
+
+from flatwater.experiment import Experiment, FileStorage, ModelledStorage
+from flatwater.experiment.cache import FlashCache
 from flatwater.experiment.database import Server
 from flatwater.experiment.storage import Storage as StorageFields
 from flatwater.runner.stack.layers.storage import SLOW, Device, Role, Storage
@@ -16,16 +19,19 @@ from flatwater.runner.stack.layers.storage import SLOW, Device, Role, Storage
 
 def open_storage(cell: Experiment) -> Storage:
     """The storage of a cell."""
-    if cell.cache.kind == "flash" and not cell.in_virtual_time:
-        return open_device(cell.storage, SLOW)
-    if isinstance(cell.storage, ModelledStorage):
-        if not cell.storage.real_time:
+    storage = cell.storage
+    if isinstance(cell.cache, FlashCache) and not cell.in_virtual_time:
+        return open_device(storage, SLOW)
+    if isinstance(storage, ModelledStorage):
+        if not storage.real_time:
             from flatwater.runner.stack.storage.modelled.virtual import VirtualDevice
 
             return VirtualDevice()
         from flatwater.runner.stack.storage.modelled.emulated import EmulatedFiles
 
         return EmulatedFiles()
+    if not isinstance(storage, FileStorage):
+        assert_never(storage)
     from flatwater.runner.stack.storage.real import Elsewhere, LocalFiles
 
     attached = isinstance(cell.database, Server) and cell.database.attached
@@ -38,6 +44,8 @@ def open_device(storage: StorageFields, role: Role) -> Device:
         from flatwater.runner.stack.storage.modelled.emulated import EmulatedDevice
 
         return EmulatedDevice(role, storage)
+    if not isinstance(storage, FileStorage):
+        assert_never(storage)
     from flatwater.runner.stack.storage.real import FileDevice
 
     return FileDevice(role, storage)
