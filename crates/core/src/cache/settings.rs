@@ -1,46 +1,17 @@
-//! What a user can say of a cache, and the presets of two products.
+//! What a user can set of a cache, and the presets of two products.
+//!
+//! A setting is a field of `Settings` with its default, and a row of `SETTINGS`: from these it is set and printed by name.
+//! `settings/choices.rs` has those that are words, `settings/field.rs` what may be written.
+
+mod choices;
+mod field;
 
 use super::policy;
+use field::Field;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where writes and reads go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Writes end on the fast device and are written back later.
-    #[default]
-    WriteBack,
-    /// Writes end when both devices have them.
-    WriteThrough,
-    /// Writes go to the slow device only; what they overwrite leaves the cache. Reads fill it.
-    WriteAround,
-    /// As write-back, but reads do not fill the cache.
-    WriteOnly,
-}
-
-/// Which read misses fill the cache once it is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Admission {
-    /// All.
-    All,
-    /// Those of blocks that were missed before, as far as a table of ghosts remembers.
-    #[default]
-    SecondHit,
-}
-
-/// When a write to the fast device may be answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Acknowledge {
-    /// When its data and the journal's record of it are written: it survives the death of the process, and is durable, as on
-    /// a disk with a volatile cache, on a flush.
-    #[default]
-    Written,
-    /// When the journal's record of it is durable too (FlashCache's synchronous metadata).
-    Journaled,
-}
+pub use choices::{Acknowledge, Admission, Mode};
 
 /// The settings; all of them can be changed while the cache serves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -176,47 +147,11 @@ impl Settings {
     /// Names the setting, what was given, and what is possible.
     pub fn change(&mut self, change: &Change) -> Result<(), String> {
         let Change { name, value } = change;
+        let Some((_, field)) = SETTINGS.iter().find(|(known, _)| known == name) else {
+            return Err(format!("there is no setting `{name}`; there are {}", NAMES.join(", ")));
+        };
         let value = value.trim();
-        let bad = |possible: &str| format!("{name} = `{value}`: it must be {possible}");
-        match name.as_str() {
-            "mode" => {
-                self.mode = one_of(value, &MODES).ok_or_else(|| bad(&names(&MODES)))?;
-            }
-            "policy" => {
-                if !policy::NAMES.iter().any(|(name, _)| *name == value) {
-                    let names: Vec<_> = policy::NAMES.iter().map(|(name, _)| *name).collect();
-                    return Err(bad(&format!("one of {}", names.join(", "))));
-                }
-                self.policy = value.into();
-            }
-            "admission" => {
-                self.admission = one_of(value, &ADMISSIONS).ok_or_else(|| bad(&names(&ADMISSIONS)))?;
-            }
-            "acknowledge" => {
-                self.acknowledge = one_of(value, &ACKNOWLEDGES).ok_or_else(|| bad(&names(&ACKNOWLEDGES)))?;
-            }
-            "sequential_bytes" => {
-                self.sequential_bytes = bytes(value).ok_or_else(|| bad("a size such as 512KiB or 1MiB, or off"))?;
-            }
-            "allow_processes" => self.allow_processes = list(value).ok_or_else(|| bad(LIST))?,
-            "deny_processes" => self.deny_processes = list(value).ok_or_else(|| bad(LIST))?,
-            "dirty_high_pct" => self.dirty_high_pct = percent(value).ok_or_else(|| bad(PERCENT))?,
-            "dirty_low_pct" => self.dirty_low_pct = percent(value).ok_or_else(|| bad(PERCENT))?,
-            "flush_period_s" => self.flush_period_s = seconds(value).ok_or_else(|| bad(SECONDS))?,
-            "fallow_delay_s" => self.fallow_delay_s = seconds(value).ok_or_else(|| bad(SECONDS))?,
-            "idle_flush_s" => self.idle_flush_s = seconds(value).ok_or_else(|| bad(SECONDS))?,
-            "commit_interval_s" => self.commit_interval_s = seconds(value).ok_or_else(|| bad(SECONDS))?,
-            "outage_s" => self.outage_s = seconds(value).ok_or_else(|| bad(SECONDS))?,
-            "fallow_speed" => self.fallow_speed = count(value, 1, 1024).ok_or_else(|| bad(DEPTH))?,
-            "write_back_depth" => self.write_back_depth = count(value, 1, 1024).ok_or_else(|| bad(DEPTH))?,
-            "write_back_depth_per_set" => {
-                self.write_back_depth_per_set = count(value, 0, 1024).ok_or_else(|| bad("a number from 0 to 1024"))?;
-            }
-            "ordered" => self.ordered = switch(value).ok_or_else(|| bad("on or off"))?,
-            "verify" => self.verify = switch(value).ok_or_else(|| bad("on or off"))?,
-            _ => return Err(format!("there is no setting `{name}`; there are {}", NAMES.join(", "))),
-        }
-        Ok(())
+        field(self).set(value).map_err(|possible| format!("{name} = `{value}`: it must be {possible}"))
     }
 
     /// Whether the settings go together.
@@ -224,17 +159,10 @@ impl Settings {
     /// # Errors
     /// What does not, in words.
     pub fn check(&self) -> Result<(), String> {
-        let inside = |name: &str, value: f64, most: f64| {
-            let bad = || format!("{name} = {value}: it must be from 0 to {most}");
-            if value.is_finite() && (0.0..=most).contains(&value) { Ok(()) } else { Err(bad()) }
-        };
-        inside("dirty_high_pct", self.dirty_high_pct, 100.0)?;
-        inside("dirty_low_pct", self.dirty_low_pct, 100.0)?;
-        inside("flush_period_s", self.flush_period_s, SECONDS_MAX)?;
-        inside("fallow_delay_s", self.fallow_delay_s, SECONDS_MAX)?;
-        inside("idle_flush_s", self.idle_flush_s, SECONDS_MAX)?;
-        inside("commit_interval_s", self.commit_interval_s, SECONDS_MAX)?;
-        inside("outage_s", self.outage_s, SECONDS_MAX)?;
+        let mut copy = self.clone();
+        for (name, field) in SETTINGS {
+            field(&mut copy).check(name)?;
+        }
         if self.dirty_low_pct > self.dirty_high_pct {
             return Err(format!(
                 "dirty_low_pct = {} is above dirty_high_pct = {}: it must not be",
@@ -242,143 +170,57 @@ impl Settings {
             ));
         }
         if !policy::NAMES.iter().any(|(name, _)| *name == self.policy) {
-            let names: Vec<_> = policy::NAMES.iter().map(|(name, _)| *name).collect();
-            return Err(format!("policy = `{}`: it must be one of {}", self.policy, names.join(", ")));
+            return Err(format!("policy = `{}`: it must be {}", self.policy, field::words(&policy::NAMES)));
         }
         Ok(())
     }
 
     /// A setting's value as text that `change` takes.
     pub fn value(&self, name: &str) -> Option<String> {
-        let switch = |on: bool| if on { "on" } else { "off" }.to_string();
-        let list = |list: &[u32]| {
-            let list: Vec<_> = list.iter().map(u32::to_string).collect();
-            if list.is_empty() { "none".into() } else { list.join(",") }
-        };
-        Some(match name {
-            "mode" => MODES.iter().find(|(_, mode)| *mode == self.mode)?.0.into(),
-            "policy" => self.policy.clone(),
-            "admission" => ADMISSIONS.iter().find(|(_, one)| *one == self.admission)?.0.into(),
-            "acknowledge" => ACKNOWLEDGES.iter().find(|(_, one)| *one == self.acknowledge)?.0.into(),
-            "sequential_bytes" => self.sequential_bytes.to_string(),
-            "allow_processes" => list(&self.allow_processes),
-            "deny_processes" => list(&self.deny_processes),
-            "dirty_high_pct" => self.dirty_high_pct.to_string(),
-            "dirty_low_pct" => self.dirty_low_pct.to_string(),
-            "flush_period_s" => self.flush_period_s.to_string(),
-            "fallow_delay_s" => self.fallow_delay_s.to_string(),
-            "fallow_speed" => self.fallow_speed.to_string(),
-            "idle_flush_s" => self.idle_flush_s.to_string(),
-            "write_back_depth" => self.write_back_depth.to_string(),
-            "write_back_depth_per_set" => self.write_back_depth_per_set.to_string(),
-            "ordered" => switch(self.ordered),
-            "verify" => switch(self.verify),
-            "commit_interval_s" => self.commit_interval_s.to_string(),
-            "outage_s" => self.outage_s.to_string(),
-            _ => return None,
-        })
+        let (_, field) = SETTINGS.iter().find(|(known, _)| *known == name)?;
+        Some(field(&mut self.clone()).text())
     }
 }
 
 /// The presets' names.
 pub const PRESETS: [&str; 3] = ["default", "flashcache", "vcache"];
 
-/// The settings' names, in the order in which they are told.
-pub const NAMES: [&str; 19] = [
-    "mode",
-    "policy",
-    "admission",
-    "sequential_bytes",
-    "allow_processes",
-    "deny_processes",
-    "acknowledge",
-    "dirty_high_pct",
-    "dirty_low_pct",
-    "flush_period_s",
-    "fallow_delay_s",
-    "fallow_speed",
-    "idle_flush_s",
-    "write_back_depth",
-    "write_back_depth_per_set",
-    "ordered",
-    "verify",
-    "commit_interval_s",
-    "outage_s",
+/// Where a setting is.
+type Find = for<'a> fn(&'a mut Settings) -> Field<'a>;
+
+/// Every setting: its name, and its field by what it may be. They are listed in this order.
+const SETTINGS: [(&str, Find); 19] = [
+    ("mode", |settings| Field::Mode(&mut settings.mode)),
+    ("policy", |settings| Field::Policy(&mut settings.policy)),
+    ("admission", |settings| Field::Admission(&mut settings.admission)),
+    ("sequential_bytes", |settings| Field::Bytes(&mut settings.sequential_bytes)),
+    ("allow_processes", |settings| Field::Processes(&mut settings.allow_processes)),
+    ("deny_processes", |settings| Field::Processes(&mut settings.deny_processes)),
+    ("acknowledge", |settings| Field::Acknowledge(&mut settings.acknowledge)),
+    ("dirty_high_pct", |settings| Field::Percent(&mut settings.dirty_high_pct)),
+    ("dirty_low_pct", |settings| Field::Percent(&mut settings.dirty_low_pct)),
+    ("flush_period_s", |settings| Field::Seconds(&mut settings.flush_period_s)),
+    ("fallow_delay_s", |settings| Field::Seconds(&mut settings.fallow_delay_s)),
+    ("fallow_speed", |settings| Field::Count(&mut settings.fallow_speed, 1)),
+    ("idle_flush_s", |settings| Field::Seconds(&mut settings.idle_flush_s)),
+    ("write_back_depth", |settings| Field::Count(&mut settings.write_back_depth, 1)),
+    ("write_back_depth_per_set", |settings| Field::Count(&mut settings.write_back_depth_per_set, 0)),
+    ("ordered", |settings| Field::Switch(&mut settings.ordered)),
+    ("verify", |settings| Field::Switch(&mut settings.verify)),
+    ("commit_interval_s", |settings| Field::Seconds(&mut settings.commit_interval_s)),
+    ("outage_s", |settings| Field::Seconds(&mut settings.outage_s)),
 ];
 
-const MODES: [(&str, Mode); 4] = [
-    ("write-back", Mode::WriteBack),
-    ("write-through", Mode::WriteThrough),
-    ("write-around", Mode::WriteAround),
-    ("write-only", Mode::WriteOnly),
-];
-const ADMISSIONS: [(&str, Admission); 2] = [("all", Admission::All), ("second-hit", Admission::SecondHit)];
-const ACKNOWLEDGES: [(&str, Acknowledge); 2] =
-    [("written", Acknowledge::Written), ("journaled", Acknowledge::Journaled)];
-const LIST: &str = "process numbers such as 12,13, or none";
-const PERCENT: &str = "a percentage from 0 to 100";
-const SECONDS: &str = "seconds such as 0.5 or 30 (a year at most), or off";
-const DEPTH: &str = "a number from 1 to 1024";
-/// A year: nobody means more, and no clock overflows.
-const SECONDS_MAX: f64 = 365.0 * 86400.0;
-
-fn one_of<T: Copy>(value: &str, names: &[(&str, T)]) -> Option<T> {
-    names.iter().find(|(name, _)| *name == value).map(|(_, one)| *one)
-}
-
-fn names<T>(names: &[(&str, T)]) -> String {
-    let names: Vec<_> = names.iter().map(|(name, _)| *name).collect();
-    format!("one of {}", names.join(", "))
-}
-
-fn switch(value: &str) -> Option<bool> {
-    match value {
-        "on" | "true" | "yes" | "1" => Some(true),
-        "off" | "false" | "no" | "0" => Some(false),
-        _ => None,
+/// The settings' names, in the order in which they are listed.
+pub const NAMES: [&str; SETTINGS.len()] = {
+    let mut names = [""; SETTINGS.len()];
+    let mut row = 0;
+    while row < names.len() {
+        names[row] = SETTINGS[row].0;
+        row += 1;
     }
-}
-
-fn percent(value: &str) -> Option<f64> {
-    let value = value.strip_suffix('%').unwrap_or(value).trim();
-    value.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))
-}
-
-fn seconds(value: &str) -> Option<f64> {
-    if value == "off" {
-        return Some(0.0);
-    }
-    let value = value.strip_suffix('s').unwrap_or(value).trim();
-    value.parse().ok().filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds))
-}
-
-fn count(value: &str, least: u32, most: u32) -> Option<u32> {
-    value.parse().ok().filter(|count| (least..=most).contains(count))
-}
-
-fn list(value: &str) -> Option<Vec<u32>> {
-    if matches!(value, "" | "none" | "off") {
-        return Some(Vec::new());
-    }
-    let mut list = value.split(',').map(|one| one.trim().parse().ok()).collect::<Option<Vec<u32>>>()?;
-    list.sort_unstable();
-    list.dedup();
-    Some(list)
-}
-
-/// A size: a number of bytes, or of KiB, MiB, GiB, TiB.
-fn bytes(value: &str) -> Option<u64> {
-    if value == "off" {
-        return Some(0);
-    }
-    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("B", 0)];
-    let (number, shift) = units
-        .iter()
-        .find_map(|(unit, shift)| value.strip_suffix(unit).map(|number| (number.trim(), *shift)))
-        .unwrap_or((value, 0));
-    let number: u64 = number.parse().ok()?;
-    number.checked_mul(1 << shift)
-}
+    names
+};
 
 #[cfg(test)]
 mod tests {
@@ -386,6 +228,15 @@ mod tests {
 
     fn change(settings: &mut Settings, name: &str, value: &str) -> Result<(), String> {
         settings.change(&Change { name: name.into(), value: value.into() })
+    }
+
+    #[test]
+    fn every_field_has_a_row_and_every_row_is_its_field() {
+        let schema = schemars::schema_for!(Settings);
+        let fields: Vec<_> = schema.get("properties").unwrap().as_object().unwrap().keys().collect();
+        let mut names = NAMES.to_vec();
+        names.sort_unstable();
+        assert_eq!(names, fields, "a field of Settings without its row in SETTINGS");
     }
 
     #[test]
