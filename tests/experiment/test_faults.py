@@ -324,7 +324,7 @@ def test_every_problem_of_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     text = "\n".join(lines) + "\n"
     if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.write_text(text)
-    assert text == GOLDEN.read_text()
+    assert text == GOLDEN.read_text(), "if this is on purpose: UPDATE_GOLDEN=1"
 
 
 def test_every_case_is_told_on_one_line_of_its_own() -> None:

@@ -19,12 +19,14 @@ def test_what_is_not_built_yet_says_what_works(monkeypatch: pytest.MonkeyPatch) 
     fault = kind_fault("database", "abacus")
     assert fault is not None
     assert "not built yet" in fault[0]
-    works = "what works now: workload fileio, oltp, replay, tpcc; database none, server, innodb-model; "
-    assert fault[1] == works + "cache none, flash; storage file, ssd, hdd, raid, memory, volume"
+    assert fault[1] is not None and fault[1].startswith(
+        "what works now: workload fileio, oltp, replay, tpcc; database "
+    )
+    assert fault[1].partition(": ")[2].split("; ") == [f"{layer} {', '.join(kinds)}" for layer, kinds in BUILT.items()]
 
 
 def test_a_kind_that_there_is_has_no_fault() -> None:
-    assert [kind_fault(layer, kind) for layer, kinds in BUILT.items() for kind in kinds] == [None] * 15
+    assert {kind_fault(layer, kind) for layer, kinds in BUILT.items() for kind in kinds} == {None}
     assert kind_fault("workload", "fileoi") == ("there is no workload of the kind 'fileoi'", "did you mean fileio?")
 
 

@@ -39,6 +39,9 @@ NEEDED: dict[str, dict[str, Any]] = {
 def storages() -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Every sort and kind of storage, with its table."""
     devices = {entry.kind: entry.name for entry in list_devices()}
+    modelled = {kind for kind, layer in BUILT["storage"].items() if issubclass(layer, ModelledStorage)}
+    without = sorted(modelled - devices.keys())
+    assert not without, f"devices/ has no device of the kind {', '.join(without)}"
     for kind, layer in BUILT["storage"].items():
         if not issubclass(layer, ModelledStorage):
             yield "real", kind, {"kind": kind}
@@ -56,7 +59,7 @@ def mixtures() -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
         for sort, kind, table in storages()
         if kind in ("file", "memory")
     ]
-    assert set(BUILT["cache"]) == {"none", "flash"}
+    assert set(BUILT["cache"]) == {"none", "flash"}, "a new kind of cache gets its rows here"
     layers = itertools.product(BUILT["workload"], BUILT["database"], caches, storages())
     for workload, database, (cache_kind, device, cache_table), (sort, _, table) in layers:
         tables = {"workload": {"kind": workload}, "database": {"kind": database}}
@@ -132,7 +135,7 @@ def test_each_mixture_opens_or_is_refused_with_its_reason(tmp_path: Path) -> Non
     ]
     table = tmp_path / "mixtures.txt"
     table.write_text("\n".join(lines) + "\n")
-    assert table.read_text() == TABLE.read_text(), f"as it is now: {table}"
+    assert table.read_text() == TABLE.read_text(), f"if this is on purpose: cp {table} {TABLE}"
 
 
 def test_the_table_keeps_what_is_promised() -> None:
