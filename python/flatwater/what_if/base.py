@@ -13,6 +13,7 @@ import numpy as np
 
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, Tpcc
+from flatwater.experiment.database.generation import generation_of, release_of
 from flatwater.experiment.database.innodb_settings import defaults, has
 from flatwater.fit.workload import count_run
 from flatwater.fit.workload.counters import CountedCell
@@ -28,13 +29,6 @@ FROM_DEVICE = 0.8
 LEAST_CORES = 0.01
 #: Others that took more of the machine's cores are told.
 OTHERS_SHARE = 0.1
-#: A flavour's versions -> the generation whose habits they have: the first whose version is not above the server's.
-_GENERATIONS: dict[str, tuple[tuple[tuple[int, int], str], ...]] = {
-    "mariadb": (((10, 5), "mariadb-10.11"), ((10, 2), "mysql-5.7"), ((10, 0), "mysql-5.6"), ((5, 5), "percona-5.5")),
-    "mysql": (((8, 0), "mysql-8.0"), ((5, 7), "mysql-5.7"), ((5, 6), "mysql-5.6"), ((5, 5), "mysql-5.5")),
-    "percona": (((8, 0), "mysql-8.0"), ((5, 7), "mysql-5.7"), ((5, 6), "mysql-5.6"), ((5, 5), "percona-5.5")),
-}
-_OLDEST = "mysql-5.1"
 
 
 @dataclass(frozen=True)
@@ -189,10 +183,8 @@ def _whole(cell: Cell, where: str) -> CellSummary:
 
 
 def _generation(flavour: str, version: str) -> tuple[str, list[str]]:
-    numbers = [int(part) for part in version.split("-")[0].split(".")[:2] if part.isdigit()]
-    has = (numbers[0], numbers[1]) if len(numbers) == 2 else (0, 0)
-    known = _GENERATIONS.get(flavour, _GENERATIONS["mysql"])
-    generation = next((name for least, name in known if has >= least), _OLDEST)
+    generation = generation_of(flavour, version)
+    has = (*release_of(version), 0, 0)[:2]
     own = f"{flavour}-{has[0]}.{has[1]}"
     told = [] if own == generation else [f"{flavour} {version} is modelled as {generation}, the nearest there is"]
     return generation, told

@@ -1,0 +1,302 @@
+"""What one cell's result says, as far as a diagnosis or an advice can rest on it.
+
+`Evidence` is a value: `gather.read_evidence` makes it from a result folder, and nothing changes it. Its lines hold the
+measured phase only, as the verdict does. A quantity that the run did not record is None, and whatever needs it must
+stay silent.
+
+Units are in the names. Shares of a processor are in percent of one core (100 = one core), except those of the whole
+machine, which begin with `cpu_` or `pressure_` (100 = the whole machine).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Annotated, Any, Literal, get_origin, get_type_hints
+
+from flatwater.analysis.bound.line import Line, Values
+from flatwater.analysis.bound.redo import RedoLimits
+from flatwater.experiment import Experiment
+from flatwater.results.schema import Dip, Event, LatencyUs, Stall, Verdict
+
+Reality = Literal["real", "modelled", "none"]
+
+#: Bytes of a page where the server does not say otherwise.
+PAGE_BYTES = 16384
+
+
+@cache
+def metrics_of(group: type) -> dict[str, tuple[str, ...]]:
+    """Field -> the metrics of the group's layer that it is read from: the first of them that was recorded."""
+    hints = get_type_hints(group, include_extras=True)
+    return {name: hint.__metadata__ for name, hint in hints.items() if get_origin(hint) is Annotated}
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Which layers were real and which modelled."""
+
+    workload: Reality
+    database: Reality
+    cache: Reality
+    storage: Reality
+    #: The storage in a few words.
+    device: str = ""
+
+    @property
+    def virtual(self) -> bool:
+        """Whether time was modelled too: nothing of this machine was measured then."""
+        return self.workload == "modelled"
+
+    @property
+    def emulated(self) -> bool:
+        """Whether a modelled device served a real workload."""
+        return self.storage == "modelled" and not self.virtual
+
+
+@dataclass(frozen=True)
+class Load:
+    """What was asked and what was done. Layer `workload`."""
+
+    kind: str
+    unit: str
+    #: Connections of a database's workload; requests that fileio keeps in flight. None if it was not told.
+    concurrency: int | None
+    #: Requests or transactions a second that were asked for; None for a closed loop.
+    rate_per_s: float | None
+    #: Terminals that wait as TPC-C's do.
+    thinks: bool
+    #: Share of fileio's requests that read, 0 to 1; None of a database's workload.
+    read_fraction: float | None
+    #: Of the whole measured phase, by kind of request; `all` is all of them.
+    latency_us: Mapping[str, LatencyUs]
+    #: Processor time of the load generator for a request or transaction.
+    client_cpu_us_per_op: float | None
+    throughput: Annotated[Line | None, "throughput"] = None
+    ops_per_s: Annotated[Line | None, "ops_per_s"] = None
+    in_flight: Annotated[Line | None, "in_flight"] = None
+    oldest_us: Annotated[Line | None, "oldest_in_flight_us"] = None
+    latency_p50_us: Annotated[Line | None, "latency_p50_us"] = None
+    latency_p99_us: Annotated[Line | None, "latency_p99_us"] = None
+    #: Of the load generator, percent of one core.
+    client_user_pct: Annotated[Line | None, "client_cpu_user_pct"] = None
+    client_system_pct: Annotated[Line | None, "client_cpu_system_pct"] = None
+    queries_per_s: Annotated[Line | None, "queries_per_s"] = None
+    new_order_per_s: Annotated[Line | None, "new_order_ops_per_s"] = None
+    read_ops_per_s: Annotated[Line | None, "read_ops_per_s"] = None
+    write_ops_per_s: Annotated[Line | None, "write_ops_per_s"] = None
+    fsync_ops_per_s: Annotated[Line | None, "fsync_ops_per_s"] = None
+    errors_per_s: Annotated[Line | None, "errors_per_s"] = None
+    conflicts_per_s: Annotated[Line | None, "conflicts_per_s"] = None
+    deadlocks_per_s: Annotated[Line | None, "deadlocks_per_s"] = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine on which the workload and the server ran. Layer `machine`; a modelled machine has only `cores`."""
+
+    #: Threads that run at once: of the modelled machine, where the server is modelled.
+    cores: int | None
+    memory_bytes: int | None
+    #: `machine.json`, as it was recorded.
+    facts: Mapping[str, Any]
+    cpu_user_pct: Annotated[Line | None, "cpu_user_pct"] = None
+    cpu_system_pct: Annotated[Line | None, "cpu_system_pct"] = None
+    cpu_idle_pct: Annotated[Line | None, "cpu_idle_pct"] = None
+    cpu_iowait_pct: Annotated[Line | None, "cpu_iowait_pct"] = None
+    cpu_steal_pct: Annotated[Line | None, "cpu_steal_pct"] = None
+    #: All processes but the load generator, the server under test included; percent of one core.
+    others_pct: Annotated[Line | None, "others_cpu_pct"] = None
+    #: Share of the time in which some task waited for the resource (PSI).
+    pressure_cpu_pct: Annotated[Line | None, "pressure_cpu_some_pct"] = None
+    pressure_io_pct: Annotated[Line | None, "pressure_io_some_pct"] = None
+    pressure_memory_pct: Annotated[Line | None, "pressure_memory_some_pct"] = None
+    memory_available_bytes: Annotated[Line | None, "memory_available_bytes"] = None
+    memory_dirty_bytes: Annotated[Line | None, "memory_dirty_bytes"] = None
+
+
+@dataclass(frozen=True)
+class Device:
+    """The storage. Layer `storage`."""
+
+    #: `file` for what is real, else the kind of model: ssd, hdd, raid, volume, memory.
+    kind: str
+    #: Of a real file, the share of the time in which the device had a request; of a model, the share of its busiest
+    #: part: dies or link of a card, arm of a disk, mean of an array's members, link of a volume or an appliance.
+    busy_pct: Line | None = None
+    #: Requests in flight, a mean over the interval for a real device and a moment's number for a model.
+    queue_depth: Annotated[Line | None, "queue_depth"] = None
+    read_await_us: Annotated[Line | None, "read_await_us"] = None
+    write_await_us: Annotated[Line | None, "write_await_us"] = None
+    #: How long a flush of the device's own cache took; None for a device without one.
+    flush_await_us: Annotated[Line | None, "flush_await_us"] = None
+    read_ops_per_s: Annotated[Line | None, "read_ops_per_s", "reads_per_s"] = None
+    write_ops_per_s: Annotated[Line | None, "write_ops_per_s", "writes_per_s"] = None
+    flush_ops_per_s: Annotated[Line | None, "flush_ops_per_s", "flushes_per_s"] = None
+    discard_ops_per_s: Annotated[Line | None, "discard_ops_per_s", "trims_per_s"] = None
+    read_bytes_per_s: Annotated[Line | None, "read_bytes_per_s"] = None
+    write_bytes_per_s: Annotated[Line | None, "write_bytes_per_s", "host_written_bytes_per_s"] = None
+    #: Of a modelled card: bytes programmed for each byte of the host, and the share of the time in which the collector
+    #: keeps writes of the host waiting.
+    write_amplification: Annotated[Line | None, "write_amplification"] = None
+    gc_share_pct: Annotated[Line | None, "gc_share_pct"] = None
+    relocated_bytes_per_s: Annotated[Line | None, "relocated_bytes_per_s"] = None
+    #: Valid pages of a modelled card, percent of the usable ones. Not a load.
+    valid_pct: Line | None = None
+    dies_busy_pct: Annotated[Line | None, "dies_busy_pct"] = None
+    link_busy_pct: Annotated[Line | None, "link_busy_pct"] = None
+    media_wearout: Annotated[Line | None, "media_wearout"] = None
+    available_reserve_pct: Annotated[Line | None, "available_reserve_pct"] = None
+    #: Requests and bytes that a network volume may still serve above its baseline.
+    credits: Annotated[Line | None, "credits"] = None
+    byte_credits: Annotated[Line | None, "byte_credits"] = None
+    #: Of a modelled array: 1 while the controller's cache writes back; its dirty bytes; progress of its own work.
+    write_back: Annotated[Line | None, "write_back"] = None
+    cache_dirty_bytes: Annotated[Line | None, "cache_dirty_bytes"] = None
+    members_working: Annotated[Line | None, "members_working"] = None
+    patrol_pct: Annotated[Line | None, "patrol_pct"] = None
+    rebuild_pct: Annotated[Line | None, "rebuild_pct"] = None
+    check_pct: Annotated[Line | None, "check_pct"] = None
+    #: Of a served model: answers that came later than the model said.
+    lag_late_pct: Annotated[Line | None, "lag_late_pct"] = None
+    lag_p95_us: Annotated[Line | None, "lag_p95_us"] = None
+
+
+@dataclass(frozen=True)
+class Variables:
+    """A server's settings under its own names, as text: those that it had, or the model's with their defaults."""
+
+    text: Mapping[str, str]
+
+    def number(self, name: str) -> float | None:
+        """A setting as a number; None if the server has no such setting, or it is no number."""
+        try:
+            return float(self.text[name])
+        except (KeyError, ValueError):
+            return None
+
+    def on(self, name: str) -> bool | None:
+        """A switch; None if the server has no such setting, or it is no switch."""
+        word = self.text.get(name, "").strip().lower()
+        return True if word in ("on", "1", "yes", "true") else False if word in ("off", "0", "no", "false") else None
+
+
+@dataclass(frozen=True)
+class Database:
+    """The database server, or several of them together. Layer `database`."""
+
+    flavour: str
+    #: As the server printed it; empty of a model.
+    version: str
+    #: Its version as numbers, (10, 11, 6); of a model those of its generation.
+    release: tuple[int, ...]
+    #: The modelled generation whose limits and habits it has, such as `mysql-5.7`.
+    generation: str
+    servers: int
+    #: Of the first server.
+    variables: Variables
+    #: None where the server did not tell the largest age that it allows.
+    redo: RedoLimits | None = None
+    #: How often an event was counted over the measured phase: deadlocks, lock_timeouts, conflicts, ...
+    counters: Mapping[str, int] = field(default_factory=dict)
+    checkpoint_age_bytes: Annotated[Line | None, "checkpoint_age_bytes"] = None
+    checkpoint_age_max_bytes: Annotated[Line | None, "checkpoint_age_max_bytes"] = None
+    #: Distance to the oldest change that is in no file; only the model tells it apart from the checkpoint's age.
+    modified_age_bytes: Annotated[Line | None, "modified_age_bytes"] = None
+    dirty_pct: Annotated[Line | None, "dirty_pct"] = None
+    dirty_pages: Annotated[Line | None, "dirty_pages"] = None
+    free_pages: Annotated[Line | None, "pages_free"] = None
+    data_pages: Annotated[Line | None, "pages_data"] = None
+    hit_ratio: Annotated[Line | None, "hit_ratio"] = None
+    read_requests_per_s: Annotated[Line | None, "read_requests_per_s"] = None
+    #: Pages read, those that were read ahead included.
+    pages_read_per_s: Annotated[Line | None, "pages_read_per_s"] = None
+    pages_read_ahead_per_s: Annotated[Line | None, "pages_read_ahead_per_s"] = None
+    pages_flushed_per_s: Annotated[Line | None, "pages_flushed_per_s"] = None
+    #: Why pages were flushed: by the policy, at the log's limit, to free frames, while nothing else was to do.
+    flushed_adaptive_per_s: Annotated[Line | None, "pages_flushed_adaptive_per_s"] = None
+    flushed_sync_per_s: Annotated[Line | None, "pages_flushed_sync_per_s"] = None
+    flushed_lru_per_s: Annotated[Line | None, "pages_flushed_lru_per_s"] = None
+    flushed_background_per_s: Annotated[Line | None, "pages_flushed_background_per_s"] = None
+    free_page_waits_per_s: Annotated[Line | None, "free_page_waits_per_s"] = None
+    #: Waits for room in the log *buffer*, which is in memory.
+    log_buffer_waits_per_s: Annotated[Line | None, "log_waits_per_s"] = None
+    #: Redo by LSN.
+    redo_bytes_per_s: Annotated[Line | None, "log_bytes_per_s"] = None
+    log_writes_per_s: Annotated[Line | None, "log_writes_per_s"] = None
+    log_fsyncs_per_s: Annotated[Line | None, "log_fsyncs_per_s"] = None
+    binlog_fsyncs_per_s: Annotated[Line | None, "binlog_fsyncs_per_s"] = None
+    #: A read of a log page that is needed before a part of it can be written.
+    log_page_reads_per_s: Annotated[Line | None, "log_page_reads_per_s"] = None
+    data_fsyncs_per_s: Annotated[Line | None, "data_fsyncs_per_s"] = None
+    data_read_bytes_per_s: Annotated[Line | None, "data_read_bytes_per_s"] = None
+    data_written_bytes_per_s: Annotated[Line | None, "data_written_bytes_per_s"] = None
+    doublewrite_pages_per_s: Annotated[Line | None, "doublewrite_pages_per_s"] = None
+    row_lock_waits_per_s: Annotated[Line | None, "row_lock_waits_per_s"] = None
+    #: 100 = one connection that waits for row locks all the time.
+    row_lock_pct: Annotated[Line | None, "row_lock_time_pct"] = None
+    history_length: Annotated[Line | None, "history_length"] = None
+    threads_running: Annotated[Line | None, "threads_running"] = None
+    threads_connected: Annotated[Line | None, "threads_connected"] = None
+    #: Processor time of the servers, percent of one core.
+    cpu_user_pct: Annotated[Line | None, "server_cpu_user_pct"] = None
+    cpu_system_pct: Annotated[Line | None, "server_cpu_system_pct"] = None
+    #: Threads of the servers that could run and waited for a processor: 100 = one thread all the time.
+    cpu_wait_pct: Annotated[Line | None, "server_cpu_wait_pct"] = None
+    rss_bytes: Annotated[Line | None, "server_rss_bytes"] = None
+
+
+@dataclass(frozen=True)
+class Cache:
+    """The flash cache. Layer `cache`."""
+
+    mode: str
+    hit_ratio: Annotated[Line | None, "hit_ratio"] = None
+    read_hit_ratio: Annotated[Line | None, "read_hit_ratio"] = None
+    write_hit_ratio: Annotated[Line | None, "write_hit_ratio"] = None
+    #: Dirty blocks, percent of the cache, and the marks at which write-back begins and is at full rate.
+    dirty_pct: Annotated[Line | None, "dirty_pct"] = None
+    dirty_high_pct: Annotated[Line | None, "dirty_high_pct"] = None
+    dirty_low_pct: Annotated[Line | None, "dirty_low_pct"] = None
+    used_pct: Annotated[Line | None, "used_pct"] = None
+    #: IOs that did not use the cache.
+    uncached_per_s: Annotated[Line | None, "uncached_per_s"] = None
+    fills_per_s: Annotated[Line | None, "fills_per_s"] = None
+    evictions_per_s: Annotated[Line | None, "evictions_per_s"] = None
+    write_backs_per_s: Annotated[Line | None, "write_backs_per_s"] = None
+    write_back_bytes_per_s: Annotated[Line | None, "write_back_bytes_per_s"] = None
+    #: Writes that found no slot to be written to.
+    starved_per_s: Annotated[Line | None, "starved_per_s"] = None
+    in_flight: Annotated[Line | None, "in_flight"] = None
+    fast_busy_pct: Line | None = None
+    fast_gc_share_pct: Annotated[Line | None, "fast_gc_share_pct"] = None
+    fast_write_amplification: Annotated[Line | None, "fast_write_amplification"] = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All of it, of one cell."""
+
+    cell: int
+    #: The cell's experiment; None of a result that another tool measured.
+    experiment: Experiment | None
+    layers: Layers
+    #: Ends of the measured intervals, seconds of the cell's time. Every line has one value for each.
+    time_s: Values
+    interval_s: float
+    load: Load
+    machine: Machine
+    device: Device | None
+    database: Database | None
+    cache: Cache | None
+    verdict: Verdict | None
+    dips: tuple[Dip, ...] = ()
+    dip_period_s: float | None = None
+    stalls: tuple[Stall, ...] = ()
+    events: tuple[Event, ...] = ()
+
+    @property
+    def samples(self) -> int:
+        """Measured intervals."""
+        return len(self.time_s)
