@@ -51,7 +51,7 @@ def test_one_file_that_needs_nothing(single: Result) -> None:
     html = render(single)
     elements = Elements(html)
     assert not [tag for tag in elements.tags if {"src", "href"} & tag[1].keys() and tag[0] != "a"]
-    assert html.count("plotly.js v") == 1
+    assert html.count("plotly.js (basic - minified) v") == 1
     [policy] = [attrs["content"] for tag, attrs in elements.tags if attrs.get("http-equiv")]
     assert policy is not None
     assert policy.startswith("default-src 'none';")

@@ -28,6 +28,9 @@ SIGNATURE = "drawn by flatwater"
 #: A PNG's signature, and the end of its header chunk (PNG specification, 5.2 and 11.2.2).
 _PNG, _PNG_HEADER_END = b"\x89PNG\r\n\x1a\n", 33
 
+#: The program that draws, on the page and in the browser alike (vendor/README.md).
+PLOTLY = Path(__file__).parent / "vendor" / "plotly-basic.min.js"
+
 Format = Literal["png", "svg"]
 
 
@@ -126,7 +129,7 @@ def _write(wanted: list[Json], browser: str) -> None:
     import kaleido  # here, because it starts an event loop's worth of modules that the page does not need
 
     # Without MathJax, which would be loaded from the network.
-    page = kaleido.PageGenerator(mathjax=False)
+    page = kaleido.PageGenerator(plotly=PLOTLY, mathjax=False)
     try:
         kaleido.write_fig_from_object_sync(wanted, kopts={"path": browser, "page_generator": page})
     except Exception as error:

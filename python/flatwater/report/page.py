@@ -21,6 +21,7 @@ from flatwater.report import sentences, units
 from flatwater.report.contrast import contrast
 from flatwater.report.drawing import CELLS_DRAWN_MAX, draw, drawn_cells, sweep_figures
 from flatwater.report.figure import TEMPLATE
+from flatwater.report.images import PLOTLY
 from flatwater.report.swept import label, shown
 from flatwater.report.tables import (
     agreement_text,
@@ -287,7 +288,7 @@ def _script(name: str) -> Script:
 
 
 def _plotly() -> Script:
-    return _allowed(resources.files("plotly").joinpath("package_data", "plotly.min.js").read_text("utf-8"))
+    return _allowed(PLOTLY.read_text("utf-8"))
 
 
 def _allowed(text: str) -> Script:
