@@ -14,6 +14,7 @@ import pytest
 import synthetic
 
 from flatwater.errors import FlatwaterError
+from flatwater.report.figure import DARK, INK, PAPER
 from flatwater.report.images import find_browser
 from flatwater.report.page import render
 from flatwater.results import Result, open_result
@@ -30,9 +31,13 @@ FLAGS = [
     "--enable-logging=stderr",
     "--v=0",
     # Of the browser's clock: it runs as fast as the machine can.
-    "--virtual-time-budget=30000",
+    "--virtual-time-budget=60000",
     "--dump-dom",
 ]
+
+
+#: What a browser says of a reader who prefers dark pages.
+DARK_PAGE = "--blink-settings=preferredColorScheme=0"
 
 
 @dataclass
@@ -54,19 +59,19 @@ class Opened:
         return re.findall(r'id="chart-([\w-]+)" class="plot js-plotly-plot"', self.dom)
 
 
-def run_browser(page: Path, profile: Path) -> subprocess.CompletedProcess[str]:
+def run_browser(page: Path, profile: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     try:
         browser = find_browser()
     except FlatwaterError:
         if "CI" in os.environ:
             raise
         pytest.skip("no Chromium or Chrome on this machine")
-    command = [browser, *FLAGS, f"--user-data-dir={profile}", page.as_uri()]
+    command = [browser, *FLAGS, *flags, f"--user-data-dir={profile}", page.as_uri()]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
-def browse(page: Path, profile: Path) -> Opened:
-    ran = run_browser(page, profile)
+def browse(page: Path, profile: Path, *flags: str) -> Opened:
+    ran = run_browser(page, profile, *flags)
     console = [line for line in ran.stderr.splitlines() if "CONSOLE" in line]
     opened = Opened(ran.stdout, "\n".join(console))
     assert ran.returncode == 0, ran.stderr[-2000:]
@@ -162,13 +167,13 @@ def test_a_sweep_draws_the_chosen_cell_only(sweep: Result, tmp_path: Path) -> No
       choice.value = "7";
       choice.dispatchEvent(new Event("change"));
       await settle();
-      const shown = [...document.querySelectorAll(".cell-text")].filter((one) => !one.hidden);
+      const shown = [...document.querySelectorAll("section.cell")].filter((one) => !one.hidden);
       return {
         first,
         second: document.getElementById("chart-throughput").data.at(-1).y[0],
         shown: [...new Set(shown.map((one) => one.dataset.cell))],
         hash: location.hash,
-        plots: document.querySelectorAll("#cell-charts .plot").length,
+        plots: document.querySelectorAll(".cell-charts .plot").length,
       };
     });
     """
@@ -178,6 +183,121 @@ def test_a_sweep_draws_the_chosen_cell_only(sweep: Result, tmp_path: Path) -> No
     found = json.loads(opened.body["found"])
     assert found["first"] != found["second"]
     assert (found["shown"], found["hash"], found["plots"]) == (["7"], "#cell-7", 6)
+
+
+def test_a_dark_page_has_dark_charts(single: Result, tmp_path: Path) -> None:
+    script = (
+        READY
+        + """
+    ready(async () => {
+      const plot = document.getElementById("chart-throughput");
+      return {
+        body: getComputedStyle(document.body).backgroundColor,
+        paper: plot._fullLayout.paper_bgcolor,
+        ink: plot._fullLayout.font.color,
+        line: plot.data.find((one) => one.name === "throughput").line.color,
+      };
+    });
+    """
+    )
+    page = written(single, tmp_path / "page.html", script)
+    light = json.loads(browse(page, tmp_path / "light").body["found"])
+    dark = json.loads(browse(page, tmp_path / "dark", DARK_PAGE).body["found"])
+    assert (light["paper"], light["ink"]) == (PAPER, INK)
+    assert (dark["paper"], dark["ink"]) == (DARK[PAPER], DARK[INK])
+    assert dark["line"] == DARK[light["line"]]
+    assert dark["body"] == f"rgb({', '.join(str(int(DARK[PAPER][at : at + 2], 16)) for at in (1, 3, 5))})"
+
+
+def test_every_cell_is_printed_on_white(sweep: Result, tmp_path: Path) -> None:
+    script = (
+        READY
+        + """
+    ready(async () => {
+      const look = () => ({
+        shown: [...document.querySelectorAll("section.cell")].filter((one) => !one.hidden).length,
+        drawn: document.querySelectorAll(".cell-charts .main-svg").length > 0
+          ? [...document.querySelectorAll("section.cell")].filter((one) => one.querySelector(".main-svg")).length : 0,
+        paper: document.querySelector(".plot")._fullLayout.paper_bgcolor,
+      });
+      const found = { before: look() };
+      window.dispatchEvent(new Event("beforeprint"));
+      found.printed = look();
+      await settle();
+      window.dispatchEvent(new Event("afterprint"));
+      await settle();
+      found.after = look();
+      return found;
+    });
+    """
+    )
+    page = written(sweep, tmp_path / "page.html", script)
+    found = json.loads(browse(page, tmp_path / "profile", DARK_PAGE).body["found"])
+    cells = len(sweep.cells)
+    assert found["before"] == {"shown": 1, "drawn": 1, "paper": DARK[PAPER]}
+    # A browser prints as soon as the handler of this event returns.
+    assert found["printed"] == {"shown": cells, "drawn": cells, "paper": PAPER}
+    assert found["after"] == found["before"]
+
+
+def test_the_pointer_shows_one_moment_in_all_charts(single: Result, tmp_path: Path) -> None:
+    script = (
+        READY
+        + """
+    ready(async () => {
+      const plot = document.getElementById("chart-throughput");
+      const drag = plot.querySelector(".nsewdrag");
+      const place = drag.getBoundingClientRect();
+      const at = { clientX: place.left + place.width / 4, clientY: place.top + place.height / 2, bubbles: true };
+      drag.dispatchEvent(new MouseEvent("mousemove", at));
+      await settle();
+      const lines = [...document.querySelectorAll(".crosshair")];
+      const found = {
+        lines: lines.length,
+        hidden: lines.filter((one) => one.hidden).length,
+        lefts: [...new Set(lines.map((one) => Math.round(parseFloat(one.style.left))))],
+        expected: Math.round(at.clientX - plot.getBoundingClientRect().left),
+        told: document.querySelectorAll("#chart-latency .hoverlayer .hovertext").length,
+      };
+      plot.dispatchEvent(new MouseEvent("mouseleave"));
+      found.left = lines.filter((one) => !one.hidden).length;
+      return found;
+    });
+    """
+    )
+    page = written(single, tmp_path / "page.html", script)
+    found = json.loads(browse(page, tmp_path / "profile", "--window-size=1440,3000").body["found"])
+    assert found["lines"] >= 7
+    assert (found["hidden"], found["left"]) == (0, 0)
+    assert found["lefts"] == [found["expected"]]
+    assert found["told"] > 0, "the other charts show no values at that moment"
+
+
+def test_charts_are_zoomed_and_moved_by_keys(single: Result, tmp_path: Path) -> None:
+    script = (
+        READY
+        + """
+    ready(async () => {
+      const plot = document.getElementById("chart-throughput");
+      const range = () => plot.layout.xaxis.range.map((one) => Math.round(Number(one) * 100) / 100);
+      const press = async (key) => {
+        plot.dispatchEvent(new KeyboardEvent("keydown", { key }));
+        await settle();
+        return range();
+      };
+      const found = { focusable: plot.tabIndex, zoomed: await press("+"), moved: await press("ArrowRight") };
+      for (let i = 0; i < 9; i++) await press("ArrowRight");
+      return { ...found, end: range(), home: await press("Home"), other: await press("x") };
+    });
+    """
+    )
+    page = written(single, tmp_path / "page.html", script)
+    found = json.loads(browse(page, tmp_path / "profile").body["found"])
+    assert found["focusable"] == 0
+    assert found["zoomed"] == [3, 17]
+    assert found["moved"] == [5.8, 19.8]
+    assert found["end"] == [6, 20]
+    assert found["home"] == found["other"] == [0, 20]
 
 
 def test_a_killed_run_opens(unfinished_path: Path, tmp_path: Path) -> None:

@@ -255,3 +255,17 @@ def test_many_published_rows_stand_beside_ours(tmp_path: Path) -> None:
     html = render(open_result(tmp_path / "r"))
     assert all(f"row {n}<" in html for n in range(40))
     assert html.count("<td>mean</td>") == 40, "a row each"
+
+
+def test_contents_lead_to_parts_that_are_there(single: Result, sweep: Result, database: Result) -> None:
+    for result in (single, sweep, database):
+        page = render(result)
+        anchors = re.findall(r'<li><a href="#([a-z-]+)">', page)
+        assert {"over-time", "machine", "experiment"} <= {*anchors}
+        assert [page.count(f'id="{anchor}"') for anchor in anchors] == [1] * len(anchors)
+
+
+def test_heads_of_tables_have_a_scope(database: Result) -> None:
+    heads = re.findall(r"<th[ >][^>]*>?", render(database))
+    assert heads
+    assert all("scope=" in head for head in heads)

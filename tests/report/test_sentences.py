@@ -29,9 +29,9 @@ def test_a_verdict_without_words(tmp_path: Path) -> None:
 
 def test_a_sweep_is_summed_up(sweep: Result) -> None:
     assert headline(sweep) == (
-        "Of 10 finished cells, 5 flat, 4 with dips, 1 not steady. "
-        "Best: 1,027 ± 12.3 MiB/s (fill 0.2, threads 16); "
-        "lowest: 409.1 ± 4.91 MiB/s (fill 1, threads 8), 2.51x less. "
+        "Of 10 finished cells, 5 flat, 4 with dips, 1 not steady: "
+        "the highest mean is 1,027 MiB/s (fill 0.2, threads 16), "
+        "the lowest 409.1 MiB/s (fill 1, threads 8), a ratio of 2.51 (95 % CI 2.47 to 2.55). "
         "Against what was published: mean -1.9 % to -0.4 % (5 figures)."
     )
 
@@ -39,7 +39,32 @@ def test_a_sweep_is_summed_up(sweep: Result) -> None:
 def test_all_alike(tmp_path: Path) -> None:
     result = synthetic.create(tmp_path / "r", [({"a.b": 1}, 0), ({"a.b": 2}, 0)])
     synthetic.write_summaries(result, [synthetic.summary(i, {"a.b": i + 1}, 400.0, 600) for i in (0, 1)])
-    assert headline(open_result(tmp_path / "r")) == "All 2 finished cells are flat. All at 400 ± 4.8 MiB/s."
+    assert headline(open_result(tmp_path / "r")) == "All 2 finished cells are flat: both at 400 ± 4.8 MiB/s."
+
+
+def test_no_difference_is_not_called_one(tmp_path: Path) -> None:
+    result = synthetic.create(tmp_path / "r", [({"a.b": 1}, 0), ({"a.b": 2}, 0)])
+    cells = [synthetic.summary(i, {"a.b": i + 1}, 400.0 + i, 600) for i in (0, 1)]
+    synthetic.write_summaries(result, cells)
+    assert headline(open_result(tmp_path / "r")) == (
+        "All 2 finished cells are flat: the highest mean is 401 MiB/s (b 2), the lowest 400 MiB/s (b 1), "
+        "and no difference is shown (ratio 0.99 to 1.02, 95 % CI)."
+    )
+
+
+def test_at_most_two_kinds_of_published_figures_are_in_the_headline(tmp_path: Path) -> None:
+    metrics = ("mean", "latency_us.p95", "latency_us.p99", "flatness")
+    result = synthetic.create(tmp_path / "r", [({"a.b": 1}, 0), ({"a.b": 2}, 0)])
+    cells = []
+    for place in (0, 1):
+        figures = [Published(value=1, unit="", metric=name, ours=2, error=1.0) for name in metrics]
+        cells.append(
+            synthetic.summary(place, {"a.b": place + 1}, 400.0, 600, published=figures[0], published_others=figures[1:])
+        )
+    synthetic.write_summaries(result, cells)
+    told = headline(open_result(tmp_path / "r"))
+    assert told.endswith(", 2 more in the table.")
+    assert told.count(". ") == 1
 
 
 def test_nothing_finished(unfinished_path: Path) -> None:

@@ -3,11 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 import synthetic
 
 from flatwater.report.page import render, tiles
 from flatwater.report.sentences import notices
-from flatwater.report.tables import Table, tables
+from flatwater.report.tables import Table, metric_words, tables
 from flatwater.results import CellSummary, Result
 
 
@@ -73,3 +74,18 @@ def test_a_fault_of_the_database_is_said(tmp_path: Path) -> None:
     experiment = 'name = "x"\n[database]\nkind = "server"\n[database.fault]\nkind = "kill"\nat_s = 30\n'
     result = synthetic.create(tmp_path / "r", [({}, 0)], experiment=experiment)
     assert "A fault was injected on purpose: kill." in [notice.text for notice in notices(result)]
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        ("mean", "mean"),
+        ("latency_us.p999", "latency p99.9"),
+        ("database.checkpoint_age_bytes", "checkpoint age"),
+        ("database.dirty_pct", "dirty"),
+        ("storage.read_ops_per_s", "read ops per s"),
+        ("transition_s", "transition"),
+    ],
+)
+def test_metrics_in_words(metric: str, words: str) -> None:
+    assert metric_words(metric) == words

@@ -18,7 +18,29 @@ Json = dict[str, Any]
 # Okabe and Ito's palette (2008), which people with colour blindness can distinguish; black is for marks and text.
 BLUE, ORANGE, GREEN, RED, SKY, PURPLE = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7"
 COLOURS = (BLUE, ORANGE, GREEN, RED, SKY, PURPLE)
-INK, FAINT, GRID = "#222222", "#6b6b6b", "#e4e4e4"
+INK, FAINT, GRID, PAPER = "#222222", "#6b6b6b", "#e4e4e4", "#ffffff"
+#: The shades of the phases that are not measured, and of the part of the measured phase before the run settled.
+PRECONDITION_SHADE, WARMUP_SHADE, APPROACH_SHADE = "#cfcfcf", "#e6e0cf", "#ebe6d8"
+DRAIN_SHADE, SETTLING_SHADE = "#dfe6e9", "#f1ecdf"
+#: Each colour above -> its counterpart on a dark page, which `templates/page.js` puts in its place. A test holds that
+#: charts use no other colours.
+DARK = {
+    BLUE: "#5AB4F0",
+    ORANGE: "#F0B429",
+    GREEN: "#2CC79A",
+    RED: "#FF8A4C",
+    SKY: "#8FD0F5",
+    PURPLE: "#E29BC4",
+    INK: "#E6E6E6",
+    FAINT: "#A8A8A8",
+    GRID: "#3A3D40",
+    PAPER: "#16181A",
+    PRECONDITION_SHADE: "#4A4A4A",
+    WARMUP_SHADE: "#403C30",
+    APPROACH_SHADE: "#3A372E",
+    DRAIN_SHADE: "#2F393D",
+    SETTLING_SHADE: "#35322A",
+}
 
 FONT = "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', Arial, sans-serif"
 
@@ -38,15 +60,15 @@ LEGEND: Json = {
 TEMPLATE: Json = {
     "layout": {
         "font": {"family": FONT, "size": 12, "color": INK},
-        "paper_bgcolor": "#ffffff",
-        "plot_bgcolor": "#ffffff",
+        "paper_bgcolor": PAPER,
+        "plot_bgcolor": PAPER,
         "colorway": list(COLOURS),
         # The left and right margins are fixed, so that the time axes of all charts are aligned.
         "margin": {"l": 84, "r": 40, "t": 34, "b": 46},
         # Vertical in the right margin, where it covers neither the legend nor the lines.
         "modebar": {"orientation": "v"},
         "hovermode": "x",
-        "hoverlabel": {"namelength": -1},
+        "hoverlabel": {"namelength": -1, "bgcolor": PAPER, "font": {"color": INK}},
         "separators": ".,",
         "legend": LEGEND,
         "xaxis": {

@@ -18,9 +18,10 @@ from flatwater import __version__
 from flatwater.errors import UserError
 from flatwater.owned import require_replaceable, write_atomic
 from flatwater.report import sentences, units
+from flatwater.report.charts.sweep_dots import has_names
 from flatwater.report.contrast import contrast
 from flatwater.report.drawing import CELLS_DRAWN_MAX, draw, drawn_cells, sweep_figures
-from flatwater.report.figure import TEMPLATE
+from flatwater.report.figure import DARK, TEMPLATE
 from flatwater.report.images import PLOTLY
 from flatwater.report.swept import label, shown
 from flatwater.report.tables import (
@@ -92,11 +93,13 @@ def render(result: Result) -> str:
             title=result.manifest.title or result.name,
             about=_word(result.experiment.get("about")),
             source=_word(result.experiment.get("source")),
+            contents=_contents(result),
             headline=sentences.headline(result),
             notices=sentences.notices(result),
             badges=sentences.badges(result),
             modelled=sentences.modelled_text(result),
             fields=list(dict.fromkeys(name for cell in result.cells for name in cell.set)),
+            named=has_names(result),
             repeated=any(cell.plan.repeat for cell in result.cells),
             rows=_by_setting(result),
             contrast=contrast(result),
@@ -105,7 +108,7 @@ def render(result: Result) -> str:
             cells=shown_cells,
             undrawn=len(result.cells) - len(shown_cells) if len(shown_cells) == CELLS_DRAWN_MAX else 0,
             data=cells,
-            report_data=embedded({"template": TEMPLATE, "sweep": swept}),
+            report_data=embedded({"template": TEMPLATE, "dark": DARK, "sweep": swept}),
             tiles=tiles,
             tables=tables,
             metric_words=metric_words,
@@ -131,6 +134,21 @@ def embedded(value: Any) -> Markup:
     """JSON for a <script type="application/json">: nothing in it can end the script or begin markup."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704
+
+
+def _contents(result: Result) -> list[tuple[str, str]]:
+    """The parts of the page that this result has: (anchor, words)."""
+    many = len(result.cells) > 1
+    found = [
+        (many, "sweep", "The sweep" if any(cell.set for cell in result.cells) else "The repeats"),
+        (bool(published_table(result).rows), "published", "Beside what was published"),
+        (bool(shape_table(result).rows), "shapes", "Expected shapes"),
+        (contrast(result) is not None, "differs", "What differs"),
+        (bool(drawn_cells(result)), "over-time", "One cell over time" if many else "Over time"),
+        (True, "machine", "The machine"),
+        (True, "experiment", "The experiment"),
+    ]
+    return [(anchor, words) for there, anchor, words in found if there]
 
 
 def _by_setting(result: Result) -> list[tuple[Cell, bool]]:

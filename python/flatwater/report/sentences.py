@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from flatwater.report.settings import Setting, ratio, settings_of
 from flatwater.report.swept import label
 from flatwater.report.tables import kind_name, metric_words, values_text
 from flatwater.report.units import microseconds, number, percent, seconds
@@ -17,6 +18,8 @@ from flatwater.results import Cell, CellSummary, Result, Verdict
 SAMPLES_FEW = 30
 #: The most cells that a notice names individually.
 NAMED_MAX = 4
+#: The most kinds of published figures that the headline names.
+PUBLISHED_MAX = 2
 #: The runner's warning of an injected fault. Here it comes first, and with more emphasis.
 FAULT_WARNING = "a fault was injected on purpose"
 _FIGURES = re.compile(r"[0-9][0-9.,]*")
@@ -46,7 +49,7 @@ def finished(result: Result) -> list[tuple[Cell, CellSummary]]:
 
 
 def headline(result: Result) -> str:
-    """The verdict in a sentence or two."""
+    """The verdict in at most two sentences: what was judged, and how it agrees with what was published."""
     done = finished(result)
     if not done:
         return "No cell of this run finished, so nothing was judged."
@@ -55,7 +58,7 @@ def headline(result: Result) -> str:
         if summary.verdict_text:
             return summary.verdict_text
         return f"{mean_text(summary)}, {summary.verdict or 'not judged'}."
-    return " ".join(sentence for sentence in (_verdicts(done), _range(done), _published(done)) if sentence)
+    return " ".join(sentence for sentence in (_judged(result, done), _published(done)) if sentence)
 
 
 def verdict_word(summary: CellSummary) -> str:
@@ -71,29 +74,43 @@ def mean_text(summary: CellSummary) -> str:
     return f"{number(summary.mean)}{error} {summary.unit}"
 
 
-def _verdicts(done: list[tuple[Cell, CellSummary]]) -> str:
+def _judged(result: Result, done: list[tuple[Cell, CellSummary]]) -> str:
+    """How many cells are flat, and the range of their means."""
     counts = Counter(summary.verdict for _, summary in done)
     words = {"dips": "with dips", "stalls": "with stalls"}
     parts = [f"{counts[word]} {words.get(word, word)}" for word in get_args(Verdict) if counts[word]]
     parts += [f"{counts[None]} not judged"] if counts[None] else []
     if counts[None] == len(done):
-        return f"None of the {len(done)} finished cells could be judged."
-    if len(parts) == 1 and len(done) > 1:
-        return f"All {len(done)} finished cells are {parts[0].split(' ', 1)[1]}."
-    return f"Of {len(done)} finished cells, {', '.join(parts)}."
+        told = f"None of the {len(done)} finished cells could be judged"
+    elif len(parts) == 1 and len(done) > 1:
+        told = f"All {len(done)} finished cells are {parts[0].split(' ', 1)[1]}"
+    else:
+        told = f"Of {len(done)} finished cells, {', '.join(parts)}"
+    span = _range(result)
+    return f"{told}: {span}." if span else f"{told}."
 
 
-def _range(done: list[tuple[Cell, CellSummary]]) -> str:
-    units = {summary.unit for _, summary in done}
-    measured = [(summary.mean, cell, summary) for cell, summary in done if summary.mean is not None]
-    if len(units) != 1 or len(measured) < 2:
+def _range(result: Result) -> str:
+    """The highest and the lowest mean of the settings and their ratio; empty if there is nothing to compare."""
+    settings = settings_of(result)
+    units = {summary.unit for setting in settings for summary in setting.summaries}
+    if len(settings) < 2 or len(units) != 1:
         return ""
-    best = max(measured, key=lambda item: item[0])
-    worst = min(measured, key=lambda item: item[0])
-    if best[0] == worst[0]:
-        return f"All at {mean_text(best[2])}."
-    ratio = f", {best[0] / worst[0]:.2f}x less" if worst[0] > 0 else ""
-    return f"Best: {mean_text(best[2])} ({label(best[1])}); lowest: {mean_text(worst[2])} ({label(worst[1])}){ratio}."
+    best, worst = max(settings, key=lambda one: one.mean), min(settings, key=lambda one: one.mean)
+    if best.mean == worst.mean:
+        return f"{'both' if len(settings) == 2 else 'all'} at {mean_text(best.summaries[0])}"
+    ends = f"the highest mean is {_level(best)}, the lowest {_level(worst)}"
+    found = ratio(best, worst)
+    if found is None:
+        return ends
+    if found.shows_no_difference:
+        return f"{ends}, and no difference is shown (ratio {found.interval}, 95 % CI)"
+    interval = f" (95 % CI {found.interval})" if found.interval else ""
+    return f"{ends}, a ratio of {found.text}{interval}"
+
+
+def _level(setting: Setting) -> str:
+    return f"{number(setting.mean)} {setting.summaries[0].unit} ({setting.name})"
 
 
 def _published(done: list[tuple[Cell, CellSummary]]) -> str:
@@ -116,6 +133,8 @@ def _published(done: list[tuple[Cell, CellSummary]]) -> str:
         low, high = (percent(error, signed=True) for error in (min(errors), max(errors)))
         many = f" ({len(errors)} figures)" if len(errors) > 1 else ""
         clauses.append(f"{words} {low if low == high else f'{low} to {high}'}{many}")
+    if len(clauses) > PUBLISHED_MAX:
+        clauses[PUBLISHED_MAX:] = [f"{len(clauses) - PUBLISHED_MAX} more in the table"]
     return f"Against what was published: {', '.join(clauses)}." if clauses else ""
 
 

@@ -4,6 +4,7 @@ recoveries and servers.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -139,8 +140,16 @@ def _word(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+#: The layers of the recorded series, and the unit at the end of a series' name.
+LAYERS = ("workload", "database", "cache", "storage", "machine")
+_UNIT = re.compile(r"_(bytes|pct|us|s)$(?<!per_s)")
+
+
 def metric_words(metric: str) -> str:
-    """The name of a published figure's metric for readers: `latency_us.p95` -> latency p95."""
+    """The name of a published figure's metric for readers: `latency_us.p95` -> latency p95.
+
+    The unit at the end of a recorded series is left out, because it stands at the figure.
+    """
     words = {
         "fast": "fast level",
         "steady": "steady level",
@@ -148,7 +157,12 @@ def metric_words(metric: str) -> str:
         "transition_begin_s": "begin of the transition",
         "transition_end_s": "end of the transition",
     }
-    return words.get(metric, metric.replace("latency_us.", "latency ").replace("p999", "p99.9"))
+    if metric.startswith("latency_us."):
+        return f"latency {metric.removeprefix('latency_us.').replace('p999', 'p99.9')}"
+    layer, dot, series = metric.partition(".")
+    if layer in LAYERS and dot and series:
+        return _UNIT.sub("", series).replace("_", " ")
+    return words.get(metric, metric)
 
 
 def consistency_text(summary: CellSummary) -> str:

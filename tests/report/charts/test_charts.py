@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -10,9 +11,9 @@ import pytest
 
 from flatwater.report.charts import CELL_CHARTS, SWEEP_CHARTS, CellChart, SweepChart
 from flatwater.report.drawing import DrawnCell, draw, sweep_figures
-from flatwater.report.figure import COLOURS, FAINT, INK
+from flatwater.report.figure import COLOURS, DARK, FAINT, GRID, INK, PAPER, TEMPLATE
 from flatwater.report.recorded import Recorded
-from flatwater.results import Result
+from flatwater.results import Result, open_result
 
 EVERY: tuple[CellChart | SweepChart, ...] = (*SWEEP_CHARTS, *CELL_CHARTS)
 
@@ -61,6 +62,19 @@ def test_six_colours_and_no_more(single: Result, sweep: Result, crashed: Result)
     used = {trace["line"]["color"] for figure in figures for trace in figure.data}
     assert used <= {*COLOURS, INK, FAINT}
     assert len(COLOURS) == 6
+
+
+def test_each_colour_has_a_counterpart_on_a_dark_page(
+    single: Result, sweep: Result, database: Result, crashed: Result, request: pytest.FixtureRequest
+) -> None:
+    results = [single, sweep, database, crashed]
+    results += [open_result(request.getfixturevalue(f"{name}_path")) for name in ("card", "array", "disk", "cache")]
+    figures = [figure for result in results for cell in draw(result) for figure in cell.figures]
+    figures += [figure for result in results for figure in sweep_figures(result)]
+    drawn = json.dumps([TEMPLATE, [(figure.data, figure.layout) for figure in figures]])
+    used = set(re.findall(r'"(#[0-9A-Fa-f]{3,8})"', drawn))
+    assert used - {*DARK} == set()
+    assert {PAPER, INK, GRID} <= used
 
 
 def test_time_charts_share_one_axis(recorded: Recorded) -> None:

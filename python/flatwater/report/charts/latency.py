@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from flatwater.report.charts.chart import CellChart
 from flatwater.report.charts.marks import dips_and_stalls, timeline
-from flatwater.report.figure import BLUE, GREEN, ORANGE, PURPLE, SKY, Figure, latency_axis, latency_line
+from flatwater.report.figure import BLUE, GREEN, ORANGE, PURPLE, SKY, Figure, Json, latency_axis, latency_line
 from flatwater.report.recorded import Recorded
 
 PERCENTILES = {
@@ -36,11 +36,12 @@ class Latency(CellChart):
         axis = latency_axis("latency", recorded.bottom_positive(*found), recorded.top(*found))
         low, high = (10.0**end for end in axis["range"])
         data = [mark for mark in dips_and_stalls(recorded, low, high) if mark["name"] == "stall"]
-        data += [latency_line(*_look(series)) for series in found]
+        data += [_line(series) for series in found]
         layout = timeline(recorded, {"yaxis": axis, "showlegend": True})
         return [Figure(self.name, "Latency over time", self.description, data, layout, 340, linked=True)]
 
 
-def _look(series: str) -> tuple[str, str, str]:
+def _line(series: str) -> Json:
     name, colour = PERCENTILES[series]
-    return name, series, colour
+    # In an interval with few operations p99.9 is the maximum. The maximum is wider, so that both are seen.
+    return latency_line(name, series, colour, line={"color": colour, "width": 3.2 if name == "max" else 1.2})

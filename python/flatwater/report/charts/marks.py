@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 
-from flatwater.report.figure import FAINT, GREEN, INK, ORANGE, PURPLE, RED, Json, time_axis
+from flatwater.report.figure import (
+    APPROACH_SHADE,
+    DRAIN_SHADE,
+    FAINT,
+    GREEN,
+    INK,
+    ORANGE,
+    PRECONDITION_SHADE,
+    PURPLE,
+    RED,
+    SETTLING_SHADE,
+    WARMUP_SHADE,
+    Json,
+    time_axis,
+)
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import plain
 from flatwater.results import Dip, Event, Stall
@@ -13,14 +28,13 @@ from flatwater.results import Dip, Event, Stall
 #: All phases except `measure` are shaded. `approach`: SNIA's rounds before the last five; `drain`: requests that were
 #: still outstanding at the end of the time.
 PHASE_COLOURS = {
-    "precondition": "#cfcfcf",
-    "warmup": "#e6e0cf",
-    "approach": "#ebe6d8",
-    "drain": "#dfe6e9",
-    "verify": "#dfe6e9",
+    "precondition": PRECONDITION_SHADE,
+    "warmup": WARMUP_SHADE,
+    "approach": APPROACH_SHADE,
+    "drain": DRAIN_SHADE,
+    "verify": DRAIN_SHADE,
 }
 PHASE_WORDS = {"warmup": "warm-up", "approach": "approach to steady state"}
-SETTLING_COLOUR = "#f1ecdf"
 #: A phase that is narrower than this share of the axis has no space for its name.
 LABELLED_SHARE = 0.07
 #: The events that have a line: name, colour and stroke.
@@ -33,6 +47,8 @@ EVENTS = {
 }
 #: The most letters of an event's own text.
 EVENT_LETTERS_MAX = 56
+#: The most letters of a line of the text that a note shows under the pointer.
+HOVER_LETTERS_MAX = 72
 #: The width of a letter of a note, as a share of the axis of the page at its usual width (11 pixels high, 1080 wide).
 LETTER_SHARE = 6.2 / 1080
 #: Pixels from one row of notes to the next.
@@ -64,7 +80,7 @@ def timeline(recorded: Recorded, layout: Json, *, labels: bool = False) -> Json:
             shade(phase.start_s, phase.end_s, PHASE_COLOURS[phase.name], PHASE_WORDS.get(phase.name, phase.name))
     start_s, _ = cell.measured_span()
     if cell.summary is not None and cell.summary.warmup_end_s is not None:
-        shade(start_s, cell.summary.warmup_end_s, SETTLING_COLOUR, "settling")
+        shade(start_s, cell.summary.warmup_end_s, SETTLING_SHADE, "settling")
     drawn = [event for event in cell.events if event.kind in EVENTS][:EVENTS_MAX]
     names = _names(drawn, recorded.span_s)
     for at, event in enumerate(drawn):
@@ -75,7 +91,7 @@ def timeline(recorded: Recorded, layout: Json, *, labels: bool = False) -> Json:
             word = names[at]
             left = event.time_s + _width(word, recorded.span_s) < recorded.span_s
             note = _note(x, f"&#8201;{word}&#8201;", "left" if left else "right")
-            notes.append(note | {"hovertext": plain(event.text), "font": {"size": 11, "color": colour}})
+            notes.append(note | {"hovertext": _wrapped(event.text), "font": {"size": 11, "color": colour}})
     for at_s, word in _transition(recorded) if labels else []:
         shapes.append(_upright(at_s * clock.factor, INK, "dashdot"))
         notes.append(_note(at_s * clock.factor, f"&#8201;{word}&#8201;", "left"))
@@ -114,6 +130,11 @@ def _names(events: Sequence[Event], span_s: float) -> dict[int, str]:
 
 def _short(text: str) -> str:
     return plain(text if len(text) <= EVENT_LETTERS_MAX else f"{text[: EVENT_LETTERS_MAX - 1]}…")
+
+
+def _wrapped(text: str) -> str:
+    """A whole text in lines that a chart has room for."""
+    return "<br>".join(plain(one) for one in textwrap.wrap(text, HOVER_LETTERS_MAX) or [""])
 
 
 def _width(text: str, span: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.report.charts import sweep_lines
+from flatwater.report.charts import sweep_dots, sweep_lines
 from flatwater.report.charts.chart import SweepChart
 from flatwater.report.charts.sweep_lines import Judged
 from flatwater.report.figure import Figure, latency_axis
@@ -31,11 +31,18 @@ class SweepLatency(SweepChart):
                 return None
             return None if factor is None else published.value * factor * 1e-6
 
-        data = sweep_lines.lines(swept, ours, theirs, "%{y:.3s}s")
+        named = sweep_dots.has_names(result)
+        if named:
+            data = sweep_dots.rows(result, ours, theirs, "%{x:.3s}s")
+        else:
+            data = sweep_lines.lines(swept, ours, theirs, "%{y:.3s}s")
         if not data:
             return []
-        values = [value * 1e6 for trace in data for value in trace["y"]]
+        values = [value * 1e6 for trace in data for value in trace["x" if named else "y"]]
         axis = latency_axis("p95 latency", min(values), max(values))
+        if named:
+            layout, height = sweep_dots.layout(result, axis, data), sweep_dots.height(result)
+            return [Figure(self.name, "Latency, p95", self.description, data, layout, height, wide=True)]
         layout = {"xaxis": sweep_lines.axis(swept), "yaxis": axis, "showlegend": len(data) > 1}
         data += sweep_lines.legend_only(data)
         height = 400 + sweep_lines.legend_height(data)

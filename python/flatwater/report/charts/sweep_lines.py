@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from flatwater.report.figure import COLOURS, INK, Json
@@ -29,6 +29,43 @@ class Judged:
 
     value: float
     error: float | None = None
+
+
+#: Our figure of a cell, and a published figure in the chart's unit; None if it does not belong into the chart.
+Ours = Callable[[CellSummary], Judged | None]
+Theirs = Callable[[Published, CellSummary], float | None]
+
+
+@dataclass(frozen=True)
+class Dot:
+    """The figure of one setting, and the lengths of its error bar.
+
+    The bar is the 95 % confidence interval of one run, or the lowest and highest of several repeats.
+    """
+
+    value: float
+    up: float
+    down: float
+
+
+def dot(summaries: Sequence[CellSummary], judged: Ours) -> Dot | None:
+    """The figure of the cells of one setting; None if none has one."""
+    found = [one for one in map(judged, summaries) if one is not None]
+    if not found:
+        return None
+    middle = sum(one.value for one in found) / len(found)
+    alone = (found[0].error or 0.0) if len(found) == 1 else 0.0
+    highest, lowest = max(one.value for one in found), min(one.value for one in found)
+    return Dot(middle, highest - middle + alone, middle - lowest + alone)
+
+
+def published_figure(summaries: Sequence[CellSummary], published: Theirs) -> float | None:
+    """The first published figure of one setting that belongs into the chart."""
+    for one in summaries:
+        for figure in ([one.published] if one.published else []) + one.published_others:
+            if (value := published(figure, one)) is not None:
+                return value
+    return None
 
 
 def axis(swept: Swept) -> Json:
@@ -86,8 +123,8 @@ def legend_height(data: list[Json]) -> int:
 
 def lines(
     swept: Swept,
-    judged: Callable[[CellSummary], Judged | None],
-    published: Callable[[Published, CellSummary], float | None],
+    judged: Ours,
+    published: Theirs,
     template: str,
 ) -> list[Json]:
     """Ours as a solid line with error bars, and the published figures beside it, dashed and hollow.
@@ -103,23 +140,14 @@ def lines(
         for point in points:
             at = _place(swept, point.x)
             summaries = [cell.summary for cell in point.cells if cell.summary is not None]
-            found = [one for one in map(judged, summaries) if one is not None]
-            if found:
-                middle = sum(one.value for one in found) / len(found)
-                alone = (found[0].error or 0.0) if len(found) == 1 else 0.0
+            if (mark := dot(summaries, judged)) is not None:
                 x.append(at)
-                y.append(middle)
-                up.append(max(one.value for one in found) - middle + alone)
-                down.append(middle - min(one.value for one in found) + alone)
-            figures = [
-                value
-                for one in summaries
-                for figure in ([one.published] if one.published else []) + one.published_others
-                if (value := published(figure, one)) is not None
-            ]
-            if figures:
+                y.append(mark.value)
+                up.append(mark.up)
+                down.append(mark.down)
+            if (figure := published_figure(summaries, published)) is not None:
                 theirs_x.append(at)
-                theirs_y.append(figures[0])
+                theirs_y.append(figure)
         if x:
             data.append(
                 {"type": "scatter", "mode": "lines+markers", "name": name, "x": x, "y": y, "legendgroup": str(place)}

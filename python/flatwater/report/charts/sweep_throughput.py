@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flatwater.report.charts import sweep_lines
+from flatwater.report.charts import sweep_dots, sweep_lines
 from flatwater.report.charts.chart import SweepChart
-from flatwater.report.charts.sweep_lines import Judged
-from flatwater.report.figure import Figure, linear_axis
+from flatwater.report.charts.sweep_lines import Judged, Ours, Theirs
+from flatwater.report.figure import Figure, Json, linear_axis
 from flatwater.report.swept import Swept
 from flatwater.report.units import plain
 from flatwater.results import CellSummary, Published, Result
@@ -21,7 +21,7 @@ class SweepThroughput(SweepChart):
     order = 10
     description = (
         "Mean of the measured phase. Error bars: the 95 % confidence interval of one run, or lowest to highest of "
-        "several. Dashed: published figures."
+        "several. Dashed or hollow: published figures."
     )
 
     def draw(self, result: Result, swept: Swept) -> list[Figure]:
@@ -45,6 +45,8 @@ class SweepThroughput(SweepChart):
             same = published.metric == "mean" and published.unit.casefold() == unit.casefold()
             return published.value if same and summary.unit == unit else None
 
+        if sweep_dots.has_names(result):
+            return self._named(result, ours, theirs, unit)
         data = sweep_lines.lines(swept, ours, theirs, f"%{{y:,.4~r}} {plain(unit)}")
         if not data:
             return []
@@ -58,9 +60,21 @@ class SweepThroughput(SweepChart):
         height = 400 + sweep_lines.legend_height(data)
         return [Figure(self.name, "Throughput", self.description, data, layout, height)]
 
+    def _named(self, result: Result, ours: Ours, theirs: Theirs, unit: str) -> list[Figure]:
+        data = sweep_dots.rows(result, ours, theirs, f"%{{x:,.4~r}} {plain(unit)}")
+        if not data:
+            return []
+        ends = [x + up for trace in data for x, up in zip(trace["x"], _ups(trace, "error_x"), strict=True)]
+        layout = sweep_dots.layout(result, linear_axis(f"throughput, {plain(unit)}", max(ends)), data)
+        height = sweep_dots.height(result)
+        return [Figure(self.name, "Throughput", self.description, data, layout, height, wide=True)]
 
-def _tops(trace: dict[str, object]) -> list[tuple[float, float]]:
-    values: list[float] = trace["y"]  # type: ignore[assignment]
-    error = trace.get("error_y")
-    up = error["array"] if isinstance(error, dict) else [0.0] * len(values)
-    return list(zip(values, up, strict=True))
+
+def _tops(trace: Json) -> list[tuple[float, float]]:
+    return list(zip(trace["y"], _ups(trace, "error_y"), strict=True))
+
+
+def _ups(trace: Json, name: str) -> list[float]:
+    """The upper parts of a trace's error bars; zeros if it has none."""
+    error = trace.get(name)
+    return error["array"] if isinstance(error, dict) else [0.0] * len(trace["y"])

@@ -15,6 +15,7 @@ from flatwater.report.downsample import Line, lines
 from flatwater.report.figure import (
     BLUE,
     ORANGE,
+    WARMUP_SHADE,
     Figure,
     Json,
     Panel,
@@ -159,7 +160,7 @@ def _trace(one: _Drawn, clock: Scale, scale: float, unit: str, *, legend: bool) 
 
 def _warmup(begin: float) -> list[Json]:
     shade = {"type": "rect", "xref": "x", "yref": "paper", "x0": begin, "x1": 0, "y0": 0, "y1": 1}
-    return [shade | {"fillcolor": "#e6e0cf", "opacity": 0.6, "line": {"width": 0}, "layer": "below"}]
+    return [shade | {"fillcolor": WARMUP_SHADE, "opacity": 0.6, "line": {"width": 0}, "layer": "below"}]
 
 
 def _setting(cell: Cell) -> str:
