@@ -58,7 +58,8 @@ def layout(result: Result, xaxis: Json, data: list[Json]) -> Json:
         "dtick": 1,
     }
     return {
-        "xaxis": xaxis,
+        # Few labels, upright: on a telephone the names take most of the width.
+        "xaxis": {**xaxis, "nticks": 4, "tickangle": 0},
         "yaxis": yaxis,
         "margin": {"l": min(round(letters * LETTER_WIDTH) + 20, NAMES_WIDTH_MAX)},
         "hovermode": "closest",
