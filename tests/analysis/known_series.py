@@ -63,8 +63,7 @@ def make_result(
                 journal.write(json.dumps({"time_s": index + 1.0, "phase": "measure", "metrics": metrics}) + "\n")
         phases = [Phase(name="measure", start_s=0, end_s=len(values))]
         found = vars(analyse(cell.series, cell.metrics(), phases, unit, 1.0))
-        result.finish_cell(
-            cell,
+        cell.finish(
             CellSummary(
                 cell=cell.index,
                 repeat=cell.plan.repeat,

@@ -217,7 +217,7 @@ class TestFiles:
         for _ in range(2):
             result = open_result(ran.out)
             assert _is_missing(result.cells[0])
-            keep_without_running(result, result.cells[0], load(file), "failed", "the disk is not mounted")
+            keep_without_running(result.cells[0], load(file), "failed", "the disk is not mounted")
             result.seal("failed")
         again = lab.run(file, "--json", "--resume", out=ran.out)
         (kept,) = aside(ran.out)

@@ -23,7 +23,7 @@ from flatwater.experiment.record import Record
 from flatwater.experiment.roles import DECISIVE, MATTERS_WITH, Role, role_of, role_with
 from flatwater.experiment.units import print_size
 from flatwater.results import Cell, Result
-from flatwater.results.folder import read_json
+from flatwater.results.stored import read_json
 
 #: Fields of machine.json that do not show that two machines differ: clocks and free memory always change.
 VOLATILE = re.compile(r"time|date|load|free|avail|used|mhz|temperature|pid|uptime|cached|frequency", re.IGNORECASE)

@@ -53,7 +53,7 @@ def verb(
     from flatwater.report import export_images, write_page
     from flatwater.report.published import needless_reasons, published_data, read_results, write_published
     from flatwater.results import open_result
-    from flatwater.results.folder import INDEX
+    from flatwater.results.collection import INDEX
     from flatwater.results.started import shell_word
 
     if published is not None or as_json:

@@ -46,7 +46,7 @@ def verb(
     from flatwater.cli.together import run_collection
     from flatwater.errors import UserError
     from flatwater.results import open_result
-    from flatwater.results.folder import INDEX
+    from flatwater.results.collection import INDEX
     from flatwater.results.started import read_started
 
     out = result.absolute()

@@ -24,7 +24,7 @@ def run_together(request: RunRequest) -> None:
     """Runs the experiments that the request names. Errors: UserError, FlatwaterError when one failed, Interrupted."""
     from flatwater.errors import UserError
     from flatwater.experiment.collection import collect
-    from flatwater.results.folder import now_utc
+    from flatwater.results.schema import now_utc
     from flatwater.runner.executors import LOCAL
 
     if request.on != LOCAL:

@@ -13,7 +13,7 @@ from flatwater.experiment.library import library_files
 from flatwater.experiment.load import find_experiment, load
 from flatwater.experiment.runnable import require_runnable
 
-#: What tells that a folder is a result (results/folder.py), or holds those of many experiments (runner/several.py).
+#: What tells that a folder is a result (results/create.py), or holds those of many experiments (runner/several.py).
 RESULT_FILES = ("flatwater.json", "experiments.json")
 
 

@@ -21,7 +21,7 @@ from flatwater.report.tables import (
 )
 from flatwater.report.units import number, percent
 from flatwater.results import Agreement, Cell, CellSummary, Result, open_result, results_in
-from flatwater.results.folder import INDEX
+from flatwater.results.collection import INDEX
 
 #: Results by the names of their experiments; None for an experiment that was not started.
 Named = Sequence[tuple[str, Result | None]]

@@ -12,7 +12,10 @@
 While a cell runs, each second is one line of `journal.jsonl`; a torn last line is dropped on reading.
 """
 
-from flatwater.results.folder import Cell, Result, Results, create_result, open_result, results_in
+from flatwater.results.collection import Results, results_in
+from flatwater.results.create import create_result
+from flatwater.results.opening import open_result
+from flatwater.results.result import Cell, Result
 from flatwater.results.schema import (
     SCHEMA_VERSION,
     Agreement,

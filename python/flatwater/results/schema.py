@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -19,6 +20,11 @@ FieldValues = dict[str, Any]
 Facts = dict[str, Any]
 #: A line of a cell's journal, as JSON: an interval, an event, a phase.
 Line = dict[str, Any]
+
+
+def now_utc() -> str:
+    """The present time as it is stored: ISO 8601, UTC, whole seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class _Stored(BaseModel):

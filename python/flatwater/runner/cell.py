@@ -12,9 +12,8 @@ from flatwater._engine import EngineError, Run
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import PlannedCell
 from flatwater.results import Cell, CellSummary, Result
-from flatwater.results.folder import now_utc
 from flatwater.results.phases import DRAIN, MEASURE, PRECONDITION, VERIFY, measured_s
-from flatwater.results.schema import CellStatus, Condition
+from flatwater.results.schema import CellStatus, Condition, now_utc
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.progress import Reporter
@@ -87,7 +86,7 @@ class CellRunner:
                 self._let_go(journal, goes_on=not over and measured_s(journal.phases) > 0)
         if status == "failed" and not begun and self._left.measured_s:
             # Only what it stands on could not be had now: what was measured waits for the next run.
-            return keep_without_running(self._result, self._cell, self._experiment, "failed", failure or "")
+            return keep_without_running(self._cell, self._experiment, "failed", failure or "")
         broken = [condition for condition in conditions if condition.holds is False]
         if broken and status == "complete":
             numbers = ", ".join(str(condition.number) for condition in broken)
@@ -104,7 +103,7 @@ class CellRunner:
             warnings=self._warnings,
         )
         summary.consistency = conditions
-        self._result.finish_cell(self._cell, summary, durable=durable)
+        self._cell.finish(summary, durable=durable)
         if self._stack.recomputes and status != "interrupted":
             self._compare_recomputed(summary)
         return summary
@@ -162,7 +161,7 @@ class CellRunner:
         others = [aside for aside in asides(self._cell) if not forget_if_repeated(aside, self._cell.journal)]
         if others:
             summary.warnings += [f"an earlier run of this cell came to something else: {one} has it" for one in others]
-            self._result.finish_cell(self._cell, summary)
+            self._cell.finish(summary)
 
     def _run_phases(self, journal: Journal) -> None:
         experiment, workload, seed = self._experiment, self._experiment.workload, self._plan.seed

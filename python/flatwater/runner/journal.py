@@ -18,10 +18,11 @@ import numpy as np
 from flatwater.owned import own_alone
 from flatwater.probe import Probe
 from flatwater.results import Event, Phase, Series
-from flatwater.results.folder import add_to_phases, validate
+from flatwater.results.journal_phases import add_to_phases
 from flatwater.results.phases import DRAIN, MEASURE, RECORDED
 from flatwater.results.schema import Line
 from flatwater.results.series import PartWriter, read_journal
+from flatwater.results.stored import validate
 from flatwater.runner.tally import Tally
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ def fill_relative(experiment: Experiment, result: Result) -> None:
             mine = lookup_figure(summary, figure.metric)
             if base and mine is not None:
                 _fill(one, figure, mine / base)
-        result.finish_cell(cell, summary)
+        cell.finish(summary)
 
 
 def _fill(one: Published, figure: PublishedFigure, ours: float) -> None:

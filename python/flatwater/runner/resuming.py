@@ -17,10 +17,12 @@ from pathlib import Path
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment
 from flatwater.results import Cell, Phase
-from flatwater.results.folder import EARLIER, SET_ASIDE, add_to_phases, read_json, remove_cell, validate
+from flatwater.results.journal_phases import add_to_phases
 from flatwater.results.phases import MEASURE, VERIFY, WARMUP, measured_s
+from flatwater.results.result import EARLIER, SET_ASIDE, remove_cell
 from flatwater.results.schema import CellSummary
 from flatwater.results.series import read_journal
+from flatwater.results.stored import read_json, validate
 from flatwater.runner.schedule import UntilSteady
 
 

@@ -21,9 +21,11 @@ from flatwater.experiment.collection import Collection
 from flatwater.owned import write_atomic
 from flatwater.probe import describe_machine
 from flatwater.results import CellSummary, Result, results_in
-from flatwater.results.folder import FULL, INDEX, make_folders, read_json, undo
+from flatwater.results.collection import INDEX
+from flatwater.results.create import FULL, make_folders, undo
 from flatwater.results.schema import SCHEMA_VERSION, CellStatus
 from flatwater.results.started import STARTED, Started, resume_command
+from flatwater.results.stored import read_json
 from flatwater.runner.executors import Course
 from flatwater.runner.executors.executor import Took
 from flatwater.runner.executors.local import run_in_processes

@@ -11,9 +11,8 @@ from flatwater.analysis import analyse, find_transition
 from flatwater.experiment import Experiment, Fileio, PlannedCell, PublishedFigure, published_for
 from flatwater.probe.disk import storage_warning
 from flatwater.results import Cell, CellSummary, Phase, Published, Result, Series
-from flatwater.results.folder import now_utc
 from flatwater.results.phases import APPROACH, MEASURE, began_s, measured_phases, measured_samples
-from flatwater.results.schema import CellStatus, Line, ServerFacts, Transition
+from flatwater.results.schema import CellStatus, Line, ServerFacts, Transition, now_utc
 from flatwater.results.series import EMPTY, read_journal
 from flatwater.runner.journal import Journal
 from flatwater.runner.schedule import UntilSteady
@@ -36,7 +35,7 @@ def summarise_cell(
     """Seals a cell's journal and judges what is in it."""
     experiment = plan.experiment
     journal.seal()
-    cell.sealed = True
+    cell.mark_sealed()
     phases, tally = journal.phases, journal.tally
     series, recorded = _reader(cell, journal)
     transition = _transition(experiment, series("workload", "throughput"), phases)
@@ -83,16 +82,14 @@ def summarise_cell(
     return summary
 
 
-def keep_without_running(
-    result: Result, cell: Cell, experiment: Experiment, status: CellStatus, error: str
-) -> CellSummary:
+def keep_without_running(cell: Cell, experiment: Experiment, status: CellStatus, error: str) -> CellSummary:
     """Keeps the summary of a cell that could not be run now. It tells of no phases: what an earlier run measured of it
     stays as it is, to be gone on with.
     """
     summary = CellSummary(
         **_about(cell, experiment), status=status, error=error, layers=experiment.layers, started_at=now_utc()
     )
-    result.finish_cell(cell, summary)
+    cell.finish(summary)
     return summary
 
 

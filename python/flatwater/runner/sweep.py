@@ -14,8 +14,8 @@ from flatwater.errors import FlatwaterError, Interrupted, ReaderGoneError, UserE
 from flatwater.experiment import Experiment, count_cells, require_runnable, run_order, to_toml
 from flatwater.probe import describe_machine
 from flatwater.results import Cell, Result, create_result, open_result
-from flatwater.results.folder import EARLIER, now_utc
-from flatwater.results.schema import CellStatus, Facts, Manifest
+from flatwater.results.result import EARLIER
+from flatwater.results.schema import CellStatus, Facts, Manifest, now_utc
 from flatwater.results.started import Started, resume_command
 from flatwater.runner.agreement import judge_agreement
 from flatwater.runner.executors import Course, Executor, OnCell, make_executor
@@ -26,7 +26,7 @@ from flatwater.runner.progress import Reporter
 from flatwater.runner.relative import fill_relative
 
 #: A result is read as a whole: the summaries of more cells than this, at some 12 KB each, are larger than the largest
-#: JSON that is read (`results.folder.JSON_BYTES_MAX`).
+#: JSON that is read (`results.stored.JSON_BYTES_MAX`).
 CELLS_MAX = 20_000
 
 
@@ -224,7 +224,7 @@ def _is_missing(cell: Cell) -> bool:
     summary = cell.summary
     if summary is None or summary.status == "complete":
         return summary is None
-    cell.summary = None
+    cell.drop_summary()
     own, earlier = cell.folder / "summary.json", cell.folder / EARLIER
     with suppress(FileNotFoundError):
         if earlier.exists() and not summary.phases:

@@ -12,9 +12,10 @@ import tomli_w
 
 from flatwater import __version__
 from flatwater.errors import UserError
-from flatwater.results.folder import Cell, Result, create_result, now_utc
+from flatwater.results.create import create_result
 from flatwater.results.importers.imported import ImportedCell, Totals
-from flatwater.results.schema import CellPlan, CellSummary, Manifest, Phase
+from flatwater.results.result import Cell, Result
+from flatwater.results.schema import CellPlan, CellSummary, Manifest, Phase, now_utc
 from flatwater.results.series import Series
 
 #: `flatwater.analysis.analyse`, whose result is named as in CellSummary. Results do not import the analysis: it reads
@@ -41,7 +42,7 @@ def keep(cells: list[ImportedCell], out: Path, name: str, about: str, analyse: A
     try:
         for cell, imported in zip(result.cells, cells, strict=True):
             _write_journal(cell, imported)
-            result.finish_cell(cell, _summary(cell, imported, analyse))
+            cell.finish(_summary(cell, imported, analyse))
         result.seal("complete")
     except OSError as error:
         raise UserError(f"cannot write the result folder: {error.strerror}", where=str(out)) from None

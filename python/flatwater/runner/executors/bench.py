@@ -61,7 +61,7 @@ class Bench:
         return self._end(result, cell, "failed", error)
 
     def _end(self, result: Result, cell: Cell, status: CellStatus, error: FlatwaterError) -> CellSummary:
-        return keep_without_running(result, cell, self._experiment, status, str(error))
+        return keep_without_running(cell, self._experiment, status, str(error))
 
     def close(self) -> None:
         """Lets other runs use the storage."""

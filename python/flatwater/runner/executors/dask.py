@@ -235,7 +235,7 @@ class _Round:
         (cell,) = batch
         error = "every worker that ran it was lost (hint: out of memory? see the workers' logs)"
         course = self._course
-        course.keep(keep_without_running(course.result, cell, course.experiment, "failed", error))
+        course.keep(keep_without_running(cell, course.experiment, "failed", error))
 
     def _look_at_workers(self) -> None:
         if self._client.status == "running":

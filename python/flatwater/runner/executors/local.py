@@ -92,7 +92,7 @@ class LocalExecutor(Executor):
                 summary = self._bench.refuse(course.result, cell, error)
             course.keep(summary, clock.took())
             # What a large sweep keeps of a cell is on the disk.
-            cell.summary = None
+            cell.drop_summary()
             if course.interrupted:
                 return
         course.tell(running=0)
@@ -293,4 +293,4 @@ def _give_up(course: Course, cell: Cell, code: int) -> CellSummary:
     error = FlatwaterError(
         f"the process that ran it {died}, {TRIES} times", hint="out of memory? fewer processes: --jobs 1"
     )
-    return keep_without_running(course.result, cell, course.experiment, "failed", str(error))
+    return keep_without_running(cell, course.experiment, "failed", str(error))

@@ -116,7 +116,7 @@ def _run_cell(
     except OSError as error:
         # The worker's own disk, not the result's.
         what = f"the worker could not keep what it measured: {error.strerror or error}"
-        summary = keep_without_running(result, cell, experiment, "failed", what)
+        summary = keep_without_running(cell, experiment, "failed", what)
     return Delivery(summary, _files(folder, summary), clock.took())
 
 

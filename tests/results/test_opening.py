@@ -14,7 +14,7 @@ import pytest
 from lab import Lab
 
 from flatwater.errors import UserError
-from flatwater.results import Result, create_result, open_result
+from flatwater.results import Result, open_result
 from flatwater.results.schema import SCHEMA_VERSION
 
 LEAVES = ["flatwater.json", "summary.json", "machine.json", "experiment.toml", "series.parquet"]
@@ -299,12 +299,3 @@ class TestVerbs:
         more = [whole] if verb == "compare" else []
         ran = lab.run(lab.folder / "nowhere", *more, verb=verb)
         assert (ran.code, "no such folder" in ran.error) == (2, True)
-
-
-class TestCreate:
-    def test_refuses_what_it_cannot_write(self, whole: Path, tmp_path: Path) -> None:
-        manifest = open_result(whole).manifest
-        (tmp_path / "file").touch()
-        for place in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / ("x" * 300), whole):
-            with pytest.raises(UserError, match=str(place)):
-                create_result(place, manifest, "", {})
