@@ -17,7 +17,7 @@ import pytest
 
 from flatwater.errors import FlatwaterError, Interrupted
 from flatwater.server import Binary, Instance, describe, translate
-from flatwater.server.instance import USER, _same
+from flatwater.server.access import USER
 
 MakeInstance = Callable[..., Instance]
 
@@ -178,21 +178,6 @@ def test_values_that_the_server_changed_are_found(make_instance: MakeInstance) -
     instance = make_instance({"innodb_io_capacity": "5", "innodb_flush_log_at_trx_commit": "2"})
     instance.start()
     assert instance.adjusted() == {"innodb_io_capacity": ("5", "100")}
-
-
-@pytest.mark.parametrize(
-    ("asked", "got", "same"),
-    [
-        ("24M", "25165824", True),
-        ("ON", "1", True),
-        ("OFF", "ON", False),
-        ("60", "60.000000", True),
-        ("1", "area", True),
-        ("utf8", "utf8mb4", False),
-    ],
-)
-def test_values_are_compared_by_what_they_mean(asked: str, got: str, same: bool) -> None:
-    assert _same(asked, got) is same
 
 
 def test_a_full_disk_is_told_in_one_line(

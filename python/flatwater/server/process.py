@@ -13,8 +13,14 @@ from pathlib import Path
 
 from flatwater.errors import FlatwaterError
 
-#: How often a process that starts or stops is looked at, seconds.
+#: How often a process that starts or stops is polled, seconds.
 POLL_S = 0.02
+#: A server that shows no progress for this long is taken to hang: MySQL and MariaDB report progress of recovery every
+#: 15 s.
+PATIENCE_S = 300.0
+
+#: Is called about once a second while a process is waited for, with the seconds so far.
+OnWait = Callable[[float], None]
 
 # Asks the kernel to kill this process when the one that started it dies, and becomes the server. A program of its own,
 # because code between fork and exec of a process with threads (the engine has many) may only call what is safe in a
@@ -83,9 +89,7 @@ class ServerProcess:
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
 
-    def wait_while_progress(
-        self, done: Callable[[], bool], patience_s: float, on_wait: Callable[[float], None] | None = None
-    ) -> bool:
+    def wait_while_progress(self, done: Callable[[], bool], patience_s: float, on_wait: OnWait | None = None) -> bool:
         """Waits until `done()` or the process ends; False when it showed no progress for `patience_s` seconds.
 
         Progress is a longer error log or more bytes read and written: recovery and flushing before a stop may take

@@ -20,13 +20,12 @@ from types import TracebackType
 from flatwater.errors import UserError
 from flatwater.owned import Folder
 from flatwater.owned.mounted import require_no_device_folder
+from flatwater.server.access import FOLDER_FILES, FOLDER_NAME
 from flatwater.server.leftover import end_leftovers
 
 NAME = "flatwater-servers"
 #: What an older flatwater said that the folder is its own by, which a copy says too.
 _OLD_MANIFEST = f"{NAME}.json"
-#: What an `Instance` has in its private folder outside of this one.
-SOCKET_FOLDER_FILES = ("mysql.sock", "mysql.sock.lock", "init.sql", "data")
 _WHERE = "storage.path"
 
 
@@ -110,9 +109,9 @@ def _remove_socket_folder(option_file: Path) -> None:
         said = re.search(r'^socket = "?(/[^"\n]*)"?$', option_file.read_text(), re.MULTILINE)
         folder = Path(said[1]).parent if said is not None else Path()
         info = folder.lstat()
-        # As `Instance` makes them: nothing else is anybody's to delete.
-        if stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid() and re.fullmatch(r"flatwater-\w{8}", folder.name):
-            for name in SOCKET_FOLDER_FILES:
+        # Only a folder as `Access` makes it may be deleted.
+        if stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid() and FOLDER_NAME.fullmatch(folder.name):
+            for name in FOLDER_FILES:
                 (folder / name).unlink(missing_ok=True)
             folder.rmdir()
 

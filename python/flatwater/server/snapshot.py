@@ -24,8 +24,8 @@ from flatwater.server.copying import (
     tree_bytes,
 )
 from flatwater.server.flavours import FLAVOURS, Version
-from flatwater.server.instance import INITIALISE_LOG
 from flatwater.server.root import NAME, ServersRoot
+from flatwater.server.server_folder import INITIALISE_LOG
 from flatwater.server.settings import shaping
 
 _RECORD = "snapshot.json"
