@@ -13,8 +13,6 @@ import pytest
 from cachelab import MIB, CacheLab
 from lab import PATIENCE_S
 
-from flatwater.cache.held import is_there, reachable
-
 BLOCK = 16384
 
 
@@ -118,20 +116,6 @@ def test_a_backing_file_that_was_removed_is_told_and_still_served(mounted: Cache
     assert _read(mounted) == "read"
     mounted.go("stop", "db")
     assert "is gone" in mounted.refused("start", "db", "--mount", mounted.mount)
-
-
-def test_a_place_is_there_as_long_as_its_path_leads_to_it(tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.touch()
-    with file.open("rb") as handle:
-        held = handle.fileno()
-        assert is_there(str(file), held) and reachable(str(file), held) == str(file) == reachable(str(file), None)
-        (tmp_path / "link").symlink_to(file)
-        assert is_there(str(tmp_path / "link"), held)
-        file.rename(tmp_path / "other")
-        assert not is_there(str(file), held) and is_there(str(tmp_path / "other"), held)
-        file.touch()
-        assert not is_there(str(file), held) and reachable(str(file), held) == f"/proc/self/fd/{held}"
 
 
 @pytest.mark.parametrize("killed", [False, True])

@@ -28,13 +28,12 @@ class Child:
         self.began_s = time.monotonic()
         self._hear = hear
         self._link, theirs = socket.socketpair()
-        handed = {name: number for name, number in fds.items() if name != "report"}
-        handle = write_task({**task, "fds": handed})
+        handle = write_task({**task, "fds": fds})
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "flatwater.cache.serving", str(handle), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
-                pass_fds=[handle, theirs.fileno(), *handed.values()],
+                pass_fds=[handle, theirs.fileno(), *fds.values()],
             )
         os.close(handle)
         self._lock = threading.Condition()

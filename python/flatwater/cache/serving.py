@@ -18,8 +18,8 @@ from contextlib import suppress
 from typing import Any
 
 from flatwater._engine import CacheServer, EngineError
-from flatwater.cache.held import reachable
 from flatwater.cache.messages import Answer, Job, Request, Statistics, Task
+from flatwater.cache.open_places import path_to_open
 from flatwater.cache.task import become_supervisor, read_task
 from flatwater.engine_json import to_json
 from flatwater.plan import cache as plan
@@ -51,8 +51,8 @@ class Serving:
         state, fds = task["state"], task["fds"]
         served = plan.CacheServer(
             name=state["name"],
-            fast=reachable(state["fast"], fds.get("fast")),
-            slow=reachable(state["backing"], fds.get("backing")),
+            fast=path_to_open(state["fast"], fds.get("fast")),
+            slow=path_to_open(state["backing"], fds.get("backing")),
             pair=state["pair"],
             trust=task.get("trust", False),
             identity=task.get("identity"),
