@@ -56,9 +56,9 @@ def test_commas_and_together_make_one_change(run: str) -> None:
     ("written", "message"),
     [
         ("database.settings.innodb_bufer_pool_size=1G", "did you mean innodb_buffer_pool_size"),
-        ("database.settings.innodb_purge_threads=8", "changes nothing in the model"),
+        ("database.settings.innodb_purge_threads=8", "has no effect in the model"),
         ("storage.device=nope", "there is no device"),
-        ("repeat=3", "repeat is nothing of a stack"),
+        ("repeat=3", "repeat is not part of a stack"),
         ("pool", "must look like path.to.field=VALUE"),
         ("database.settings.innodb_buffer_pool_size=[1,2]", "must be one value"),
         ("storage.kind=file", "virtual time"),

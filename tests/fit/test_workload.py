@@ -88,7 +88,7 @@ def test_what_always_comes_together_is_not_told_apart() -> None:
     ]
     found = derive(counted([cell(alike)]))
     assert found.cpu_us.page_read.value == found.cpu_us.page_written.value == 0
-    assert sum("cannot be told from" in note for note in found.notes) == 2
+    assert sum("cannot be separated from that of other work" in note for note in found.notes) == 2
     assert found.cpu_us.statement.value == pytest.approx(25, rel=0.02)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from flatwater.errors import UserError
 from flatwater.server import Binary, find_server
-from flatwater.server.binary import ask, read_options
+from flatwater.server.binary import read_binary, read_options
 
 #: What servers print for --version, as distributed.
 VERSIONS = {
@@ -107,7 +107,7 @@ def test_a_script_that_starts_servers_is_not_asked(tmp_path: Path) -> None:
     script.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
     script.chmod(0o755)
     with pytest.raises(UserError, match="only starts servers"):
-        ask(script)
+        read_binary(script)
     assert not (tmp_path / "started").exists()
 
 

@@ -20,8 +20,8 @@ from flatwater.errors import FlatwaterError, UserError
 
 
 class Child:
-    """One life of it. `hear(child, message)` gets what it says without being asked, in a thread of the child's own; the
-    last is `{"ended": True}`.
+    """One process that serves. `hear(child, message)` gets the messages that it sends without a request, in a thread of
+    the child's own. The last one is `{"ended": True}`.
     """
 
     def __init__(self, task: Task, fds: dict[str, int], hear: Callable[[Child, Said], None]) -> None:
@@ -46,17 +46,17 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """Its process ID."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether it still is there."""
+        """Whether it still runs."""
         return not self._gone and self._process.poll() is None
 
     @property
     def how_it_ended(self) -> str:
-        """In words, after it did."""
+        """How it ended, in words: a signal's name, an exit code or its own error."""
         code = self._process.poll()
         if code is None:
             return "it still runs"
@@ -86,7 +86,7 @@ class Child:
             self._hear(self, message)
 
     def wait_ready(self, timeout_s: float) -> None:
-        """Until it serves. Errors: FlatwaterError with what it says."""
+        """Waits until it serves. Errors: FlatwaterError with its message, or if it died or takes too long."""
         with self._lock:
             self._lock.wait_for(lambda: self._ready or self._gone or self._error is not None, timeout_s)
             if self._ready:
@@ -99,7 +99,7 @@ class Child:
         raise FlatwaterError(what, hint=hint)
 
     def ask(self, request: Request, timeout_s: float | None = 30.0) -> Answer:
-        """Errors: FlatwaterError when it says no, died, or does not answer."""
+        """Sends a request and waits for the answer. Errors: FlatwaterError if it refuses, died, or does not answer."""
         with self._lock:
             number, self._next = self._next, self._next + 1
             try:
@@ -117,7 +117,7 @@ class Child:
         return answer
 
     def kill(self) -> None:
-        """Ends it, whatever it does: as a power cut would for the cache."""
+        """Kills it. For the cache that is like a power failure."""
         with suppress(OSError):
             self._process.kill()
         self._process.wait()

@@ -1,7 +1,7 @@
-"""Asking a cache that runs: a line of JSON over a unix socket, and a line of JSON back.
+"""Requests to a cache that runs: a line of JSON over a unix socket, and a line of JSON back.
 
-The supervisor answers, so that there is an answer also while the serving child is being restarted. Work that lasts (a
-flush, a preload) is a *job*: it is begun, and then asked after by its number.
+The supervisor answers, so that there is an answer also while the serving child is being restarted. Work that takes long
+(a flush, a preload) is a *job*: one request begins it, others with its number ask for its progress.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from flatwater.cache.messages import Answer, Request, ShownJob
 from flatwater.cache.state import read_process, running_folder
 from flatwater.errors import FlatwaterError, UserError
 
-#: An answer that takes longer never comes: jobs are begun, not waited for.
+#: How long an answer may take. A request for a job is answered when the job has begun.
 ANSWER_S = 60.0
-#: How often a job is asked after.
+#: How often the progress of a job is read, seconds.
 POLL_S = 0.1
 #: The longest line that is read, either way.
 LINE_BYTES_MAX = 4 * 2**20
@@ -28,7 +28,7 @@ LINE_BYTES_MAX = 4 * 2**20
 
 @contextmanager
 def short_path(path: Path) -> Iterator[str]:
-    """A path of a socket by another name: one over 107 bytes does not fit a socket's address, unix(7)."""
+    """A short name for the path of a socket: a path over 107 bytes does not fit into a socket's address (unix(7))."""
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{folder}/{path.name}"
@@ -42,9 +42,9 @@ def running(name: str) -> bool:
 
 
 def ask(name: str, request: Request, timeout_s: float = ANSWER_S) -> Answer:
-    """Asks a cache's supervisor.
+    """The answer of a cache's supervisor to a request.
 
-    Errors: FlatwaterError when it does not run, does not answer, or says no; UserError where the request is wrong.
+    Errors: FlatwaterError if it does not run, does not answer, or refuses; UserError if the request is wrong.
     """
     path = running_folder(name) / "control"
     try:
@@ -82,18 +82,20 @@ def _read_line(link: socket.socket) -> bytes:
 
 
 def ask_job(name: str, job: int) -> ShownJob:
-    """How far a job is, or how it ended: `state`, `done`, `total`, `error`. Errors: as of `ask`."""
+    """The progress of a job, or how it ended: `state`, `done`, `total`, `error`. Errors: as of `ask`."""
     found = ask(name, {"do": "job", "job": job}).get("found")
     if found is None:
         hint = f"flatwater cache restart {name} puts this version in its place"
-        raise FlatwaterError(f"cache {name} is served by another flatwater, which tells of jobs otherwise", hint=hint)
+        raise FlatwaterError(
+            f"cache {name} is served by another version of flatwater, which reports jobs in another way", hint=hint
+        )
     return found
 
 
 def watch_job(name: str, job: int, told: Callable[[ShownJob], None]) -> ShownJob:
-    """Waits for the end of a job, and tells how far it is: `state`, `done`, `total`.
+    """Waits for the end of a job. `told` is called with its progress: `state`, `done`, `total`.
 
-    Errors: FlatwaterError when it failed or was stopped.
+    Errors: FlatwaterError if it failed or was stopped.
     """
     while True:
         found = ask_job(name, job)

@@ -1,4 +1,4 @@
-"""Making a cache on two places, after everything about them was asked."""
+"""Making a cache on two devices or files, after all checks."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned.mounted import require_no_device_folder
 from flatwater.place import Place, claim, contents, open_place, overlap, require_space, require_unused
 
-#: Powers of two that a block may have: a sector of today's devices, to InnoDB's largest page.
+#: Possible sizes of a block: from a sector of today's devices to InnoDB's largest page.
 BLOCK_BYTES = (4096, 8192, 16384, 32768, 65536)
-#: A cache of fewer blocks has more to say of itself than it holds.
+#: With fewer blocks, the metadata would be larger than the data.
 _BLOCKS_MIN = 64
-#: Of the pairing record, crates/core/src/cache/journal/mod.rs.
+#: The pairing record's length and beginning (crates/core/src/cache/journal/mod.rs).
 _PAIR_BYTES, _PAIR_MAGIC = 4096, b"flatwater pair \n"
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a cache shall be."""
+    """A request to make a cache."""
 
     fast: Path
     backing: Path
     name: str
     block_bytes: int = 16384
-    #: Of the cache device, used; all that it has if None.
+    #: Bytes of the cache device to use; None: all.
     size_bytes: int | None = None
     preset: str | None = None
     settings: dict[str, str] = field(default_factory=dict)
-    #: Where the pairing record lies; beside the backing file, or with the cache's state for a device.
+    #: The file of the pairing record; None: beside a backing file, or with the cache's state for a backing device.
     pair: Path | None = None
-    #: Overwrite whatever is on the cache device, and take a backing device that belongs to another cache.
+    #: Overwrite what is on the cache device, and use a backing device that belongs to another cache.
     force: bool = False
 
 
 def create(wanted: Wanted) -> CacheState:
-    """Makes a cache; the caller holds `state.alone()`. What is on the backing device stays.
+    """Makes a cache. The content of the backing device stays. The caller holds `state.alone()`.
 
-    Errors: UserError for whatever cannot or should not be; nothing is written then.
+    Errors: UserError for anything impossible or dangerous; then nothing is written.
     """
     check_name(wanted.name)
     if load_state(wanted.name) is not None:
@@ -86,7 +86,7 @@ def create(wanted: Wanted) -> CacheState:
         state.save()
         undo.pop_all()
         if stale is not None:
-            # The backing device does not belong to the cache before any more.
+            # The backing device no longer belongs to the earlier cache.
             stale.unlink(missing_ok=True)
     return state
 
@@ -113,7 +113,7 @@ def _backing_place(wanted: Wanted) -> Place:
     found = engine.look(backing.path)
     if found is not None and not wanted.force:
         raise UserError(
-            f"{wanted.backing} is itself a cache device{_called(found.uuid)}",
+            f"{wanted.backing} is itself a cache device{_name_of(found.uuid)}",
             where="BACKING",
             hint="is the order FAST BACKING? Otherwise --force",
         )
@@ -169,7 +169,7 @@ def _make_file(wanted: Wanted, fast: Place | None, undo: ExitStack) -> Place:
     if fast is None:
         undo.callback(Path(wanted.fast).unlink, missing_ok=True)
     try:
-        # Its space now: a sparse one that cannot grow would fail when it is full of dirty data.
+        # Allocates the space now: a sparse file that cannot grow would fail when it is full of dirty data.
         os.posix_fallocate(handle, 0, wanted.size_bytes)
     except OSError as error:
         raise FlatwaterError(f"cannot give {wanted.fast} its space: {error.strerror}", where="--size") from None
@@ -187,8 +187,8 @@ def _require_nothing_lost(wanted: Wanted, fast: Place) -> None:
     if found is not None:
         state = "stopped cleanly" if found.was_clean else "not stopped cleanly"
         raise UserError(
-            f"{wanted.fast} is a cache device already{_called(found.uuid)}, {state}, with {found.dirty_blocks:,} dirty "
-            "blocks that would be lost",
+            f"{wanted.fast} is a cache device already{_name_of(found.uuid)}, {state}, with "
+            f"{found.dirty_blocks:,} dirty blocks that would be lost",
             where="FAST",
             hint="`flatwater cache destroy` it, or --force",
         )
@@ -201,7 +201,7 @@ def _require_nothing_lost(wanted: Wanted, fast: Place) -> None:
         )
 
 
-def _called(uuid_: str) -> str:
+def _name_of(uuid_: str) -> str:
     for name in list_names():
         state = load_state(name)
         if state is not None and state.uuid == uuid_:
@@ -210,7 +210,7 @@ def _called(uuid_: str) -> str:
 
 
 def _size(wanted: Wanted, fast: Place) -> int:
-    """Whole blocks of what is asked for."""
+    """The size of the cache, rounded down to whole blocks."""
     return (wanted.size_bytes or fast.bytes) // wanted.block_bytes * wanted.block_bytes
 
 
@@ -221,12 +221,12 @@ def _pair_path(wanted: Wanted, backing: Place) -> Path:
 
 
 def _require_unpaired(wanted: Wanted, backing: Place, pair: Path) -> Path | None:
-    """A backing device belongs to one cache. The pairing record beside it that is to go once there is another, if any.
+    """Checks that the backing device belongs to no other cache; gives the stale pairing record beside it, if any.
 
-    Errors: UserError when it has one that is known here, forced or not: that one would still believe what it holds; or
-    one that only its pairing record knows of, unless forced.
+    Errors: UserError if it belongs to a cache whose state is stored here, even with `force`: that cache would still
+    trust its content; or, without `force`, to a cache that only the pairing record names.
     """
-    for other in _known():
+    for other in _stored_caches():
         if _is_on(other, backing):
             raise UserError(
                 f"the backing device belongs to the cache {other.name} already",
@@ -250,7 +250,7 @@ def _require_unpaired(wanted: Wanted, backing: Place, pair: Path) -> Path | None
     return beside if owner is not None else None
 
 
-def _known() -> Iterator[CacheState]:
+def _stored_caches() -> Iterator[CacheState]:
     for name in list_names():
         with suppress(FlatwaterError):
             state = load_state(name)
@@ -269,8 +269,9 @@ def _is_on(cache: CacheState, backing: Place) -> bool:
 
 
 def _make_pair(wanted: Wanted, backing: Place, pair: Path, undo: ExitStack) -> None:
-    """A new pairing record, of zeros, which say nothing; or the one that lies beside the backing device, which is left
-    to say whose that is. Anything else of this name is somebody's. Errors: UserError.
+    """Makes an empty pairing record (zeros), or leaves the one beside the backing device, which names its owner.
+
+    Errors: UserError if there is any other file of this name.
     """
     try:
         if wanted.pair is None:
@@ -292,7 +293,7 @@ def _make_pair(wanted: Wanted, backing: Place, pair: Path, undo: ExitStack) -> N
 
 
 def _require_pair_file(pair: Path, *, usual: bool) -> None:
-    """What lies where the record usually does, and is one, is judged by the engine. Errors: UserError for all else."""
+    """Accepts a pairing record at its usual path: the engine checks it later. Errors: UserError for any other file."""
     owner = read_pair(pair)
     if owner is None or (not owner and not usual):
         raise UserError(f"{pair} exists and is no pairing record", where="--pair", hint="another file, or move it away")
@@ -301,7 +302,7 @@ def _require_pair_file(pair: Path, *, usual: bool) -> None:
 
 
 def read_pair(path: Path) -> str | None:
-    """The UUID of the cache whose pairing record a file is; empty if it says nothing yet. None: it is none."""
+    """The UUID of the cache in a pairing record; empty for an empty record. None: the file is no pairing record."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -315,25 +316,25 @@ def read_pair(path: Path) -> str | None:
         return None
     if page == bytes(_PAIR_BYTES):
         return ""
-    # Copies in a row, of which a power cut may have torn one.
+    # The record has several copies in a row. A power failure may have torn one of them.
     sectors = [page[at : at + 512] for at in range(0, _PAIR_BYTES, 512)]
-    return next((str(uuid.UUID(bytes=one[16:32])) for one in sectors if one.startswith(_PAIR_MAGIC)), None)
+    return next((str(uuid.UUID(bytes=copy[16:32])) for copy in sectors if copy.startswith(_PAIR_MAGIC)), None)
 
 
 def _beside(backing: Place) -> Path | None:
-    """Where a pairing record usually is; None for a device, beside which there is nothing."""
+    """The usual path of the pairing record of a backing file; None for a device."""
     return backing.path.with_name(f"{backing.path.name}.flatwater-pair") if backing.kind == "file" else None
 
 
 def adopt(fast_path: str, backing_path: str | None, name: str | None, pair: str | None) -> CacheState:
-    """What is known of a cache whose state was lost or made on another machine, from its superblock.
+    """The state of a cache whose stored state was lost, or is on another machine, from its superblock.
 
     Errors: UserError.
     """
     fast = open_place(fast_path, "FAST")
     superblock = engine.look(fast.path) if fast is not None else None
     if fast is None or superblock is None:
-        return find_state(fast_path)  # tells which caches there are
+        return find_state(fast_path)  # its error names the existing caches
     if backing_path is None:
         raise UserError(
             f"{fast_path} is a cache device, and nothing here knows of which backing device",

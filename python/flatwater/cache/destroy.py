@@ -1,4 +1,4 @@
-"""Destroying a cache: its superblock, its pairing record, what is known of it; never what is on the backing device."""
+"""Destroying a cache: its superblock, its pairing record and its stored state, but not the backing device's content."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from flatwater.errors import UserError
 from flatwater.place import Place, open_place
 from flatwater.place.contents import LOOKED_AT_BYTES
 
-#: Both superblocks lie in these first bytes, crates/core/src/cache/journal/layout.rs.
+#: Both superblocks are in these first bytes (crates/core/src/cache/journal/layout.rs).
 _HEADER_BYTES = 128 * 1024
 
 
 def destroy(state: CacheState, *, discard_dirty: int | None, gone: bool) -> int | None:
-    """Destroys a resting cache; how many dirty blocks were thrown away, None if nobody can tell.
+    """Destroys a stopped cache; the number of dirty blocks that are lost, None if it is not known.
 
     The caller holds `state.alone()`.
 
-    Errors: UserError while it runs, or is dirty and `discard_dirty` does not name how much; nothing is changed then.
+    Errors: UserError if it runs, or if it is dirty and `discard_dirty` is not its number of dirty blocks. Then nothing
+    is changed.
     """
     process = read_process(state.name)
     if process is not None:
@@ -38,11 +39,11 @@ def destroy(state: CacheState, *, discard_dirty: int | None, gone: bool) -> int 
         if not gone:
             what = f"{state.fast} is gone" if fast is None else f"{state.fast} does not hold this cache any more"
             raise UserError(
-                f"{what}: what was dirty in it cannot be told", hint="bring it back, or --gone if it is lost for good"
+                f"{what}: how much was dirty in it is not known", hint="bring it back, or --gone if it is lost for good"
             )
         _forget(state)
         return state.dirty_blocks
-    assert fast is not None, "it was found there"
+    assert fast is not None, "the superblock was read from it"
     with claimed(state):
         dirty = found.dirty_blocks
         if dirty and discard_dirty != dirty:
@@ -57,8 +58,9 @@ def destroy(state: CacheState, *, discard_dirty: int | None, gone: bool) -> int 
 
 
 def _wipe(fast: Place, used_bytes: int) -> None:
-    """Makes a cache device look as empty as it is: what is at its beginning and its end, or all of a file. What lies
-    beyond the cache is not the cache's.
+    """Wipes the beginning and the end of a cache device, or the whole of a file.
+
+    Data beyond the cache do not belong to it, and stay.
     """
     with fast.path.open("r+b") as handle:
         handle.write(bytes(_HEADER_BYTES))
@@ -78,7 +80,7 @@ def _wipe(fast: Place, used_bytes: int) -> None:
 
 
 def _forget(state: CacheState) -> None:
-    # Only what is this cache's: somebody may have put something else there.
+    # Deletes the record only if it is this cache's: somebody may have put another file there.
     if read_pair(Path(state.pair)) in ("", state.uuid):
         Path(state.pair).unlink(missing_ok=True)
     for folder in (running_folder(state.name), lasting_folder(state.name)):

@@ -1,4 +1,4 @@
-"""The compiled side of a cache: making it, reading what it says of itself, checking and draining it while it rests."""
+"""The engine's functions for a stopped cache: making it, reading its superblock, checking it and draining it."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.plan import cache as plan
 from flatwater.plan.cache import CachePlaces, EngineSettings, NewCache
 
-#: Superblocks, journal and checkpoints of the smallest cache, as crates/core/src/cache/journal/layout.rs lays them out.
+#: Bytes of superblocks, journal and checkpoints of the smallest cache (crates/core/src/cache/journal/layout.rs).
 OVERHEAD_BYTES_MIN = 512 * 1024
-#: How often work under way is looked after.
+#: How often work under way is polled, seconds.
 _POLL_S = 0.05
 
 
 @dataclass(frozen=True)
 class Damage:
-    """A block whose data do not pass their checksum."""
+    """A block whose data do not match their checksum."""
 
     fast_offset: int
     #: Where it belongs on the backing device.
     slow_offset: int
-    #: There is no other copy.
+    #: Whether the block is dirty: then there is no other copy.
     dirty: bool
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a resting cache says of itself."""
+    """The content of a stopped cache, from its superblock and journal."""
 
     uuid: str
     #: `stopped`, `starting` or `open`.
@@ -49,54 +49,55 @@ class Found:
     slots: int
     clean_blocks: int
     dirty_blocks: int
-    #: Why it and its backing device do not belong together, if they do not.
+    #: Why the cache and its backing device do not belong together; None if they do.
     pairing: str | None
-    #: That the backing device is not as it was left, if so.
+    #: In what the backing device has changed since the cache stopped; None if it has not.
     changed: str | None
-    #: What the kernel called the backing device, as the cache device has it (`identity.digests`); None: not known.
+    #: The identity of the backing device on the cache device (`identity.digests`); None: not known.
     identity: str | None
-    #: The cache device failed, and writes went past it since.
+    #: The cache device failed, and writes have bypassed it since.
     degraded: bool
-    #: Blocks that were read and held against their checksums.
+    #: Blocks that were compared with their checksums.
     verified_blocks: int
     damaged: tuple[Damage, ...]
-    #: What else was found, in words.
+    #: Other findings, in words.
     notes: tuple[str, ...]
 
     @classmethod
     def read(cls, told: Any) -> Found:
-        """From what the engine tells."""
-        known = {one.name: told[one.name] for one in fields(cls)}
-        damaged = tuple(Damage(**one) for one in told["damaged"])
+        """From the engine's JSON."""
+        known = {field.name: told[field.name] for field in fields(cls)}
+        damaged = tuple(Damage(**block) for block in told["damaged"])
         return cls(**(known | {"damaged": damaged, "notes": tuple(told["notes"])}))
 
     @property
     def was_clean(self) -> bool:
-        """Whether it was stopped, and did not just end."""
+        """Whether it was stopped cleanly."""
         return self.state == "stopped"
 
     @property
     def dirty_bytes(self) -> int:
-        """What only the cache device holds."""
+        """Bytes whose only copy is on the cache device."""
         return self.dirty_blocks * self.block_bytes
 
     @property
     def lost(self) -> list[Damage]:
         """Blocks whose only copy is damaged."""
-        return [one for one in self.damaged if one.dirty]
+        return [block for block in self.damaged if block.dirty]
 
 
 def settings_of(preset: str | None, changes: dict[str, str]) -> EngineSettings:
-    """All settings. Errors: UserError that names the setting."""
+    """All settings of a preset with changes. Errors: UserError that names the setting."""
     try:
         return plan.settings_of(preset, changes.items())
     except ValueError as error:
-        raise UserError(str(error), where=_blamed(preset, changes, str(error))) from None
+        raise UserError(str(error), where=_wrong_change(preset, changes, str(error))) from None
 
 
-def _blamed(preset: str | None, changes: dict[str, str], said: str) -> str | None:
-    """The change that an error is about: the one that alone gives the same; else the last one that it begins with, for
-    some do not go together.
+def _wrong_change(preset: str | None, changes: dict[str, str], said: str) -> str | None:
+    """The change that an error is about: the one that alone causes it, or else the last one that its text begins with.
+
+    No change alone causes an error about settings that do not go together.
     """
     for name, value in changes.items():
         try:
@@ -108,7 +109,7 @@ def _blamed(preset: str | None, changes: dict[str, str], said: str) -> str | Non
 
 
 def look(path: Path) -> Found | None:
-    """What is on a cache device; None if there is no cache on it. Errors: FlatwaterError for a damaged one."""
+    """The cache on a device; None if there is none. Errors: FlatwaterError for a damaged one."""
     try:
         told = cache_inspect(path)
     except (EngineError, ValueError) as error:
@@ -117,10 +118,10 @@ def look(path: Path) -> Found | None:
 
 
 def require_pair(state: CacheState, *, trust: bool = False) -> Found:
-    """What a cache holds, after it was made sure that both devices are its own. With `trust` the backing device may be
-    another one than the kernel said before, or be changed.
+    """The content of a cache, after a check that both devices belong to it.
 
-    Errors: UserError when they do not belong together; FlatwaterError.
+    With `trust`, the backing device may have another identity than before, or may have changed. Errors: UserError if
+    the devices do not belong together; FlatwaterError.
     """
     try:
         told = cache_inspect(Path(state.fast), Path(state.pair), Path(state.backing))
@@ -142,7 +143,7 @@ def require_pair(state: CacheState, *, trust: bool = False) -> Found:
 
 
 def _require_backing(state: CacheState, found: Found) -> None:
-    """Errors: UserError when the backing device is another one, or not as it was left."""
+    """Errors: UserError if the backing device is another one, or has changed since the cache stopped."""
     now = identity_of(state.backing) or {}
     kept = state.backing_identity
     what = None
@@ -167,7 +168,7 @@ def _length(path: str) -> int:
 
 
 def places(state: CacheState, *, trust: bool = False) -> CachePlaces:
-    """Where a cache lies."""
+    """The devices of a cache, for the engine."""
     known = digests(identity_of(state.backing) or {})
     return CachePlaces(fast=state.fast, slow=state.backing, pair=state.pair, trust=trust, identity=known)
 
@@ -190,12 +191,12 @@ def make(state: CacheState, *, force: bool) -> None:
         raise FlatwaterError(str(error)) from None
 
 
-#: Is told how far work is: what is done, and of how much.
+#: Is called with the progress of work: done, total.
 Progress = Callable[[int, int], None]
 
 
 def check(state: CacheState, *, stop: Callable[[], bool], progress: Progress) -> Found:
-    """What a resting cache holds, every block of it read and held against its checksum. Writes nothing.
+    """The content of a stopped cache, after a comparison of every block with its checksum. Writes nothing.
 
     Errors: FlatwaterError; Interrupted.
     """
@@ -204,20 +205,20 @@ def check(state: CacheState, *, stop: Callable[[], bool], progress: Progress) ->
 
 @dataclass(frozen=True)
 class Drained:
-    """What draining did."""
+    """The result of draining."""
 
     written_blocks: int
-    #: Those that do not pass their checksums: they stay dirty.
+    #: Blocks that do not match their checksums. They stay dirty.
     damaged: tuple[Damage, ...]
 
 
 def drain(state: CacheState, *, stop: Callable[[], bool], progress: Progress, trust: bool = False) -> Drained:
-    """Writes all that is dirty in a resting cache back, durably.
+    """Writes all dirty blocks of a stopped cache back, durably.
 
-    Errors: FlatwaterError; Interrupted, after which what was written back is, and the rest still is dirty.
+    Errors: FlatwaterError; Interrupted: the blocks written so far are clean, the others still dirty.
     """
     told = _work("drain", state, stop, progress, trust)
-    return Drained(told["written_blocks"], tuple(Damage(**one) for one in told["damaged"]))
+    return Drained(told["written_blocks"], tuple(Damage(**block) for block in told["damaged"]))
 
 
 def _work(kind: str, state: CacheState, stop: Callable[[], bool], progress: Progress, trust: bool = False) -> Any:

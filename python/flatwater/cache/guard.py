@@ -1,4 +1,4 @@
-"""Holding both places of a resting cache while something is done to it."""
+"""Claiming both devices of a stopped cache while a command works on it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flatwater.place import claim, open_place, require_unused
 
 @contextmanager
 def claimed(state: CacheState) -> Iterator[None]:
-    """Errors: UserError when one of them is gone, or somebody uses it."""
+    """Claims both devices. Errors: UserError if one of them is gone or in use."""
     with ExitStack() as undo:
         for path, where in ((state.fast, "FAST"), (state.backing, "BACKING")):
             place = open_place(path, where)

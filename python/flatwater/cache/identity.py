@@ -1,7 +1,7 @@
-"""What the kernel calls a place, apart from its path: a renamed disk is the same, another one of that name is not.
+"""The identity of a file or a disk, independent of its path: disks may get other names.
 
-An identity is text by kind. Two of them are of different places when a kind that both know differs, and of the same
-place when all that both know agree. What the kernel does not tell is not in it.
+An identity is text by kind. Two identities are of different places if a kind that both have differs. They are of the
+same place if all kinds that both have agree. A kind that the kernel does not give is not in the identity.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from pathlib import Path
 
 from flatwater._engine import file_witness
 
-#: Of a disk: what its maker gave it, below its folder in sysfs.
+#: The identity of a disk: kinds, and the files below its folder in sysfs that may have them.
 _DISK_FILES = {
     "wwid": ("wwid", "device/wwid"),
     "serial": ("serial", "device/serial", "device/cid"),
     "dm": ("dm/uuid",),
     "md": ("md/uuid",),
 }
-#: LOOP_GET_STATUS64, linux/loop.h; the struct begins with the file's device, its inode, its number as a device, and
-#: where the loop device begins in it.
+#: LOOP_GET_STATUS64 (linux/loop.h). The struct begins with the file's device, its inode, its device number, and the
+#: offset of the loop device in the file.
 _LOOP_GET_STATUS64, _LOOP_INFO_BYTES = 0x4C05, 232
-#: Longer text of a device is cut.
+#: Longer text is cut.
 _TEXT_MAX = 200
 
 #: Text by kind.
@@ -35,9 +35,9 @@ Identity = dict[str, str]
 
 
 def identity_of(path: str | Path) -> Identity | None:
-    """A file's or a block device's; empty if the kernel tells nothing. None: there is no such place."""
+    """The identity of a file or a block device; empty if the kernel gives none. None: there is no such place."""
     try:
-        # To ask it, and not to read it. Links are followed, as whoever uses the place does.
+        # O_PATH: it is not read. Links are followed, as the users of the place do.
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None
@@ -53,33 +53,33 @@ def identity_of(path: str | Path) -> Identity | None:
 
 
 def differs(kept: Mapping[str, str], now: Mapping[str, str]) -> str | None:
-    """The first kind by which they are two places; None: nothing says so."""
+    """The first kind that differs: then they are two places. None: no kind differs."""
     return next((kind for kind in kept if kind in now and kept[kind] != now[kind]), None)
 
 
 def is_same(kept: Mapping[str, str], now: Mapping[str, str]) -> bool:
-    """Whether they surely are one place: something agrees that is no mere part of it, and nothing differs."""
+    """Whether they certainly are one place: a kind besides partition and offset agrees, and none differs."""
     agrees = any(now.get(kind) == text for kind, text in kept.items() if kind not in ("part", "offset"))
     return agrees and differs(kept, now) is None
 
 
 def in_words(identity: Mapping[str, str]) -> str:
-    """For people: `serial S3Z8NB0K, wwid eui.0025`."""
+    """The identity for people: `serial S3Z8NB0K, wwid eui.0025`."""
     return ", ".join(f"{kind} {text}" for kind, text in identity.items() if kind not in ("part", "offset"))
 
 
 def digests(identity: Mapping[str, str]) -> str:
-    """Short enough for a superblock: each kind with a digest of its text."""
+    """An identity short enough for a superblock: each kind with a digest of its text."""
     return " ".join(f"{kind}:{_digest(text)}" for kind, text in sorted(identity.items()))
 
 
 def read_digests(text: str) -> Identity:
-    """What `digests` wrote, by kind."""
-    return dict(one.split(":", 1) for one in text.split(" ") if ":" in one)
+    """The digests in the text of `digests`, by kind."""
+    return dict(part.split(":", 1) for part in text.split(" ") if ":" in part)
 
 
 def digested(identity: Mapping[str, str]) -> Identity:
-    """An identity that can be held against `read_digests`."""
+    """An identity in the form of `read_digests`, for a comparison."""
     return read_digests(digests(identity))
 
 
@@ -88,8 +88,9 @@ def _digest(text: str) -> str:
 
 
 def find_device(kept: Mapping[str, str]) -> Path | None:
-    """The block device that this is the identity of, whatever it is called now; None too if there are several, as with
-    the serial numbers that emulators make up.
+    """The block device with an identity, under its present name.
+
+    None if there is none, or if there are several, as with the invented serial numbers of emulators.
     """
     if "part" not in kept:
         return None
@@ -97,7 +98,7 @@ def find_device(kept: Mapping[str, str]) -> Path | None:
     for folder in sorted(Path("/sys/class/block").glob("*")):
         with suppress(OSError, ValueError):
             major, minor = map(int, (folder / "dev").read_text().split(":"))
-            # As sysfs writes the names of devices in folders.
+            # In the names in sysfs, `!` stands for the `/` of names in /dev.
             node = Path("/dev") / folder.name.replace("!", "/")
             if is_same(kept, _of_device(major, minor)) and node.is_block_device():
                 found.add(node)
@@ -105,7 +106,7 @@ def find_device(kept: Mapping[str, str]) -> Path | None:
 
 
 def _of_file(descriptor: int, info: os.stat_result) -> Identity:
-    # Without a time of birth an inode's number says little: it is given again, and not all file systems keep it.
+    # Without a time of birth, the number of an inode is no identity: it is used again, and some file systems change it.
     born_ns, _ = file_witness(descriptor)
     return {} if born_ns is None else {"inode": str(info.st_ino), "born": f"{born_ns // 10**9}.{born_ns % 10**9:09}"}
 
@@ -123,15 +124,15 @@ def _of_device(major: int, minor: int) -> Identity:
 
 def _of_disk(folder: Path) -> Iterator[tuple[str, str]]:
     for kind, files in _DISK_FILES.items():
-        told = next((text for file in files if (text := _text(folder / file))), None)
-        if told is not None:
-            yield kind, told[:_TEXT_MAX]
+        value = next((text for file in files if (text := _text(folder / file))), None)
+        if value is not None:
+            yield kind, value[:_TEXT_MAX]
     if (folder / "loop").is_dir():
         yield from _of_loop(folder).items()
 
 
 def _of_loop(folder: Path) -> Identity:
-    """A loop device is what its file is, from where it begins in it."""
+    """The identity of a loop device: that of its file, and the offset in it."""
     try:
         handle = os.open(Path("/dev") / folder.name, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -144,9 +145,9 @@ def _of_loop(folder: Path) -> Identity:
         os.close(handle)
     _, inode, _, offset = struct.unpack_from("=4Q", answer)
     below = identity_of(_text(folder / "loop/backing_file") or "") or {}
-    own = {kind: text for kind, text in below.items() if kind != "part"}
-    # Of a file that was deleted, or that this process cannot see, its number is known.
-    return {f"file-{kind}": text for kind, text in ({"inode": str(inode)} | own).items()} | {"offset": str(offset)}
+    of_file = {kind: text for kind, text in below.items() if kind != "part"}
+    # The number of the inode is known even if the file was deleted, or this process cannot see it.
+    return {f"file-{kind}": text for kind, text in ({"inode": str(inode)} | of_file).items()} | {"offset": str(offset)}
 
 
 def _partuuid(folder: Path, number: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Work of a cache that lasts: begun, asked after, ended; taken up again when its process was restarted."""
+"""Jobs: work of a cache that takes long. They continue after a restart of the process."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, cast
 from flatwater.cache.messages import Job, Request, Said, ShownJob
 from flatwater.errors import UserError
 
-#: What lasts.
+#: Requests that begin a job.
 KINDS = ("flush", "preload", "pin", "unpin", "resize")
-#: So many are remembered that have ended.
+#: The number of ended jobs that are kept.
 _ENDED_MAX = 20
 
 
@@ -21,36 +21,36 @@ class Jobs:
 
     def __init__(self, unfinished: list[Job]) -> None:
         self._lock = threading.Lock()
-        self._jobs: dict[int, Job] = {int(one["job"]): one for one in unfinished}
+        self._jobs: dict[int, Job] = {int(job["job"]): job for job in unfinished}
         self._next = max(self._jobs, default=0) + 1
 
     def begin(self, request: Request) -> Request:
-        """A new job of what was asked for; gives what the child is told."""
+        """Begins a job for a request; gives the request for the child."""
         with self._lock:
             number, self._next = self._next, self._next + 1
-            asked = Request(do=request["do"], job=number, range=request.get("range"), bytes=request.get("bytes"))
+            numbered = Request(do=request["do"], job=number, range=request.get("range"), bytes=request.get("bytes"))
             self._jobs[number] = Job(
-                do=asked["do"],
+                do=numbered["do"],
                 job=number,
-                range=asked["range"],
-                bytes=asked["bytes"],
+                range=numbered["range"],
+                bytes=numbered["bytes"],
                 state="running",
                 began_s=time.time(),
                 done=0,
                 total=None,
             )
-            ended = [number for number, one in self._jobs.items() if one["state"] != "running"]
+            ended = [number for number, job in self._jobs.items() if job["state"] != "running"]
             for number in ended[:-_ENDED_MAX]:
                 del self._jobs[number]
-            return asked
+            return numbered
 
     def forget(self, number: int) -> None:
-        """One that could not be begun."""
+        """Removes a job that could not begin."""
         with self._lock:
             self._jobs.pop(number, None)
 
     def hear(self, message: Said) -> None:
-        """A child tells how one ended."""
+        """Takes the message of a child that says how a job ended."""
         with self._lock:
             job = self._jobs.get(message["job"])
             if job is not None:
@@ -63,17 +63,17 @@ class Jobs:
                     job["done"] = job["total"]
 
     def progress(self, told: Mapping[Any, tuple[int, int]]) -> None:
-        """How far running ones are: {number: [done, total]}."""
+        """Takes the progress of running jobs: {number: [done, total]}."""
         with self._lock:
             for number, (done, total) in told.items():
                 job = self._jobs.get(int(number))
                 if job is not None and job["state"] == "running":
-                    # After a restart what is left is counted anew; what was done stays done.
+                    # After a restart the child counts only the rest. The progress does not go back.
                     job["total"] = max(total, job["total"] or 0)
                     job["done"] = max(done, job["done"])
 
     def get(self, number: int) -> ShownJob:
-        """One. Errors: UserError."""
+        """The job of a number. Errors: UserError if there is none."""
         with self._lock:
             job = self._jobs.get(number)
             if job is None:
@@ -81,12 +81,12 @@ class Jobs:
             return self._shown(job)
 
     def all(self) -> list[ShownJob]:
-        """Those that run, and the last that ended."""
+        """The jobs that run, and the last ones that ended."""
         with self._lock:
             return [self._shown(job) for job in self._jobs.values()]
 
     def running(self) -> list[Request]:
-        """What the next child must be told."""
+        """The requests that the next child must get again."""
         return [
             Request(do=job["do"], job=job["job"], range=job["range"], bytes=job["bytes"])
             for job in self.unfinished()
@@ -94,11 +94,11 @@ class Jobs:
         ]
 
     def unfinished(self) -> list[Job]:
-        """All, as they are handed over: whoever waits for one may still ask how it ended."""
+        """All jobs, for the next process: a client may still ask how an ended one ended."""
         with self._lock:
             return [job.copy() for job in self._jobs.values()]
 
     @staticmethod
     def _shown(job: Job) -> ShownJob:
-        told = {name: value for name, value in job.items() if name != "do" and value is not None}
-        return cast("ShownJob", {"kind": job["do"], **told})
+        known = {name: value for name, value in job.items() if name != "do" and value is not None}
+        return cast("ShownJob", {"kind": job["do"], **known})

@@ -1,4 +1,4 @@
-"""Finding a cache's devices where they are now: the kernel names disks anew when it starts, or when one is moved."""
+"""Finding the devices of a cache under their present names: the kernel may rename disks at each boot."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from flatwater.cache.state import CacheState
 
 
 def located(state: CacheState) -> tuple[CacheState, list[str]]:
-    """A resting cache with the paths that its devices have now, and what is to be told. A device that is nowhere keeps
-    its path: whoever uses it finds out what is there (`engine.require_pair`).
+    """A stopped cache with the present paths of its devices, and notes on those that changed.
+
+    A device that is not found keeps its path: `engine.require_pair` then checks what is there.
     """
-    told = []
+    notes = []
     for role, called in (("fast", "cache device"), ("backing", "backing device")):
         path, kept = getattr(state, role), getattr(state, f"{role}_identity")
         if not kept or is_same(kept, identity_of(path) or {}):
             continue
         found = find_device(kept)
         if found is not None and str(found) != path:
-            told.append(f"the {called} of {state.name} is {found} now; it was {path}")
+            notes.append(f"the {called} of {state.name} is {found} now; it was {path}")
             state = replace(state, fast=str(found)) if role == "fast" else replace(state, backing=str(found))
-    return state, told
+    return state, notes
 
 
 def identified(state: CacheState) -> CacheState:
-    """With what the kernel calls its places now."""
+    """The state with the present identities of both devices."""
     return replace(
         state, fast_identity=identity_of(state.fast) or {}, backing_identity=identity_of(state.backing) or {}
     )

@@ -1,6 +1,6 @@
-"""What the processes of a cache say to each other, and hand over: objects of JSON, a line each.
+"""The messages between the processes of a cache, and what they hand over: JSON objects, one a line.
 
-A field that a message does not need is not in it. The file imports nothing of weight: see serving.py.
+A message has only the fields that it needs. This file imports little, because the serving child must start quickly.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from typing import Any, TypedDict
 
 from flatwater.plan.cache import EngineSettings
 
-#: What the engine counts, by name.
+#: The counters of the engine, by name.
 Statistics = dict[str, Any]
-#: Which socket a path names: device, inode, time of birth in ns, and the file handle in hexadecimal; a file system that
-#: does not keep one of the last two has None there.
+#: The identity of a socket's file: device, inode, time of birth in ns, and file handle in hexadecimal. The last two are
+#: None on a file system that does not have them.
 SocketIdentity = list[int | str | None]
 
 
 class Job(TypedDict, total=False):
-    """Work that lasts."""
+    """Work that takes long."""
 
     do: str
     job: int
@@ -38,30 +38,30 @@ class Job(TypedDict, total=False):
 
 
 class ShownJob(Job, total=False):
-    """A job as it is shown: what was asked for is its kind."""
+    """A job as it is shown: `kind` in place of `do`."""
 
     kind: str
 
 
 class Request(TypedDict, total=False):
-    """What is asked of a supervisor, or by it of its child."""
+    """A request to a supervisor, or from it to its child."""
 
     do: str
-    #: The asker's number of it.
+    #: The sender's number of the request.
     id: int
     job: int
     range: list[int] | None
     bytes: int | None
     #: Settings and their values.
     changes: list[list[str]]
-    #: Where requests are recorded.
+    #: The file of the block trace.
     path: str | None
     drain: bool
     force: bool
 
 
 class Failed(TypedDict, total=False):
-    """Why something was not done, what to do, and whether the user can do it."""
+    """An error: what, where, a hint, and whether the user can mend it."""
 
     error: str | None
     where: str | None
@@ -78,7 +78,7 @@ class Answer(Failed, total=False):
     jobs: list[ShownJob]
     settings: EngineSettings | None
     statistics: Statistics | None
-    #: How far jobs are, in blocks: done, and of how many.
+    #: Progress of jobs in blocks: done, total.
     progress: dict[int, tuple[int, int]]
     record: str | None
     stopped: list[int]
@@ -100,7 +100,7 @@ class Answer(Failed, total=False):
 
 
 class Report(TypedDict, total=False):
-    """What is known of a cache now, for people and programs. What nobody knows is None."""
+    """The state of a cache now, for people and programs. A value that is not known is None."""
 
     name: str
     uuid: str
@@ -136,7 +136,7 @@ class Report(TypedDict, total=False):
 
 
 class Said(Failed, total=False):
-    """What a child says without being asked."""
+    """A message of a child that answers no request."""
 
     ready: bool
     #: Why it cannot serve.
@@ -151,7 +151,7 @@ class Said(Failed, total=False):
 
 
 class Task(TypedDict, total=False):
-    """What a supervisor is started with, and hands over to the next process."""
+    """The task of a supervisor, which it hands over to the next process."""
 
     #: The fields of `CacheState`.
     state: dict[str, Any]
@@ -160,9 +160,9 @@ class Task(TypedDict, total=False):
     give_up: bool
     trust: bool
     identity: str | None
-    #: What was agreed with the kernel, as the engine's JSON.
+    #: The FUSE options agreed with the kernel, as the engine's JSON.
     protocol: str
-    #: Which file the socket is.
+    #: The identity of the NBD socket.
     nbd_file: SocketIdentity | None
     jobs: list[Job]
     told: list[tuple[float, str]]

@@ -1,4 +1,4 @@
-"""The mount of a cache: its place, whether it is alive, who uses it, and letting it go."""
+"""The mount of a cache: checking its directory, mounting, finding its users, unmounting."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from flatwater.cache.state import CacheState
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned.mounted import read_mounts
 
-#: How the source of our mounts begins; the cache's name follows.
+#: Prefix of the source of a cache's mount, before its name.
 SOURCE = "flatwater-cache:"
 #: The file under a mount that is the cached device, crates/serve/src/cache/files.rs.
 DEVICE_FILE = "cached"
 _MNT_DETACH = 2
-#: How many users are named.
+#: The number of users that a message names.
 _NAMED_MAX = 4
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def require_fuse() -> None:
-    """Refuses a machine or a user that cannot mount. Errors: FlatwaterError."""
+    """Errors: FlatwaterError if this machine or this user cannot mount through FUSE."""
     device = Path("/dev/fuse")
     if not device.exists():
         raise FlatwaterError(
@@ -35,13 +35,13 @@ def require_fuse() -> None:
 
 
 def mount_at(path: Path) -> dict[str, str] | None:
-    """What is mounted on a directory, by its real path; None if nothing is."""
+    """The mount on a directory, given by its real path; None if there is none."""
     found = [entry for entry in read_mounts() if entry["target"] == str(path)]
     return found[-1] if found else None
 
 
 def check_mount_point(path: Path, state: CacheState) -> str | None:
-    """Makes sure that a directory can be mounted on; lets go what a killed server left there, and says so.
+    """Checks that a directory can be mounted on. Unmounts what a killed server left there; gives a note of that.
 
     Errors: UserError.
     """
@@ -52,7 +52,7 @@ def check_mount_point(path: Path, state: CacheState) -> str | None:
         if entry["source"] != SOURCE + state.name:
             told = f"{path} is a mount point already, of {entry['source']}"
             raise UserError(told, where=where, hint="give an empty directory")
-        # Nobody serves this cache any more: the caller made sure of that.
+        # No process serves this cache: the caller has checked that.
         unmount(real, lazily=True)
         done = f"unmounted what a killed server left on {path}"
     try:
@@ -70,8 +70,10 @@ def check_mount_point(path: Path, state: CacheState) -> str | None:
 
 
 def mount(path: Path, name: str) -> tuple[int, str]:
-    """Mounts, and agrees with the kernel on how it is spoken to: the descriptor, which keeps the mount alive, and the
-    agreement, for whoever serves it. Errors: FlatwaterError.
+    """Mounts, and negotiates the FUSE options with the kernel.
+
+    Gives the descriptor, which keeps the mount alive, and the options, which the serving process needs. Errors:
+    FlatwaterError.
     """
     from flatwater._engine import cache_mount
 
@@ -85,7 +87,7 @@ def mount(path: Path, name: str) -> tuple[int, str]:
 
 
 def unmount(path: Path, *, lazily: bool = False) -> bool:
-    """Unmounts; False when it is in use. Errors: FlatwaterError for anything else."""
+    """Unmounts; False if the mount is in use. Errors: FlatwaterError for any other failure."""
     if _libc.umount2(os.fsencode(str(path)), _MNT_DETACH if lazily else 0) == 0:
         return True
     error = ctypes.get_errno()
@@ -97,8 +99,9 @@ def unmount(path: Path, *, lazily: bool = False) -> bool:
 
 
 def mount_users(path: Path) -> list[str]:
-    """Who uses a mount, in words: loop devices (with what is mounted on them) and processes. Files are not asked for:
-    only what the kernel already knows of them, because the server of a dead mount would never answer.
+    """The users of a mount, in words: loop devices (with their mounts), other mounts and processes.
+
+    Only the kernel's lists are read, and no file of the mount: the server of a dead mount would never answer.
     """
     found = [*_loops_under(path), *_mounts_under(path), *_processes_under(path)]
     more = len(found) - _NAMED_MAX
@@ -127,18 +130,18 @@ def _mounts_under(path: Path) -> list[str]:
 
 def _processes_under(path: Path) -> list[str]:
     found = []
-    for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda one: int(one.name)):
+    for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda process: int(process.name)):
         links = [folder / "cwd", folder / "root"]
-        for own in ("fd", "map_files"):
+        for kind in ("fd", "map_files"):
             with suppress(OSError):
-                links += (folder / own).iterdir()
+                links += (folder / kind).iterdir()
         if any(_is_under(_target(link), path) for link in links):
             found.append(process_name(int(folder.name)))
     return found
 
 
 def process_name(process: int) -> str:
-    """A process as people know it: `fio (process 4711)`."""
+    """A process in words: `fio (process 4711)`."""
     try:
         return f"{Path(f'/proc/{process}/comm').read_text().strip()} (process {process})"
     except OSError:

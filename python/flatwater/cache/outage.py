@@ -1,7 +1,7 @@
-"""Answers for whoever waits while no process can serve: EIO, after as long as `outage_s` says.
+"""Errors (EIO) for clients that wait while no process can serve, after the time of the setting `outage_s`.
 
 The supervisor holds the mount's descriptor and the listening socket, so that a process that died can be replaced
-without an error. When none comes, who waits would wait for ever.
+without an error. If no replacement comes, clients would wait for ever.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import struct
 import threading
 from contextlib import suppress
 
-#: Of linux/fuse.h: a request begins with its length, what it asks and its number; an answer with its length, the
-#: error and that number. What is forgotten or interrupted has no answer.
+#: Of linux/fuse.h: a request begins with its length, its opcode and its number; an answer with its length, the error
+#: and that number. FORGET, BATCH_FORGET and INTERRUPT get no answer.
 _REQUEST, _ANSWER = struct.Struct("=IIQ"), struct.Struct("=IiQ")
 _FORGET, _INTERRUPT, _DESTROY, _BATCH_FORGET = 2, 36, 38, 42
-#: FUSE_NOTIFY_RESEND: the requests that a process had read when it died come again (Linux 6.9).
+#: FUSE_NOTIFY_RESEND: the kernel sends requests again that a process had read when it died (Linux 6.9).
 _NOTIFY_RESEND = 7
-#: Above the longest request, crates/serve/src/cache/mount.rs.
+#: More than the longest request (crates/serve/src/cache/mount.rs).
 _READ_BYTES = 2**20 + 2**16
 
 
 class Outage:
-    """A thread that refuses everything, from `begin` to `end`."""
+    """A thread that refuses all requests, from `begin` to `end`."""
 
     def __init__(self, fuse: int | None, nbd: int | None) -> None:
         self._fuse, self._nbd = fuse, nbd
@@ -39,7 +39,7 @@ class Outage:
         return self._thread is not None
 
     def begin(self) -> None:
-        """Refuses what waits, and what comes."""
+        """Refuses the requests that wait, and all that follow."""
         with self._lock:
             if self._thread is None:
                 self._wake = os.pipe2(os.O_CLOEXEC)
@@ -47,7 +47,7 @@ class Outage:
                 self._thread.start()
 
     def end(self) -> None:
-        """Refuses nothing more: somebody serves again."""
+        """Refuses no more requests: a process serves again."""
         with self._lock:
             if self._thread is None or self._wake is None:
                 return
@@ -76,15 +76,15 @@ class Outage:
 
     @staticmethod
     def _refuse_request(fuse: int) -> bool:
-        """False when nothing is mounted any more."""
+        """Refuses one request; False if the mount is gone."""
         try:
             request = os.read(fuse, _READ_BYTES)
         except OSError as error:
             return error.errno != errno.ENODEV
-        _, asked, number = _REQUEST.unpack_from(request)
-        if asked not in (_FORGET, _INTERRUPT, _BATCH_FORGET):
+        _, opcode, number = _REQUEST.unpack_from(request)
+        if opcode not in (_FORGET, _INTERRUPT, _BATCH_FORGET):
             with suppress(OSError):
-                os.write(fuse, _ANSWER.pack(_ANSWER.size, 0 if asked == _DESTROY else -errno.EIO, number))
+                os.write(fuse, _ANSWER.pack(_ANSWER.size, 0 if opcode == _DESTROY else -errno.EIO, number))
         return True
 
     @staticmethod

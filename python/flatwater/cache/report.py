@@ -1,4 +1,4 @@
-"""What is known of a cache now, running or not: one flat object with the same fields always."""
+"""The state of a cache now, running or not: one flat object that always has the same fields."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from flatwater.plan.cache import EngineSettings
 
 
 def report_of(state: CacheState) -> Report:
-    """Fields whose value nobody knows are None. Never fails: what hinders it is in `problem`."""
-    told: Report = {
+    """The state of a cache. Fields that are not known are None. It raises no error: `problem` has it."""
+    report: Report = {
         "name": state.name,
         "uuid": state.uuid,
         "fast": state.fast,
@@ -51,11 +51,11 @@ def report_of(state: CacheState) -> Report:
     }
     try:
         settings = engine.settings_of(state.preset, state.settings)
-        told |= {"settings": settings, "mode": settings["mode"]}
-        told |= _running(state) if running(state.name) else _resting(state)
+        report |= {"settings": settings, "mode": settings["mode"]}
+        report |= _running(state) if running(state.name) else _resting(state)
     except FlatwaterError as error:
-        told["problem"] = str(error)
-    return told
+        report["problem"] = str(error)
+    return report
 
 
 def _running(state: CacheState) -> Report:
@@ -88,7 +88,7 @@ def _running(state: CacheState) -> Report:
 
 
 def gauges(statistics: Statistics) -> Report:
-    """The few figures that everybody wants, from the engine's counts."""
+    """The most important figures, from the engine's counters."""
     asked = statistics["reads"] + statistics["writes"]
     hits = statistics["read_hits"] + statistics["write_hits"]
     dirty, slots = statistics["dirty_blocks"], statistics["slots"]
@@ -111,5 +111,5 @@ def _resting(state: CacheState) -> Report:
         "dirty_blocks": found.dirty_blocks,
         "dirty_pct": 100 * found.dirty_blocks / found.slots if found.slots else None,
         "safe_to_unplug": found.dirty_blocks == 0 and not found.degraded,
-        "problem": "the cache device failed, and writes went past it since" if found.degraded else None,
+        "problem": "the cache device failed, and writes have bypassed it since" if found.degraded else None,
     }

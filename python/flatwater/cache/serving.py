@@ -1,8 +1,7 @@
-"""The serving child: the engine, between the devices and whoever reads and writes.
+"""The serving child: the engine between the devices and the clients of the cache.
 
-It imports as little as it can, because when it was restarted somebody is waiting. When its supervisor dies it stops the
-engine and turns into a supervisor itself, with all descriptors kept, and starts the next child: neither of the two is
-missed for longer than a moment.
+It imports as little as possible, because clients wait while it restarts. When its supervisor dies, it stops the engine
+and becomes the supervisor itself, with all descriptors kept, and starts the next child.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from flatwater.cache.task import become_supervisor, read_task
 from flatwater.engine_json import to_json
 from flatwater.plan import cache as plan
 
-#: How often the engine is looked after: whether it still serves, what it tells, what was set.
-LOOK_S = 0.2
-#: How long the engine may take to end well when the supervisor has died; after that, a crash costs no more.
+#: How often the engine is polled: whether it still serves, its notes, its settings.
+POLL_S = 0.2
+#: How long the engine may take to stop when the supervisor has died. To wait longer is worse than a crash.
 END_S = 10.0
-#: Ranges that are read into the cache are asked for in pieces of this length.
+#: Ranges are preloaded and pinned in pieces of this length, so that their progress is known.
 PIECE_BYTES = 16 * 2**20
 
 
@@ -40,12 +39,12 @@ class Serving:
         self._link = link
         self._lock = threading.Lock()
         self._changes = threading.Lock()
-        #: Jobs under way, as they were asked for.
+        #: The requests of the jobs under way.
         self._jobs: dict[int, Job] = {}
-        #: How far some of them are, in blocks: done, and of how many.
+        #: Progress of some of them in blocks: done, total.
         self._progressed: dict[int, tuple[int, int]] = {}
         self._settings = plan.EngineSettings({})
-        #: Where requests are recorded.
+        #: The file of the block trace.
         self._record: str | None = task.get("record")
         self._stopping = False
         state, fds = task["state"], task["fds"]
@@ -67,14 +66,14 @@ class Serving:
         self._server = CacheServer(to_json(served), export)
 
     def run(self) -> int:
-        """Until it is told to stop; the exit code."""
+        """Serves until a request to stop, or the end of the supervisor; the exit code."""
         self._settings = plan.EngineSettings(json.loads(self._server.statistics())["settings"] or {})
         self._say(ready=True)
         notes = self._server.notes()
         if notes:
             self._say(told=[[time.time(), note] for note in notes])
-        threading.Thread(target=self._look, daemon=True).start()
-        threading.Thread(target=self._as_before, daemon=True).start()
+        threading.Thread(target=self._watch, daemon=True).start()
+        threading.Thread(target=self._restore, daemon=True).start()
         with suppress(OSError), self._link.makefile("rb") as lines:
             for line in lines:
                 request = json.loads(line)
@@ -85,7 +84,7 @@ class Serving:
         return 1
 
     def _say(self, **message: Any) -> None:
-        # Whoever should hear it may be gone: the main thread finds out.
+        # If the supervisor is gone, the main thread notices it.
         with self._lock, suppress(OSError):
             self._link.sendall(json.dumps(message).encode() + b"\n")
 
@@ -99,21 +98,21 @@ class Serving:
     def _do(self, request: Request) -> Answer:
         match request["do"]:
             case "statistics":
-                # What is shown is known to the supervisor first: it outlives a kill.
-                told = self._tell_changes()
-                return {**told, "progress": self._progress(told["statistics"] or {})}
+                # Changed settings reach the supervisor before they are shown, so that they survive a kill.
+                answer = self._report_changes()
+                return {**answer, "progress": self._progress(answer["statistics"] or {})}
             case "progress":
                 return {"progress": self._progress(json.loads(self._server.statistics())["statistics"])}
             case "record":
                 self._server.record(request["path"])
-                self._tell_changes()
+                self._report_changes()
                 return {"record": self._record}
             case "clients":
                 connections, processes = self._server.clients()
                 return {"connections": connections, "processes": processes}
             case "set":
                 self._command(plan.Set(tuple((name, value) for name, value in request["changes"])))
-                self._tell_changes()
+                self._report_changes()
                 return {"settings": self._settings}
             case "stop-flush":
                 self._command("stop_write_back")
@@ -123,22 +122,22 @@ class Serving:
                 return {}
 
     def _command(self, order: plan.Order) -> None:
-        """Errors: EngineError; ValueError for what cannot be."""
+        """Gives a command to the engine. Errors: EngineError; ValueError for an impossible command."""
         self._server.command(to_json(order))
 
-    def _as_before(self) -> None:
-        """What lasts but is no setting: the size that it was given, and what is pinned."""
+    def _restore(self) -> None:
+        """Restores what is stored but is no setting: the size in use, and the pinned ranges."""
         state = self._task["state"]
-        kept: list[Request] = [{"do": "pin", "range": pin} for pin in state.get("pins") or []]
+        orders: list[Request] = [{"do": "pin", "range": pin} for pin in state.get("pins") or []]
         if state.get("used_bytes") is not None:
-            kept.insert(0, {"do": "resize", "bytes": state["used_bytes"]})
-        for one in kept:
+            orders.insert(0, {"do": "resize", "bytes": state["used_bytes"]})
+        for request in orders:
             try:
-                self._command(_order(one))
+                self._command(_order(request))
             except (EngineError, ValueError) as error:
                 if self._stopping:
                     return
-                self._say(told=[[time.time(), f"not as before, {one}: {error}"]])
+                self._say(told=[[time.time(), f"could not be restored, {request}: {error}"]])
 
     def _work(self, request: Request) -> None:
         number, kind = request["job"], request["do"]
@@ -150,8 +149,8 @@ class Serving:
                 self._command(_order(request))
         except (EngineError, ValueError) as error:
             if self._stopping:
-                return  # the next child does it
-            # A write-back says `busy` when somebody ended it.
+                return  # the next child begins it again
+            # The engine ends a write-back with `busy` when it was stopped by a request.
             stopped = kind == "flush" and str(error) == "busy"
             what, hint = (None, None) if stopped else self._why(kind, str(error))
             user = isinstance(error, ValueError)
@@ -163,7 +162,7 @@ class Serving:
                 self._jobs.pop(number, None)
 
     def _why(self, kind: str, said: str) -> tuple[str, str | None]:
-        """What a job that failed says, and what to do."""
+        """The error of a job that failed, and a hint."""
         if said == "busy":
             return f"another {kind} is under way", "wait for its end: flatwater cache status"
         if kind != "flush":
@@ -174,7 +173,7 @@ class Serving:
         return said, "is it full, or read-only? Then once more"
 
     def _in_pieces(self, number: int, request: Request) -> None:
-        """A range a piece at a time, so that it is known how far it is."""
+        """Does a range in pieces, so that its progress is known."""
         begin, length = _range(request)
         block = self._task["state"]["block_bytes"]
         for at in range(begin, begin + length, PIECE_BYTES):
@@ -185,44 +184,43 @@ class Serving:
             self._progressed[number] = ((at + piece[1] - begin) // block, length // block)
 
     def _progress(self, statistics: Statistics) -> dict[int, tuple[int, int]]:
-        """How far the jobs are, in blocks: done, and of how many."""
+        """Progress of the jobs in blocks: done, total."""
         flushed = (statistics["flush_blocks_done"], statistics["flush_blocks"])
         found = {number: self._progressed.get(number) for number in self._jobs}
         found |= {number: flushed for number, job in self._jobs.items() if job["do"] == "flush"}
         return {number: progress for number, progress in found.items() if progress is not None}
 
-    def _tell_changes(self) -> Answer:
-        """What was set, here or through the files beside the exported one: the supervisor keeps it in mind.
-
-        Gives what the engine told.
+    def _report_changes(self) -> Answer:
+        """Reports changed settings to the supervisor, which stores them. They change by requests, and by writes to the
+        files beside the exported one. Gives the engine's statistics.
         """
-        # One at a time: what was read first is told first.
+        # One thread at a time, so that changes are reported in their order.
         with self._changes:
-            told: Answer = json.loads(self._server.statistics())
-            now = told["settings"] or plan.EngineSettings({})
+            answer: Answer = json.loads(self._server.statistics())
+            now = answer["settings"] or plan.EngineSettings({})
             changed = {name: as_text(value) for name, value in now.items() if self._settings.get(name) != value}
             self._settings = now
             if changed:
                 self._say(changed=changed)
-            if told["record"] != self._record:
-                self._record = self._task["record"] = told["record"]
+            if answer["record"] != self._record:
+                self._record = self._task["record"] = answer["record"]
                 self._say(record=self._record)
-            return told
+            return answer
 
-    def _look(self) -> None:
+    def _watch(self) -> None:
         while not self._stopping:
-            time.sleep(LOOK_S)
-            told = self._server.told()
-            if told:
-                self._say(told=[[time.time(), text] for _, text in told])
+            time.sleep(POLL_S)
+            notes = self._server.told()
+            if notes:
+                self._say(told=[[time.time(), text] for _, text in notes])
             with suppress(EngineError):
-                self._tell_changes()
+                self._report_changes()
             if self._stopping:
                 return None
             trouble = self._server.trouble()
             if trouble is not None:
                 self._say(failed=trouble)
-                # The next child begins anew.
+                # The next child recovers.
                 os._exit(1)
             if self._server.over() is not None:
                 return self._say(unmounted=True)
@@ -239,10 +237,10 @@ class Serving:
         return 0
 
     def _take_over(self) -> None:
-        """The supervisor is gone."""
+        """Becomes the supervisor: the old one has died."""
         self._stopping = True
         print(f"process {os.getpid()}: the supervisor died; this one takes its place", flush=True)
-        ender = threading.Thread(target=self._end_quietly, daemon=True)
+        ender = threading.Thread(target=self._stop_engine, daemon=True)
         ender.start()
         ender.join(END_S)
         fds = self._task.pop("fds")
@@ -250,13 +248,13 @@ class Serving:
         jobs: list[Job] = [{**job, **begun} for job in self._jobs.values()]
         become_supervisor({**self._task, "jobs": jobs, "restarts": self._task.get("restarts", 0) + 1}, fds)
 
-    def _end_quietly(self) -> None:
+    def _stop_engine(self) -> None:
         with suppress(EngineError):
             self._server.stop(False)
 
 
 def _order(request: Request) -> plan.Order:
-    """A job as a command to the engine."""
+    """The command of a job to the engine."""
     match request["do"]:
         case "flush":
             return plan.WriteBack(_range(request) if request.get("range") is not None else None)
@@ -275,11 +273,11 @@ def _range(request: Request) -> plan.Range:
 
 
 def as_text(value: Any) -> str:
-    """A setting as it is written: `on`, `12.5`, `12,13`."""
+    """A setting's value as users write it: `on`, `12.5`, `12,13`."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, list):
-        return ",".join(str(one) for one in value) or "none"
+        return ",".join(str(item) for item in value) or "none"
     return str(value)
 
 
@@ -299,7 +297,7 @@ def main() -> int:
         return 1
     code = serving.run()
     sys.stdout.flush()
-    # Threads that wait for the engine are not waited for.
+    # Exits at once, without a wait for the threads that wait for the engine.
     os._exit(code)
 
 

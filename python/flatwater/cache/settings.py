@@ -1,4 +1,4 @@
-"""The settings by name, for help and completion; what they mean and take is the engine's affair."""
+"""Names and words of the settings, for help and completion. The engine defines and checks them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-#: Presets: the policies of two products.
+#: Presets: flatwater's own, and the policies of two products.
 PRESETS = ("default", "flashcache", "vcache")
 
 
 def setting_words() -> dict[str, tuple[str, ...]]:
-    """The settings, as the engine knows them, with the words that each takes; those of numbers take none."""
+    """The settings of the engine, with the words that each accepts; none for a number."""
     from flatwater._engine import cache_policies, plan_schemas
 
     schema = json.loads(plan_schemas())["CacheSettings"]
-    words = {name: tuple(_words(one, schema)) for name, one in schema["properties"].items()}
+    words = {name: tuple(_words(field, schema)) for name, field in schema["properties"].items()}
     return words | {"policy": tuple(name for name, _ in cache_policies())}
 
 
@@ -25,4 +25,4 @@ def _words(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> Iterator[str]
     if schema.get("type") == "boolean":
         yield from ("on", "off")
     yield from schema.get("enum", ())
-    yield from (one["const"] for one in schema.get("oneOf", ()))
+    yield from (choice["const"] for choice in schema.get("oneOf", ()))

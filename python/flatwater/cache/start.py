@@ -1,4 +1,4 @@
-"""Starting a cache: checks, claims, and a supervisor of its own."""
+"""Starting a cache: the checks, the claims on both devices, and the supervisor."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from flatwater.cache.task import supervisor_command, write_task
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.place import claim, open_place, overlap, require_unused
 
-#: A log that is longer is put aside when a cache starts.
+#: A longer log is renamed when a cache starts.
 _LOG_BYTES_MAX = 1024 * 1024
-#: Of a socket's address, unix(7), without the zero at its end.
+#: Bytes that a socket's address has room for, without the closing zero (unix(7)).
 _SOCKET_BYTES_MAX = 107
 #: Supervisors that this process started.
 _launched: list[subprocess.Popen[bytes]] = []
@@ -30,22 +30,22 @@ _launched: list[subprocess.Popen[bytes]] = []
 
 @dataclass(frozen=True)
 class Start:
-    """How a cache shall be served."""
+    """A request to start a cache."""
 
     state: CacheState
     mount: Path | None = None
     nbd: Path | None = None
-    #: Write a block trace here.
+    #: The file of a block trace.
     record: Path | None = None
-    #: Start empty a cache whose device had failed, without what was dirty on it.
+    #: Start a cache whose device had failed with no content. Its dirty blocks are lost.
     give_up: bool = False
-    #: The backing device is the right one although it does not look so.
+    #: The backing device is the right one although the checks refuse it.
     trust: bool = False
 
 
 def prepare(start: Start) -> tuple[Task, list[str]]:
-    """Checks and claims everything; the task of a supervisor, whose descriptors are this process's, and what is to be
-    told. The caller holds `state.alone()`.
+    """Checks and claims everything; gives the task of a supervisor, with descriptors of this process, and notes for the
+    user. The caller holds `state.alone()`.
 
     Errors: UserError, FlatwaterError.
     """
@@ -97,7 +97,7 @@ def prepare(start: Start) -> tuple[Task, list[str]]:
 
 
 def check_record(path: Path, mount: str | None, where: str) -> str:
-    """Where a trace is to be written, as a whole path. Errors: UserError."""
+    """The absolute path of a trace to write. Errors: UserError if it cannot be written there."""
     real = Path(os.path.realpath(path))
     if not real.parent.is_dir():
         raise UserError(f"{path.parent} is not a directory", where=where, hint=f"mkdir -p {path.parent}")
@@ -140,14 +140,14 @@ def _is_listened_to(path: Path) -> bool:
 
 
 def log_path(name: str) -> Path:
-    """What a cache's processes say."""
+    """The log of a cache's processes."""
     return lasting_folder(name) / "log"
 
 
 def launch(task: Task) -> dict[str, int]:
-    """Starts a supervisor in a session of its own and waits until it serves; its process.
+    """Starts a supervisor in a session of its own and waits until it serves; its process ID.
 
-    Errors: FlatwaterError with what it says, in which case nothing is left behind.
+    Errors: FlatwaterError with its message; then nothing is left behind.
     """
     name = task["state"]["name"]
     path = log_path(name)
@@ -163,10 +163,10 @@ def launch(task: Task) -> dict[str, int]:
             stderr=log,
             pass_fds=[handle, report, *task["fds"].values()],
             start_new_session=True,
-            # What it was started in may be unmounted one day.
+            # The current folder may be on a file system that is unmounted later.
             cwd="/",
         )
-    # It outlives this process, on purpose.
+    # The supervisor outlives this process on purpose.
     _launched.append(process)
     for number in (handle, report, *task["fds"].values()):
         os.close(number)
@@ -181,7 +181,7 @@ def launch(task: Task) -> dict[str, int]:
 
 
 def run_here(task: Task, told: Any) -> int:
-    """Is the supervisor itself, until the cache is stopped; `told()` is called when it serves. The exit code."""
+    """Runs the supervisor in this process until the cache is stopped; the exit code. Calls `told` when it serves."""
     from flatwater.cache.supervisor import Supervisor
 
     heard, report = os.pipe()

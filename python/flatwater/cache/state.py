@@ -1,10 +1,10 @@
-"""Where caches are kept in mind: one folder a cache for what lasts, one for what ends with its processes.
+"""What is stored of caches: one folder for what is permanent, one for what ends with the cache's processes.
 
-LASTING/NAME/state.json     whose cache it is, where it lies, what was set
-LASTING/NAME/log            what its processes say
-RUNNING/NAME/process.json   the supervisor: its pid and when it began
-RUNNING/NAME/control        the socket that it answers on
-RUNNING/NAME/nbd-socket     which socket it made for NBD
+LASTING/NAME/state.json     the cache: its devices, its settings
+LASTING/NAME/log            the log of its processes
+RUNNING/NAME/process.json   the supervisor: its pid and its start time
+RUNNING/NAME/control        the socket of the supervisor
+RUNNING/NAME/nbd-socket     the identity of the socket that it made for NBD
 """
 
 from __future__ import annotations
@@ -25,51 +25,51 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned import write_atomic
 from flatwater.spelling import suggest
 
-#: A name is a folder's and a word of a command line.
+#: A name of a cache is the name of a folder, and one word of a command line.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _KIND, _VERSION = "flatwater-cache", 1
-#: Of a folder of what ends with a cache's processes: which socket they made for NBD.
+#: The file with the identity of the NBD socket, in RUNNING/NAME.
 SOCKET = "nbd-socket"
 
 
 @dataclass
 class CacheState:
-    """What lasts of a cache beside its superblock."""
+    """What is stored permanently of a cache, besides its superblock."""
 
     name: str
     uuid: str
     fast: str
     backing: str
-    #: The pairing record that lies beside the backing device.
+    #: The file of the pairing record.
     pair: str
     block_bytes: int
-    #: Of the cache device, when it was made; all of the backing device is served.
+    #: Size of the cache on the cache device when it was made, and size of the backing device.
     fast_bytes: int
     slow_bytes: int
     preset: str | None = None
-    #: What was set, as it was written: a default that nobody touched may become another one.
+    #: The settings that the user has set, as text. All others have the defaults of the version that runs.
     settings: dict[str, str] = field(default_factory=dict)
-    #: Bytes of the cache device that it was resized to; all of `fast_bytes` if it was not.
+    #: Size after the last resize; None: `fast_bytes`.
     used_bytes: int | None = None
-    #: Pinned ranges: where each begins, and its length in bytes. None overlaps another one.
+    #: Pinned ranges: first byte and length of each. They do not overlap.
     pins: list[list[int]] = field(default_factory=list)
-    #: What the kernel calls both places, as identity.py tells it; empty for caches that an older version made.
+    #: The identities of both devices (identity.py); empty for caches that an older version made.
     fast_identity: dict[str, str] = field(default_factory=dict)
     backing_identity: dict[str, str] = field(default_factory=dict)
-    #: Dirty blocks when it was made, stopped or drained last; None: not known, because it serves or was killed.
+    #: Dirty blocks when it was made, stopped or drained last; None: not known, because it runs or was killed.
     dirty_blocks: int | None = None
-    #: Where it was served last.
+    #: The mount point and the NBD socket of the last start.
     mount: str | None = None
     nbd: str | None = None
     created_s: float = field(default_factory=time.time)
 
     @property
     def in_use_bytes(self) -> int:
-        """Of the cache device, as it was made or resized."""
+        """Bytes of the cache device that the cache uses, as it was made or resized."""
         return self.fast_bytes if self.used_bytes is None else self.used_bytes
 
     def save(self) -> None:
-        """Writes it anew, whole or not at all. Errors: FlatwaterError."""
+        """Writes it to the disk, atomically. Errors: FlatwaterError."""
         folder = lasting_folder(self.name)
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -80,7 +80,7 @@ class CacheState:
 
 @dataclass(frozen=True)
 class Process:
-    """A process that cannot be taken for another one: a pid is used again, but not with the same start."""
+    """A process, identified beyond its pid: a pid can be used again, but not with the same start time."""
 
     pid: int
     #: Clock ticks after the boot, proc(5).
@@ -89,12 +89,12 @@ class Process:
 
     @classmethod
     def current(cls) -> Process:
-        """The process that asks."""
+        """The process that calls it."""
         return cls(os.getpid(), _start_of(os.getpid()) or 0, _boot())
 
     @property
     def alive(self) -> bool:
-        """Whether it still is: that one, not one with the same pid."""
+        """Whether this very process still runs, not another one with its pid."""
         return self.boot == _boot() and self.start != 0 and _start_of(self.pid) == self.start
 
 
@@ -107,15 +107,15 @@ def _start_of(pid: int) -> int | None:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    # The second field is the program's name, in which anything may stand; the last bracket ends it.
+    # The second field is the program's name in brackets, which may contain anything. The last bracket ends it.
     rest = text.rpartition(")")[2].split()
     return None if rest[0] in "ZX" else int(rest[19])
 
 
 def _base() -> tuple[Path, Path]:
-    own = os.environ.get("FLATWATER_STATE_DIR")
-    if own:
-        return Path(own).absolute() / "lasting", Path(own).absolute() / "running"
+    chosen = os.environ.get("FLATWATER_STATE_DIR")
+    if chosen:
+        return Path(chosen).absolute() / "lasting", Path(chosen).absolute() / "running"
     if os.geteuid() == 0:
         return Path("/var/lib/flatwater/cache"), Path("/run/flatwater/cache")
     lasting = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "flatwater/cache"
@@ -124,17 +124,17 @@ def _base() -> tuple[Path, Path]:
 
 
 def lasting_folder(name: str) -> Path:
-    """What lasts of a cache."""
+    """The folder of what is permanent of a cache."""
     return _base()[0] / name
 
 
 def running_folder(name: str) -> Path:
-    """What ends with its processes."""
+    """The folder of what ends with a cache's processes."""
     return _base()[1] / name
 
 
 def check_name(name: str) -> str:
-    """The name, if it can be one. Errors: UserError."""
+    """The name, if it is a possible one. Errors: UserError."""
     if not _NAME.fullmatch(name):
         hint = "letters, digits, dots, dashes and underscores, at most 64, a letter or digit first"
         raise UserError(f"{name!r} is no name for a cache", where="--name", hint=hint)
@@ -142,7 +142,7 @@ def check_name(name: str) -> str:
 
 
 def list_names() -> list[str]:
-    """Every cache that is known here."""
+    """The names of all caches whose state is stored here."""
     try:
         folders = sorted(_base()[0].iterdir())
     except OSError:
@@ -151,7 +151,7 @@ def list_names() -> list[str]:
 
 
 def load_state(name: str) -> CacheState | None:
-    """What is known of a cache; None if nothing is. Errors: FlatwaterError for a damaged file."""
+    """The stored state of a cache; None if there is none. Errors: FlatwaterError for a damaged file."""
     path = lasting_folder(name) / "state.json"
     try:
         content = json.loads(path.read_bytes())
@@ -173,7 +173,7 @@ def load_state(name: str) -> CacheState | None:
 
 
 def find_state(text: str) -> CacheState:
-    """The cache of a name, or of the path of its cache device. Errors: UserError with the names that there are."""
+    """The cache with a name, or with the path of its cache device. Errors: UserError with the existing names."""
     if _NAME.fullmatch(text):
         found = load_state(text)
         if found is not None:
@@ -190,7 +190,7 @@ def find_state(text: str) -> CacheState:
 
 
 def read_process(name: str) -> Process | None:
-    """The supervisor of a cache that runs; None when it does not, whatever a file of old may say."""
+    """The supervisor of a cache; None if the cache does not run (a file may be left of an earlier process)."""
     path = running_folder(name) / "process.json"
     try:
         process = Process(**json.loads(path.read_bytes()))
@@ -200,12 +200,12 @@ def read_process(name: str) -> Process | None:
 
 
 def write_whole(path: Path, content: dict[str, object]) -> None:
-    """Writes JSON, whole or not at all, durably. Errors: OSError."""
+    """Writes JSON atomically and durably. Errors: OSError."""
     write_atomic(path, json.dumps(content, indent=1))
 
 
 def keep_settings(name: str, changed: dict[str, str]) -> None:
-    """Keeps changed settings for the next start. The command and the cache's supervisor may both do so at once.
+    """Stores changed settings for the next start. A command and the supervisor may do so at the same time.
 
     Errors: FlatwaterError.
     """
@@ -215,7 +215,7 @@ def keep_settings(name: str, changed: dict[str, str]) -> None:
 
 
 def keep_job(name: str, job: ShownJob) -> None:
-    """Keeps for the next start what a job that is done did: another size, a range that is pinned or not any more.
+    """Stores the effect of a completed job for the next start: a new size, a pinned or an unpinned range.
 
     Errors: FlatwaterError.
     """
@@ -229,7 +229,7 @@ def keep_job(name: str, job: ShownJob) -> None:
             return
         begin, length = job["range"] or (0, 0)
         end = begin + length
-        # What was pinned around it stays so.
+        # The parts of earlier ranges before and after this one stay pinned.
         cut = [(first, min(first + length, begin)) for first, length in state.pins]
         cut += [(max(first, end), first + length) for first, length in state.pins]
         cut += [(begin, end)] if job["kind"] == "pin" else []
@@ -237,8 +237,9 @@ def keep_job(name: str, job: ShownJob) -> None:
 
 
 def socket_identity(path: Path) -> list[int | str | None] | None:
-    """Which socket it is, as it can be written down; None if there is nothing. A number of an inode is used again: when
-    it was born, or its generation, tells the two apart.
+    """The identity of a socket's file; None if there is no file.
+
+    The number of an inode is used again. Its time of birth, or its generation (in the file handle), is then different.
     """
     try:
         descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -254,7 +255,7 @@ def socket_identity(path: Path) -> list[int | str | None] | None:
 
 
 def read_socket(name: str) -> list[int | str | None] | None:
-    """The socket that a process of this cache made, and did not remove."""
+    """The identity of the NBD socket that a process of this cache made and has not removed."""
     try:
         found = json.loads((running_folder(name) / SOCKET).read_text())["identity"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -263,15 +264,16 @@ def read_socket(name: str) -> list[int | str | None] | None:
 
 
 def keep_dirty(name: str, blocks: int | None) -> None:
-    """Keeps how much only the cache device of a resting cache holds. Errors: FlatwaterError."""
+    """Stores the number of dirty blocks of a stopped cache. Errors: FlatwaterError."""
     with _changing(name) as state:
         if state is not None:
             state.dirty_blocks = blocks
 
 
 def keep_changes(before: CacheState, after: CacheState) -> CacheState:
-    """Keeps in what a resting cache differs from what was read of it before, and gives the whole of it; what others
-    changed meanwhile stays as they made it. Errors: FlatwaterError.
+    """Stores the fields of a stopped cache that differ from `before`; gives the stored state.
+
+    Fields that another process changed meanwhile keep its values. Errors: FlatwaterError.
     """
     with _changing(before.name, make=True) as state:
         if state is None:
@@ -285,9 +287,9 @@ def keep_changes(before: CacheState, after: CacheState) -> CacheState:
 
 @contextmanager
 def _changing(name: str, *, make: bool = False) -> Iterator[CacheState | None]:
-    """A cache's state, saved when it was changed; None if nothing is known of it. One at a time may.
+    """The stored state of a cache, locked, and saved at the end; None if there is none.
 
-    `make`: its folder is made if there is none, for a cache that this machine does not know yet.
+    `make`: its folder is made if there is none, for a cache that has no state on this machine yet.
     """
     folder = lasting_folder(name)
     try:
@@ -308,14 +310,14 @@ def _changing(name: str, *, make: bool = False) -> Iterator[CacheState | None]:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """One command at a time creates, starts, stops or destroys: two of them would not see each other's doing."""
+    """Locks the stored state of all caches: only one command at a time creates, starts, stops or destroys."""
     base = _base()[0]
     try:
         base.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle = os.open(base / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         hint = "FLATWATER_STATE_DIR names another place"
-        raise FlatwaterError(f"cannot keep caches in mind in {base}: {error.strerror}", hint=hint) from None
+        raise FlatwaterError(f"cannot store the state of caches in {base}: {error.strerror}", hint=hint) from None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

@@ -1,4 +1,4 @@
-"""What a supervisor and its child are told: JSON in a descriptor that they inherit."""
+"""The tasks of a supervisor and its child: JSON in a descriptor that they inherit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flatwater.cache.messages import Task
 
 
 def write_task(task: Task) -> int:
-    """A task in a descriptor that can be inherited."""
+    """Writes a task into a new descriptor, which a process can inherit."""
     handle = os.memfd_create("flatwater-cache-task")
     os.write(handle, json.dumps(task).encode())
     os.lseek(handle, 0, os.SEEK_SET)
@@ -18,7 +18,7 @@ def write_task(task: Task) -> int:
 
 
 def read_task(handle: int) -> Task:
-    """What `write_task` wrote."""
+    """The task that `write_task` wrote."""
     with os.fdopen(handle, "rb") as source:
         task: Task = json.load(source)
     return task
@@ -30,7 +30,7 @@ def supervisor_command(handle: int) -> list[str]:
 
 
 def become_supervisor(task: Task, fds: dict[str, int]) -> None:
-    """Turns this process into a supervisor that goes on with a task; does not return."""
+    """Replaces this process by a supervisor that continues with a task; does not return."""
     handle = write_task({**task, "fds": fds})
     for number in (handle, *fds.values()):
         os.set_inheritable(number, True)

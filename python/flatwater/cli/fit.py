@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from flatwater.experiment.database.measured import Figure, MeasuredWorkload
     from flatwater.fit import Fit
 
-#: Instead of a device's name: what transactions cost a real server is to be derived.
+#: The word in place of a device's name: then the cost of transactions on a real server is derived.
 WORKLOAD = "workload"
 NAME = "fit"
 EXAMPLES = """
@@ -58,12 +58,12 @@ def verb(
         bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")
     ] = False,
 ) -> None:
-    """Calibrate a model: a device, or (`flatwater fit workload RUN`) what transactions cost a server.
+    """Calibrate a model: a device, or (`flatwater fit workload RUN`) the cost of a server's transactions.
 
-    Of a device: the free parameters with which it comes nearest to what was measured.
+    For a device, it finds the free parameters with which the model is nearest to the measurements.
 
-    The model is the engine itself, on a small copy of the device. What is told: every row beside the model, the
-    parameters with their 95 % intervals, and which of them the rows cannot tell apart.
+    The model is the engine itself, on a small copy of the device. The output shows every row beside the model, the
+    parameters with their 95 % intervals, and the parameters that the rows cannot tell apart.
     """
     from flatwater.errors import UserError
     from flatwater.fit import Evaluator, fit, fitted_names, read_measurements, to_device_toml
@@ -97,7 +97,7 @@ def verb(
 
 
 def _fit_workload(run: str, out: Path | None, *, as_json: bool) -> None:
-    """What transactions cost the real server of a run: told, and written as a measured workload."""
+    """Prints the cost of transactions on the real server of a run, and writes it as a measured workload."""
     from flatwater.fit.workload import count_run, derive, to_workload_toml
 
     found = derive(count_run(run))
@@ -113,7 +113,7 @@ def _fit_workload(run: str, out: Path | None, *, as_json: bool) -> None:
 
 
 def _keep(out: Path, text: str) -> None:
-    """Writes what was found into a file that is not there yet. Errors: UserError."""
+    """Writes the result into a new file. Errors: UserError, also if the file exists."""
     from flatwater.errors import UserError
     from flatwater.owned import write_new
 

@@ -1,4 +1,4 @@
-"""`flatwater what-if`: what a measured server would do with more memory, another card, a cache, or other settings."""
+"""`flatwater what-if`: the throughput of a measured server with more memory, another card, a cache or settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from flatwater.what_if import Base, Fitted, Prediction
     from flatwater.what_if.fitting import Explanation
 
-#: A terminal of so many columns shows what each explanation says.
+#: A terminal of at least this many columns shows the ratio of each explanation.
 WIDE = 100
 NAME = "what-if"
 EXAMPLES = """
@@ -58,9 +58,9 @@ def verb(
 ) -> None:
     """Predict what a measured server would do on a changed stack.
 
-    The run's modelled twin is fitted to it, and it is said how well; then each change is made on the twin.
+    A modelled twin is fitted to the run, and the error of the fit is shown. Then each change is made to the twin.
 
-    Without --set the usual questions are asked. The interval is where 19 in 20 runs like the measured one are expected.
+    Without --set the usual changes are predicted. 19 in 20 runs like the measured one are expected in the interval.
     """
     from flatwater.errors import UserError
     from flatwater.what_if import fit_twin, parse_changes, predict, read_base, usual_questions
@@ -75,7 +75,7 @@ def verb(
         def progress(text: str) -> None:
             status.update(text)
 
-        # What is wrong with a change is told before anything is fitted.
+        # Errors in the changes are reported before the fit, which takes long.
         changes = parse_changes(twin, overrides, together=together) if overrides else usual_questions(twin)
         fitted = fit_twin(twin, progress)
         found = predict(twin, fitted, changes, progress)
@@ -96,7 +96,7 @@ def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction]
     runs = f"{base.runs} runs" if base.runs > 1 else "a run"
     say(
         f"{base.result.path}: {base.throughput:,.0f} {base.unit} on {base.server}, {runs} of {base.measure_s:.0f} s; "
-        f"one run's mean is known to {196 * base.noise:.1f} %"
+        f"the mean of one run is uncertain by {196 * base.noise:.1f} %"
     )
     for note in base.notes:
         say(f"note: {note}")
@@ -113,10 +113,10 @@ def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction]
     for explanation in fitted.explanations:
         say(_fit(explanation))
     if len(fitted.explanations) < 2:
-        say("note: the other explanation does not reach what was measured, and is left out")
+        say("note: the other explanation cannot give the measured throughput, and is left out")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("what if", overflow="fold")
-    # Where there is room for them.
+    # The columns of the explanations need a wide terminal.
     each = [one.name for one in fitted.explanations] if console.width >= WIDE else []
     for heading in (base.unit, "95 % interval", "ratio", *(f"by {name}" for name in each)):
         table.add_column(heading, justify="right", no_wrap=heading != "ratio")
@@ -130,21 +130,21 @@ def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction]
         )
     console.print(table)
     if not all(one.shown for one in found if comparable(one, anyway)):
-        say("a ratio in brackets: no difference is shown, its interval contains 1")
+        say("a ratio in brackets: no effect is shown, because the interval contains 1")
     for prediction in found:
         for note in prediction.notes:
             say(f"{prediction.change.name}: {note}")
 
 
 def _fit(explanation: Explanation) -> str:
-    """What an explanation needs to give the measured throughput, in a sentence."""
+    """The fitted factor of an explanation, in a sentence."""
     if explanation.name == "CPU":
         return f"explained by CPU: transactions hold the cores for {explanation.scales.cpu:.3g} x the counted CPU time"
     return f"explained by storage: answers take {explanation.scales.storage:.3g} x the time that the device reported"
 
 
 def comparable(one: Prediction, anyway: bool) -> bool:
-    """Whether a change is given as a ratio: not where it asks another question, unless told so."""
+    """Whether a change has a ratio: not if it changes the workload or the data's size, except with `--anyway`."""
     return anyway or not one.change.not_comparable
 
 
@@ -153,7 +153,7 @@ def _ratio(one: Prediction) -> str:
 
 
 def as_data(base: Base, fitted: Fitted, found: list[Prediction], *, anyway: bool = False) -> dict[str, object]:
-    """Everything that is told, as JSON has it."""
+    """The output of `--json`."""
     return {
         "run": str(base.result.path),
         "cells": base.cells,

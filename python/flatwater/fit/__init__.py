@@ -1,9 +1,9 @@
 """Calibrating a modelled device: free parameters from a table of measurements.
 
-table.py        what was measured: a CSV file, one's own result folders, an experiment with [[published]]
-evaluate.py     what the model says under the same conditions: a small copy of the device, the same random numbers
+table.py        the measurements: from a CSV file, from result folders, from an experiment with [[published]]
+evaluate.py     the model's figures under the same conditions: on a small copy of the device, with fixed random numbers
 solve.py        least squares on the logarithms of model / measured
-identify.py     which parameters the measurements cannot tell apart
+identify.py     the parameters that the measurements cannot tell apart
 device_file.py  the fitted device as a TOML file
 """
 

@@ -11,14 +11,14 @@ from flatwater.experiment.device.files import find_device, read_tables
 from flatwater.fit.evaluate import as_written
 from flatwater.fit.solve import Fit
 
-#: A fitted figure is not known better than this.
+#: Significant digits of a fitted figure: its interval is wider than the rest.
 SIGNIFICANT = 4
-#: How a source begins that names what a figure was fitted to.
+#: The first word of the source of a fitted figure.
 FITTED = "fitted"
 
 
 def fitted_names(device: str) -> list[str]:
-    """The figures of a device's file whose source says that they were fitted, by their dotted names."""
+    """The fitted figures of a device's file, according to their sources; by their dotted names."""
     tables = read_tables(find_device(device))
     sources = tables.get("sources", {})
     return [
@@ -30,17 +30,17 @@ def fitted_names(device: str) -> list[str]:
 
 
 def to_device_toml(device: str, found: Fit, fitted_to: Sequence[str]) -> str:
-    """The device's file with the fitted values, each with its source; what its base says stands in it too."""
+    """The device's file with the fitted values and their sources. It includes the figures of the file's base."""
     tables = read_tables(find_device(device))
     sources = dict(tables.pop("sources", {}))
-    told = f"{FITTED}: to {', '.join(fitted_to)} ({len(found.rows)} rows, rms error {100 * found.rms:.1f} %)"
+    source = f"{FITTED}: to {', '.join(fitted_to)} ({len(found.rows)} rows, rms error {100 * found.rms:.1f} %)"
     for parameter in found.parameters:
         *path, last = parameter.name.split(".")
         table = tables
         for part in path:
             table = table[part]
         table[last] = as_written(device, parameter.name, float(f"{parameter.value:.{SIGNIFICANT}g}"))
-        sources[parameter.name] = told
+        sources[parameter.name] = source
     return tomli_w.dumps({**tables, "sources": sources})
 
 

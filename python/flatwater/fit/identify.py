@@ -1,10 +1,11 @@
-"""Which parameters the measurements cannot tell apart.
+"""The parameters that the measurements cannot tell apart.
 
-The Jacobian's columns are elasticities: by how many per cent each row's figure moves when a parameter moves by one.
-A column of nearly nothing is a parameter that the rows say nothing about. Columns that lie (almost) in one plane are
-parameters of which one's change can be undone by the others': their collinearity index (Brun, Reichert and Künsch,
-"Practical identifiability analysis of large environmental simulation models", Water Resources Research 37, 2001) says
-how far: with an index of 10, nine tenths of a parameter's effect are undone.
+The columns of the Jacobian are elasticities: the per cent by which the figure of each row changes when a parameter
+changes by one per cent. A column close to zero belongs to a parameter that no row depends on. Columns that are (almost)
+linearly dependent belong to parameters that compensate each other: a change of one can be undone by changes of the
+others. The collinearity index says how far (Brun, Reichert and Künsch, "Practical identifiability analysis of large
+environmental simulation models", Water Resources Research 37, 2001): with an index of 10, nine tenths of a parameter's
+effect can be undone.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ import numpy.typing as npt
 
 Matrix = npt.NDArray[np.float64]
 
-#: Brun et al. take indices from 10 to 15 on for not identifiable.
+#: Brun et al. call parameters with an index above 10 to 15 not identifiable.
 COLLINEAR = 10.0
-#: A parameter whose doubling moves no row by 1 % has no influence worth the name.
+#: A parameter has no influence if all its elasticities are below this.
 INFLUENCE = 0.01
-#: Larger groups are told as their smallest collinear part anyway.
+#: Larger groups are not examined: their smallest collinear part is reported.
 _LARGEST_GROUP = 4
-#: Singular values under this share of the largest are rounding.
+#: A singular value below this is a rounding error.
 _ROUNDING = 1e-12
 
-#: What parameters are, for sentences; others are called by their names.
+#: Parameters in words, for sentences; others have only their names.
 WORDS = {
     "geometry.raw": "the raw capacity, and so the spare",
     "geometry.unit_blocks": "the size of a collected unit",
@@ -45,35 +46,35 @@ WORDS = {
     "controller.latency_us": "the controller's latency",
     "collector.relocation_mib_per_s": "Kg, the collector's rate",
 }
-#: Tables in the order in which a datasheet knows their figures: what to fix first.
-_KNOWN_FIRST = ("geometry", "timing", "link", "buffer", "wear", "controller", "collector")
+#: Tables in the order in which to fix their figures: those that datasheets give come first.
+_FIX_FIRST = ("geometry", "timing", "link", "buffer", "wear", "controller", "collector")
 
 
 @dataclass(frozen=True)
 class Confusion:
-    """Parameters that the measurements cannot tell apart; one alone has no influence on them."""
+    """Parameters that the measurements cannot tell apart, or one that has no influence on them."""
 
     names: tuple[str, ...]
     #: The collinearity index; None for a parameter without influence.
     index: float | None
-    #: The parameter to fix: the one that a datasheet is likeliest to know.
+    #: The parameter to fix: the one that a datasheet most likely gives.
     fix: str
     #: The whole in a sentence.
     text: str
 
 
 def confusions(names: Sequence[str], jacobian: Matrix) -> list[Confusion]:
-    """What cannot be told apart.
+    """Every parameter without influence, and every group of parameters that cannot be told apart.
 
     `jacobian`: one row a measurement, one column a parameter, d ln figure / d ln value.
     """
     jacobian = np.asarray(jacobian, dtype=np.float64)
     largest = np.abs(jacobian).max(axis=0, initial=0.0)
     found = [_without_influence(name) for name, most in zip(names, largest, strict=True) if most < INFLUENCE]
-    felt = [column for column in range(len(names)) if largest[column] >= INFLUENCE]
+    influential = [column for column in range(len(names)) if largest[column] >= INFLUENCE]
     groups: list[tuple[int, ...]] = []
-    for size in range(2, min(len(felt), _LARGEST_GROUP) + 1):
-        for group in itertools.combinations(felt, size):
+    for size in range(2, min(len(influential), _LARGEST_GROUP) + 1):
+        for group in itertools.combinations(influential, size):
             if any(set(smaller) <= set(group) for smaller in groups):
                 continue
             index = collinearity(jacobian[:, group])
@@ -84,7 +85,7 @@ def confusions(names: Sequence[str], jacobian: Matrix) -> list[Confusion]:
 
 
 def collinearity(jacobian: Matrix) -> float:
-    """The collinearity index of some columns: 1 when they are at right angles, infinite when one is the others' sum."""
+    """The collinearity index of some columns: 1 if they are orthogonal, infinite if they are linearly dependent."""
     columns = jacobian / np.linalg.norm(jacobian, axis=0)
     if columns.shape[1] > columns.shape[0]:
         return float("inf")
@@ -93,23 +94,23 @@ def collinearity(jacobian: Matrix) -> float:
 
 
 def _without_influence(name: str) -> Confusion:
-    text = f"no row depends on {_told(name)}: fix it, or add rows that do"
+    text = f"no row depends on {_in_words(name)}: fix it, or add rows that do"
     return Confusion((name,), None, name, text)
 
 
 def _collinear(names: list[str], index: float) -> Confusion:
-    fix = min(names, key=_how_known)
-    told = [_told(name) for name in names]
-    both = " and ".join(told) if len(told) == 2 else f"{', '.join(told[:-1])} and {told[-1]}"
+    fix = min(names, key=_fixing_order)
+    words = [_in_words(name) for name in names]
+    all_words = " and ".join(words) if len(words) == 2 else f"{', '.join(words[:-1])} and {words[-1]}"
     how = "exactly" if index == float("inf") else f"collinearity index {index:.0f}"
-    text = f"the rows cannot tell {both} apart ({how}): fix {_told(fix)} from a datasheet"
+    text = f"the rows cannot tell {all_words} apart ({how}): fix {_in_words(fix)} from a datasheet"
     return Confusion(tuple(names), index, fix, text)
 
 
-def _how_known(name: str) -> int:
+def _fixing_order(name: str) -> int:
     table = name.partition(".")[0]
-    return _KNOWN_FIRST.index(table) if table in _KNOWN_FIRST else len(_KNOWN_FIRST)
+    return _FIX_FIRST.index(table) if table in _FIX_FIRST else len(_FIX_FIRST)
 
 
-def _told(name: str) -> str:
+def _in_words(name: str) -> str:
     return f"{name} ({WORDS[name]})" if name in WORDS else name

@@ -1,4 +1,4 @@
-"""Least squares: the parameters with which the model comes nearest to the measurements."""
+"""Least squares: the parameters with which the model is nearest to the measurements."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from flatwater.fit.table import Measurement
 
 Vector = npt.NDArray[np.float64]
 
-#: A parameter may end this many times above or below where it began: further away the file's figure was no guess.
+#: A parameter may end this many times above or below its initial value: further away, the file's figure was no guess.
 WIDEST = 20.0
-#: Step of the derivatives, in logarithms: a simulated figure moves in small jumps, so the step is no tiny one.
+#: Step of the derivatives, in logarithms. A simulated figure changes in small jumps, so the step must not be tiny.
 STEP = 0.04
-#: The fit ends when a step moves no parameter by more than this share: far under what its interval will be.
+#: The fit ends when a step changes no parameter by more than this share, which is far below its interval.
 TOLERANCE = 1e-3
 MOST_STEPS = 25
-#: An interval that reaches this many times up and down says nothing.
-SAYS_NOTHING = 100.0
+#: An interval that reaches this many times up and down is given as unknown.
+UNKNOWN = 100.0
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Parameter:
     name: str
     before: float
     value: float
-    #: 95 % confidence interval; None where there are no more rows than parameters, or they say next to nothing.
+    #: 95 % confidence interval; None if there are no more rows than parameters, or if it is wider than `UNKNOWN`.
     low: float | None
     high: float | None
-    #: It ended where it was not let further.
+    #: Whether it ended at one of its bounds.
     at_bound: bool
 
 
@@ -52,13 +52,13 @@ class Row:
 
     @property
     def error(self) -> float:
-        """How far off the model is: model / measured - 1."""
+        """The error of the model: model / measured - 1."""
         return self.model / self.measured.value - 1
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What a fit found."""
+    """The result of a fit."""
 
     parameters: list[Parameter]
     rows: list[Row]
@@ -66,12 +66,12 @@ class Fit:
     rms_before: float
     rms: float
     confusions: list[Confusion]
-    #: Simulations that it took.
+    #: Number of simulations.
     runs: int
 
     @property
     def worst(self) -> Row:
-        """The row that the model is furthest from."""
+        """The row with the largest error."""
         return max(self.rows, key=lambda row: abs(row.error))
 
 
@@ -90,8 +90,8 @@ def fit(
 ) -> Fit:
     """Fits the free parameters of the evaluator's device to the rows.
 
-    `bounds`: parameter -> the least and the most that it may become. `progress` is told the number of simulations and
-    the rms so far. Errors: UserError for too few rows, or parameters that the device has not.
+    `bounds`: parameter -> its least and its greatest value. `progress` is called with the number of simulations and
+    the rms so far. Errors: UserError for too few rows, and for parameters that the device does not have.
     """
     if len(set(free)) < len(free):
         raise UserError("a parameter is free twice", where="--free")
@@ -171,7 +171,7 @@ class _Problem:
         return self._logs(rows)
 
     def jacobian(self, at: Vector) -> Vector:
-        """Central differences: the noise of a simulation, which both sides share, mostly goes out."""
+        """Central differences: both sides share the noise of the simulation, so most of it cancels."""
         columns = []
         for column in range(len(at)):
             step = np.zeros(len(at))
@@ -186,13 +186,13 @@ class _Problem:
 
 
 def _interval(before: float, at: float, spread: float) -> tuple[float | None, float | None]:
-    if spread > math.log(SAYS_NOTHING):
+    if spread > math.log(UNKNOWN):
         return None, None
     return before * math.exp(at - spread), before * math.exp(at + spread)
 
 
 def _spread(residuals: Vector, jacobian: Vector) -> Vector:
-    """Half widths of the parameters' 95 % intervals, in logarithms; inf where the rows say nothing."""
+    """Half widths of the parameters' 95 % intervals, in logarithms; inf for a parameter that no row depends on."""
     rows, columns = jacobian.shape
     if rows <= columns:
         return np.full(columns, np.inf)

@@ -1,4 +1,4 @@
-"""What was measured: rows of a condition, a metric and a value."""
+"""The measurements: rows of a condition, a metric and a value."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from flatwater.spelling import nearest, suggest
 if TYPE_CHECKING:
     from flatwater.results import CellSummary
 
-#: What a row may give, in a CSV file's words.
+#: The metrics of a row, as a CSV file names them.
 METRICS = ("MiB/s", "IOPS", "p50_us", "p95_us", "p99_us")
 MODES = ("rndwr", "rndrd", "rndrw", "seqwr", "seqrd")
 ENGINES = ("psync", "io_uring")
 INITIALS = ("preconditioned", "filled", "fresh")
-#: An experiment's names of metrics -> ours; a mean is in the experiment's own unit.
+#: Names of metrics in an experiment -> in METRICS. The metric of a mean is the unit of the experiment.
 _LATENCIES = {f"latency_us.{name}": f"{name}_us" for name in ("p50", "p95", "p99")}
 
 
 @dataclass(frozen=True)
 class Condition:
-    """How a figure was measured: everything that the model is told."""
+    """How a figure was measured: all inputs of the model."""
 
     mode: str = "rndwr"
     #: Share of reads in rndrw, %.
@@ -41,7 +41,7 @@ class Condition:
     queue_depth: int = 1
     engine: str = "psync"
     initial: str = "preconditioned"
-    #: Share of what the host can use that holds data, 0..1; not read when `used_bytes` is given.
+    #: Share of the usable capacity that holds data, 0..1; without effect if `used_bytes` is given.
     fill: float = 1.0
     used_bytes: int | None = None
     #: Share of the capacity that was formatted away, %.
@@ -63,28 +63,28 @@ class Measurement:
     metric: str
     value: float
     source: str = ""
-    #: Where it stands: a file and a line, a cell.
+    #: Where it was read: a file and a row, or a cell.
     where: str = ""
 
 
 def read_measurements(tables: Sequence[str]) -> list[Measurement]:
     """The figures of CSV files, result folders, and experiments (files, names of the library) with [[published]].
 
-    Errors: UserError, one line, for what is none of these, has no rows, or a row that cannot be.
+    Errors: UserError, one line, if a table is none of these, has no rows, or has an impossible row.
     """
     rows: list[Measurement] = []
     for table in tables:
         path = Path(table)
         if path.is_dir():
-            rows += _of_result(path)
+            rows += _read_result(path)
         elif path.suffix == ".toml" or (table in library_files() and not path.exists()):
-            rows += _of_experiment(table)
+            rows += _read_experiment(table)
         else:
-            rows += _of_csv(path)
+            rows += _read_csv(path)
     return rows
 
 
-def _of_csv(path: Path) -> list[Measurement]:
+def _read_csv(path: Path) -> list[Measurement]:
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             lines = [line for line in file if not line.startswith("#")]
@@ -107,7 +107,9 @@ def _of_csv(path: Path) -> list[Measurement]:
         for number, row in enumerate(reader, start=1)
     ]
     if not rows:
-        raise UserError("there are no rows in it", where=str(path), hint="a line for each figure, after the header")
+        raise UserError(
+            "there are no rows in it", where=str(path), hint="write one line for each figure, after the header"
+        )
     return rows
 
 
@@ -160,7 +162,7 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
     return read
 
 
-#: Columns of a CSV file -> how each is read, and what it must be.
+#: Columns of a CSV file -> the function that reads a value, and what the value must be.
 _COLUMNS: dict[str, tuple[Callable[[str], Any], str]] = {
     "fill": (_share, "a share of the capacity: 0.8 or 80%"),
     "used_bytes": (_size, "a size: 100GiB"),
@@ -200,14 +202,14 @@ def _row(texts: Mapping[str, str], where: str) -> Measurement:
     return Measurement(Condition(**values), metric, value, source, where)
 
 
-def _of_experiment(path: str) -> list[Measurement]:
+def _read_experiment(path: str) -> list[Measurement]:
     experiment = load(path)
     rows = [
         Measurement(condition, metric, figure.value, figure.source, f"{path}: cell {planned.index}")
         for planned in iter_cells(experiment)
         for condition in [condition_of(planned.experiment, path)]
         for figure in published_for(experiment, planned.set)
-        # Ratios and lower bounds say nothing that a figure could be fitted to.
+        # Nothing can be fitted to a ratio or to a lower bound.
         if figure.relative_to is None
         and not figure.at_least
         and (metric := _LATENCIES.get(figure.metric, figure.unit if figure.metric == "mean" else "")) in METRICS
@@ -217,7 +219,7 @@ def _of_experiment(path: str) -> list[Measurement]:
     return rows
 
 
-def _of_result(path: Path) -> list[Measurement]:
+def _read_result(path: Path) -> list[Measurement]:
     result = open_result(path)
     try:
         experiment = load(path / "experiment.toml")
@@ -228,14 +230,16 @@ def _of_result(path: Path) -> list[Measurement]:
         row
         for cell in result.cells
         if cell.summary is not None and cell.summary.status == "complete" and cell.index in planned
-        for row in _of_cell(cell.summary, condition_of(planned[cell.index], str(path)), f"{path}: cell {cell.index}")
+        for row in _rows_of_cell(
+            cell.summary, condition_of(planned[cell.index], str(path)), f"{path}: cell {cell.index}"
+        )
     ]
     if not rows:
         raise UserError("has no complete cell of a fileio workload", where=str(path))
     return rows
 
 
-def _of_cell(summary: CellSummary, condition: Condition, where: str) -> Iterator[Measurement]:
+def _rows_of_cell(summary: CellSummary, condition: Condition, where: str) -> Iterator[Measurement]:
     if summary.mean and summary.unit in METRICS:
         yield Measurement(condition, summary.unit, summary.mean, "own run", where)
     latency = summary.latency_us
@@ -244,14 +248,14 @@ def _of_cell(summary: CellSummary, condition: Condition, where: str) -> Iterator
 
 
 def condition_of(cell: Experiment, where: str) -> Condition:
-    """How a cell of an experiment measures. Errors: UserError for a workload that is no closed loop of fileio."""
+    """The condition of an experiment's cell. Errors: UserError for a workload that is no closed loop of fileio."""
     if cell.workload.kind != "fileio":
-        raise UserError(f"{cell.workload.kind} says nothing about a device", where=where, hint="a fileio experiment")
+        raise UserError(f"{cell.workload.kind} does not measure a device", where=where, hint="use a fileio experiment")
     workload, storage = cell.fileio, cell.storage
     if workload.mode not in MODES or not isinstance(workload.block_size, int):
         raise UserError("a mixture of sizes, or seqrw, cannot be fitted", where=where)
     if workload.rate_per_s:
-        raise UserError("its rate is given, so it says little about the device", where=where, hint="a closed loop")
+        raise UserError("its rate is fixed, so it does not measure the device", where=where, hint="use a closed loop")
     size, scale = getattr(storage, "size", None), getattr(storage, "capacity_scale", 1.0)
     fill = getattr(storage, "fill", 1.0)
     return Condition(

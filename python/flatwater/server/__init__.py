@@ -1,7 +1,7 @@
 """The server room: finding, initialising, starting, snapshotting and stopping MySQL-compatible servers.
 
-It takes plain values and knows nothing of experiments. A flavour of server is one file in `flavours`; docs/servers.md
-tells what is started with what, and where its files lie.
+It takes plain values and does not use experiments. A flavour of server is one file in `flavours`. docs/servers.md says
+which settings a server is started with, and where its files are.
 """
 
 from flatwater.server.asking import ask

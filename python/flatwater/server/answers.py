@@ -1,4 +1,4 @@
-"""What servers answer, checked before it is used: a proxy or a broken server may answer anything."""
+"""Checks of servers' answers before they are used: a proxy or a broken server may answer anything."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Row = tuple[str | None, ...]
 def rows_of(connection: Connection, sql: str, *, columns: int, rows_min: int = 0) -> list[Row]:
     """Rows of a statement: at least `rows_min`, each of at least `columns` values.
 
-    Errors: EngineError when the server refuses, is gone, or answers something else.
+    Errors: EngineError if the server refuses, is gone, or answers with fewer rows or values.
     """
     rows = connection.query(sql)
     if len(rows) < rows_min or any(len(row) < columns for row in rows):
-        told = f"{len(rows)} rows" if len(rows) < rows_min else "rows that are too short"
-        raise EngineError(f"the server's answer to {sql.partition(' FROM ')[0]} is not understood: {told}")
+        what = f"{len(rows)} rows" if len(rows) < rows_min else "rows that are too short"
+        raise EngineError(f"the server's answer to {sql.partition(' FROM ')[0]} is not understood: {what}")
     return rows

@@ -1,7 +1,7 @@
-"""Questions to servers. Each is asked on a thread, so that one that is not answered keeps Ctrl-C waiting nowhere.
+"""Requests to servers. Each runs in a thread of its own, so that Ctrl-C never waits for a server that does not answer.
 
-The engine waits for a server outside of Python, and Python hears a signal only in its own code. So the thread that
-hears signals, the main one, never asks a server itself: it waits here and looks up.
+While the engine waits for a server, that thread runs no Python code, and Python handles signals only in Python code. So
+the main thread, which handles the signals, sends no request itself: it waits here, and polls.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from flatwater.errors import Interrupted
 T = TypeVar("T")
 Stop = Callable[[], bool]
 
-#: How often a question that waits for its answer is looked up from, seconds.
-LOOK_S = 0.1
-#: Once the user asked to stop, a server may take this long for an answer: one that lives needs milliseconds.
+#: How often a request that has no answer yet is polled, seconds.
+POLL_S = 0.1
+#: After the user has asked to stop, a server may take this long for an answer. A healthy one needs milliseconds.
 GRACE_S = 1.0
 
 
 def never() -> bool:
-    """Nobody asks to stop."""
+    """The `stop` of a caller that never stops."""
     return False
 
 
 def ask(question: Callable[[], T], stop: Stop = never, *, grace_s: float = 0.0) -> T:
-    """The answer to a question, or what it raised; Interrupted `grace_s` after `stop()` became true.
+    """The result of `question`, or its exception; Interrupted `grace_s` after `stop()` has become true.
 
-    A question that was given up goes on in its thread until the server answers or is gone; nobody hears the answer.
+    A question that was given up stays in its thread until the server answers or is gone. Its result is dropped.
     """
     answer: Future[T] = Future()
     threading.Thread(target=_answer, args=(question, answer), name="question", daemon=True).start()
     give_up_at: float | None = None
-    while not wait([answer], timeout=LOOK_S).done:
+    while not wait([answer], timeout=POLL_S).done:
         if not stop():
             continue
         give_up_at = time.monotonic() + grace_s if give_up_at is None else give_up_at
@@ -48,5 +48,5 @@ def ask(question: Callable[[], T], stop: Stop = never, *, grace_s: float = 0.0) 
 def _answer(question: Callable[[], T], answer: Future[T]) -> None:
     try:
         answer.set_result(question())
-    except BaseException as error:  # noqa: BLE001 (raised again where it was asked)
+    except BaseException as error:  # noqa: BLE001 (raised again in the thread of `ask`)
         answer.set_exception(error)

@@ -1,4 +1,4 @@
-"""A server that somebody else runs: it is asked what it is, and nothing of it is changed."""
+"""A server that flatwater did not start: its flavour, version and variables are read, and nothing is changed."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from flatwater.server.binary import OLDEST
 from flatwater.server.flavours import FLAVOURS, Version, recognise
 from flatwater.server.variables import read_variables
 
-#: A server that has not answered after this is frozen, or busy beyond measuring.
+#: A server that has not answered after this is frozen or overloaded.
 ANSWER_S = 10.0
 
 
 @dataclass(frozen=True)
 class Attached:
-    """What a server says of itself."""
+    """The flavour, version and variables that a server reports."""
 
     flavour: str
     version: Version
@@ -41,10 +41,10 @@ class Attached:
 
 
 def describe(login: Login, stop: Stop = never) -> Attached:
-    """Asks the server of a login (see `Instance.login`) for its flavour, version and variables.
+    """Reads the flavour, version and variables of the server of a login (see `Instance.login`).
 
-    Errors: UserError at database.url when it cannot be reached, lets nobody in, or is too old; Interrupted when
-    `stop()` says that nobody waits any more.
+    Errors: UserError at database.url if it cannot be reached, refuses the login, or is too old; Interrupted when
+    `stop()` has become true.
     """
     return ask(lambda: _describe(login), stop)
 
@@ -54,7 +54,7 @@ def _describe(login: Login) -> Attached:
         connection = Connection(to_json(login), ANSWER_S)
     except EngineError as error:
         raise UserError(
-            # A server that is not there is told with its place already.
+            # The message about a server that is not there names its address already.
             str(error) if str(error).startswith("cannot connect") else f"cannot log in to {login.address}: {error}",
             where="database.url",
             hint="is it running, and is the login right?",
@@ -64,7 +64,7 @@ def _describe(login: Login) -> Attached:
         text, comment = first[0] or "", first[1] or ""
         variables = read_variables(rows_of(connection, "SHOW GLOBAL VARIABLES", columns=2))
     except EngineError as error:
-        hint = "is it a MySQL-compatible server, and well?"
+        hint = "is it a MySQL-compatible server, and healthy?"
         raise FlatwaterError(f"{login.address} does not answer: {error}", where="database.url", hint=hint) from None
     finally:
         connection.close()
@@ -78,19 +78,19 @@ def _describe(login: Login) -> Attached:
         raise UserError(
             f"{login.address} is {FLAVOURS[flavour].title} {text}: the oldest that flatwater knows is 5.5",
             where="database.url",
-            hint="a newer server",
+            hint="use a newer server",
         )
     return Attached(flavour, version, text, comment, variables)
 
 
 def local_pids(login: Login) -> list[int]:
-    """The process of a server that is reached through a socket, so that its CPU time is known; [] for one elsewhere."""
+    """The process of a server on this machine, to measure its CPU time; [] if it is not reached through a socket."""
     if not isinstance(login.address, Socket):
         return []
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(ANSWER_S)
         probe.connect(login.address.socket)
-        # struct ucred: pid, uid, gid of who called listen(2) (unix(7), SO_PEERCRED).
+        # struct ucred: pid, uid, gid of the process that called listen(2) (unix(7), SO_PEERCRED).
         pid, _, _ = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         return [pid] if pid > 0 else []
     return []

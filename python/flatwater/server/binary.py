@@ -1,4 +1,4 @@
-"""Finding a MySQL-compatible server on this machine, and asking it what it is and which options it has."""
+"""Finding a MySQL-compatible server on this machine, and reading its version and its options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.server.flavours import FLAVOURS, Flavour, Version, recognise
 from flatwater.server.flavours.flavour import base_option
 
-#: What servers are called; MariaDB's own name first, since its `mysqld` is a link to it.
+#: Names of servers' programs. MariaDB's own name comes first, because its `mysqld` is a link to it.
 NAMES = ("mariadbd", "mysqld")
 #: Where packages and tarballs put a server when it is not on PATH (Debian's users have no /usr/sbin there).
 FOLDERS = (
@@ -32,7 +32,7 @@ FOLDERS = (
 #: Before 5.5 the InnoDB that has adaptive flushing was a plugin, which not every server had.
 OLDEST: Version = (5, 5, 0)
 
-#: A server answers `--version` and `--help` at once; this is for one on a network file system that sleeps.
+#: A server answers `--version` and `--help` at once, except from a network file system that has to wake up.
 _ANSWER_S = 60.0
 _WHERE = "database.binary"
 # "mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)"
@@ -59,32 +59,32 @@ class Binary:
         return f"{self.kind.title} {'.'.join(map(str, self.version))}"
 
     def options(self) -> Mapping[str, str]:
-        """Every option that the server says it has, with underscores, and its default as text.
+        """Every option in the server's `--help`, with underscores, and its default as text.
 
-        Errors: FlatwaterError when it does not list any.
+        Errors: FlatwaterError if it lists none.
         """
         return _options(self.path, self.path.stat().st_mtime_ns)
 
     def read_help(self, arguments: list[str]) -> list[str]:
-        """Errors and warnings about these options, which it reads before it prints its help."""
-        text = _run(self.path, ["--no-defaults", *_surroundings(self.path), *arguments, "--verbose", "--help"])
-        told = re.compile(r"\[(?:ERROR|Warning)\]|^\S*(?:mysqld|mariadbd): ")
-        return [line for line in text.splitlines() if told.search(line)]
+        """Errors and warnings about these options. The server reads them before it prints its help."""
+        text = _run(self.path, ["--no-defaults", *_common_options(self.path), *arguments, "--verbose", "--help"])
+        message = re.compile(r"\[(?:ERROR|Warning)\]|^\S*(?:mysqld|mariadbd): ")
+        return [line for line in text.splitlines() if message.search(line)]
 
 
 def find_server(binary: str | None = None) -> Binary:
-    """The server that the experiment names (a path, or a name on PATH), or the first one that is installed.
+    """The server that the experiment names (a path, or a name on PATH), or else the first one that is installed.
 
-    Errors: UserError when there is none, it cannot be run, is not a server, or is too old.
+    Errors: UserError if there is none, or if it cannot be run, is not a server, or is too old.
     """
     if binary is None:
-        return ask(_installed())
+        return read_binary(_installed())
     if "/" not in binary:
         found = shutil.which(binary) or _in_folders(binary)
         if found is None:
             raise UserError(f"there is no {binary} on PATH or in {', '.join(FOLDERS[:2])}", where=_WHERE, hint=_HINT)
-        return ask(Path(found))
-    return ask(Path(binary).expanduser())
+        return read_binary(Path(found))
+    return read_binary(Path(binary).expanduser())
 
 
 _HINT = "install one (on Debian and Ubuntu: the package mariadb-server), or give its path as database.binary"
@@ -102,20 +102,20 @@ def _in_folders(name: str) -> str | None:
     return shutil.which(name, path=os.pathsep.join(FOLDERS))
 
 
-def ask(path: Path) -> Binary:
-    """What the program at this path says that it is; errors as with `find_server`."""
+def read_binary(path: Path) -> Binary:
+    """The server at this path, with its flavour and version. Errors: as of `find_server`."""
     _check_runnable(path)
-    return _ask(path.absolute(), path.stat().st_mtime_ns)
+    return _read_version(path.absolute(), path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=16)
-def _ask(path: Path, mtime_ns: int) -> Binary:
+def _read_version(path: Path, mtime_ns: int) -> Binary:
     text = _run(path, ["--version"])
     match = _VERSION.search(text)
     if match is None:
-        said = next((line for line in text.splitlines() if line.strip()), "nothing")
+        answer = next((line for line in text.splitlines() if line.strip()), "nothing")
         raise UserError(
-            f"{path} is not a MySQL-compatible server: asked for its version, it says: {said[:200]}",
+            f"{path} is not a MySQL-compatible server: asked for its version, it says: {answer[:200]}",
             where=_WHERE,
             hint="give the path of mariadbd or mysqld",
         )
@@ -140,14 +140,14 @@ def _check_runnable(path: Path) -> None:
     if not path.is_file() or not os.access(path, os.X_OK):
         raise UserError(f"{path} is not a program that can be run", where=_WHERE, hint="give the path of a server")
     if path.name in {"mysqld_safe", "mariadbd-safe", "mysqld_multi", "mariadbd-multi"}:
-        # Asked for its version, such a script may start a server.
+        # With --version, such a script may start a server.
         raise UserError(
             f"{path} only starts servers", where=_WHERE, hint=f"give the server itself: {' or '.join(NAMES)}"
         )
 
 
 def _run(path: Path, arguments: list[str]) -> str:
-    """What it prints on either stream; only how it fails to start at all is an error."""
+    """The output of a program, both streams. Errors: UserError only if it cannot be started or does not end."""
     try:
         done = subprocess.run(
             [str(path), *arguments],
@@ -171,7 +171,7 @@ def _run(path: Path, arguments: list[str]) -> str:
 
 @lru_cache(maxsize=16)
 def _options(path: Path, mtime_ns: int) -> Mapping[str, str]:
-    options = read_options(_run(path, ["--no-defaults", *_surroundings(path), "--verbose", "--help"]))
+    options = read_options(_run(path, ["--no-defaults", *_common_options(path), "--verbose", "--help"]))
     if "innodb_buffer_pool_size" not in options:
         raise FlatwaterError(
             f"{path} does not list its options with --verbose --help", where=_WHERE, hint="is it built with InnoDB?"
@@ -179,9 +179,9 @@ def _options(path: Path, mtime_ns: int) -> Mapping[str, str]:
     return options
 
 
-def _surroundings(path: Path) -> list[str]:
-    # As root, servers of the 5.7 line refuse even to print their help without being told that root is meant; some
-    # print none when they do not find their message files.
+def _common_options(path: Path) -> list[str]:
+    # As root, servers of the 5.7 line refuse even to print their help without --user=root. Some print no help if they
+    # do not find their message files.
     return [*base_option(path), *(["--user=root"] if os.geteuid() == 0 else [])]
 
 

@@ -1,4 +1,4 @@
-"""Copying a directory tree: by sharing its blocks where the file system can, and block by block where it cannot."""
+"""Copying a directory tree: by sharing blocks if the file system can do that (reflink), else block by block."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Stop = Callable[[], bool]
 
 # _IOW(0x94, 9, int), linux/fs.h.
 _FICLONE = 0x40049409
-#: Between two looks at whether to stop.
+#: Bytes that are copied between two checks whether to stop.
 _PART_BYTES = 8 * 2**20
-#: What is left free on the file system, for its own metadata and the server's small files.
+#: Bytes that stay free on the file system, for its own metadata and the server's small files.
 RESERVE_BYTES = 64 * 2**20
 
-# A file system that cannot share blocks, or not between these two files.
+# Errors of a file system that cannot share blocks, or cannot share them between these two files.
 _CANNOT_SHARE = {errno.EOPNOTSUPP, errno.ENOTTY, errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EPERM, errno.ETXTBSY}
 
 
 @dataclass(frozen=True)
 class Copied:
-    """What a copy was: `reflink` shares blocks with its source until they are written."""
+    """How a copy was made: a `reflink` shares blocks with its source until they are written."""
 
     how: Literal["reflink", "copy"]
     bytes: int
@@ -48,10 +48,10 @@ def copy_tree(
 ) -> Copied:
     """Copies the files of `source` into the new directory `target`, and syncs them.
 
-    `leave_out` is asked with each file's path below `source`; `share=False` copies every block even where the file
-    system could share it. Holes stay holes, and what was allocated is allocated. `on_progress(done, total)` counts
-    bytes. Errors: UserError when there is no room; FlatwaterError when a file cannot be copied; Interrupted. Of a copy
-    that failed nothing is left.
+    `leave_out` decides on each path below `source`. `share=False` copies every block even if the file system could
+    share it. Holes stay holes, and allocated blocks are allocated in the copy. `on_progress(done, total)` counts bytes.
+    Errors: UserError if there is no room; FlatwaterError if a file cannot be copied; Interrupted. A copy that failed is
+    deleted.
     """
     folders, files = _walk(source, leave_out)
     total = sum(held_bytes(path) for path in files)
@@ -84,17 +84,17 @@ def copy_tree(
 
 
 def held_bytes(path: Path) -> int:
-    """Bytes that a file takes on its file system."""
+    """Bytes that a file occupies on its file system."""
     return path.stat().st_blocks * 512
 
 
 def tree_bytes(folder: Path) -> int:
-    """Bytes that the files of a folder take on their file system."""
+    """Bytes that the files of a folder occupy on their file system."""
     return sum(held_bytes(path) for path in _walk(folder, lambda name: False)[1])
 
 
 def check_space(folder: Path, needed_bytes: int) -> None:
-    """Raises UserError when the file system of `folder` has no room for so much more."""
+    """Raises UserError if the file system of `folder` has no room for `needed_bytes` more."""
     free = os.statvfs(folder)
     available = free.f_bavail * free.f_frsize
     if needed_bytes + RESERVE_BYTES > available:
@@ -126,7 +126,7 @@ def sync_tree(folder: Path) -> None:
 
 
 def remove_tree(folder: Path) -> None:
-    """Deletes a folder and what is in it, unless something is mounted there; links are not followed.
+    """Deletes a folder and its content, unless something is mounted in it. Links are not followed.
 
     Errors: FlatwaterError.
     """
@@ -159,8 +159,8 @@ class _Progress:
     done: int = 0
 
     def add(self, count: int) -> None:
-        """Counts bytes, and raises Interrupted when it is time to stop."""
-        # Files may grow by rounding; more than all is not to be seen.
+        """Counts bytes. Errors: Interrupted once `stop()` is true."""
+        # Rounding to blocks may count a little more than the total, which is not shown.
         self.done = min(self.done + count, self.total)
         if self.tell is not None:
             self.tell(self.done, self.total)
@@ -173,7 +173,7 @@ class _Progress:
 
 
 def _walk(source: Path, leave_out: Callable[[str], bool]) -> tuple[list[Path], list[Path]]:
-    """Its folders (parents first) and its plain files, without sockets and what is left out."""
+    """The folders of a tree (parents first) and its regular files, except those to leave out."""
     folders: list[Path] = []
     files: list[Path] = []
     for top, inner, names in os.walk(source):
@@ -191,7 +191,7 @@ def _walk(source: Path, leave_out: Callable[[str], bool]) -> tuple[list[Path], l
 
 
 def _can_share(sample: Path, target: Path) -> bool:
-    """Tried with one file rather than read off the file system's name: XFS can, or not, as it was made."""
+    """Whether two files can share blocks. It is tried: for XFS it depends on how the file system was made."""
     trial = target / ".flatwater-trial"
     try:
         with sample.open("rb") as source, trial.open("wb") as clone:
@@ -216,7 +216,7 @@ def _copy_file(source: Path, target: Path, *, share: bool, progress: _Progress) 
         else:
             _copy_data(reader, writer, info, progress)
         os.fsync(writer)
-        # The server's own reads shall find the same cold page cache in every cell.
+        # Drops the pages, so that the server starts with the same cold page cache in every cell.
         for descriptor in (reader, writer):
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
@@ -225,7 +225,7 @@ def _copy_data(reader: int, writer: int, info: os.stat_result, progress: _Progre
     size = info.st_size
     os.ftruncate(writer, size)
     if size and info.st_blocks * 512 >= size:
-        # Allocated as a whole, like its source: preallocated blocks (of a redo log) look like holes below.
+        # Allocates the whole file like its source: preallocated blocks (of a redo log) look like holes below.
         try:
             os.posix_fallocate(writer, 0, size)
         except OSError as error:

@@ -1,11 +1,11 @@
-"""What a server's error log says went wrong, in one line."""
+"""The cause of a server's failure, in one line from its error log."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-#: The end of a long log is enough: what stopped a server is said last.
+#: The end of a long log is enough: the cause of a failure is near it.
 _TAIL_BYTES = 256 * 1024
 #: A cause may quote a whole statement.
 _LINE_CHARACTERS = 400
@@ -15,7 +15,7 @@ _ERROR = re.compile(
     r"\[ERROR\]|\[FATAL\]|InnoDB: (?:Fatal|Error|Assertion|Operating system error)|^[^ ]*(?:mysqld|mariadbd): ",
     re.IGNORECASE,
 )
-# These follow from another error, and say nothing of it.
+# These messages follow from another error, and do not say which.
 _CONSEQUENCE = re.compile(
     r"Aborting$|init function returned error|registration as a STORAGE ENGINE failed|Unknown/unsupported storage engine"
     r"|Failed to initiali[sz]e (?:DD|plugins|builtin plugins)|Data Dictionary initialization failed"
@@ -33,10 +33,10 @@ _STAMP = re.compile(
 
 
 def find_cause(log: Path, since: int = 0, *, first: bool) -> str | None:
-    """The line of the log that tells why a server failed; None when there is none.
+    """The line of the log with the cause of a server's failure; None if there is no such line.
 
-    `since` is the log's length when the server was started. When a server does not start, its *first* error is the
-    cause; when a running one dies, the last. Lines that only tell of consequences ("Aborting") count for little.
+    `since` is the log's length when the server was started. If a server does not start, its *first* error is the cause;
+    if a running one dies, the last. Messages about consequences ("Aborting") are used only if there are no others.
     """
     try:
         with log.open("rb") as handle:

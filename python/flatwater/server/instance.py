@@ -31,10 +31,10 @@ LOGIN_S = 60.0
 class Instance:
     """A server on a data directory of flatwater's.
 
-    `folder` gets `data/`, `tmp/`, `my.cnf` and `error.log`; `settings` are what `translate` returned; `chosen` is what
-    flatwater itself picks for this use (`max_connections`, loading settings): `settings` have the last word. The
-    socket lies in a private temporary folder, which `close` removes, unless `socket_folder` names another. `stop`
-    tells that its user waits no longer: from then on nothing here waits for a server, not even for a frozen one.
+    `folder` gets `data/`, `tmp/`, `my.cnf` and `error.log`. `settings` are the result of `translate`; `chosen` are
+    those that flatwater itself chooses for this use (`max_connections`, loading settings): `settings` override them.
+    The socket is in a private temporary folder, which `close` removes, unless `socket_folder` names another one. Once
+    `stop()` is true, nothing here waits for the server, not even for a frozen one.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Instance:
 
     @property
     def running(self) -> bool:
-        """Whether its process lives."""
+        """Whether its process runs."""
         return self._process is not None and self._process.exit_code() is None
 
     def initialise(self, *, on_wait: OnWait | None = None, stop: Stop | None = None) -> None:
@@ -132,8 +132,8 @@ class Instance:
     ) -> None:
         """Waits until the launched server answers, for as long as it shows progress.
 
-        Errors: FlatwaterError with the error log's reason when it ends, or shows no progress for `patience_s`;
-        Interrupted when `stop()` says so (the server is killed: nothing was running on it yet).
+        Errors: FlatwaterError with the cause from the error log if it ends, or shows no progress for `patience_s`;
+        Interrupted once `stop()` is true (the server is killed: it had no clients yet).
         """
         assert self._process is not None
         stop = stop or self._stop
@@ -168,7 +168,7 @@ class Instance:
     def query(self, sql: str, *, columns: int = 0) -> list[tuple[str | None, ...]]:
         """Rows of one statement, each of at least `columns` values, over a connection of its own.
 
-        Errors: FlatwaterError, at once while it is frozen; Interrupted when the user waits no longer.
+        Errors: FlatwaterError, at once while it is frozen; Interrupted once the instance's `stop()` is true.
         """
         if self._is_frozen:
             raise FlatwaterError(f"{self.binary.title} is frozen, and answers nothing")
@@ -191,11 +191,11 @@ class Instance:
             raise
 
     def variables(self) -> dict[str, str]:
-        """What the server runs with (SHOW GLOBAL VARIABLES), without what could be secret."""
+        """The server's variables (SHOW GLOBAL VARIABLES), without those that could be secret."""
         return read_variables(self.query("SHOW GLOBAL VARIABLES"))
 
     def died(self) -> str | None:
-        """How the server ended although nobody stopped it (`was killed by signal 9 (SIGKILL)`); None while it lives."""
+        """How the server ended without a stop (`was killed by signal 9 (SIGKILL)`); None if it did not."""
         code = self._process.exit_code() if self._process is not None else None
         if code is None or self._is_stopped:
             return None
@@ -203,10 +203,10 @@ class Instance:
         return describe_exit(code) + (f": {cause}" if cause else "")
 
     def stop(self, *, on_wait: OnWait | None = None, patience_s: float = PATIENCE_S) -> None:
-        """Shuts the server down cleanly, and waits as long as that shows progress.
+        """Shuts the server down cleanly, and waits as long as it shows progress.
 
-        Errors: FlatwaterError when it was dead already, hangs (it is killed then), or ends with a failure; Interrupted
-        when the user does not wait for it (it is killed, too).
+        Errors: FlatwaterError if it was dead already, hangs (then it is killed), or ends with a failure; Interrupted
+        once the instance's `stop()` is true (then it is killed, too).
         """
         if self._process is None or self._is_stopped:
             return
@@ -215,7 +215,7 @@ class Instance:
             raise FlatwaterError(f"{self.binary.title} {died}", hint=f"see {self.error_log}")
         if self._is_frozen:
             self.thaw()
-        # SIGTERM is a clean shutdown for every server, and needs no free connection.
+        # Every server shuts down cleanly on SIGTERM. It needs no free connection.
         self._process.send(signal.SIGTERM)
         in_time = self._process.wait_while_progress(self._stop, patience_s, on_wait)
         if self.running and self._stop():
@@ -234,25 +234,25 @@ class Instance:
             raise FlatwaterError(f"{self.binary.title} {died} while it stopped", hint=f"see {self.error_log}")
 
     def kill(self) -> None:
-        """Kill -9, as when the machine or the server fails; what was committed is for recovery to find."""
+        """Kills the server (kill -9), as a crash does. The next start recovers what was committed."""
         if self._process is not None:
             self._process.kill()
             self._is_frozen = False
 
     def freeze(self) -> None:
-        """Stops every thread of the server where it is (SIGSTOP), as when its storage or its machine hangs."""
+        """Stops every thread of the server (SIGSTOP), as if its storage or its machine hung."""
         assert self._process is not None
         self._process.send(signal.SIGSTOP)
         self._is_frozen = True
 
     def thaw(self) -> None:
-        """Lets a frozen server go on."""
+        """Continues a frozen server (SIGCONT)."""
         assert self._process is not None
         self._process.send(signal.SIGCONT)
         self._is_frozen = False
 
     def close(self) -> None:
-        """Leaves nothing running and nothing outside of `folder`: a server that still lives is killed."""
+        """Kills the server if it runs, and deletes everything outside of `folder`."""
         self.kill()
         self._is_stopped = True
         self._access.close()
@@ -265,14 +265,14 @@ class Instance:
         return adjusted_settings(self.settings, self.variables() if variables is None else variables)
 
     def _answers(self, stop: Stop, patience_s: float) -> bool:
-        """Whether it answers by now. Errors: Interrupted."""
+        """Whether it accepts a login by now, or has refused it for good. Errors: Interrupted."""
         return self._access.socket.exists() and ask(lambda: self._try_login(patience_s), stop)
 
     def _try_login(self, patience_s: float) -> bool:
         try:
             connection = Connection(to_json(self.login()), min(patience_s, LOGIN_S))
         except EngineError as error:
-            # Its account is made before it lets anyone in: one that is missing now will never be there.
+            # The server makes the account before it accepts logins. If it is missing now, it will never be there.
             self._refusal = str(error) if "(error 1045)" in str(error) else ""
             return bool(self._refusal)
         try:

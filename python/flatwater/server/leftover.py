@@ -1,7 +1,7 @@
-"""Servers that outlived the flatwater that started them: two on one data directory would destroy it.
+"""Servers that outlived the flatwater that started them. Two servers on one data directory would destroy it.
 
-The kernel kills a server with its flatwater. It forgets that of one that changed its user, and what a tool started in
-its turn (the server that fills a new data directory) was never asked to be killed.
+The kernel kills a server together with its flatwater (process.py), with two exceptions: a server that changed its user,
+and a server that a tool started in turn to fill a new data directory.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import psutil
 
 from flatwater.errors import FlatwaterError
 
-#: What is killed is gone after this long, seconds, unless its storage hangs.
+#: A killed process is gone after this long, seconds, unless its storage hangs.
 GONE_S = 60.0
-#: Options that tell whose data directory it is.
+#: Options of a server that name its data directory.
 _OPTIONS = ("--defaults-file=", "--datadir=")
 
 
 def end_leftovers(root: Path) -> None:
-    """Ends the servers that run on data below `root`, which whoever calls has locked.
+    """Kills the servers that run on data below `root`, which the caller has locked.
 
-    Errors: FlatwaterError when one does not end.
+    Errors: FlatwaterError if one does not end.
     """
     if not any((*root.glob("run/*"), *root.glob("loading/*"))):
         return
@@ -44,6 +44,6 @@ def _is_server_below(process: psutil.Process, below: str) -> bool:
     command = process.cmdline()
     if any(argument.startswith(option + below) for argument in command for option in _OPTIONS):
         return True
-    # Its data directory may have been given by another name; whoever only looks around there has no such option.
+    # The data directory may have been given by another path. A process that is no server has no such option.
     given = any(argument.startswith(option) for argument in command for option in _OPTIONS)
     return given and f"{process.cwd()}{os.sep}".startswith(below)

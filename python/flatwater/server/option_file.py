@@ -15,10 +15,10 @@ _HEAD = """\
 
 
 def write_option_file(path: Path, own: Mapping[str, str], chosen: Mapping[str, str], said: Mapping[str, str]) -> None:
-    """Writes a my.cnf: what flatwater needs (`own`), what it picks (`chosen`), what the experiment says (`said`).
+    """Writes a my.cnf of three groups of settings.
 
-    Where two name the same setting only the later one's line is written. Errors: UserError for a value that has more
-    than one line.
+    `own`: those that flatwater needs; `chosen`: those that it chooses; `said`: those of the experiment. If two groups
+    have the same setting, only the line of the later group is written. Errors: UserError for a value of several lines.
     """
     sections = [
         ("where it lies and how it is reached", own, {*chosen, *said}),
@@ -38,7 +38,7 @@ def _line(name: str, value: str) -> str:
         raise UserError("a setting's value is one line of text", where=f"database.settings.{name}")
     if not value:
         return f"{name}\n"
-    # In option files a backslash escapes and a # begins a comment, unless the value is quoted.
+    # In option files a backslash is an escape character. A # begins a comment, unless the value is quoted.
     plain = value.replace("\\", "\\\\")
     quoted = f'"{plain}"' if any(character in value for character in " #;'\"\\") else plain
     return f"{name} = {quoted}\n"

@@ -22,10 +22,10 @@ PATIENCE_S = 300.0
 #: Is called about once a second while a process is waited for, with the seconds so far.
 OnWait = Callable[[float], None]
 
-# Asks the kernel to kill this process when the one that started it dies, and becomes the server. A program of its own,
-# because code between fork and exec of a process with threads (the engine has many) may only call what is safe in a
-# signal handler, which Python is not. Its process ID is the server's; the request survives exec, since the server
-# changes no user. Arguments: the parent's process ID, then the command. 1 = PR_SET_PDEATHSIG (linux/prctl.h).
+# Asks the kernel to kill this process when its parent dies, and then becomes the server. It is a program of its own,
+# because between fork and exec a process with threads (the engine has many) may only call what is safe in a signal
+# handler, which Python is not. Its process ID becomes the server's. The request survives exec, because the server does
+# not change its user. Arguments: the parent's process ID, then the command. 1 = PR_SET_PDEATHSIG (linux/prctl.h).
 _SHIM = """
 import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
@@ -36,24 +36,24 @@ for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
 os.execv(sys.argv[2], sys.argv[2:])
 """
 
-# The kernel sends that signal when the *thread* that forked ends. So one thread, which lives as long as flatwater,
-# starts all servers, whoever asks.
-_NURSERY = ThreadPoolExecutor(max_workers=1, thread_name_prefix="flatwater-servers")
+# The kernel sends that signal when the *thread* that forked ends. So one thread, which exists as long as flatwater,
+# starts all servers.
+_STARTING_THREAD = ThreadPoolExecutor(max_workers=1, thread_name_prefix="flatwater-servers")
 
 
 class ServerProcess:
-    """A running server. It is in a session of its own: Ctrl-C in the terminal reaches flatwater only."""
+    """The process of a server. It has a session of its own: Ctrl-C in the terminal reaches only flatwater."""
 
     def __init__(self, command: Sequence[str], folder: Path, log: Path, tmp: Path | None = None) -> None:
-        """Starts `command` (the program's absolute path first) in `folder`; what it prints is appended to `log`.
+        """Starts `command` (the program's absolute path first) in `folder`; its output is appended to `log`.
 
-        `tmp` is its place for temporary tables: in one that servers share, each that starts deletes the others'.
+        `tmp` is its folder for temporary tables. If servers shared one, each start would delete the others' tables.
         """
         shim = [sys.executable, "-I", "-S", "-c", _SHIM, str(os.getpid()), *command]
         try:
             with log.open("ab") as output:
                 self._log = log
-                self._process = _NURSERY.submit(
+                self._process = _STARTING_THREAD.submit(
                     lambda: subprocess.Popen(
                         shim,
                         stdin=subprocess.DEVNULL,
@@ -75,43 +75,44 @@ class ServerProcess:
         return self._process.pid
 
     def exit_code(self) -> int | None:
-        """None while it lives; the negative signal's number when it was killed."""
+        """None while it runs; the negative number of the signal if it was killed."""
         return self._process.poll()
 
     def send(self, number: signal.Signals) -> None:
-        """Sends a signal; nothing happens when the process is gone."""
+        """Sends a signal, unless the process is gone."""
         self._process.send_signal(number)
 
     def kill(self) -> None:
-        """Kills it and all that it started, and waits until it is gone."""
+        """Kills it and all processes that it started, and waits until it is gone."""
         if self.exit_code() is None:
-            # Not waited for yet, so the number of its group is nobody else's.
+            # It was not waited for yet, so no other process group can have its number.
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
 
     def wait_while_progress(self, done: Callable[[], bool], patience_s: float, on_wait: OnWait | None = None) -> bool:
-        """Waits until `done()` or the process ends; False when it showed no progress for `patience_s` seconds.
+        """Waits until `done()` or the process ends; False if it showed no progress for `patience_s` seconds.
 
-        Progress is a longer error log or more bytes read and written: recovery and flushing before a stop may take
-        minutes, and are fine as long as something moves. `on_wait(seconds so far)` is called about once a second.
+        Progress is a longer error log, or more bytes read or written: recovery, and flushing before a stop, may take
+        minutes. `on_wait` is called about once a second.
         """
-        started = progressed = told = time.monotonic()
-        seen = self._moved()
+        started = progressed = polled = time.monotonic()
+        last = self._work_so_far()
         while not done() and self.exit_code() is None:
             time.sleep(POLL_S)
             now = time.monotonic()
-            if now - told >= 1:
-                told = now
+            if now - polled >= 1:
+                polled = now
                 if on_wait is not None:
                     on_wait(now - started)
-                moved = self._moved()
-                if moved != seen:
-                    seen, progressed = moved, now
+                work = self._work_so_far()
+                if work != last:
+                    last, progressed = work, now
                 elif now - progressed > patience_s:
                     return False
         return True
 
-    def _moved(self) -> tuple[int, str]:
+    def _work_so_far(self) -> tuple[int, str]:
+        """The length of its log and the kernel's counters of its IO. Both only grow."""
         try:
             size = self._log.stat().st_size
         except OSError:
@@ -123,7 +124,7 @@ class ServerProcess:
 
 
 def _library_path() -> dict[str, str]:
-    """Servers of tarballs find their libraries with it; nothing else of the environment changes how a server runs."""
+    """The variables of the environment that a server gets: with them, servers of tarballs find their libraries."""
     return {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "LD_PRELOAD", "TZ") if name in os.environ}
 
 

@@ -1,11 +1,11 @@
-"""flatwater's own folder under the experiment's storage: nothing else there is ever touched.
+"""flatwater's own folder under the experiment's storage. flatwater touches nothing else there.
 
 <storage.path>/flatwater-servers/
-    snapshots/KEY/   data directories that are loaded, each with what it was made of
-    loading/KEY/     one that is being loaded, or whose loading was stopped
+    snapshots/KEY/   loaded data directories, each with a description of its content
+    loading/KEY/     a data directory that is being loaded, or whose loading was stopped
     run/NAME/        the servers of the cell that runs now
 
-Each of the four is a `Folder`, whose ledger says what in it flatwater made.
+Each of the four is a `Folder`, whose ledger lists what flatwater made in it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from flatwater.server.access import FOLDER_FILES, FOLDER_NAME
 from flatwater.server.leftover import end_leftovers
 
 NAME = "flatwater-servers"
-#: What an older flatwater said that the folder is its own by, which a copy says too.
+#: The file by which older versions recognised their folder. It is no proof: a copy of the folder has it, too.
 _OLD_MANIFEST = f"{NAME}.json"
 _WHERE = "storage.path"
 
@@ -42,25 +42,25 @@ class ServersRoot:
         self._run = run
 
     def run_folder(self, name: str) -> Path:
-        """An empty place for one server of the cell that runs: what a run before left there is deleted."""
+        """An empty folder for one server of the cell that runs. What an earlier run left there is deleted."""
         assert re.fullmatch(r"[\w.-]+", name)
         self._run.remove(name)
         return self._run.make_folder(name)
 
     def run_path(self, name: str) -> Path:
-        """Where a server of a cell is, or was."""
+        """The folder of a server of a cell, whether it exists or not."""
         return self._run.path_of(name)
 
     def runs(self) -> list[str]:
-        """Names of the servers of cells that earlier runs left. Errors: UserError when one was replaced."""
+        """Names of the servers that earlier runs left. Errors: UserError if one of the folders was replaced."""
         return [name for name in self._run.names() if self._run.holds(name)]
 
     def remove_run(self, name: str) -> None:
-        """Deletes a server of a cell, if it is there. Errors: UserError for what flatwater did not make."""
+        """Deletes the folder of a server, if it exists. Errors: UserError if flatwater did not make it."""
         self._run.remove(name)
 
     def close(self) -> None:
-        """Lets other runs use the folder."""
+        """Unlocks the folder for other runs."""
         for folder in (self.snapshots, self.loading, self._run, self._folder):
             folder.close()
 
@@ -76,8 +76,8 @@ class ServersRoot:
 def open_root(storage: Path) -> ServersRoot:
     """Makes or opens the folder under the directory `storage`, and locks it.
 
-    Errors: UserError at storage.path when the directory is missing or not writable, when a folder of that name is not
-    flatwater's, or when another run uses it.
+    Errors: UserError at storage.path if the directory is missing or not writable, if a folder of that name is not
+    flatwater's, or if another run uses it.
     """
     storage = storage.absolute()
     _check_storage(storage)
@@ -104,7 +104,7 @@ def open_root(storage: Path) -> ServersRoot:
 
 
 def _remove_socket_folder(option_file: Path) -> None:
-    """Deletes the private folder of a server whose flatwater was killed, with the password that may still be in it."""
+    """Deletes the private folder of a server whose flatwater was killed. The password may still be in it."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         said = re.search(r'^socket = "?(/[^"\n]*)"?$', option_file.read_text(), re.MULTILINE)
         folder = Path(said[1]).parent if said is not None else Path()

@@ -1,7 +1,7 @@
-"""The settings that differ between servers: who has which name, and which of them shape the bytes on disk.
+"""The settings that differ between servers: which servers have them, and which of them shape the bytes on disk.
 
-The server itself has the last word (`Binary.options`). This registry holds the field's names, those that tuning advice
-and published experiments use, so that a message can say who has a setting that this server lacks. Sources: the
+The server itself decides which settings it has (`Binary.options`). This registry has the names that tuning advice and
+published experiments use, so that a message can name the servers that have a setting which this one lacks. Sources: the
 reference manuals of MySQL 5.5 to 8.4, "InnoDB System Variables" of MariaDB, and Percona Server's documentation of 5.5
 to 8.0.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from flatwater.server.flavours import FLAVOURS, Version
 
-#: First and last versions are written `since..before`; Percona Server has what its MySQL has, unless it is listed.
+#: Versions are written `since..before`. Percona Server has the settings of its MySQL, unless it is listed itself.
 _HAVE = {
     # The redo log
     "innodb_log_file_size": "mysql 5.5..; mariadb 5.5..",
@@ -101,8 +101,8 @@ _HAVE = {
     "performance_schema": "mysql 5.5..; mariadb 5.5..",
 }
 
-#: Settings that these flavours go on to take for some versions after they heed them. Their manuals say of each
-#: "deprecated and ignored"; of all other settings the server's own list tells.
+#: Settings that these flavours still accept in some versions in which they have no effect. Their manuals say
+#: "deprecated and ignored" of each. All other settings have an effect if the server lists them.
 _IGNORED = {
     "mariadb": {
         "innodb_adaptive_hash_index_partitions",
@@ -125,7 +125,7 @@ _IGNORED = {
     }
 }
 
-#: What to say when a server lacks a setting and nothing can be translated.
+#: The hint for a setting that a server lacks and that cannot be translated.
 INSTEAD = {
     ("innodb_buffer_pool_instances", "mariadb"): "it has one buffer pool: leave the setting out",
     ("innodb_page_cleaners", "mariadb"): "it has one page cleaner: leave the setting out",
@@ -136,7 +136,7 @@ INSTEAD = {
     ("thread_pool_size", "mysql"): "only MySQL's Enterprise edition has a pool of threads",
 }
 
-#: Settings that shape what is kept on disk: a snapshot made with other values is another snapshot.
+#: Settings that change the bytes on disk: a snapshot with other values of them is another snapshot.
 SHAPING = frozenset(
     {
         "character_set_server",
@@ -218,14 +218,14 @@ RESERVED = {
 
 @dataclass(frozen=True)
 class Span:
-    """Versions of a flavour: from `since` until `before` (None: to this day)."""
+    """Versions of a flavour: from `since` until `before`, which is not included (None: no end)."""
 
     flavour: str
     since: Version
     before: Version | None
 
     def holds(self, flavour: str, version: Version) -> bool:
-        """Whether a server of this flavour and version is meant."""
+        """Whether a server of this flavour and version is in it."""
         return self.flavour == flavour and self.since <= version and (self.before is None or version < self.before)
 
     def __str__(self) -> str:
@@ -238,7 +238,7 @@ class Span:
 
 
 def spans(name: str) -> list[Span]:
-    """Who has a setting; nothing for one that the registry does not know."""
+    """The servers that have a setting; empty for one that is not in the registry."""
     found = []
     for part in filter(None, _HAVE.get(name, "").split("; ")):
         flavour, *ranges = part.split(" ")
@@ -251,22 +251,22 @@ def spans(name: str) -> list[Span]:
 
 
 def names_of(flavour: str, version: Version) -> frozenset[str]:
-    """The registry's names that a server of this flavour and version has."""
+    """The names in the registry that a server of this flavour and version has."""
     return frozenset(name for name in _HAVE if any(span.holds(flavour, version) for span in spans(name)))
 
 
 def is_ignored(name: str, flavour: str, version: Version) -> bool:
-    """Whether such a server takes the setting, if it does, without any effect."""
+    """Whether such a server accepts the setting but ignores it."""
     return name in _IGNORED.get(flavour, ()) and not any(span.holds(flavour, version) for span in spans(name))
 
 
 def who_has(name: str) -> str:
-    """`MySQL since 8.0.30 and Percona Server since 8.0.30`; empty when the registry does not know."""
+    """`MySQL since 8.0.30, Percona Server since 8.0.30`; empty for a setting that is not in the registry."""
     return ", ".join(str(span) for span in spans(name))
 
 
 def shaping(settings: Mapping[str, str]) -> dict[str, str]:
-    """Those of the settings that shape the bytes on disk, in the order of their names."""
+    """The settings that change the bytes on disk, in the order of their names."""
     return {name: settings[name] for name in sorted(SHAPING & settings.keys())}
 
 

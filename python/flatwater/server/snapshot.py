@@ -1,4 +1,4 @@
-"""Loaded data directories that are kept, so that every cell and every run starts from the same bytes."""
+"""Snapshots: loaded data directories that are kept, so that every cell and every run starts from the same bytes."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _RECORD = "snapshot.json"
 _STATE = "loading.json"
 _KEY_CHARACTERS = 16
 
-# What a server makes for itself, and must not be the same in two of them or make a copy start warm: the list of pages
-# to load into the buffer pool, its UUID, its process ID, temporary tables, two-phase commits of nobody.
+# Files that a copy must not have, because they belong to one server or make a copy start warm: the list of pages to
+# load into the buffer pool, the UUID, the process ID, temporary tables, the log of two-phase commits.
 _PRIVATE = re.compile(
     r"ib_buffer_pool$|auto\.cnf$|.*\.pid$|ibtmp\d+$|#innodb_temp(/|$)|tc\.log$|.*\.sock(\.lock)?$|mysql_upgrade_info$"
 )
@@ -44,8 +44,8 @@ _REDO = re.compile(r"ib_logfile\d+$")
 class Shape:
     """Everything that the bytes of a snapshot depend on.
 
-    `dataset` is what was loaded (JSON values: kind, scale, seed), `settings` those that shape bytes on disk,
-    `dataset_version` is raised whenever flatwater loads something else under the same description.
+    `dataset` describes the loaded data (JSON values: kind, scale, seed); `settings` are those that change the bytes on
+    disk; `dataset_version` is raised when flatwater loads other data for the same description.
     """
 
     flavour: str
@@ -59,13 +59,13 @@ class Shape:
     def of(
         cls, binary: Binary, dataset: Mapping[str, Any], settings: Mapping[str, str], *, dataset_version: int
     ) -> Shape:
-        """What a server would hold after it loaded the data set with these settings (of which only some matter)."""
+        """The shape of a data set that a server loaded with these settings, of which only some matter."""
         return cls(
             binary.flavour, binary.version, binary.version_text, dict(dataset), dataset_version, shaping(settings)
         )
 
     def to_json(self) -> dict[str, object]:
-        """For `snapshot.json`."""
+        """The content of `snapshot.json`."""
         return {
             "flavour": self.flavour,
             "version": list(self.version),
@@ -77,7 +77,7 @@ class Shape:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Shape:
-        """Raises KeyError, TypeError or ValueError for what is no shape."""
+        """The shape in `snapshot.json`. Errors: KeyError, TypeError or ValueError if it is none."""
         major, minor, patch = found["version"]
         if found["flavour"] not in FLAVOURS:
             raise ValueError(found["flavour"])
@@ -92,21 +92,21 @@ class Shape:
 
     @property
     def key(self) -> str:
-        """The name of its folder: the same for the same shape, whatever the order of its parts."""
+        """The name of its folder. It is the same for the same shape, in whatever order its parts are given."""
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:_KEY_CHARACTERS]
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A data directory of a server that was stopped cleanly. It is only ever copied."""
+    """A data directory of a server that was stopped cleanly. It is copied, and never used itself."""
 
     shape: Shape
     folder: Path
 
     @property
     def key(self) -> str:
-        """Its folder's name."""
+        """The name of its folder."""
         return self.folder.name
 
     @property
@@ -116,11 +116,11 @@ class Snapshot:
 
     @property
     def error_log(self) -> Path:
-        """What the server said while it was loaded."""
+        """The log of the server while it was loaded."""
         return self.folder / "error.log"
 
     def size_bytes(self) -> int:
-        """Bytes that it takes on its file system."""
+        """Bytes that it occupies on its file system."""
         return tree_bytes(self.data)
 
     def copy_to(
@@ -128,20 +128,20 @@ class Snapshot:
     ) -> Copied:
         """Makes `folder` (an `Instance.data` that does not exist yet) a data directory like it.
 
-        With `share`, blocks are shared where the file system can (reflink), which takes no time and no room, until they
-        are written: each first write of a block then also allocates one. Errors as with `copy_tree`.
+        With `share`, blocks are shared if the file system can do that (reflink). This takes no time and no room; later,
+        the first write of each block also allocates one. Errors: as of `copy_tree`.
         """
-        anew = FLAVOURS[self.shape.flavour].makes_redo_anew(self.shape.version)
+        needs_new_redo = FLAVOURS[self.shape.flavour].makes_redo_anew(self.shape.version)
 
         def leave_out(name: str) -> bool:
-            return _PRIVATE.match(name) is not None or (anew and _REDO.match(name) is not None)
+            return _PRIVATE.match(name) is not None or (needs_new_redo and _REDO.match(name) is not None)
 
         return copy_tree(self.data, folder, leave_out=leave_out, share=share, on_progress=on_progress, stop=stop)
 
 
 @dataclass(frozen=True)
 class Loading:
-    """A snapshot in the making: an `Instance` in `folder` loads it. `resumed` tells that there is something already."""
+    """An unfinished snapshot, which an `Instance` in `folder` loads. `resumed`: an earlier run has loaded a part."""
 
     shape: Shape
     folder: Path
@@ -149,9 +149,9 @@ class Loading:
     root: ServersRoot
 
     def commit(self) -> Snapshot:
-        """Makes it a snapshot, at once or not at all. The server must have been stopped cleanly.
+        """Makes it a snapshot, atomically. The server must have been stopped cleanly.
 
-        Errors: FlatwaterError when the file system fails.
+        Errors: FlatwaterError if the file system fails.
         """
         try:
             for path in self.folder.iterdir():
@@ -169,13 +169,13 @@ class Loading:
         return Snapshot(self.shape, self.root.snapshots.path_of(self.shape.key))
 
     def discard(self) -> Loading:
-        """Begins anew, as when what was loaded so far turns out to be damaged."""
+        """Deletes what was loaded so far, for example because it is damaged, and begins again."""
         self.root.loading.remove(self.shape.key)
         return open_loading(self.root, self.shape)
 
 
 def find_snapshot(root: ServersRoot, shape: Shape) -> Snapshot | None:
-    """The snapshot of this shape, if it was made. Errors: UserError when something else has its name."""
+    """The snapshot of this shape, if it exists. Errors: UserError if something else has its name."""
     if not root.snapshots.holds(shape.key):
         return None
     found = _read(root.snapshots.path_of(shape.key))
@@ -183,15 +183,15 @@ def find_snapshot(root: ServersRoot, shape: Shape) -> Snapshot | None:
 
 
 def open_loading(root: ServersRoot, shape: Shape) -> Loading:
-    """Where to load a snapshot of this shape; goes on with what a killed run left, if that can be trusted.
+    """The folder in which to load a snapshot of this shape. It may have what a killed run left, if that is reliable.
 
-    While loading, servers run without a doublewrite buffer and sync little. What was written outlives a killed server,
-    but not a machine that went down: a half-loaded directory of another boot is deleted.
+    While loading, servers run without a doublewrite buffer and rarely sync. Their writes survive a crash of the server,
+    but not of the machine. So a half-loaded directory from before the last boot is deleted.
     """
     folder = root.loading.path_of(shape.key)
     state = {"boot_id": Path("/proc/sys/kernel/random/boot_id").read_text().strip()}
     if root.loading.holds(shape.key):
-        # `Instance.initialise` leaves its log unless it was finished.
+        # `Instance.initialise` deletes its log when it has finished.
         made = (folder / "data" / "ibdata1").exists() and not (folder / INITIALISE_LOG).exists()
         if made and _json(folder / _STATE) == state:
             return Loading(shape, folder, resumed=True, root=root)
@@ -205,7 +205,7 @@ def open_loading(root: ServersRoot, shape: Shape) -> Loading:
 
 
 def list_snapshots(storage: Path) -> list[Snapshot]:
-    """The snapshots under a storage directory, by key; none when there is no folder of flatwater's."""
+    """The snapshots under a storage directory, by key; none if flatwater has no folder there."""
     snapshots = Folder.find(storage / NAME / "snapshots", where="storage.path")
     if snapshots is None:
         return []
@@ -217,14 +217,14 @@ def list_snapshots(storage: Path) -> list[Snapshot]:
 
 
 def remove_snapshot(root: ServersRoot, key: str) -> None:
-    """Deletes a snapshot, and what was loaded towards one. Errors: UserError when there is neither."""
+    """Deletes a snapshot, or an unfinished one. Errors: UserError if there is neither."""
     known = [
         folder for folder in (root.snapshots, root.loading) if re.fullmatch(r"[0-9a-f]+", key) and folder.holds(key)
     ]
     if not known:
         raise UserError(f"there is no snapshot {key!r} in {root.path}")
     for folder in known:
-        # Its record first: a deletion that is cut short leaves nothing that looks whole.
+        # The record is deleted first: after an interrupted deletion, the rest is not taken for a snapshot.
         (folder.path_of(key) / _RECORD).unlink(missing_ok=True)
         folder.remove(key)
 

@@ -1,8 +1,8 @@
-"""From the field's names of settings to those of the server at hand.
+"""Translates settings from the names in common use to those of the server that runs.
 
-Each rule looks at the settings, and rewrites those that this server calls otherwise. What is left must be an option of
-the server: anything else is refused before a byte is loaded. A setting that the server would take and ignore is refused
-too, unless its value says what the server does anyway.
+Each rule rewrites the settings that have another name or form in this server. After the rules, every setting must be an
+option of the server. Any other setting is refused before data is loaded. A setting that the server would accept and
+ignore is refused, too, unless its value is what the server does without it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Value = int | float | str | bool
 
 @dataclass(frozen=True)
 class Server:
-    """The server that is translated for: what it is, and the names that it knows."""
+    """The server for which settings are translated: its flavour, its version and the names of its options."""
 
     flavour: str
     version: Version
@@ -37,7 +37,7 @@ class Server:
         return f"{FLAVOURS[self.flavour].title} {'.'.join(map(str, self.version))}"
 
     def has(self, name: str) -> bool:
-        """Whether it has the setting, and heeds it."""
+        """Whether it has the setting, and does not ignore it."""
         return name in self.options and not is_ignored(name, self.flavour, self.version)
 
     def is_mariadb(self, since: Version = (0, 0, 0)) -> bool:
@@ -50,7 +50,7 @@ class Server:
 
 
 def translate(settings: Mapping[str, Value], binary: Binary) -> dict[str, str]:
-    """An experiment's settings as lines for this server's my.cnf: name -> value, "" for a name alone.
+    """The settings of an experiment as lines of this server's my.cnf: name -> value, "" for a name alone.
 
     Errors: UserError at `database.settings.NAME` for a setting or a value that this server does not have.
     """
@@ -60,7 +60,7 @@ def translate(settings: Mapping[str, Value], binary: Binary) -> dict[str, str]:
 
 
 def translate_for(settings: Mapping[str, Value], server: Server) -> dict[str, str]:
-    """`translate` for a server that is only described."""
+    """`translate` without the check of the values, for which the server's program would be needed."""
     lines: dict[str, str] = {}
     for written, value in settings.items():
         name = _name(written)
@@ -70,7 +70,7 @@ def translate_for(settings: Mapping[str, Value], server: Server) -> dict[str, st
     for rule in RULES:
         rule(lines, server)
     if server.version < (5, 6, 0):
-        # MySQL 5.5.9, for one, knows no other words for its switches.
+        # MySQL 5.5.9, for example, accepts only these words for its switches.
         words = {"on": "1", "off": "0"}
         lines = {name: words.get(value.lower(), value) for name, value in lines.items()}
     for name in lines:
@@ -101,7 +101,7 @@ def _text(name: str, value: Value) -> str:
     text = str(value).strip()
     if not text or any(ord(character) < 32 for character in text):
         refuse(name, "a setting's value is one line of text, and not empty")
-    # The field's spelling of sizes (64MiB) and large units (1T), which option files do not know.
+    # Experiments may have 64MiB and 1T, which option files do not accept.
     if re.fullmatch(r"[0-9]{1,19}\s*(?:[KMGT]iB|T)", text, re.IGNORECASE):
         return write_size(read_size(text) or 0)
     return text
@@ -120,8 +120,8 @@ def _refuse_missing(name: str, server: Server) -> NoReturn:
     )
 
 
-def _redo(lines: dict[str, str], server: Server) -> None:
-    """The redo log: files x size until MySQL 8.0.30 and MariaDB 10.5, then one capacity."""
+def _rewrite_redo_size(lines: dict[str, str], server: Server) -> None:
+    """The size of the redo log: files x size before MySQL 8.0.30 and MariaDB 10.5, then one capacity."""
     size, files, capacity = (
         lines.get(name) for name in ("innodb_log_file_size", "innodb_log_files_in_group", "innodb_redo_log_capacity")
     )
@@ -171,7 +171,7 @@ def _check_redo_limit(lines: dict[str, str], server: Server) -> None:
         )
 
 
-def _neighbours(lines: dict[str, str], server: Server) -> None:
+def _rewrite_neighbours(lines: dict[str, str], server: Server) -> None:
     """Flushing of neighbours: 0 none, 1 contiguous, 2 the whole extent; XtraDB 5.5 counted 0 none, 1 area, 2 cont."""
     new, old = "innodb_flush_neighbors", "innodb_flush_neighbor_pages"
     to_old = {"0": "none", "OFF": "none", "1": "cont", "ON": "cont", "2": "area"}
@@ -183,7 +183,7 @@ def _neighbours(lines: dict[str, str], server: Server) -> None:
         if server.has(old):
             _replace(lines, new, old, value)
         elif value == "area" and server.is_mysql():
-            # What InnoDB did before there was a setting.
+            # InnoDB did this before the setting existed.
             del lines[new]
         else:
             _refuse_missing(new, server)
@@ -201,8 +201,8 @@ def _neighbours(lines: dict[str, str], server: Server) -> None:
         lines[new] = "1" if lines[new].upper() == "ON" else "0"
 
 
-def _log_block(lines: dict[str, str], server: Server) -> None:
-    """The redo log's unit of writing: a block size in XtraDB, "write ahead" in its successors."""
+def _rewrite_log_block(lines: dict[str, str], server: Server) -> None:
+    """The unit in which the redo log is written: a block size in XtraDB, "write ahead" in its successors."""
     old, new = "innodb_log_block_size", "innodb_log_write_ahead_size"
     if old in lines and not server.has(old):
         if server.has(new):
@@ -216,7 +216,7 @@ def _log_block(lines: dict[str, str], server: Server) -> None:
             del lines[new]
 
 
-def _adaptive_flushing(lines: dict[str, str], server: Server) -> None:
+def _rewrite_adaptive_flushing(lines: dict[str, str], server: Server) -> None:
     """XtraDB's flushing policies: innodb_adaptive_checkpoint in 5.1, innodb_adaptive_flushing_method in 5.5."""
     older, name = "innodb_adaptive_checkpoint", "innodb_adaptive_flushing_method"
     if older in lines:
@@ -228,7 +228,7 @@ def _adaptive_flushing(lines: dict[str, str], server: Server) -> None:
         del lines[name]
 
 
-def _hash_partitions(lines: dict[str, str], server: Server) -> None:
+def _rewrite_hash_partitions(lines: dict[str, str], server: Server) -> None:
     for name, other in (
         ("innodb_adaptive_hash_index_parts", "innodb_adaptive_hash_index_partitions"),
         ("innodb_adaptive_hash_index_partitions", "innodb_adaptive_hash_index_parts"),
@@ -237,7 +237,7 @@ def _hash_partitions(lines: dict[str, str], server: Server) -> None:
             _replace(lines, name, other, lines[name])
 
 
-def _checksums(lines: dict[str, str], server: Server) -> None:
+def _rewrite_checksums(lines: dict[str, str], server: Server) -> None:
     """Page checksums: a switch in 5.5, an algorithm since 5.6."""
     switch, algorithm = "innodb_checksums", "innodb_checksum_algorithm"
     on = _switch(lines.get(switch))
@@ -260,7 +260,7 @@ def _checksums(lines: dict[str, str], server: Server) -> None:
         refuse(algorithm, f"{server.title} does not know {value}: MariaDB does, since 10.4.3", "crc32")
 
 
-#: Of Linux and Windows, and their numbers.
+#: Names of flush methods on Linux and Windows, and their numbers.
 _FLUSH_METHODS = {
     "FSYNC",
     "FDATASYNC",
@@ -277,8 +277,8 @@ _FLUSH_METHODS = {
 }
 
 
-def _values(lines: dict[str, str], server: Server) -> None:
-    """Values of settings that every server has, but not with every value."""
+def _check_common_values(lines: dict[str, str], server: Server) -> None:
+    """Refuses values that only some servers have, of settings that all servers have."""
     value = lines.get("innodb_doublewrite", "").upper()
     if value in {"DETECT_ONLY", "DETECT_AND_RECOVER"} and not server.is_mysql((8, 0, 30)):
         refuse("innodb_doublewrite", f"{server.title} has no {value}: MySQL does, since 8.0.30", "true or false")
@@ -288,7 +288,7 @@ def _values(lines: dict[str, str], server: Server) -> None:
         )
     method = lines.get("innodb_flush_method", "").upper()
     if method and method not in _FLUSH_METHODS:
-        # Some servers say so only when they start.
+        # Some servers report this only when they start.
         refuse("innodb_flush_method", f"no server has {lines['innodb_flush_method']}", "O_DIRECT or fsync")
     xtradb = server.flavour == "percona" and server.version < (8, 0, 0)
     if method == "ALL_O_DIRECT" and not xtradb and not (server.is_mariadb() and server.version < (10, 2, 0)):
@@ -299,8 +299,8 @@ def _values(lines: dict[str, str], server: Server) -> None:
         refuse("thread_handling", f"{server.title} has no pool of threads: MariaDB and Percona Server have")
 
 
-def _binary_log(lines: dict[str, str], server: Server) -> None:
-    """`log_bin` is the name of files, and no switch; MySQL 8 keeps one unless it is told not to."""
+def _rewrite_binary_log(lines: dict[str, str], server: Server) -> None:
+    """The binary log: `log_bin` is the name of its files, not a switch. MySQL 8 has one unless it is switched off."""
     value = lines.get("log_bin")
     if value is None:
         return
@@ -315,8 +315,8 @@ def _binary_log(lines: dict[str, str], server: Server) -> None:
         refuse("log_bin", "true, false, or the first part of the files' names")
 
 
-#: Values that say what a server without the setting does anyway.
-_MOOT = {
+#: Values that a server without the setting has anyway.
+_IMPLIED = {
     "innodb_buffer_pool_instances": {"1"},
     "innodb_change_buffering": {"none"},
     "innodb_checkpoint_age_target": {"0"},
@@ -327,8 +327,9 @@ _MOOT = {
 }
 
 
-def _moot(lines: dict[str, str], server: Server) -> None:
-    for name, values in _MOOT.items():
+def _drop_implied(lines: dict[str, str], server: Server) -> None:
+    """Removes settings that a server lacks, if their values are what it does without them."""
+    for name, values in _IMPLIED.items():
         if name in lines and lines[name].lower() in values and not server.has(name):
             del lines[name]
     one_cleaner = server.is_mariadb((10, 0, 0)) or server.is_mysql((5, 6, 0))
@@ -336,17 +337,17 @@ def _moot(lines: dict[str, str], server: Server) -> None:
         del lines["innodb_page_cleaners"]
 
 
-#: In this order; each may rewrite what the ones before left.
+#: The rules run in this order; each may rewrite the result of those before it.
 RULES: tuple[Callable[[dict[str, str], Server], None], ...] = (
-    _redo,
-    _neighbours,
-    _log_block,
-    _adaptive_flushing,
-    _hash_partitions,
-    _checksums,
-    _values,
-    _binary_log,
-    _moot,
+    _rewrite_redo_size,
+    _rewrite_neighbours,
+    _rewrite_log_block,
+    _rewrite_adaptive_flushing,
+    _rewrite_hash_partitions,
+    _rewrite_checksums,
+    _check_common_values,
+    _rewrite_binary_log,
+    _drop_implied,
 )
 
 
@@ -370,7 +371,7 @@ def split(settings: Mapping[str, str], instances: int) -> dict[str, str]:
 
 
 def _replace(lines: dict[str, str], old: str, new: str, value: str) -> None:
-    """Puts the new name where the old one stood."""
+    """Replaces a setting by one of another name, at the same place in the order."""
     if new in lines:
         refuse(old, f"{new} says the same thing", "give one of the two")
     renamed = {new if name == old else name: (value if name == old else text) for name, text in lines.items()}

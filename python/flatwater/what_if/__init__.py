@@ -1,10 +1,10 @@
-"""What if? A measured run of a real server, its modelled twin, and what the twin says of a changed stack.
+"""What if? A measured run of a real server, its modelled twin, and the twin's throughput on a changed stack.
 
-base.py      what the run recorded: throughput and its noise, pages, CPU time, the storage's answers, settings
-twin.py      the same server and storage in virtual time, and what they count
-fitting.py   the two things that no counter tells, fitted; how well the twin then does what was measured
-changes.py   what is asked: `--set`, and the questions that are asked when nothing is
-predict.py   each change on the twin, with its interval
+base.py      what the run recorded: throughput and its noise, pages, CPU time, the storage's latencies, settings
+twin.py      a model of the same server on the same storage in virtual time, and what it counts
+fitting.py   fits the two quantities that no counter measures; compares the fitted twin with the run
+changes.py   the changes to predict: those of `--set`, or a usual set of them
+predict.py   the throughput of the twin with each change, with an interval
 """
 
 from flatwater.what_if.base import Base, read_base

@@ -1,4 +1,4 @@
-"""What a measured run recorded, as far as a model can be made of it."""
+"""What a measured run recorded, as far as a model can be made from it."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from flatwater.results import Cell, CellSummary, Result
 from flatwater.results.phases import measured_s
 from flatwater.results.schema import FieldValues
 
-#: 95 % of a normal distribution lie within so many standard deviations of its mean.
+#: 95 % of a normal distribution lie within this many standard deviations of its mean.
 Z95 = 1.96
-#: Page reads of which fewer reached the device came from the kernel's page cache.
+#: When a smaller share of the server's page reads reached the device, the kernel's page cache answered the others.
 FROM_DEVICE = 0.8
-#: Nobody's share of the cores is less.
+#: The run has at least this many cores, however busy other programs are.
 LEAST_CORES = 0.01
-#: Others that took more of the machine's cores are told.
+#: A note says so when other programs took a larger share of the machine's cores.
 OTHERS_SHARE = 0.1
 
 
 @dataclass(frozen=True)
 class Storage:
-    """What the device under the server answered, and the most that it was seen to move."""
+    """Mean latencies of the device under the server, and its highest throughput during the run."""
 
     read_us: float
     write_us: float
@@ -49,23 +49,23 @@ class Base:
     result: Result
     experiment: Experiment
     set: FieldValues
-    #: Numbers of the cells that were taken together.
+    #: Numbers of the cells whose mean this is.
     cells: list[int]
     server: str
     generation: str
-    #: What the server really had, of what the model knows.
+    #: The settings that the server ran with, of those that the model has.
     settings: dict[str, Any]
     cores: int
     memory_bytes: int | None
     indexes: dict[str, dict[str, int]] | None
-    #: Before the measured phase, and its length, of each run.
+    #: Length of the time before the measured phase, and of the measured phase, of each run.
     warmup_s: float
     measure_s: float
-    #: In the experiment's unit; `unit_scale` of them are one transaction a second (a New-Order of tpcc).
+    #: In the experiment's unit. `unit_scale` of it is one transaction a second (of tpcc: one New-Order a second).
     throughput: float
     unit: str
     unit_scale: float
-    #: Standard deviation of one run's mean, a share of it.
+    #: Standard deviation of one run's mean, as a share of the mean.
     noise: float
     #: For each transaction.
     pages_read: float
@@ -75,21 +75,21 @@ class Base:
     statements: float
     server_cpu_us: float
     client_cpu_us: float
-    #: Cores that other programs, and other guests of the machine's host, took on average.
+    #: Cores that other programs, and other guests of the machine's host, used on average.
     others_cores: float
     storage: Storage
     notes: list[str]
 
     @property
     def runs(self) -> int:
-        """How many runs the figures are the mean of."""
+        """The number of runs whose mean the figures are."""
         return len(self.cells)
 
     @property
     def stretch(self) -> float:
-        """By how much everything takes longer on the cores because others used them too."""
-        own = (self.server_cpu_us + self.client_cpu_us) / 1e6 * self.throughput / self.unit_scale
-        return self.cores / min(self.cores, max(self.cores - self.others_cores, own, LEAST_CORES))
+        """The factor by which work takes longer because other programs used the cores, too."""
+        used = (self.server_cpu_us + self.client_cpu_us) / 1e6 * self.throughput / self.unit_scale
+        return self.cores / min(self.cores, max(self.cores - self.others_cores, used, LEAST_CORES))
 
     @property
     def hit_ratio(self) -> float:
@@ -98,42 +98,42 @@ class Base:
 
 
 def read_base(run: str, cell: int | None = None) -> Base:
-    """The measured run of a results folder; `cell`: which of several, by its number (its repeats come along).
+    """The measured run of a results folder. `cell` chooses one of several by its number; its repeats belong to it.
 
-    Errors: UserError, one line, for what is no result, was modelled, has no server, is too short, or crashed.
+    Errors: UserError, one line, if it is no result, was modelled, has no server or one that crashed, or is too short.
     """
     counted = count_run(run)
     where = str(counted.result.path)
-    chosen = _chosen(counted.cells, cell, where)
-    by_index = {one.index: one for one in counted.result.cells}
-    cells = [by_index[one.index] for one in chosen]
-    summaries = [_whole(one, where) for one in cells]
+    chosen = _cells_of_one_setting(counted.cells, cell, where)
+    by_index = {recorded.index: recorded for recorded in counted.result.cells}
+    cells = [by_index[counts.index] for counts in chosen]
+    summaries = [_summary_without_crash(recorded, where) for recorded in cells]
     first = chosen[0]
     facts = summaries[0].servers[0] if summaries[0].servers else None
     flavour, version = (facts.flavour, facts.version) if facts else ("mariadb", "10.11")
     generation, notes = _generation(flavour, version)
     tpcc = isinstance(first.experiment.workload, Tpcc)
-    windows = [window for one in chosen for window in one.windows]
+    windows = [window for counts in chosen for window in counts.windows]
     total = {name: sum(getattr(w, name) for w in windows) for name in windows[0].__dataclass_fields__}
     transactions = total["transactions"]
-    means = [one.mean for one in summaries if one.mean]
+    means = [summary.mean for summary in summaries if summary.mean]
     if len(means) < len(summaries):
         raise UserError("its throughput is zero: there is nothing to compare with", where=where)
     throughput = sum(means) / len(means)
-    told = counted.result.machine
+    machine = counted.result.machine
     base = Base(
         result=counted.result,
         experiment=first.experiment,
         set=first.set,
-        cells=[one.index for one in chosen],
+        cells=[counts.index for counts in chosen],
         server=f"{flavour} {version}",
         generation=generation,
         settings=_settings(counted.result.path / "servers" / f"{first.index:04}", first.experiment, generation),
-        cores=int(told.get("cores") or 1),
-        memory_bytes=told.get("memory_bytes"),
+        cores=int(machine.get("cores") or 1),
+        memory_bytes=machine.get("memory_bytes"),
         indexes=first.indexes,
-        warmup_s=sum(one.measured_span()[0] for one in cells) / len(cells),
-        measure_s=sum(measured_s(one.phases) for one in cells) / len(cells),
+        warmup_s=sum(recorded.measured_span()[0] for recorded in cells) / len(cells),
+        measure_s=sum(measured_s(recorded.phases) for recorded in cells) / len(cells),
         throughput=throughput,
         unit=summaries[0].unit,
         unit_scale=throughput / (transactions / total["seconds"]),
@@ -145,53 +145,57 @@ def read_base(run: str, cell: int | None = None) -> Base:
         statements=total["statements"] / transactions,
         server_cpu_us=total["cpu_us"] / transactions,
         client_cpu_us=_client_cpu(summaries, transactions / total["seconds"], first.experiment, tpcc, cells),
-        others_cores=_others(cells, total["cpu_us"] / total["seconds"] / 1e6, int(told.get("cores") or 1)),
+        others_cores=_other_programs_cores(
+            cells, total["cpu_us"] / total["seconds"] / 1e6, int(machine.get("cores") or 1)
+        ),
         storage=_storage(cells, total["pages_read"] / total["seconds"], notes, where),
         notes=notes,
     )
     _note_others(base, notes)
     unknown = [name for name in first.experiment.server.settings if not has(generation, name)]
     if unknown:
-        notes.append(f"not modelled, so that the twin is without: {', '.join(unknown)}")
+        notes.append(f"settings that are not modelled, and that the twin lacks: {', '.join(unknown)}")
     return base
 
 
-def _chosen(cells: Sequence[CountedCell], cell: int | None, where: str) -> list[CountedCell]:
+def _cells_of_one_setting(cells: Sequence[CountedCell], cell: int | None, where: str) -> list[CountedCell]:
+    """The cell that the user chose and its repeats, or all cells if they are repeats of each other."""
     groups: dict[str, list[CountedCell]] = {}
-    for one in cells:
-        groups.setdefault(json.dumps(one.set, sort_keys=True, default=str), []).append(one)
+    for counts in cells:
+        groups.setdefault(json.dumps(counts.set, sort_keys=True, default=str), []).append(counts)
     if cell is not None:
         for group in groups.values():
-            if cell in [one.index for one in group]:
+            if cell in [counts.index for counts in group]:
                 return group
-        there = ", ".join(str(one.index) for one in cells)
-        raise UserError(f"there is no complete real cell {cell}", where="--cell", hint=f"complete: {there}")
+        complete = ", ".join(str(counts.index) for counts in cells)
+        raise UserError(f"there is no complete real cell {cell}", where="--cell", hint=f"complete: {complete}")
     if len(groups) > 1:
         first = cells[0]
-        told = ", ".join(f"{name.split('.')[-1]} {value}" for name, value in first.set.items())
-        hint = f"--cell {first.index} is {told}"
-        raise UserError(f"has {len(groups)} different cells: which one is it about?", where=where, hint=hint)
+        values = ", ".join(f"{name.split('.')[-1]} {value}" for name, value in first.set.items())
+        hint = f"choose one: --cell {first.index} is {values}"
+        raise UserError(f"has {len(groups)} different cells", where=where, hint=hint)
     return list(cells)
 
 
-def _whole(cell: Cell, where: str) -> CellSummary:
+def _summary_without_crash(cell: Cell, where: str) -> CellSummary:
     assert cell.summary is not None
     if cell.summary.recoveries_s or any(event.kind == "fault" for event in cell.summary.events):
-        hint = "a run in which it did not"
-        raise UserError(f"its server crashed in cell {cell.index}: that is in every figure", where=where, hint=hint)
+        hint = "use a run without a crash"
+        raise UserError(f"its server crashed in cell {cell.index}, which changes every figure", where=where, hint=hint)
     return cell.summary
 
 
 def _generation(flavour: str, version: str) -> tuple[str, list[str]]:
+    """The generation that models a server, and a note if it is another version's."""
     generation = generation_of(flavour, version)
-    has = (*release_of(version), 0, 0)[:2]
-    own = f"{flavour}-{has[0]}.{has[1]}"
-    told = [] if own == generation else [f"{flavour} {version} is modelled as {generation}, the nearest there is"]
-    return generation, told
+    major_minor = (*release_of(version), 0, 0)[:2]
+    exact = f"{flavour}-{major_minor[0]}.{major_minor[1]}"
+    notes = [] if exact == generation else [f"{flavour} {version} is modelled as {generation}, the nearest generation"]
+    return generation, notes
 
 
 def _settings(folder: Path, experiment: Experiment, generation: str) -> dict[str, Any]:
-    """The server's own variables; what the experiment asked for where they were not recorded."""
+    """The settings that the server ran with; those of the experiment if the server's variables were not recorded."""
     try:
         found = json.loads((folder / "variables.json").read_text())
     except (OSError, ValueError):
@@ -202,7 +206,7 @@ def _settings(folder: Path, experiment: Experiment, generation: str) -> dict[str
 
 
 def _value(written: Any) -> Any:
-    """A variable as the server prints it."""
+    """The value of a variable that the server printed: a number if it is one."""
     if not isinstance(written, str):
         return written
     for kind in (int, float):
@@ -214,9 +218,9 @@ def _value(written: Any) -> Any:
 
 
 def _noise(summaries: Sequence[CellSummary], means: Sequence[float]) -> float:
-    """Standard deviation of one run's mean: from its confidence interval, or from repeats where these differ more."""
-    intervals = [(one.mean_ci95 or 0.0) / Z95 / (one.mean or 1.0) for one in summaries]
-    within = math.sqrt(sum(one * one for one in intervals) / len(intervals))
+    """Standard deviation of one run's mean, as a share: from its confidence interval, or from the repeats if larger."""
+    shares = [(summary.mean_ci95 or 0.0) / Z95 / (summary.mean or 1.0) for summary in summaries]
+    within = math.sqrt(sum(share * share for share in shares) / len(shares))
     between = float(np.std(means, ddof=1)) / (sum(means) / len(means)) if len(means) > 1 else 0.0
     return max(within, between)
 
@@ -224,18 +228,18 @@ def _noise(summaries: Sequence[CellSummary], means: Sequence[float]) -> float:
 def _client_cpu(
     summaries: Sequence[CellSummary], per_s: float, experiment: Experiment, tpcc: bool, cells: Sequence[Cell]
 ) -> float:
-    """CPU time of the client for each transaction, where it ran on the server's machine; else 0."""
-    each = [one.client_cpu_us_per_op for one in summaries if one.client_cpu_us_per_op]
-    if not each or experiment.server.address is not None:
+    """CPU time of the client for each transaction, if it ran on the server's machine; else 0."""
+    per_operation_us = [summary.client_cpu_us_per_op for summary in summaries if summary.client_cpu_us_per_op]
+    if not per_operation_us or experiment.server.address is not None:
         return 0.0
-    operations = [_mean(one, "workload", "ops_per_s") for one in cells] if tpcc else []
-    known = [one for one in operations if one is not None]
+    operations = [_mean(cell, "workload", "ops_per_s") for cell in cells] if tpcc else []
+    known = [per_second for per_second in operations if per_second is not None]
     factor = sum(known) / len(known) / per_s if known and per_s else 1.0
-    return sum(each) / len(each) * factor
+    return sum(per_operation_us) / len(per_operation_us) * factor
 
 
 def _mean(cell: Cell, layer: str, metric: str, weight: str | None = None) -> float | None:
-    """Mean of a series over the measured phase, weighted by another one of its layer; None if there is nothing."""
+    """Mean of a series over the measured phase, weighted by another series of its layer; None if it is empty."""
     series = cell.measured(layer, metric)
     if not len(series):
         return None
@@ -248,30 +252,30 @@ def _mean(cell: Cell, layer: str, metric: str, weight: str | None = None) -> flo
 
 def _storage(cells: Sequence[Cell], pages_per_s: float, notes: list[str], where: str) -> Storage:
     def mean(metric: str, weight: str | None = None) -> float | None:
-        found = [_mean(one, "storage", metric, weight) for one in cells]
-        known = [one for one in found if one is not None]
+        means = [_mean(cell, "storage", metric, weight) for cell in cells]
+        known = [value for value in means if value is not None]
         return sum(known) / len(known) if known else None
 
     read_us, write_us = mean("read_await_us", "read_ops_per_s"), mean("write_await_us", "write_ops_per_s")
     flush_us = mean("flush_await_us", "flush_ops_per_s")
     if read_us is None and write_us is None:
-        hint = "storage.path on a disk of this machine: memory and networks have no device that could be watched"
+        hint = "put storage.path on a disk of this machine: memory and networks have no device with counters"
         raise UserError("the storage's latencies were not recorded", where=where, hint=hint)
     reads = mean("read_ops_per_s") or 0.0
     share = min(1.0, reads / pages_per_s) if pages_per_s > 0 else 1.0
     if share < FROM_DEVICE:
-        told = f"{100 * (1 - share):.0f} % of the page reads came from the kernel's page cache"
-        notes.append(f"{told}: the twin's storage answers them as quickly on average")
+        what = f"{100 * (1 - share):.0f} % of the page reads came from the kernel's page cache"
+        notes.append(f"{what}: the storage of the twin has the same mean latency over all reads")
     if read_us is None:
-        notes.append("nothing was read from the device: a read is taken to be as long as a write")
+        notes.append("the device had no reads: a read is assumed to take as long as a write")
     if flush_us is None:
-        notes.append("flushes of the device were not timed: one is taken to be as long as a write")
+        notes.append("flushes of the device were not timed: a flush is assumed to take as long as a write")
     write = write_us if write_us is not None else read_us or 0.0
     peak = 0.0
-    for one in cells:
-        both = [one.measured("storage", f"{kind}_bytes_per_s") for kind in ("read", "write")]
-        if all(len(each) for each in both):
-            length = min(len(each) for each in both)
+    for cell in cells:
+        both = [cell.measured("storage", f"{kind}_bytes_per_s") for kind in ("read", "write")]
+        if all(len(series) for series in both):
+            length = min(len(series) for series in both)
             peak = max(peak, float((both[0].value[:length] + both[1].value[:length]).max()))
     return Storage(
         read_us=max((read_us if read_us is not None else write) * share, 1.0),
@@ -281,18 +285,18 @@ def _storage(cells: Sequence[Cell], pages_per_s: float, notes: list[str], where:
     )
 
 
-def _others(cells: Sequence[Cell], server_cores: float, cores: int) -> float:
-    """Cores that neither client nor server used: other programs', and what the machine's host gave to others."""
+def _other_programs_cores(cells: Sequence[Cell], server_cores: float, cores: int) -> float:
+    """Cores that other programs used, and those that the machine's host gave to other guests (steal)."""
 
     def mean(metric: str) -> float:
-        known = [one for one in (_mean(cell, "machine", metric) for cell in cells) if one is not None]
+        known = [value for cell in cells if (value := _mean(cell, "machine", metric)) is not None]
         return sum(known) / len(known) / 100 if known else 0.0
 
-    # `others` are all processes but the client's own; of a server on another machine they have no part.
+    # `others` are all processes of the client's machine except the client. They include a server on this machine.
     return max(0.0, mean("others_cpu_pct") - server_cores) + mean("cpu_steal_pct") * cores
 
 
 def _note_others(base: Base, notes: list[str]) -> None:
     if base.others_cores > OTHERS_SHARE * base.cores:
-        what = f"other programs took {base.others_cores:.1f} of the machine's {base.cores} cores"
-        notes.append(f"{what}: the prediction is of a machine that is as busy")
+        what = f"other programs used {base.others_cores:.1f} of the machine's {base.cores} cores"
+        notes.append(f"{what}: the prediction holds for a machine that is equally busy")

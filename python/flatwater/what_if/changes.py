@@ -1,4 +1,4 @@
-"""What is asked: fields of the twin to change, and the questions that are asked when the user asks none."""
+"""The changes to predict: fields of the twin that `--set` changes, or the usual changes if the user names none."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from flatwater.experiment.units import parse_size
 from flatwater.runner.stack.database.size import estimate_bytes
 from flatwater.what_if.twin import Twin
 
-#: A comma that is followed by the next field.
+#: A comma before the next field. A comma inside a value is none.
 _NEXT = re.compile(r",(?=\s*[a-z_]+(?:\.[\w\"-]+)+\s*=)")
-#: A card is modelled with so much room for each byte of the data: how full it is decides how fast it writes.
+#: Bytes of a modelled card for each byte of data. The share that is in use decides how fast the card writes.
 ROOM = 4
-#: The card and the cache of the usual questions: a drive of servers of 2021, whose figures are its data sheet's.
+#: The card of the usual changes: a server drive of 2021, with the figures of its data sheet.
 USUAL_CARD = "samsung-pm9a3-7680-tlc"
-#: The cache's share of the data.
+#: The cache of the usual changes: the size of the data divided by this.
 _CACHE_SHARE = 2
 _REDO_TIMES = 4
-#: More of the machine's memory than this is not for a pool.
+#: A buffer pool that takes a larger share of the machine's memory needs more memory.
 _MEMORY_SHARE = 0.8
 _POOL = "database.settings.innodb_buffer_pool_size"
 _SETTINGS = "database.settings."
-#: What only a real run has.
-_NOT_CHANGED = ("sweep", "twin", "report", "published", "expected", "repeat", "scale", "seed", "record")
+#: Tables of an experiment that are not part of its stack.
+_NOT_OF_THE_STACK = ("sweep", "twin", "report", "published", "expected", "repeat", "scale", "seed", "record")
 
 
 @dataclass(frozen=True)
@@ -43,76 +43,84 @@ class Change:
 
     #: Fields and values as `--set` takes them.
     written: tuple[str, ...]
-    #: In words; the fields if the user asked.
+    #: In words; for a change of the user's, its fields.
     name: str
     experiment: Experiment
     notes: tuple[str, ...] = ()
-    #: Fields of the workload, of the data's size or of what is counted that it changes: there is no ratio then.
+    #: Fields that it changes of the workload, of the data's size or of what is counted. Then there is no ratio.
     not_comparable: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
-        """What to write after `--set`."""
+        """The fields and values as one value of `--set`."""
         return ",".join(self.written)
 
 
 def parse_changes(twin: Twin, asked: Sequence[str], *, together: bool = False) -> list[Change]:
-    """The changes of `--set`: one each, or all of them one change.
+    """The changes of `--set`: each is a change, or all of them are one.
 
-    Errors: UserError for a field that there is not, a value that it cannot have, or what is not modelled.
+    Errors: UserError for a field that does not exist or is not modelled, and for a value that it cannot have.
     """
-    each = [tuple(part.strip() for part in _NEXT.split(written)) for written in asked]
+    changes = [tuple(field.strip() for field in _NEXT.split(written)) for written in asked]
     if together:
-        each = [tuple(part for parts in each for part in parts)]
-    return [make_change(twin, parts) for parts in each]
+        changes = [tuple(field for fields in changes for field in fields)]
+    return [make_change(twin, fields) for fields in changes]
 
 
 def make_change(twin: Twin, written: tuple[str, ...], name: str = "", notes: tuple[str, ...] = ()) -> Change:
     """The twin with some fields changed. Errors: UserError."""
     where = f"--set {','.join(written)}"
     data = copy.deepcopy(twin.data())
-    fields = [_field(one, where) for one in written]
-    own = list(notes)
-    for one, field in zip(written, fields, strict=True):
+    fields = [_field(assignment, where) for assignment in written]
+    found = list(notes)
+    for assignment, field in zip(written, fields, strict=True):
         if field == "storage.device":
-            own += _place(data, "storage", _value(one), twin, fields)
+            found += _put_device(data, "storage", _value(assignment), twin, fields)
         elif field == "cache.storage.device":
             data["cache"] = {"kind": "flash", "warm": True, **data.get("cache", {})}
-            sizes = [_bytes(_value(other)) for other, its in zip(written, fields, strict=True) if its == "cache.size"]
-            own_fields = [name.removeprefix("cache.") for name in fields]
-            own += _place(data["cache"], "storage", _value(one), twin, own_fields, max(sizes, default=0))
+            sizes = [_bytes(_value(text)) for text, name in zip(written, fields, strict=True) if name == "cache.size"]
+            cache_fields = [name.removeprefix("cache.") for name in fields]
+            device = _value(assignment)
+            found += _put_device(data["cache"], "storage", device, twin, cache_fields, max(sizes, default=0))
         elif field.startswith("cache.") and field != "cache.kind":
             data.setdefault("cache", {"kind": "flash", "warm": True})
-    for one in written:
-        data = override(data, one)
+    for assignment in written:
+        data = override(data, assignment)
     if data.get("sweep"):
-        raise UserError("is one value, not several", where=where, hint="give --set once for each value")
+        raise UserError("gives a field several values", where=where, hint="give --set once for each value")
     experiment = twin.experiment(data, where)
     ignored = [field for field in fields if field.removeprefix(_SETTINGS) in WITHOUT_EFFECT]
     if ignored:
-        known = "docs/models/innodb.md has what is modelled"
-        raise UserError(f"{ignored[0]} changes nothing in the model: it cannot be predicted", where=where, hint=known)
-    own += _risks(twin, experiment)
-    unlike = _another_question(twin, experiment, where)
+        modelled = "docs/models/innodb.md has what is modelled"
+        raise UserError(f"{ignored[0]} has no effect in the model: it cannot be predicted", where=where, hint=modelled)
+    found += _risks(twin, experiment)
+    unlike = _decisive_differences(twin, experiment, where)
     if unlike:
-        own.append(f"not comparable: it asks for another {unlike[0].role} ({', '.join(one.text for one in unlike)})")
-    told = name or ", ".join(_short(one) for one in written)
-    return Change(written, told, experiment, tuple(own), tuple(one.field for one in unlike))
+        texts = ", ".join(difference.text for difference in unlike)
+        found.append(f"not comparable: it has another {unlike[0].role} ({texts})")
+    shown = name or ", ".join(assignment.removeprefix(_SETTINGS) for assignment in written)
+    return Change(written, shown, experiment, tuple(found), tuple(difference.field for difference in unlike))
 
 
-def _another_question(twin: Twin, experiment: Experiment, where: str) -> list[Difference]:
-    """What a change asks for besides another stack. Errors: UserError where the figures would count something else."""
-    before, after = (one.model_dump(exclude_none=True) for one in (twin.experiment(twin.data(), where), experiment))
-    found = [one for one in experiment_differences(before, after) if one.decisive]
-    counted = next((one for one in found if one.role == "direction" or one.field == "workload.kind"), None)
-    if counted is not None:
-        what = f"{counted.text}: the prediction would count something else than the run"
-        raise UserError(what, where=where, hint="fields of database, storage, cache or workload")
-    return found
+def _decisive_differences(twin: Twin, experiment: Experiment, where: str) -> list[Difference]:
+    """The differences of a changed twin that are none of its stack: its figures answer another question.
+
+    Errors: UserError if its throughput would count something else than the run's.
+    """
+    unchanged = twin.experiment(twin.data(), where)
+    differences = experiment_differences(
+        unchanged.model_dump(exclude_none=True), experiment.model_dump(exclude_none=True)
+    )
+    decisive = [difference for difference in differences if difference.decisive]
+    for difference in decisive:
+        if difference.role == "direction" or difference.field == "workload.kind":
+            what = f"{difference.text}: the prediction would count something else than the run"
+            raise UserError(what, where=where, hint="fields of database, storage, cache or workload")
+    return decisive
 
 
 def usual_questions(twin: Twin) -> list[Change]:
-    """More memory, more redo, settings, a faster card, or a cache in front: what is worth asking of any server."""
+    """The usual changes: more memory, more redo, other settings, a faster card, a cache in front of the storage."""
     experiment = twin.experiment(twin.data(), str(twin.base.result.path))
     assert isinstance(experiment.database, InnodbModel)
     settings = experiment.database.resolved
@@ -139,9 +147,9 @@ def _field(written: str, where: str) -> str:
     field = spell_field("".join(key.split()).replace('"', ""))
     if not equals or not field:
         raise UserError("must look like path.to.field=VALUE", where=where)
-    if field.partition(".")[0] in _NOT_CHANGED:
+    if field.partition(".")[0] in _NOT_OF_THE_STACK:
         hint = "fields of database, storage, cache or workload"
-        raise UserError(f"{field} is nothing of a stack", where=where, hint=hint)
+        raise UserError(f"{field} is not part of a stack", where=where, hint=hint)
     return field
 
 
@@ -153,15 +161,13 @@ def _bytes(written: str) -> int:
     try:
         return parse_size(int(written) if written.isdecimal() else written)
     except ValueError:
-        return 0  # told where the whole is checked
+        return 0  # the check of the whole experiment reports it
 
 
-def _short(written: str) -> str:
-    return written.removeprefix(_SETTINGS)
-
-
-def _place(data: Tables, table: str, name: str, twin: Twin, fields: Sequence[str], cache_bytes: int = 0) -> list[str]:
-    """Puts a modelled device in the place of a storage: its kind, and as much of it as data or cache need."""
+def _put_device(
+    data: Tables, table: str, name: str, twin: Twin, fields: Sequence[str], cache_bytes: int = 0
+) -> list[str]:
+    """Replaces a storage by a modelled device, scaled to the size of the data or of the cache; gives a note of that."""
     device = load_device(name)
     data[table] = {"kind": device.KIND}
     if f"{table}.capacity_scale" in fields or device.KIND != "ssd":
@@ -175,17 +181,17 @@ def _place(data: Tables, table: str, name: str, twin: Twin, fields: Sequence[str
 
 
 def _risks(twin: Twin, experiment: Experiment) -> list[str]:
-    """What a change costs besides money."""
+    """What a change puts at risk or needs, in words."""
     assert isinstance(experiment.database, InnodbModel)
     now, base = experiment.database.resolved, twin.base
     before = twin.experiment(twin.data(), "").database
     assert isinstance(before, InnodbModel)
-    told = []
+    found = []
     if before.resolved.innodb_doublewrite and not now.innodb_doublewrite:
-        told.append("RISK: a crash can leave half-written pages, unless the storage writes 16 KiB atomically")
+        found.append("RISK: a crash can leave half-written pages, unless the storage writes 16 KiB atomically")
     if before.resolved.innodb_flush_log_at_trx_commit == 1 and now.innodb_flush_log_at_trx_commit != 1:
-        told.append("RISK: a power failure loses the last second of commits")
+        found.append("RISK: a power failure loses the last second of commits")
     pool = now.innodb_buffer_pool_size
     if base.memory_bytes and pool > _MEMORY_SHARE * base.memory_bytes:
-        told.append(f"the machine has only {print_size(base.memory_bytes)} of memory: it must get more")
-    return told
+        found.append(f"the machine has only {print_size(base.memory_bytes)} of memory: it needs more")
+    return found

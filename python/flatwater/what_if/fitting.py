@@ -1,11 +1,11 @@
-"""Fitting a twin to its run: what no counter tells is either CPU time or waiting for the storage.
+"""Fitting a twin to its run: the time that no counter measures is either CPU time or waiting for the storage.
 
-Counters tell what a transaction costs the server's CPU and the client's, how much of the cores others took, how many
-pages are read and written, and how quickly the device answers. Then the twin should be as fast as the run. That it is
-not has two plain explanations: a transaction holds cores, or waits for other threads, longer than is counted; or the
-storage's answers take longer to reach a thread than the device says (the kernel, queues, locks that are held then).
-A run cannot say which. So both are fitted, each alone, to the one figure of throughput, and every prediction is made
-with both.
+Counters measure the CPU time of a transaction on the server and on the client, the cores that other programs used, the
+pages read and written, and the latency of the device. With these the twin should be as fast as the run. If it is not,
+there are two explanations. A transaction occupies cores, or waits for other threads, longer than is counted; or an
+answer of the storage takes longer to reach a thread than the device reports (because of the kernel, of queues, of locks
+that are held meanwhile). A run cannot show which of them is right. So both are fitted, each alone, to the measured
+throughput, and every prediction is made with both.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ from flatwater.experiment import Experiment
 from flatwater.what_if.base import Base
 from flatwater.what_if.twin import Outcome, Scales, Twin
 
-#: A scale is looked for between 1 / SCALE_MAX and SCALE_MAX.
+#: The search for a scale is limited to 1 / SCALE_MAX .. SCALE_MAX.
 SCALE_MAX = 16.0
-#: Near enough to the measured throughput, a share of it.
+#: The fit ends when the twin's throughput is this near the measured one, as a share of it.
 CLOSE = 0.01
 _STEPS_MAX = 12
-#: By how much the storage is made slower to see what hangs on it.
+#: The storage is made slower by this factor to measure how much the throughput depends on it.
 _NUDGE = 1.25
-#: Pages of which a transaction has fewer are not compared: they decide nothing.
+#: Fewer pages a transaction than this are not compared: they do not matter.
 LEAST_PAGES = 0.05
-#: Figures by which the twin is judged.
+#: The figures whose error is the residual of the fit.
 _PAGES = ("pages read", "pages written")
-#: One more seed than two, so that their spread says something.
+#: Three seeds, so that their spread can be estimated.
 SEEDS = (1, 2, 3)
 
-#: Told what is being done.
+#: Is called with what is being done, in words.
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """One way to explain the measured throughput."""
+    """One explanation of the measured throughput."""
 
     name: str
     scales: Scales
-    #: Of each seed.
+    #: One for each seed.
     outcomes: list[Outcome]
 
     @property
     def transactions_per_s(self) -> float:
-        """The seeds' mean."""
-        return sum(one.transactions_per_s for one in self.outcomes) / len(self.outcomes)
+        """The mean of the seeds."""
+        return sum(outcome.transactions_per_s for outcome in self.outcomes) / len(self.outcomes)
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ class Compared:
     unit: str
     measured: float
     model: float
-    #: Whether it was fitted, or put in: then that it agrees says nothing.
+    #: Whether the twin was given this figure or fitted to it. Then its agreement is no evidence.
     given: bool
 
     @property
     def error(self) -> float | None:
-        """By what share the model's is larger; None where nothing was measured."""
+        """The share by which the model's figure is larger; None if the measured one is 0."""
         return self.model / self.measured - 1.0 if self.measured else None
 
 
@@ -75,17 +75,17 @@ class Fitted:
 
     experiment: Experiment
     explanations: list[Explanation]
-    #: As recorded, with nothing fitted.
+    #: The twin with all costs as they were recorded.
     unfitted: list[Outcome]
     compared: list[Compared]
     #: Root mean square of the logarithms of model / measured: pages read, pages written.
     residual: float
-    #: By what share throughput falls for each share by which storage answers later.
+    #: Elasticity of the throughput to the storage's latency, 0 to 1: 0.5 is half a per cent less for one per cent more.
     storage_share: float
 
 
 def fit_twin(twin: Twin, progress: Progress) -> Fitted:
-    """Fits a run's twin. Errors: UserError where the model cannot be made to do what was measured."""
+    """Fits a run's twin. Errors: UserError if no scale gives the measured throughput."""
     base = twin.base
     where = str(base.result.path)
     experiment = twin.experiment(twin.data(), where)
@@ -99,28 +99,31 @@ def fit_twin(twin: Twin, progress: Progress) -> Fitted:
             outcomes = twin.runs([(experiment, scales, seed) for seed in SEEDS])
             explanations.append(Explanation(name, scales, outcomes))
     if not explanations:
-        own = _mean(unfitted, "transactions_per_s") * base.unit_scale
-        what = f"the model does {own:,.0f} {base.unit} where {base.throughput:,.0f} were measured, whatever is fitted"
-        hint = "a run that is not limited by locks, the client or a rate"
+        modelled = _mean(unfitted, "transactions_per_s") * base.unit_scale
+        what = (
+            f"the twin cannot be fitted: the run measured {base.throughput:,.0f} {base.unit}, the model has "
+            f"{modelled:,.0f}, and no scale of CPU time or storage latency gives the measured figure"
+        )
+        hint = "use a run that is not limited by locks, the client or a rate"
         raise UserError(what, where=where, hint=hint)
-    progress("what hangs on the storage")
-    falls = [_fall(twin, experiment, one) for one in explanations]
+    progress("how much the throughput depends on the storage")
+    falls = [_storage_elasticity(twin, experiment, explanation) for explanation in explanations]
     compared = _compare(base, unfitted, explanations)
     return Fitted(experiment, explanations, unfitted, compared, _residual(compared), sum(falls) / len(falls))
 
 
-def _fall(twin: Twin, experiment: Experiment, one: Explanation) -> float:
-    """The share by which throughput falls for each share by which the storage answers later, 0 to 1."""
-    nudged = replace(one.scales, storage=one.scales.storage * _NUDGE)
+def _storage_elasticity(twin: Twin, experiment: Experiment, explanation: Explanation) -> float:
+    """The share by which throughput falls for each share by which the storage's latency rises, 0 to 1."""
+    nudged = replace(explanation.scales, storage=explanation.scales.storage * _NUDGE)
     slower = twin.runs([(experiment, nudged, seed) for seed in SEEDS])
-    fall = -math.log(_mean(slower, "transactions_per_s") / one.transactions_per_s) / math.log(_NUDGE)
+    fall = -math.log(_mean(slower, "transactions_per_s") / explanation.transactions_per_s) / math.log(_NUDGE)
     return min(1.0, max(0.0, fall))
 
 
 def _solve(
     twin: Twin, experiment: Experiment, name: str, target: float, at_one: float, progress: Progress
 ) -> Scales | None:
-    """The scale at which the twin does `target` transactions a second; None where none does."""
+    """The scales at which the twin does `target` transactions a second; None if there are none."""
 
     def scales(log: float) -> Scales:
         return Scales(cpu=math.exp(log)) if name == "CPU" else Scales(storage=math.exp(log))
@@ -132,7 +135,7 @@ def _solve(
     found = math.log(at_one / target)
     if abs(found) <= CLOSE:
         return Scales()
-    # More time for everything never makes a server faster: away from 1 until the target is passed.
+    # More time for everything never makes a server faster. So the search moves away from 1 until it passes the target.
     step, limit = (math.log(2.0), math.log(SCALE_MAX)) if found > 0 else (-math.log(2.0), -math.log(SCALE_MAX))
     near, near_off = 0.0, found
     far, far_off = near, near_off
@@ -146,7 +149,7 @@ def _solve(
     for _ in range(_STEPS_MAX):
         if min(abs(low_off), abs(high_off)) <= CLOSE:
             break
-        # A straight line between the two, kept off the ends: throughput is smooth but for the seed's noise.
+        # Linear interpolation, kept away from both ends: throughput is smooth apart from the noise of the seed.
         share = min(0.9, max(0.1, low_off / (low_off - high_off)))
         middle = low + share * (high - low)
         middle_off = off(middle)
@@ -158,12 +161,12 @@ def _solve(
 
 
 def _mean(outcomes: list[Outcome], name: str) -> float:
-    return sum(float(getattr(one, name)) for one in outcomes) / len(outcomes)
+    return sum(float(getattr(outcome, name)) for outcome in outcomes) / len(outcomes)
 
 
 def _compare(base: Base, unfitted: list[Outcome], explanations: list[Explanation]) -> list[Compared]:
     def fitted(name: str) -> float:
-        return sum(_mean(one.outcomes, name) for one in explanations) / len(explanations)
+        return sum(_mean(explanation.outcomes, name) for explanation in explanations) / len(explanations)
 
     unit = base.unit_scale
     return [
@@ -183,12 +186,12 @@ def _compare(base: Base, unfitted: list[Outcome], explanations: list[Explanation
 
 
 def _residual(compared: list[Compared]) -> float:
-    # Throughput before the fit is not in it: the two explanations lie as far apart as that makes them.
-    pages = [one for one in compared if one.name in _PAGES]
-    # What nearly nothing is measured of decides nothing, unless the model has much of it.
+    # The error of the throughput before the fit is left out: it is in the distance between the two explanations.
+    pages = [figures for figures in compared if figures.name in _PAGES]
+    # Figures that are small both in the run and in the model do not matter.
     logs = [
-        math.log(max(one.model, LEAST_PAGES) / max(one.measured, LEAST_PAGES))
-        for one in pages
-        if max(one.model, one.measured) > LEAST_PAGES
+        math.log(max(figures.model, LEAST_PAGES) / max(figures.measured, LEAST_PAGES))
+        for figures in pages
+        if max(figures.model, figures.measured) > LEAST_PAGES
     ]
-    return math.sqrt(sum(one * one for one in logs) / len(logs)) if logs else 0.0
+    return math.sqrt(sum(log * log for log in logs) / len(logs)) if logs else 0.0

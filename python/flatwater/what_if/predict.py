@@ -1,13 +1,14 @@
-"""What the twin says of a changed stack, and how far that can be believed.
+"""The predicted throughput of a changed stack, and its interval.
 
-The twin is not believed in its level but in its ratios: changed / unchanged, with the same explanation and the same
-seed, times what was measured. The interval is where 19 in 20 runs of the changed stack, as long as the measured one,
-are expected (docs/what-if.md):
+The prediction takes from the twin a ratio, not a level: throughput with the change / without it, for the same
+explanation and the same seed. The predicted throughput is the measured one times this ratio. 19 in 20 runs of the
+changed stack, as long as the measured one, are expected within the interval (docs/what-if.md):
 
-- its ends lie as far apart as the explanations do: nothing tells which of them is right;
-- it is wider by 1.96 standard deviations, of the logarithm, of all that is random or wrong otherwise: the seeds; the
-  noise of the measured run and of the one to come; and the fit's residual error in pages read and written, once as a
-  share of the predicted effect and once as a share of what hangs on the storage at all.
+- it spans the ratios of both explanations, because nothing shows which of them is right;
+- it is wider than that by 1.96 standard deviations (of the logarithm) of everything else that is random or wrong: the
+  spread of the seeds; the noise of the measured run and of the run to come; and the error of the fitted twin in pages
+  read and written, once as a share of the predicted effect, once as a share of the throughput's dependence on the
+  storage.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from flatwater.what_if.twin import Twin
 
 @dataclass(frozen=True)
 class Prediction:
-    """A change and what comes of it. Ratios are to the measured run; throughputs in its unit."""
+    """The predicted effect of a change. Ratios are to the measured run; throughputs are in its unit."""
 
     change: Change
     ratio: float
@@ -35,9 +36,9 @@ class Prediction:
     throughput: float
     throughput_low: float
     throughput_high: float
-    #: By explanation.
+    #: The ratio of each explanation, by its name.
     ratios: dict[str, float]
-    #: Pages of a transaction, and the hit ratio, on the changed stack: the explanations' mean.
+    #: Pages a transaction and the hit ratio on the changed stack: the mean of the explanations.
     pages_read: float
     pages_written: float
     hit_ratio: float
@@ -45,35 +46,37 @@ class Prediction:
 
     @property
     def shown(self) -> bool:
-        """Whether there is an effect: the interval leaves 1 out."""
+        """Whether an effect is shown: the interval does not contain 1."""
         return self.low > 1 or self.high < 1
 
 
 def predict(twin: Twin, fitted: Fitted, changes: Sequence[Change], progress: Progress) -> list[Prediction]:
-    """Every change, in the order of the changes. Errors: UserError for what the model cannot do."""
-    told = []
+    """The prediction for each change, in their order. Errors: UserError for a change that the model cannot run."""
+    predictions = []
     for number, change in enumerate(changes):
         progress(f"{change.name} ({number + 1} of {len(changes)})")
-        told.append(_predict(twin, fitted, change))
-    return told
+        predictions.append(_predict(twin, fitted, change))
+    return predictions
 
 
 def _predict(twin: Twin, fitted: Fitted, change: Change) -> Prediction:
     base = twin.base
     logs: dict[str, list[float]] = {}
     outcomes = []
-    for one in fitted.explanations:
-        found = twin.runs([(change.experiment, one.scales, seed) for seed in SEEDS])
-        outcomes += found
-        pairs = zip(found, one.outcomes, strict=True)
-        logs[one.name] = [math.log(after.transactions_per_s / before.transactions_per_s) for after, before in pairs]
-    centres = {name: sum(each) / len(each) for name, each in logs.items()}
+    for explanation in fitted.explanations:
+        changed = twin.runs([(change.experiment, explanation.scales, seed) for seed in SEEDS])
+        outcomes += changed
+        logs[explanation.name] = [
+            math.log(after.transactions_per_s / before.transactions_per_s)
+            for after, before in zip(changed, explanation.outcomes, strict=True)
+        ]
+    centres = {name: _mean(by_seed) for name, by_seed in logs.items()}
     low, high = min(centres.values()), max(centres.values())
     centre = (low + high) / 2
     width = half_width(list(logs.values()), base.noise, base.runs, fitted.residual, centre, fitted.storage_share)
     low, high = low - width, high + width
     ratio = math.exp(centre)
-    notes = [*change.notes, *_notes(twin, change, [one.device_bytes_per_s for one in outcomes])]
+    notes = [*change.notes, *_notes(twin, change, [outcome.device_bytes_per_s for outcome in outcomes])]
     return Prediction(
         change=change,
         ratio=ratio,
@@ -83,9 +86,9 @@ def _predict(twin: Twin, fitted: Fitted, change: Change) -> Prediction:
         throughput_low=base.throughput * math.exp(low),
         throughput_high=base.throughput * math.exp(high),
         ratios={name: math.exp(value) for name, value in centres.items()},
-        pages_read=_mean([one.pages_read for one in outcomes]),
-        pages_written=_mean([one.pages_written for one in outcomes]),
-        hit_ratio=_mean([one.hit_ratio for one in outcomes]),
+        pages_read=_mean([outcome.pages_read for outcome in outcomes]),
+        pages_written=_mean([outcome.pages_written for outcome in outcomes]),
+        hit_ratio=_mean([outcome.hit_ratio for outcome in outcomes]),
         notes=notes,
     )
 
@@ -93,24 +96,26 @@ def _predict(twin: Twin, fitted: Fitted, change: Change) -> Prediction:
 def half_width(
     logs: Sequence[Sequence[float]], noise: float, runs: int, residual: float, centre: float, storage_share: float
 ) -> float:
-    """Half of the interval beyond the explanations, as a logarithm.
+    """By how much the interval reaches beyond the explanations on each side, as a logarithm.
 
-    `logs`: of each explanation, each seed's logarithm of changed / unchanged. `noise`: standard deviation of one run's
-    mean, a share, of which `runs` were measured and one is to come. `residual`: of the fit, `centre`: the effect.
+    `logs`: for each explanation, the logarithm of changed / unchanged of each seed. `noise`: standard deviation of one
+    run's mean, as a share; `runs` were measured, and one is to come. `residual`: the fit's error in pages. `centre`:
+    the predicted effect, as a logarithm. `storage_share`: the throughput's dependence on the storage (`Fitted`).
     """
-    seeds = _mean([float(np.var(each, ddof=1)) if len(each) > 1 else 0.0 for each in logs])
-    noisy = noise * noise * (1 + 1 / runs)
-    wrong = (residual * centre) ** 2 + (residual * storage_share) ** 2
-    return Z95 * math.sqrt(seeds + noisy + wrong)
+    seeds = _mean([float(np.var(by_seed, ddof=1)) if len(by_seed) > 1 else 0.0 for by_seed in logs])
+    measured = noise * noise * (1 + 1 / runs)
+    fit = (residual * centre) ** 2 + (residual * storage_share) ** 2
+    return Z95 * math.sqrt(seeds + measured + fit)
 
 
 def _notes(twin: Twin, change: Change, bytes_per_s: Sequence[float]) -> list[str]:
-    seen = twin.base.storage.peak_bytes_per_s
-    asked = _mean(bytes_per_s)
+    measured = twin.base.storage.peak_bytes_per_s
+    needed = _mean(bytes_per_s)
     if change.experiment.modelled.device != str(twin.device) or change.experiment.flash_cache is not None:
         return []
-    if seen and asked > seen:
-        return [f"asks the storage for {asked / 1e6:,.0f} MB/s; the run's busiest second had {seen / 1e6:,.0f}"]
+    if measured and needed > measured:
+        peak = f"the busiest second of the run had {measured / 1e6:,.0f}"
+        return [f"needs {needed / 1e6:,.0f} MB/s of the storage; {peak}"]
     return []
 
 

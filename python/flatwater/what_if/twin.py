@@ -1,4 +1,4 @@
-"""The modelled twin of a measured run, in the same protocol: as long a warm-up, as long a measurement."""
+"""The modelled twin of a measured run, with the same protocol: the same lengths of warm-up and measurement."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from flatwater.runner.stack.database.size import estimate_bytes
 from flatwater.runner.stack.stack import memory_bytes
 from flatwater.what_if.base import Base
 
-#: A run of more than this is not lived through from its start: the twin begins with a full pool.
+#: A longer run is not modelled from its start: the twin begins with a full pool.
 WHOLE_S = 240.0
-#: What it is then given.
+#: The lengths of the twin's warm-up and measurement then.
 SHORT_WARMUP_S, SHORT_MEASURE_S = 30.0, 120.0
-#: No interval of the model takes this long.
+#: How long the model may take for one interval.
 _PATIENCE_S = 600.0
-#: The twin's storage has no limits of its own: a run only tells that it did what it did.
+#: The twin's storage has no limit of IOPS or throughput: a run does not show what its storage could have done.
 _NO_LIMIT_OPS, _NO_LIMIT_MIB = 1e9, 1e5
 _DEVICE_BYTES = 1 << 40
-#: Fields of a real run's workload that a twin's has too.
+#: Fields of a real run's workload that a modelled workload does not have.
 _NOT_OF_A_TWIN = ("check_consistency", "pipeline", "steady_state", "round_s", "rounds_max", "on_error")
 
 
 @dataclass(frozen=True)
 class Scales:
-    """What is fitted: by how much CPU time and the storage's answers are longer than they were counted."""
+    """The fitted factors: CPU time / counted CPU time, and the storage's latency / recorded latency."""
 
     cpu: float = 1.0
     storage: float = 1.0
@@ -51,7 +51,7 @@ class Scales:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a twin counted; per transaction where nothing else is said."""
+    """What a twin counted, per transaction unless the name says otherwise."""
 
     transactions_per_s: float
     pages_read: float
@@ -59,7 +59,7 @@ class Outcome:
     redo_bytes: float
     hit_ratio: float
     dirty_pct: float
-    #: What the database reads and writes, a second.
+    #: Bytes that the database reads and writes.
     device_bytes_per_s: float
 
 
@@ -86,7 +86,7 @@ class Twin:
         self._folder.cleanup()
 
     def _cpu_scale(self) -> float:
-        """The server's CPU time for a transaction, as a multiple of what the measured workload of the package has."""
+        """The server's CPU time for a transaction, as a multiple of the figure in flatwater's measured workload."""
         base = self.base
         costs = default_workload(base.experiment.workload.kind, base.generation).cpu_us
         usual = (
@@ -97,7 +97,7 @@ class Twin:
         return base.server_cpu_us / usual if usual > 0 else 1.0
 
     def data(self) -> Tables:
-        """The twin as an experiment's data, with CPU and storage as they were recorded."""
+        """The twin as the tables of an experiment's file, with CPU time and storage as they were recorded."""
         base = self.base
         real = base.experiment.model_dump(exclude_unset=True)
         workload = {**real["workload"], "kind": base.experiment.workload.kind}
@@ -118,7 +118,7 @@ class Twin:
         }
 
     def experiment(self, data: Tables, where: str) -> Experiment:
-        """A checked twin. Errors: UserError, with `where` as the place."""
+        """The experiment of a twin, checked. Errors: UserError at `where`."""
         experiment, problems = validate(data, overridden=True)
         if experiment is None:
             first = problems[0]
@@ -126,35 +126,35 @@ class Twin:
         if not experiment.in_virtual_time or experiment.database.kind != "innodb-model":
             hint = "storage.device=NAME of `flatwater list --devices`"
             raise UserError("makes the twin a real server", where=where, hint=hint)
-        needed, free = memory_bytes(experiment) * _at_once(), psutil.virtual_memory().available
+        needed, free = memory_bytes(experiment) * _runs_at_a_time(), psutil.virtual_memory().available
         if needed > free:
             what = f"the model takes {print_size(needed)} of memory, {print_size(free)} are free"
             raise UserError(what, where=where, hint="a smaller pool, or storage.capacity_scale")
         return experiment
 
     def run(self, experiment: Experiment, scales: Scales, seed: int) -> Outcome:
-        """One run of a twin. Errors: UserError for what the model cannot do; FlatwaterError in the engine's words."""
+        """One run of a twin. Errors: UserError if the model cannot run it; FlatwaterError if it fails under way."""
         plan = self._plan(experiment, scales, seed)
         try:
             run = Run.modelled_database(to_json(plan))
         except EngineError as error:
             raise UserError(str(error), where="the twin") from None
         try:
-            return _counted(run, self.warmup_s, self.measure_s, tpcc=experiment.workload.kind == "tpcc")
+            return _count(run, self.warmup_s, self.measure_s, tpcc=experiment.workload.kind == "tpcc")
         finally:
             run.stop()
 
     def runs(self, asked: Sequence[tuple[Experiment, Scales, int]]) -> list[Outcome]:
-        """Many runs, as many at a time as there are cores; the engine works outside of Python."""
-        with ThreadPoolExecutor(max_workers=_at_once()) as pool:
-            return list(pool.map(lambda one: self.run(*one), asked))
+        """Several runs, as many at a time as there are cores. The engine runs without Python's lock."""
+        with ThreadPoolExecutor(max_workers=_runs_at_a_time()) as pool:
+            return list(pool.map(lambda arguments: self.run(*arguments), asked))
 
     def _plan(self, experiment: Experiment, scales: Scales, seed: int) -> ModelledDatabase:
         plan = write_innodb(experiment, seed)
         base, costs = self.base, self._measured.cpu_us
         longer = base.stretch * scales.cpu
         times = self._cpu_scale() * longer
-        # A client on the server's machine takes its share of the cores between two statements.
+        # A client on the server's machine uses the same cores between two statements.
         client_us = base.client_cpu_us / base.statements if base.statements else 0.0
         cpu = server_cpu(
             statement_us=costs.statement.value * times + client_us * longer,
@@ -164,23 +164,23 @@ class Twin:
         device = plan.device
         if experiment.modelled.device == str(self.device):
             if isinstance(device, Cached):
-                device = replace(device, slow=_as_fitted(device.slow, scales))
+                device = replace(device, slow=_scaled(device.slow, scales))
             else:
-                device = _as_fitted(device, scales)
+                device = _scaled(device, scales)
         return replace(plan, cpu=cpu, device=device)
 
 
-def _as_fitted(storage: Device, scales: Scales) -> Volume:
-    """The recorded storage, whose answers take as long as was fitted."""
-    assert isinstance(storage, Volume), "as it is in the file that the twin wrote"
+def _scaled(storage: Device, scales: Scales) -> Volume:
+    """The recorded storage with the fitted latency."""
+    assert isinstance(storage, Volume), "the twin wrote the file of this device"
     return slower(storage, scales.storage)
 
 
-def _at_once() -> int:
+def _runs_at_a_time() -> int:
     return max(1, len(os.sched_getaffinity(0)))
 
 
-def _counted(run: Run, warmup_s: float, measure_s: float, *, tpcc: bool) -> Outcome:
+def _count(run: Run, warmup_s: float, measure_s: float, *, tpcc: bool) -> Outcome:
     counted = "new_order" if tpcc else "transaction"
     names = ("pages_read_per_s", "pages_flushed_per_s", "log_bytes_per_s", "read_requests_per_s", "dirty_pct")
     totals = dict.fromkeys((*names, "bytes"), 0.0)
@@ -188,7 +188,7 @@ def _counted(run: Run, warmup_s: float, measure_s: float, *, tpcc: bool) -> Outc
     while at_s < warmup_s + measure_s - 1e-3:
         interval = run.next_interval(_PATIENCE_S)
         if interval is None:
-            raise FlatwaterError(f"the modelled twin ended early: {run.failure() or 'for no reason told'}")
+            raise FlatwaterError(f"the modelled twin ended early: {run.failure() or 'it gave no reason'}")
         length_s, at_s = interval["end_s"] - interval["start_s"], interval["end_s"]
         if interval["start_s"] < warmup_s - 1e-3:
             continue
@@ -199,7 +199,7 @@ def _counted(run: Run, warmup_s: float, measure_s: float, *, tpcc: bool) -> Outc
         for name in ("data_read_bytes_per_s", "data_written_bytes_per_s"):
             totals["bytes"] += interval["storage"].get(f"database.{name}", 0.0) * length_s
     if not transactions:
-        raise FlatwaterError("the modelled twin did no transaction", hint="a change that it can do")
+        raise FlatwaterError("the modelled twin did no transaction", hint="try a smaller change")
     requests = totals["read_requests_per_s"]
     return Outcome(
         transactions_per_s=transactions / seconds,
@@ -213,7 +213,7 @@ def _counted(run: Run, warmup_s: float, measure_s: float, *, tpcc: bool) -> Outc
 
 
 def _workload(base: Base) -> MeasuredWorkload:
-    """The package's measured workload with the redo, and where recorded the indexes, of this run."""
+    """Flatwater's measured workload with the redo of this run, and with the run's indexes if they were recorded."""
     usual = default_workload(base.experiment.workload.kind, base.generation)
     scale = _redo_scale(base, usual)
     redo = {name: Figure(value=figure.value * scale) for name, figure in usual.redo_bytes.items()}
@@ -225,7 +225,7 @@ def _workload(base: Base) -> MeasuredWorkload:
 
 
 def _redo_scale(base: Base, usual: MeasuredWorkload) -> float:
-    """What the run logged for a transaction, as a multiple of what the usual figures say of it."""
+    """The redo of a transaction in this run, as a multiple of the figure in flatwater's measured workload."""
     if base.redo_bytes <= 0:
         return 1.0
     if "transaction" in usual.redo_bytes and len(usual.redo_bytes) == 1:
@@ -233,8 +233,8 @@ def _redo_scale(base: Base, usual: MeasuredWorkload) -> float:
     if getattr(base.experiment.workload, "mode", "") in READ_ONLY:
         return 1.0
     counts = dict(zip(OLTP_WRITES, writes_of(base.experiment), strict=True))
-    told = sum(counts.get(name, 0) * figure.value for name, figure in usual.redo_bytes.items())
-    return base.redo_bytes / told if told > 0 else 1.0
+    usual_bytes = sum(counts.get(name, 0) * figure.value for name, figure in usual.redo_bytes.items())
+    return base.redo_bytes / usual_bytes if usual_bytes > 0 else 1.0
 
 
 def _device(base: Base) -> Tables:
@@ -242,7 +242,7 @@ def _device(base: Base) -> Tables:
     return {
         "kind": "volume",
         "title": "The storage of the measured run, as it answered",
-        "about": "Mean latencies of the measured phase; it has no limits, because a run tells of none",
+        "about": "Mean latencies of the measured phase; without limits, because a run does not show them",
         "capacity": f"{max(_DEVICE_BYTES, 4 * estimate_bytes(base.experiment)) >> 30}GiB",
         "read_us": storage.read_us,
         "write_us": storage.write_us,
@@ -255,5 +255,5 @@ def _device(base: Base) -> Tables:
 
 
 def device_kind(name: str) -> str:
-    """The kind of a modelled device. Errors: UserError when there is none of that name."""
+    """The kind of a modelled device. Errors: UserError if there is no device of that name."""
     return load_device(name, {}).KIND

@@ -1,7 +1,7 @@
-"""What transactions cost a real server, from a run of one: page requests, redo, CPU time, sizes of indexes.
+"""The cost of transactions on a real server, from a run: page requests, redo, CPU time, sizes of indexes.
 
-counters.py   what a run recorded: each cell cut into windows of some seconds
-derive.py     figures of a transaction, with their intervals
+counters.py   the counters that a run recorded: each cell is divided into windows of a few seconds
+derive.py     figures for one transaction, with their intervals
 """
 
 from flatwater.fit.workload.counters import Counted, Window, count_run

@@ -1,4 +1,4 @@
-"""What a real server's run counted, by windows of a few seconds."""
+"""The counters that a run of a real server recorded, in windows of a few seconds."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from flatwater.results.phases import lengths_s, measured_samples
 from flatwater.results.schema import FieldValues
 from flatwater.results.started import resume_command
 
-#: Windows are this long: some hundred transactions, and several rounds of a page cleaner.
+#: Length of a window: some hundred transactions, and several rounds of a page cleaner.
 WINDOW_S = 5.0
-#: A run of less says next to nothing.
+#: A run needs at least this many seconds and transactions.
 LEAST_S = 20.0
 LEAST_TRANSACTIONS = 500
-#: What the server must have told: our name -> (layer, series).
+#: The series that must have been recorded: field of `Window` -> (layer, metric).
 _COUNTERS = {
     "statements": ("workload", "queries_per_s"),
     "page_requests": ("database", "read_requests_per_s"),
@@ -30,14 +30,14 @@ _COUNTERS = {
     "pages_written": ("database", "pages_flushed_per_s"),
     "redo_bytes": ("database", "log_bytes_per_s"),
 }
-#: Shares of one core, %.
+#: CPU time of the server, as shares of one core, %.
 _CPU = (("database", "server_cpu_user_pct"), ("database", "server_cpu_system_pct"))
 PAGE_BYTES = 16384
 
 
 @dataclass(frozen=True)
 class Window:
-    """Totals of some seconds."""
+    """Totals over a few seconds."""
 
     seconds: float
     transactions: float
@@ -56,20 +56,20 @@ class CountedCell:
     experiment: Experiment
     set: FieldValues
     pool_bytes: int
-    #: Pages of the data, as the server's statistics have them at the end of the cell; None if they were not recorded.
+    #: Pages of each index in the server's statistics at the end of the cell; None if they were not recorded.
     indexes: dict[str, dict[str, int]] | None
     #: Transactions before the measured phase.
     before: float
     windows: list[Window]
-    #: Its number in the run.
+    #: Number of the cell in the run.
     index: int = 0
-    #: Pages of the data before the cell, as an old server printed them when they were loaded.
+    #: Pages of each index after loading, before the cell; only some old servers give them.
     loaded: dict[str, dict[str, int]] | None = None
 
 
 @dataclass(frozen=True)
 class Counted:
-    """A run."""
+    """The counters of a run."""
 
     result: Result
     experiment: Experiment
@@ -79,7 +79,7 @@ class Counted:
 
 
 def find_run(run: str) -> Path:
-    """The folder of a run: itself, or the newest under `results/` that has the experiment's name."""
+    """The folder of a run: the path itself, or the newest folder under `results/` whose name begins like that."""
     path = Path(run)
     if path.exists() or "/" in run:
         return path
@@ -88,9 +88,9 @@ def find_run(run: str) -> Path:
 
 
 def count_run(run: str) -> Counted:
-    """What the complete cells of a run counted.
+    """The counters of the complete cells of a run.
 
-    Errors: UserError, one line, for what is no result, was modelled, has no counters of a server, or is too short.
+    Errors: UserError, one line, if it is no result, was modelled, has no counters of a server, or is too short.
     """
     path = find_run(run)
     result = open_result(path)
@@ -106,7 +106,7 @@ def count_run(run: str) -> Counted:
             continue
         plan = planned[cell.index]
         if plan.set.get(TWIN):
-            continue  # what it counted is the model's
+            continue  # a modelled cell
         check_real(plan.experiment, str(path))
         if summary.servers and len(summary.servers) > 1:
             hint = "database.instances = 1"
@@ -124,23 +124,24 @@ def count_run(run: str) -> Counted:
 
 
 def require_enough(seconds: float, transactions: float, where: str) -> None:
-    """Raises UserError for a measurement that is too short. A clock's part of a second is no second: a resumed run of
-    20 s has 19.98 s.
+    """Raises UserError for a measurement that is too short.
+
+    The seconds are rounded: a resumed run of 20 s measures 19.98 s.
     """
     if round(seconds) < LEAST_S or transactions < LEAST_TRANSACTIONS:
         what = f"is too short: {seconds:.0f} s and {transactions:.0f} transactions were measured"
-        hint = f"workload.duration_s so that there are {LEAST_S:g} s and {LEAST_TRANSACTIONS} transactions"
+        hint = f"increase workload.duration_s: {LEAST_S:g} s and {LEAST_TRANSACTIONS} transactions are needed"
         raise UserError(what, where=where, hint=hint)
 
 
 def check_real(cell: Experiment, where: str) -> None:
     """Raises UserError unless a cell is of transactions on a real server."""
     if cell.workload.kind not in ("tpcc", "oltp"):
-        hint = "a run of tpcc or oltp on a server"
+        hint = "use a run of tpcc or oltp on a server"
         raise UserError(f"its workload is {cell.workload.kind}: it has no transactions", where=where, hint=hint)
     if cell.database.REALITY != "real":
         hint = 'database.kind = "server"'
-        raise UserError("its server is modelled: there is nothing to measure", where=where, hint=hint)
+        raise UserError("its server is modelled: it has no measured figures", where=where, hint=hint)
 
 
 def _count_cell(cell: Cell, experiment: Experiment, swept: FieldValues) -> CountedCell:
@@ -149,25 +150,27 @@ def _count_cell(cell: Cell, experiment: Experiment, swept: FieldValues) -> Count
     counted = "new_order_ops_per_s" if isinstance(experiment.workload, Tpcc) else "ops_per_s"
     names = {"transactions": ("workload", counted), **_COUNTERS, "user": _CPU[0], "system": _CPU[1]}
     series = {name: cell.series(*source) for name, source in names.items()}
-    for name, one in series.items():
-        if not len(one):
-            hint = "a server that flatwater starts itself tells it"
+    for name, recorded in series.items():
+        if not len(recorded):
+            hint = "flatwater records them of a server that it starts itself"
             what = f"cell {cell.index} has no {'.'.join(names[name])}: the server's counters were not recorded"
             raise UserError(what, where=where, hint=hint)
     everything = series["transactions"]
-    measured = {name: measured_samples(one, cell.phases) for name, one in series.items()}
+    measured = {name: measured_samples(recorded, cell.phases) for name, recorded in series.items()}
     time_s = measured["transactions"].time_s
     length_s = lengths_s(measured["transactions"], cell.phases)
-    # A server that answered late has gaps: what it did in them is between its neighbours.
-    rates = {name: np.interp(time_s, one.time_s, one.value) for name, one in measured.items() if len(one)}
+    # A server that answered late leaves gaps in its series. They are filled by interpolation.
+    rates = {
+        name: np.interp(time_s, samples.time_s, samples.value) for name, samples in measured.items() if len(samples)
+    }
     windows = []
     numbers = np.floor((np.cumsum(length_s) - 1e-3) / WINDOW_S)
     for number in np.unique(numbers):
-        own = numbers == number
-        seconds = float(length_s[own].sum())
+        inside = numbers == number
+        seconds = float(length_s[inside].sum())
         if seconds < 0.9 * WINDOW_S or len(rates) < len(names):
             continue
-        total = {name: float((rate[own] * length_s[own]).sum()) for name, rate in rates.items()}
+        total = {name: float((rate[inside] * length_s[inside]).sum()) for name, rate in rates.items()}
         cpu_us = (total.pop("user") + total.pop("system")) * 1e4
         windows.append(Window(seconds=seconds, cpu_us=cpu_us, **total))
     early = everything.time_s <= start_s + 1e-3
@@ -185,7 +188,7 @@ def _pool_bytes(folder: Path, experiment: Experiment, where: str) -> int:
         asked = experiment.server.settings.get("innodb_buffer_pool_size")
         if asked is None:
             hint = "set database.settings.innodb_buffer_pool_size"
-            raise UserError("nothing says how large its buffer pool was", where=where, hint=hint) from None
+            raise UserError("the size of its buffer pool was not recorded", where=where, hint=hint) from None
         return parse_size(asked)
 
 

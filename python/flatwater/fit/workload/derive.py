@@ -1,4 +1,4 @@
-"""From counts to a transaction's figures: means, and least squares for what only several cells tell apart."""
+"""From counters to figures for one transaction: means, and least squares for kinds of work that occur together."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from flatwater.runner.stack.database.size import estimate_bytes
 
 Matrix = npt.NDArray[np.float64]
 
-#: Figures are told with so many digits: more than they are known to.
+#: Significant digits of a figure: more than its interval justifies.
 SIGNIFICANT = 5
-#: Work that always comes in the same proportion cannot be told apart: past this share of what explains one amount by
-#: the others, its cost is not asked for.
-ALIKE = 0.98
-#: Rows that TPC-C loads for a warehouse (clause 4.3.3.1); of items, for all.
+#: Kinds of work that always occur in the same proportion cannot be told apart. A kind gets no cost of its own if the
+#: other kinds explain more than this share of its amounts.
+EXPLAINED_MAX = 0.98
+#: Rows that TPC-C loads for each warehouse (clause 4.3.3.1). The items are common to all warehouses.
 _TPCC_ROWS = {
     "warehouse": 1,
     "district": 10,
@@ -43,21 +43,21 @@ _TPCC_ROWS = {
     "stock": 100_000,
 }
 _TPCC_ITEMS = 100_000
-#: sysbench's changes, by the kind that is told: how many of each a transaction of a script has.
+#: The kinds of changes in sysbench's scripts, in the order of `writes_of`.
 OLTP_WRITES = ("index_update", "non_index_update", "delete_insert", "transaction")
 READ_ONLY = ("read_only", "point_select")
 
 
 @dataclass(frozen=True)
 class Solved:
-    """Costs of some kinds of work, and what could not be told."""
+    """Costs of some kinds of work, and notes on those that could not be determined."""
 
     figures: dict[str, Figure]
     notes: list[str]
 
 
 def derive(counted: Counted) -> MeasuredWorkload:
-    """The figures of a transaction that a run of a real server gives."""
+    """The figures for one transaction, from a run of a real server."""
     experiment = counted.experiment
     windows = [window for cell in counted.cells for window in cell.windows]
     cpu = _cpu(counted.cells)
@@ -65,9 +65,9 @@ def derive(counted: Counted) -> MeasuredWorkload:
     indexes = _indexes(counted)
     notes = [*cpu.notes, *redo.notes]
     if not indexes:
-        notes.append("sizes of indexes were not recorded: rows a page follow from the columns")
+        notes.append("sizes of indexes were not recorded: rows a page are estimated from the columns")
     transaction = "a New-Order with its companions" if isinstance(experiment.workload, Tpcc) else "a transaction"
-    notes.append(f"a transaction is {transaction}; statements and page requests of the mean cell")
+    notes.append(f"a transaction is {transaction}; statements and page requests are means over all cells")
     return MeasuredWorkload(
         title=f"{experiment.workload.kind} on {counted.server} {counted.version}",
         workload="tpcc" if isinstance(experiment.workload, Tpcc) else "oltp",
@@ -89,7 +89,7 @@ def derive(counted: Counted) -> MeasuredWorkload:
 
 
 def to_workload_toml(found: MeasuredWorkload) -> str:
-    """The file of `workloads/`."""
+    """The TOML file of a measured workload, as those in `workloads/`."""
     return tomli_w.dumps(found.model_dump(exclude_none=True))
 
 
@@ -108,13 +108,13 @@ def _reference(experiment: Experiment) -> Tables:
 
 
 def _mean(cells: Sequence[CountedCell], name: str) -> Figure:
-    """A figure of a transaction: all cells' mean, and by how much cells differ."""
+    """A figure for one transaction: the mean over all cells, and the interval from their differences."""
     total = sum(getattr(window, name) for cell in cells for window in cell.windows)
     value = total / sum(window.transactions for cell in cells for window in cell.windows)
-    each = [_ratio(cell.windows, name) for cell in cells if cell.windows]
-    if len(each) < 2:
-        each = [getattr(window, name) / window.transactions for window in cells[0].windows if window.transactions]
-    return Figure(value=_rounded(value), ci95=_interval(each))
+    samples = [_ratio(cell.windows, name) for cell in cells if cell.windows]
+    if len(samples) < 2:
+        samples = [getattr(window, name) / window.transactions for window in cells[0].windows if window.transactions]
+    return Figure(value=_rounded(value), ci95=_interval(samples))
 
 
 def _ratio(windows: Sequence[Window], name: str) -> float:
@@ -131,7 +131,7 @@ def _interval(values: Sequence[float]) -> float | None:
 def _cpu(cells: Sequence[CountedCell]) -> Solved:
     """Least squares over all windows: CPU time by statements, pages read and pages written.
 
-    A statement's share has its page requests in it: in these workloads they come in nearly the same number a statement.
+    The cost of a statement includes its page requests: in these workloads each statement has nearly as many of them.
     """
     windows = [window for cell in cells for window in cell.windows]
     names = ("statement", "page_read", "page_written")
@@ -145,16 +145,16 @@ def _cpu(cells: Sequence[CountedCell]) -> Solved:
 
 
 def _redo(cells: Sequence[CountedCell]) -> Solved:
-    """Redo of a transaction; of each kind of change where the cells' scripts tell them apart."""
+    """Redo of a transaction; of each kind of change if the cells have scripts with different mixes."""
     if not isinstance(cells[0].experiment.workload, Oltp):
         found = _mean(cells, "redo_bytes")
-        note = "the deck has a fixed mix: redo is told of a New-Order with its companions, not of each kind"
+        note = "the mix of transactions is fixed: redo is given for a New-Order with its companions, not for each kind"
         return Solved({"transaction": found}, [note])
     writing = [cell for cell in cells if _oltp(cell.experiment).mode not in READ_ONLY]
     rows = [(writes_of(cell.experiment), window) for cell in writing for window in cell.windows]
     if not rows:
         return Solved({}, ["no cell writes: redo was not measured"])
-    work = np.array([[one * window.transactions for one in each] for each, window in rows])
+    work = np.array([[count * window.transactions for count in counts] for counts, window in rows])
     redo = np.array([window.redo_bytes for _, window in rows])
     return _least_squares(work, redo, OLTP_WRITES, "redo")
 
@@ -175,27 +175,28 @@ def writes_of(experiment: Experiment) -> tuple[int, int, int, int]:
 
 
 def _least_squares(work: Matrix, cost: Matrix, names: Sequence[str], what: str) -> Solved:
-    """Costs >= 0 of kinds of work; kinds that come in a fixed proportion to others are left out, and told."""
+    """Costs >= 0 of kinds of work. Kinds in a fixed proportion to others are left out, with a note."""
     kept, notes = list(range(len(names))), []
     for at in reversed(range(1, len(names))):
         others = [other for other in kept if other != at]
         if not work[:, at].any():
             kept.remove(at)
             notes.append(f"{what}: no {names[at].replace('_', ' ')} was counted")
-        elif len(work) <= len(kept) or _explained(work[:, at], work[:, others]) > ALIKE:
+        elif len(work) <= len(kept) or _explained(work[:, at], work[:, others]) > EXPLAINED_MAX:
             kept.remove(at)
-            notes.append(f"{what} of a {names[at].replace('_', ' ')} cannot be told from the rest's, and is in it")
-    # Windows of more work weigh as much as those of little: each has its own scale of error.
+            kind = names[at].replace("_", " ")
+            notes.append(f"{what} of a {kind} cannot be separated from that of other work, which includes it")
+    # The error of a window grows with its work, so each window is weighted by the inverse.
     weight = 1.0 / np.sqrt(np.maximum(cost, 1.0))
     while True:
-        own = work[:, kept] * weight[:, None]
-        found, *_ = np.linalg.lstsq(own, cost * weight, rcond=None)
+        weighted = work[:, kept] * weight[:, None]
+        found, *_ = np.linalg.lstsq(weighted, cost * weight, rcond=None)
         if (found >= 0).all() or len(kept) == 1:
             break
         worst = kept[int(np.argmin(found))]
         kept.remove(worst)
-        notes.append(f"{what} of a {names[worst].replace('_', ' ')} is lost in the noise: nothing")
-    width = _widths(own, cost * weight, found)
+        notes.append(f"{what} of a {names[worst].replace('_', ' ')} is below the noise, and is taken to be 0")
+    width = _widths(weighted, cost * weight, found)
     figures = {
         names[at]: Figure(value=_rounded(max(0.0, value)), ci95=half)
         for at, value, half in zip(kept, found.tolist(), width, strict=True)
@@ -204,7 +205,7 @@ def _least_squares(work: Matrix, cost: Matrix, names: Sequence[str], what: str) 
 
 
 def _explained(one: Matrix, others: Matrix) -> float:
-    """The share of an amount's spread, window by window, that others explain in proportion."""
+    """The share of an amount, over all windows, that a linear combination of the others explains."""
     if not others.size:
         return 0.0
     found, *_ = np.linalg.lstsq(others, one, rcond=None)
@@ -225,8 +226,8 @@ def _widths(work: Matrix, cost: Matrix, found: npt.NDArray[Any]) -> list[float |
 def _indexes(counted: Counted) -> dict[str, IndexSize]:
     """Sizes of indexes with the rows that were loaded.
 
-    TPC-C's tables grow: as they were loaded, or of the cell in which they grew least. sysbench's keep their rows, and
-    the cell in which most pages were split tells how full they are in the long run.
+    TPC-C's tables grow: the sizes are those after loading, or of the cell in which they grew least. sysbench's tables
+    keep their number of rows: the cell with the most page splits shows how full the pages are in the long run.
     """
     cells, tpcc = counted.cells, isinstance(counted.experiment.workload, Tpcc)
     recorded = [(cell.loaded, cell) for cell in cells if cell.loaded] if tpcc else []
@@ -239,7 +240,7 @@ def _indexes(counted: Counted) -> dict[str, IndexSize]:
 
 
 def index_sizes(recorded: Mapping[str, Mapping[str, int]], experiment: Experiment) -> dict[str, IndexSize]:
-    """Sizes of indexes as a server told them (`leaf_pages`, `pages` of each), with the rows that were loaded."""
+    """Sizes of indexes from a server's statistics (`leaf_pages`, `pages` of each), with the rows that were loaded."""
     found = {}
     for name, size in recorded.items():
         rows = _loaded_rows(name.partition(".")[0], experiment)
@@ -249,7 +250,7 @@ def index_sizes(recorded: Mapping[str, Mapping[str, int]], experiment: Experimen
 
 
 def _loaded_rows(table: str, experiment: Experiment) -> int:
-    """Rows that the loader put into a table: the server's own number of rows is an estimate from a few pages."""
+    """Rows that were loaded into a table. The server's own number of rows is an estimate from a few pages."""
     workload = experiment.workload
     if isinstance(workload, Tpcc):
         return _TPCC_ITEMS if table == "item" else _TPCC_ROWS.get(table, 0) * workload.warehouses
@@ -257,7 +258,7 @@ def _loaded_rows(table: str, experiment: Experiment) -> int:
 
 
 def _cell(cell: CountedCell, indexes: Mapping[str, IndexSize]) -> MeasuredCell:
-    pages = sum(one.pages for one in indexes.values()) or estimate_bytes(cell.experiment) // PAGE_BYTES
+    pages = sum(index.pages for index in indexes.values()) or estimate_bytes(cell.experiment) // PAGE_BYTES
     names = ("statements", "page_requests", "pages_read", "pages_written", "redo_bytes", "cpu_us")
     return MeasuredCell(
         set=cell.set,

@@ -1,7 +1,7 @@
-"""The modelled twin of a measured workload: the same transactions on the same pools, on storage that is never slow.
+"""The modelled twin of a measured workload: the same transactions on the same pools, on storage that is always fast.
 
-What is compared depends on the workload and the pool alone: pages read and written, redo. The twin begins with an empty
-pool as the server did, lets as many transactions pass, and is counted over as many.
+The compared figures depend on the workload and the pool alone: pages read and written, redo. Like the server, the twin
+begins with an empty pool. It runs as many transactions before it is counted, and as many while it is counted.
 """
 
 from __future__ import annotations
@@ -20,27 +20,29 @@ from flatwater.plan.device import plain_memory
 from flatwater.plan.innodb import ModelledDatabase, server_cpu, write_innodb, write_measured
 from flatwater.runner.stack.database.modelled.innodb import PAGE_BYTES
 
-#: A device that answers at once, of memory.
+#: A fast device of memory.
 _DEVICE = plain_memory(capacity_bytes=1 << 40, latency_us=20, bytes_per_s=1e10)
-#: Virtual time between looks at how far it is, ms.
+#: Length of an interval in virtual time, ms.
 _INTERVAL_MS = 20
-#: No interval of the model takes this long.
+#: How long the model may take for one interval.
 _PATIENCE_S = 300.0
-#: Whose habits the twin has: with its policies off, pages are written when they leave the pool, as was measured. Of
-#: newer servers it was measured without neighbours, and with a page cleaner, which leaves the master thread nothing.
+#: The generation of the twin. With its flushing policies off, it writes pages when they leave the pool, as the measured
+#: servers did. Newer servers were measured without neighbour flushing, and with a page cleaner, so that their master
+#: thread wrote nothing.
 _GENERATION = "percona-5.5"
-#: Its figures are replaced by _DEVICE.
+#: An experiment needs a device. The plan replaces it by _DEVICE.
 _SOME_DEVICE = "violin-memory-appliance"
 #: MariaDB's default.
 _LOG_BYTES = 96 << 20
-#: MariaDB's default; and what it takes of each 128 MiB of a pool for control blocks (Innodb_buffer_pool_pages_total).
-#: MySQL 5.5's are beside the pool, but it takes as much of it for locks and its hash index (90 to 180 pages).
+#: MariaDB's default; and the pages of each 128 MiB of a pool that its control blocks use
+#: (Innodb_buffer_pool_pages_total). MySQL 5.5 has its control blocks outside the pool, but uses as many pages of it for
+#: locks and the adaptive hash index (90 to 180 pages).
 _LRU_SCAN_DEPTH = 1536
 _CONTROL_PAGES = 80
-#: Servers without a page cleaner, with the defaults of _GENERATION for what it wrote besides.
+#: Servers without a page cleaner. The twin has their settings of neighbour flushing and IO capacity.
 _WITHOUT_CLEANER = ("mysql-5.1", "mysql-5.5", "percona-5.5", "mariadb-5.5")
 _LEAST_POOL_BYTES = 5 << 20
-#: What is compared.
+#: The figures that are compared.
 COMPARED = ("pages_read", "pages_written", "redo_bytes")
 
 
@@ -49,19 +51,19 @@ class Twin:
     """The twin of a measured cell."""
 
     cell: MeasuredCell
-    #: Each of COMPARED, for a transaction.
+    #: Each of COMPARED, per transaction.
     figures: dict[str, float]
 
     def error(self, name: str) -> float:
-        """By what share of the measured figure the twin's is larger."""
+        """The share by which the twin's figure is larger than the measured one."""
         measured: float = getattr(self.cell, name)
         return self.figures[name] / measured - 1.0 if measured else 0.0
 
 
 def twins(measured: MeasuredWorkload, seed: int = 1) -> Iterator[Twin]:
-    """Runs the twin of every cell in which pages are written only when they leave the pool (the largest log).
+    """Runs the twin of every cell with the largest log: there, pages are written only when they leave the pool.
 
-    What a small log makes a server write is its policy's doing, and not compared here.
+    With a smaller log the flushing policy decides what is written, which is not compared here.
     """
     largest = max((_log_bytes(measured, cell) for cell in measured.cells), default=0)
     for cell in measured.cells:
@@ -70,7 +72,7 @@ def twins(measured: MeasuredWorkload, seed: int = 1) -> Iterator[Twin]:
 
 
 def run_twin(measured: MeasuredWorkload, cell: MeasuredCell, seed: int = 1) -> Twin:
-    """Runs the twin of one cell. Errors: FlatwaterError in the engine's words."""
+    """Runs the twin of one cell. Errors: FlatwaterError with the engine's message."""
     run = Run.modelled_database(to_json(_plan(measured, cell, seed)))
     counted = "new_order" if measured.workload == "tpcc" else "transaction"
     done = 0
@@ -80,20 +82,20 @@ def run_twin(measured: MeasuredWorkload, cell: MeasuredCell, seed: int = 1) -> T
     while transactions < cell.transactions:
         interval = run.next_interval(_PATIENCE_S)
         if interval is None:
-            raise FlatwaterError(f"the modelled twin ended early: {run.failure() or 'for no reason told'}")
-        own = interval["totals"].get(counted, (0, 0, 0))[0]
+            raise FlatwaterError(f"the modelled twin ended early: {run.failure() or 'it gave no reason'}")
+        finished = interval["totals"].get(counted, (0, 0, 0))[0]
         seconds = interval["end_s"] - interval["start_s"]
         if done >= cell.before:
-            transactions += own
+            transactions += finished
             for name, series in names.items():
                 totals[name] += interval["storage"][f"database.{series}"] * seconds
-        done += own
+        done += finished
     run.stop()
     return Twin(cell, {name: total / transactions for name, total in totals.items()})
 
 
 def _plan(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> ModelledDatabase:
-    """What the engine runs: what was measured, on servers whose pages are written only when they leave the pool."""
+    """The plan of the twin: the measured transactions, on a server that writes pages only when they leave the pool."""
     swept = {name.removeprefix("workload."): value for name, value in cell.set.items() if name.startswith("workload.")}
     content = {
         "workload": {**measured.reference, **swept},
@@ -102,7 +104,7 @@ def _plan(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> Modelled
             "generation": _GENERATION,
             "settings": {
                 "innodb_buffer_pool_size": _used_bytes(measured, cell),
-                # Of two files, each.
+                # The size of each of two files.
                 "innodb_log_file_size": _log_bytes(measured, cell) // 2 // 4096 * 4096,
                 "innodb_flush_log_at_trx_commit": 2,
                 "innodb_adaptive_flushing": False,
@@ -110,7 +112,7 @@ def _plan(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> Modelled
                 # As the measured server.
                 "innodb_change_buffering": "none",
                 "innodb_max_dirty_pages_pct": 99,
-                **_habits(measured),
+                **_other_writes(measured),
             },
             "warm": False,
         },
@@ -131,8 +133,8 @@ def _plan(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> Modelled
     )
 
 
-def _habits(measured: MeasuredWorkload) -> Tables:
-    """What the measured server wrote besides: areas of pages, and a master thread's share of its capacity."""
+def _other_writes(measured: MeasuredWorkload) -> Tables:
+    """Settings for the other writes of the measured server: those of neighbours, and those of a master thread."""
     if measured.generation not in _WITHOUT_CLEANER:
         return {"innodb_flush_neighbor_pages": "none", "innodb_io_capacity": 10_000}
     names = ("innodb_flush_neighbor_pages", "innodb_io_capacity")
@@ -140,7 +142,7 @@ def _habits(measured: MeasuredWorkload) -> Tables:
 
 
 def _used_bytes(measured: MeasuredWorkload, cell: MeasuredCell) -> int:
-    """What of the real pool held pages: less its control blocks, and what a page cleaner kept free."""
+    """The part of the real pool that held pages: without control blocks, and without pages kept free by a cleaner."""
     has_cleaner = measured.generation not in _WITHOUT_CLEANER
     kept_free = int(measured.settings.get("innodb_lru_scan_depth", _LRU_SCAN_DEPTH)) if has_cleaner else 0
     pages = cell.pool_bytes // PAGE_BYTES * (8192 - _CONTROL_PAGES) // 8192 - kept_free

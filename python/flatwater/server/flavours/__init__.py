@@ -1,4 +1,4 @@
-"""The kinds of server that flatwater knows: one file each. What differs between them stays in here.
+"""The flavours of server that flatwater supports: one file each. All differences between them are in here.
 
 A new flavour is a class like `MariaDB`, listed in FLAVOURS; its settings' names go into `flatwater.server.settings`.
 """
@@ -12,10 +12,10 @@ from flatwater.server.flavours.percona import Percona
 
 __all__ = ["FLAVOURS", "Flavour", "Version", "recognise"]
 
-#: In the order of asking: MySQL is what is left, since the others are made from it.
+#: In the order of the checks. MySQL comes last, because it accepts every version text.
 FLAVOURS: dict[str, Flavour] = {"mariadb": MariaDB(), "percona": Percona(), "mysql": MySQL()}
 
 
 def recognise(version_text: str) -> str:
-    """The flavour of a server that says this of itself (`--version`, or version and version_comment)."""
+    """The flavour of a server with this text (of `--version`, or its version and version_comment)."""
     return next(key for key, flavour in FLAVOURS.items() if flavour.recognises(version_text))

@@ -1,4 +1,4 @@
-"""What a flavour of server knows about itself."""
+"""The interface of a flavour of server, and what several flavours share."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Version = tuple[int, int, int]
 
 
 class Flavour(Protocol):
-    """How servers of one flavour are told apart, initialised and logged in to."""
+    """How servers of one flavour are recognised, initialised and logged in to."""
 
     #: For people.
     title: str
 
     def recognises(self, version_text: str) -> bool:
-        """Whether a server that says this of itself is of this flavour."""
+        """Whether a server with this version text is of this flavour."""
 
     def initialise(self, server: Path, version: Version, data: Path, options: list[str]) -> list[str]:
         """The command that fills the empty data directory; `options` (`--name=value`) go to the server.
@@ -27,10 +27,10 @@ class Flavour(Protocol):
         """
 
     def account(self, version: Version, user: str, password: str) -> list[str]:
-        """SQL, one statement each, that makes `user`@localhost with this password and all rights, or changes it."""
+        """SQL statements that make `user`@localhost with this password and all rights, or change its password."""
 
     def quiet(self) -> dict[str, str]:
-        """Settings that keep it from what a server behind a private socket does not need; where it has them."""
+        """Settings that switch off what a server behind a private socket does not need, if the server has them."""
 
     def makes_redo_anew(self, version: Version) -> bool:
         """Whether redo log files of another size must be deleted (after a clean shutdown) for it to start.
@@ -40,9 +40,9 @@ class Flavour(Protocol):
 
 
 def tool_beside(server: Path, *names: str) -> Path:
-    """A tool that came with the server: beside it, or in `bin` or `scripts` of where it was installed.
+    """A tool of the server's installation: beside the server, or in `bin` or `scripts` of the installation.
 
-    Never one from PATH: it could belong to another server.
+    A tool on PATH is not used: it could belong to another server.
     """
     for place in dict.fromkeys((server, server.resolve())):
         for folder in (place.parent, place.parent.parent / "bin", place.parent.parent / "scripts"):
@@ -57,7 +57,7 @@ def tool_beside(server: Path, *names: str) -> Path:
 
 
 def base_folder(server: Path) -> Path | None:
-    """Where the message files and SQL of a server lie that is not installed with the system; None where it is."""
+    """The folder of a server that is not installed with the system, with its message files and SQL; else None."""
     prefix = server.resolve().parent.parent
     return None if prefix == Path("/usr") else prefix
 
@@ -69,12 +69,12 @@ def base_option(server: Path) -> list[str]:
 
 
 def grant_all(user: str, password: str) -> list[str]:
-    """The one statement that makes an account or changes its password on servers before CREATE USER could do both."""
+    """The statement that makes an account or changes its password, for servers whose CREATE USER cannot do both."""
     return [f"GRANT ALL PRIVILEGES ON *.* TO '{user}'@'localhost' IDENTIFIED BY '{password}' WITH GRANT OPTION;"]
 
 
 def create_user(user: str, password: str) -> list[str]:
-    """The same for servers in which GRANT makes no accounts any more."""
+    """The statements for servers in which GRANT no longer makes accounts."""
     return [
         f"CREATE USER IF NOT EXISTS '{user}'@'localhost' IDENTIFIED BY '{password}';",
         f"ALTER USER '{user}'@'localhost' IDENTIFIED BY '{password}';",

@@ -17,9 +17,9 @@ class MariaDB(Flavour):
 
     def initialise(self, server: Path, version: Version, data: Path, options: list[str]) -> list[str]:
         tool = tool_beside(server, "mariadb-install-db", "mysql_install_db")
-        # The default since 10.4 gives root no password but the socket's owner; "normal" is how every version can do it.
+        # Since 10.4 the default lets root in by the owner of the socket. "normal" is what all versions can do.
         newer = ["--auth-root-authentication-method=normal", "--skip-test-db"] if version >= (10, 4, 0) else []
-        # Reverse look-ups of host names have no part in this, and can hang where there is no network.
+        # Reverse look-ups of host names are not needed, and can hang without a network.
         return [
             str(tool),
             "--no-defaults",

@@ -25,7 +25,7 @@ class MySQL(Flavour):
                 *options,
                 "--initialize-insecure",
             ]
-        # Of its accounts without a password none can be reached but through our private socket.
+        # Its accounts have no password, but they are reached only through the private socket.
         tool = tool_beside(server, "mysql_install_db")
         return [str(tool), "--no-defaults", *base_option(server), f"--datadir={data}", "--force", *options]
 
@@ -34,7 +34,7 @@ class MySQL(Flavour):
         return create_user(user, password) if version >= (5, 7, 6) else grant_all(user, password)
 
     def quiet(self) -> dict[str, str]:
-        # Its second protocol would listen on a port of its own, and certificates serve nobody on a socket.
+        # The X protocol would listen on a port of its own, and connections over a socket need no certificates.
         return {"mysqlx": "OFF", "auto_generate_certs": "OFF"}
 
     def makes_redo_anew(self, version: Version) -> bool:

@@ -15,6 +15,6 @@ class Percona(MySQL):
         return "percona" in version_text.lower()
 
     def makes_redo_anew(self, version: Version) -> bool:
-        # Until 5.7 the log's block size is a setting too (innodb_log_block_size), and log files made with another
-        # one are refused whatever their size.
+        # Before 5.7 the block size of the log is a setting, too (innodb_log_block_size). The server refuses log files
+        # with another block size, whatever their length.
         return version < (5, 7, 0)
