@@ -17,7 +17,7 @@ from flatwater.experiment import cell_at, load
 from flatwater.plan.fileio import write_modelled_fileio
 from flatwater.results import Result
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "experiment" / "storage"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "experiment" / "storage"))
 from devices import appliance
 
 BLOCK = 16 * 1024

@@ -12,7 +12,7 @@ import pytest
 import tomli_w
 from lab import Lab
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "experiment" / "cache"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "experiment" / "cache"))
 from caches import FAST, devices
 
 pytestmark = pytest.mark.skipif(

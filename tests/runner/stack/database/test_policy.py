@@ -11,13 +11,13 @@ import pytest
 import tomli_w
 from lab import Lab, Ran
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "experiment" / "storage"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "experiment" / "storage"))
 from devices import appliance
 from flatwater.errors import UserError
 from flatwater.runner.stack.database.modelled.policy import Guard
 
 OUT = itertools.count()
-EXAMPLE = Path(__file__).parents[2] / "docs" / "policies" / "steady.py"
+EXAMPLE = Path(__file__).parents[4] / "docs" / "policies" / "steady.py"
 #: All of the data in memory, so that only the policy writes pages.
 SETTINGS = {"innodb_buffer_pool_size": "256M", "innodb_log_file_size": "64M", "innodb_log_files_in_group": 2}
 TOLD = {

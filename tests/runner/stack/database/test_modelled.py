@@ -14,7 +14,7 @@ from lab import Lab, Ran
 
 from flatwater.experiment.database.machine import load_machine
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "experiment" / "storage"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "experiment" / "storage"))
 from devices import appliance
 
 OUT = itertools.count()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from lab import Lab
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "experiment" / "cache"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "experiment" / "cache"))
 from caches import write
 
 from flatwater.experiment import FlashCache, load
