@@ -9,18 +9,23 @@ from pathlib import Path
 import plotly.graph_objects as go
 import pytest
 
-from flatwater.report.charts import CELL_CHARTS, SWEEP_CHARTS, CellChart, SweepChart
+from flatwater.report.charts import CELL_CHARTS, SWEEP_CHARTS, UNDRAWN, CellChart, SweepChart
 from flatwater.report.drawing import DrawnCell, draw, sweep_figures
 from flatwater.report.figure import COLOURS, DARK, FAINT, GRID, INK, PAPER, TEMPLATE
 from flatwater.report.recorded import Recorded
 from flatwater.results import Result, open_result
 
+#: The page that explains the charts.
+REPORT = Path(__file__).parents[3] / "docs" / "report.md"
+#: Fixtures: what cells of different stacks recorded.
+RECORDED = ("recorded", "recorded_crash", "recorded_card", "recorded_array", "recorded_cache", "recorded_disk")
 EVERY: tuple[CellChart | SweepChart, ...] = (*SWEEP_CHARTS, *CELL_CHARTS)
 
 
 def test_names_and_orders_are_their_own() -> None:
     assert len({chart.name for chart in EVERY}) == len(EVERY)
-    assert len({chart.order for chart in EVERY}) == len(EVERY)
+    orders = [chart.order for chart in EVERY]
+    assert not [f"{chart.name}: {chart.order}" for chart in EVERY if orders.count(chart.order) > 1]
     assert all(re.fullmatch(r"[a-z][a-z0-9-]*", chart.name) for chart in EVERY)
     assert all(chart.description.endswith(".") for chart in EVERY)
 
@@ -31,7 +36,7 @@ def test_a_chart_has_a_test_of_its_name() -> None:
     assert {f"test_{module}" for module in modules} <= here
 
 
-@pytest.mark.parametrize("of", ["recorded", "recorded_crash", "recorded_card", "recorded_array", "recorded_disk"])
+@pytest.mark.parametrize("of", RECORDED)
 @pytest.mark.parametrize("chart", CELL_CHARTS, ids=lambda chart: chart.name)
 def test_draws_what_plotly_takes(chart: CellChart, of: str, request: pytest.FixtureRequest) -> None:
     recorded: Recorded = request.getfixturevalue(of)
@@ -42,6 +47,23 @@ def test_draws_what_plotly_takes(chart: CellChart, of: str, request: pytest.Fixt
         for axis in (name for name in drawn["layout"] if name.startswith("yaxis")):
             # A strip of a series that nobody knows may have no unit.
             assert drawn["layout"][axis]["title"]["text"] or chart.name == "others"
+
+
+def test_what_is_drawn_is_not_among_what_is_not() -> None:
+    drawn = {series for chart in CELL_CHARTS for series in (*chart.fine, *chart.coarse)}
+    assert not drawn & UNDRAWN, "a series that a chart draws leaves UNDRAWN"
+
+
+def test_the_page_of_the_report_has_a_row_for_each_chart(request: pytest.FixtureRequest) -> None:
+    rows = re.findall(r"^\| ([^|]+) \|", REPORT.read_text(encoding="utf-8"), re.MULTILINE)
+    known = {row.strip() for row in rows}
+    drawn = {
+        chart.name: {figure.title for of in RECORDED for figure in chart.draw(request.getfixturevalue(of))}
+        for chart in CELL_CHARTS
+        if chart.name != "others"  # `More of the ...`
+    }
+    missing = {name: titles for name, titles in drawn.items() if titles and not titles & known}
+    assert missing == {}, f"{REPORT} explains each chart in a row with its title"
 
 
 @pytest.mark.parametrize("chart", CELL_CHARTS, ids=lambda chart: chart.name)
