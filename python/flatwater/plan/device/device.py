@@ -71,7 +71,7 @@ Device = Hdd | Memory | Ssd | Volume | Raid | Cached
 
 def write_device(device: files.Device, use: files.Use) -> Device:
     """The plan of a device of `devices/` that is used like this."""
-    return _WRITERS[type(device)](device, use)
+    return WRITERS[type(device)](device, use)
 
 
 def write_raid(array: files.RaidDevice, use: files.Use) -> Raid:
@@ -122,7 +122,8 @@ def never_written(use: files.Use) -> files.Use:
     return replace(use, initial="fresh", simulate_initial=False)
 
 
-_WRITERS: dict[type[files.Device], Callable[[Any, files.Use], Device]] = {
+#: Kind of device -> what writes its plan.
+WRITERS: dict[type[files.Device], Callable[[Any, files.Use], Device]] = {
     files.HddDevice: write_hdd,
     files.MemoryDevice: write_memory,
     files.RaidDevice: write_raid,
