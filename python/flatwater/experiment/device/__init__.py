@@ -1,7 +1,6 @@
 """Modelled devices: one class a kind, met in KINDS; one file a device in `devices/`.
 
-To add a device: write `devices/NAME.toml`. To add a kind: write `device/KIND.py` here and its model in
-`crates/model/src/storage/`, and name both in their registries.
+To add a device: write `devices/NAME.toml`. To add a kind, see CONTRIBUTING.md.
 """
 
 from __future__ import annotations
