@@ -33,8 +33,8 @@ impl Touches for WithRoom {
         &self.tables
     }
 
-    fn told(&self) -> &'static [Kind] {
-        self.touches.told()
+    fn kinds(&self) -> &'static [Kind] {
+        self.touches.kinds()
     }
 
     fn next(&mut self, thread: u32, out: &mut Vec<Touch>) -> usize {

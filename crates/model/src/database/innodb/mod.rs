@@ -86,7 +86,7 @@ impl Innodb {
         (0..spec.connections).for_each(|thread| host.wake(ThreadNo::new(thread)));
         let placement = host.placement();
         Ok(Self {
-            threads: Threads::new(spec.connections, mergers, touches.told().len(), &spec.cpu),
+            threads: Threads::new(spec.connections, mergers, touches.kinds().len(), &spec.cpu),
             log: Log::new(generation, settings, placement.log(), spec.page_cache_bytes),
             commits: Commits::new(spec.connections, settings.log_bin, generation.groups_binlog()),
             binlog: Binlog::new(settings, generation.groups_binlog(), placement.binlog()),

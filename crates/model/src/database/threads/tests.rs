@@ -35,7 +35,7 @@ impl Touches for Same {
         &[]
     }
 
-    fn told(&self) -> &'static [Kind] {
+    fn kinds(&self) -> &'static [Kind] {
         &[]
     }
 

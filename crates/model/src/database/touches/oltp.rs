@@ -154,7 +154,7 @@ impl Touches for Oltp {
         &self.names
     }
 
-    fn told(&self) -> &'static [Kind] {
+    fn kinds(&self) -> &'static [Kind] {
         &TOLD
     }
 

@@ -127,8 +127,8 @@ pub trait Touches: Send {
     /// (`growth`) count as tables.
     fn tables(&self) -> &[(String, PageNo)];
 
-    /// Kinds of transactions that are told apart.
-    fn told(&self) -> &'static [Kind];
+    /// The kinds of transactions; `next` gives an index of them.
+    fn kinds(&self) -> &'static [Kind];
 
     /// Appends a thread's next transaction; the index of its kind.
     fn next(&mut self, thread: u32, out: &mut Vec<Touch>) -> usize;

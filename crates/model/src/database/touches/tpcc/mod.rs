@@ -120,7 +120,7 @@ impl Touches for Tpcc {
         &self.names
     }
 
-    fn told(&self) -> &'static [Kind] {
+    fn kinds(&self) -> &'static [Kind] {
         &TOLD
     }
 
