@@ -3,9 +3,10 @@
 A file is read in one pass, each stage a function from value to value: what is wrong is collected on the way.
 
 load.py        the pass: parse -> spell -> override -> scale -> validate (a file each); placing.py: on which line
+stage.py       what each stage gives: a value and its problems
 validation.py  tables -> Experiment: sweep.py, the layers (layers.py, table.py), conflicts/, views.py
 experiment.py  the whole, as a value; workload/ database/ cache/ storage/: one room a layer, met in kinds.py
-cells.py       an experiment -> its cells
+cells.py       an experiment -> its cells; write.py: -> its file again
 device/        modelled devices: one class a kind, one file of `devices/` each
 fields.py      fields by their dotted names; paths.py: where they are in tables
 published.py   figures that others measured; expected.py: what others saw of the shape; lookup.py: of which cells
@@ -25,16 +26,16 @@ from flatwater.experiment.library import library_dir
 from flatwater.experiment.library_entries import LibraryEntry, library
 from flatwater.experiment.load import find_experiment, load
 from flatwater.experiment.lookup import published_for
+from flatwater.experiment.parse import read_text
 from flatwater.experiment.placing import InvalidExperimentError
 from flatwater.experiment.published import PublishedFigure
-from flatwater.experiment.reading import read_text
 from flatwater.experiment.runnable import require_runnable
 from flatwater.experiment.storage import FileStorage, ModelledStorage
-from flatwater.experiment.toml import to_toml
 from flatwater.experiment.units import print_duration, print_left, print_size
 from flatwater.experiment.validation import make_experiment
 from flatwater.experiment.workload import Fileio, Oltp, Timing, Tpcc
 from flatwater.experiment.workload.transactions import Transactions
+from flatwater.experiment.write import to_toml
 
 __all__ = [
     "DeviceEntry",

@@ -15,7 +15,6 @@ from flatwater.errors import UserError
 from flatwater.experiment.conflicts import layer_conflicts
 from flatwater.experiment.database import Server
 from flatwater.experiment.experiment import Experiment
-from flatwater.experiment.found import Findings, Read
 from flatwater.experiment.kinds import BUILT
 from flatwater.experiment.layers import read_kinds, read_layer
 from flatwater.experiment.lookup import published_for
@@ -24,6 +23,7 @@ from flatwater.experiment.paths import with_values
 from flatwater.experiment.problem import Problem
 from flatwater.experiment.record import Record
 from flatwater.experiment.report import Report
+from flatwater.experiment.stage import Findings, Read
 from flatwater.experiment.sweep import Sweep
 from flatwater.experiment.table import read_table
 from flatwater.experiment.tables import Tables

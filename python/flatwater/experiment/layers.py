@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from flatwater.experiment.found import Findings, Read
 from flatwater.experiment.kinds import BUILT, Kinds, kind_fault, kinds_of
 from flatwater.experiment.layer import Layer
 from flatwater.experiment.problem import MISSING, Problem, quote
+from flatwater.experiment.stage import Findings, Read
 from flatwater.experiment.table import moved_below, read_table, reset_fields
 
 #: Kind of workload -> the mode that stands in for a missing or wrong one; the hint shows it too.

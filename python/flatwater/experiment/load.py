@@ -15,9 +15,9 @@ from flatwater.experiment.device.files import device_files
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.library import library_files
 from flatwater.experiment.overrides import override_all
+from flatwater.experiment.parse import is_deeper, parse_toml, read_text
 from flatwater.experiment.paths import swept_fields
 from flatwater.experiment.placing import place_problems
-from flatwater.experiment.reading import is_deeper, parse_toml, read_text
 from flatwater.experiment.scale import scale_tables
 from flatwater.experiment.spell import spell
 from flatwater.experiment.tables import Tables

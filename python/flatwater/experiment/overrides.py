@@ -10,8 +10,8 @@ from typing import Any
 from flatwater.errors import UserError
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.fields import all_fields, resolve_value
+from flatwater.experiment.parse import DEEPEST
 from flatwater.experiment.paths import path_of, swept_fields, without_field, without_swept
-from flatwater.experiment.reading import DEEPEST
 from flatwater.experiment.storage import turned_to_model
 from flatwater.experiment.tables import Tables
 from flatwater.experiment.workload import ALTERNATIVES

@@ -17,11 +17,11 @@ from typing import Any
 from pydantic import Field, model_serializer
 
 from flatwater.experiment.fields import resolve_value, why_no_field
-from flatwater.experiment.found import Read
 from flatwater.experiment.kinds import ANY, Kinds
 from flatwater.experiment.matching import Dimension, Matcher, length
 from flatwater.experiment.paths import flatten, swept_fields
 from flatwater.experiment.problem import Problem, Table, quote
+from flatwater.experiment.stage import Read
 from flatwater.experiment.tables import Tables
 from flatwater.results.schema import FieldValues
 

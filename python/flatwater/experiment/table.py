@@ -14,9 +14,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from flatwater.experiment.fields import fields_in, unknown_entry_hint
-from flatwater.experiment.found import Read
 from flatwater.experiment.kinds import Kinds
 from flatwater.experiment.problem import Problem, Table, explain_error
+from flatwater.experiment.stage import Read
 from flatwater.experiment.tables import Tables
 
 Kind = TypeVar("Kind", bound=Table)

@@ -14,7 +14,6 @@ from flatwater.experiment.conflicts import layer_conflicts, pairing_conflicts
 from flatwater.experiment.database import NoDatabase, Server
 from flatwater.experiment.expected import Expectation
 from flatwater.experiment.experiment import Experiment, Heading
-from flatwater.experiment.found import Findings, Read
 from flatwater.experiment.kinds import Kinds
 from flatwater.experiment.layers import read_kinds, read_layers
 from flatwater.experiment.paths import with_values
@@ -22,6 +21,7 @@ from flatwater.experiment.problem import Problem, ProblemsError, Table, quote
 from flatwater.experiment.published import PublishedFigure
 from flatwater.experiment.record import Record
 from flatwater.experiment.report import Report
+from flatwater.experiment.stage import Findings, Read
 from flatwater.experiment.sweep import Sweep, read_sweep
 from flatwater.experiment.table import read_table
 from flatwater.experiment.tables import Tables

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flatwater.experiment.found import Findings, Read
 from flatwater.experiment.problem import Problem
+from flatwater.experiment.stage import Findings, Read
 
 WRONG = Problem("workload.threads", "must be at least 1, not 0")
 
