@@ -187,9 +187,9 @@ def _of_experiments(ours: _Run, theirs: _Run, swept: set[str]) -> Iterator[Diffe
         if unknown:
             # For the stack, the name of the layer is enough: no field of it is known.
             if role in DECISIVE:
-                yield Difference(name, role, _told(a), _told(b), unknown)
-        elif _told(a) != _told(b) and not _follows(ours, theirs, name, a, b):
-            yield Difference(name, role, _told(a), _told(b))
+                yield Difference(name, role, _value_or_none(a), _value_or_none(b), unknown)
+        elif _value_or_none(a) != _value_or_none(b) and not _follows(ours, theirs, name, a, b):
+            yield Difference(name, role, _value_or_none(a), _value_or_none(b))
     for layer in BUILT:
         where = _where(not ours.whole, not theirs.whole)
         if where and layer != "workload" and any(run.kinds.get(layer, "none") != "none" for run in (ours, theirs)):
@@ -219,7 +219,7 @@ class _Absent:
 _UNKNOWN, _NOT_THERE = _Absent(), _Absent()
 
 
-def _told(value: Any) -> Any:
+def _value_or_none(value: Any) -> Any:
     return None if isinstance(value, _Absent) else value
 
 

@@ -154,10 +154,10 @@ def _print_workload(console: Console, found: MeasuredWorkload) -> None:
 
 
 def _progress(update: Callable[[str], None]) -> Callable[[int, float], None]:
-    def told(runs: int, rms: float) -> None:
+    def show(runs: int, rms: float) -> None:
         update(f"{runs} simulations, rms error {100 * rms:.2f} %")
 
-    return told
+    return show
 
 
 def _print(console: Console, found: Fit) -> None:

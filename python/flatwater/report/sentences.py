@@ -286,7 +286,7 @@ def badges(result: Result) -> list[Badge]:
             if text is None:
                 if cell.summary is None and any(one.summary is not None for one in result.cells):
                     continue
-                text = _asked(result.experiment.get(layer), layer)
+                text = _layer_text(result.experiment.get(layer), layer)
                 found.setdefault((layer, text), Badge(layer, "none" if text == "none" else "unknown", text))
             else:
                 found.setdefault((layer, text), Badge(layer, _kind(text), text))
@@ -300,7 +300,7 @@ def _kind(text: str) -> Literal["real", "modelled", "none", "unknown"]:
     return "none" if word in ("none", "") else "unknown"
 
 
-def _asked(table: Any, layer: str) -> str:
+def _layer_text(table: Any, layer: str) -> str:
     if not isinstance(table, dict):
         return "none" if layer in ("database", "cache") else "not recorded"
     words = [str(table[name]) for name in ("kind", "device", "path") if table.get(name)]

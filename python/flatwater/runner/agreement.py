@@ -118,7 +118,7 @@ def _order(cells: _Cells, wanted: Expectation) -> Finding:
     whole = len(have) == len(theirs)
     tau = kendall_tau([[(theirs[place], value) for place, value in have.items()]]) if whole else None
 
-    def told(values: Mapping[int, float]) -> str:
+    def ranking(values: Mapping[int, float]) -> str:
         ranked = sorted(values, key=lambda place: values[place], reverse=True)
         if len(ranked) > _NAMED_MAX or wanted.order == AS_PUBLISHED:
             return f"{len(ranked)} cells in the order of their figures"
@@ -130,8 +130,8 @@ def _order(cells: _Cells, wanted: Expectation) -> Finding:
         cells=sorted(theirs),
         metric=wanted.metric,
         about=_words(wanted.set),
-        published=told(theirs),
-        ours="" if tau is None else f"tau {tau:.2f}" if many else told(have),
+        published=ranking(theirs),
+        ours="" if tau is None else f"tau {tau:.2f}" if many else ranking(have),
         agrees=None if tau is None else tau >= wanted.tau - 1e-9,
         tau=tau,
         missed=wanted.missed,

@@ -84,10 +84,12 @@ def run_several(
         with watch_signals() as interrupt:
             for name, experiment in collection.experiments.items():
 
-                def told(summary: CellSummary, done: int, total: int, name: str = name) -> None:
+                def keep_summary(summary: CellSummary, done: int, total: int, name: str = name) -> None:
                     keep(name, summary)
 
-                courses[name] = start_course(experiment, out / name, machine, reporter, interrupt, told, resume=resume)
+                courses[name] = start_course(
+                    experiment, out / name, machine, reporter, interrupt, keep_summary, resume=resume
+                )
             for name, course in courses.items():
                 if not course.cells and course.result.manifest.status == "complete":
                     on_experiment(name, course.result, "complete", None, course.took)

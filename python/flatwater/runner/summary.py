@@ -133,7 +133,7 @@ def _layers(kinds: dict[str, str], stack: Stack) -> dict[str, str]:
     if stack.cache:
         told["cache_device"] = stack.cache
     if stack.database.facts:
-        told["server"] = _told(stack.database.facts)
+        told["server"] = _server_names(stack.database.facts)
     return told
 
 
@@ -143,7 +143,7 @@ def _place_warnings(stack: Stack) -> list[str]:
     return [told] if told is not None else []
 
 
-def _told(servers: Sequence[ServerFacts]) -> str:
+def _server_names(servers: Sequence[ServerFacts]) -> str:
     """The servers in a few words: `MariaDB 10.11.6`, `4 x MariaDB 10.11.6`."""
     names = [f"{server.flavour} {server.version}" for server in servers]
     return ", ".join(

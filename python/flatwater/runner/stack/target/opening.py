@@ -209,7 +209,7 @@ def _device_target(experiment: Experiment, path: Path, previous: Target | None, 
     require_unused(place, "storage.path", claimed=claimed)
     if not experiment.files.overwrite:
         raise UserError(
-            f"everything on {path} ({_told(place)}) would be destroyed: {writing[0]}",
+            f"everything on {path} ({_size_and_contents(place)}) would be destroyed: {writing[0]}",
             where="storage.path",
             hint="storage.overwrite = true if it is not needed",
         )
@@ -221,7 +221,7 @@ def _device_target(experiment: Experiment, path: Path, previous: Target | None, 
     return target
 
 
-def _told(place: Place) -> str:
+def _size_and_contents(place: Place) -> str:
     held = contents(place)
     return print_size(place.bytes) if held is None else f"{print_size(place.bytes)}, holds {held}"
 

@@ -85,7 +85,7 @@ class StartedServers(Servers):
                 split(translate(server.settings, find_server(server.binary)), server.instances)
 
     def take_up(self, left: Left) -> str | None:
-        binary, root = self._found()
+        binary, root = self._binary_and_root()
         token, _ = kept_token(left.folder)
         reason = self._copies.take_up(token, binary, root)
         if reason is None:
@@ -99,7 +99,7 @@ class StartedServers(Servers):
     def prepare(self, reporter: Reporter, interrupt: Interrupt, kept_in: Path | None, check: Check) -> None:
         self._interrupt, self._reporter = interrupt, reporter
         self._copies.keep_in(kept_in)
-        binary, root = self._found()
+        binary, root = self._binary_and_root()
         settings = translate(self._cell.server.settings, binary)
         if self._left is None:
             self._snapshot = loaded_snapshot(self._cell, binary, root, settings, reporter, interrupt, self.hurried)
@@ -116,7 +116,7 @@ class StartedServers(Servers):
 
         Errors: FlatwaterError when they do not start, or their data are not consistent; nothing is deleted.
         """
-        binary, root = self._found()
+        binary, root = self._binary_and_root()
         folders, how = self._copies.find(root, reporter)
         self._snapshot = find_snapshot(root, shape_of(self._cell, binary, settings))
         instances = self._instances(folders, settings)
@@ -143,12 +143,12 @@ class StartedServers(Servers):
             what = f"the data that the cell stood on cannot be recovered: {error.what}"
             raise FlatwaterError(what, hint=hint) from None
 
-    def _found(self) -> tuple[Binary, ServersRoot]:
+    def _binary_and_root(self) -> tuple[Binary, ServersRoot]:
         assert self._binary is not None and self._root is not None, "they stand on a ground"
         return self._binary, self._root
 
     def _instances(self, folders: Sequence[Path], settings: Mapping[str, str]) -> list[Instance]:
-        binary, _ = self._found()
+        binary, _ = self._binary_and_root()
         many = len(folders)
         connections = -(-self._cell.transactions.connections // many) + SPARE_CONNECTIONS
         chosen, shares = {"max_connections": str(connections)}, split(settings, many)
