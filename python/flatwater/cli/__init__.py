@@ -52,6 +52,7 @@ def make_app() -> typer.Typer:
         compare,
         emulate,
         fit,
+        health,
         importing,
         list,
         report,
@@ -72,7 +73,7 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback()(_options)
-    for module in (run, resume, report, compare, check, list, show, importing, emulate, fit, what_if):
+    for module in (run, resume, report, compare, check, list, show, importing, emulate, fit, what_if, health):
         add_verb(app, module)
     app.add_typer(cache.make_app(), name=cache.NAME)
     app.add_typer(trace.make_app(), name=trace.NAME)
