@@ -50,6 +50,7 @@ def make_app() -> typer.Typer:
         cache,
         check,
         compare,
+        cost,
         emulate,
         fit,
         health,
@@ -73,7 +74,7 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback()(_options)
-    for module in (run, resume, report, compare, check, list, show, importing, emulate, fit, what_if, health):
+    for module in (run, resume, report, compare, check, list, show, importing, emulate, fit, what_if, health, cost):
         add_verb(app, module)
     app.add_typer(cache.make_app(), name=cache.NAME)
     app.add_typer(trace.make_app(), name=trace.NAME)

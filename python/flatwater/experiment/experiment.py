@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from flatwater.experiment.cache import Cache, FlashCache, NoCache
+from flatwater.experiment.cost import Cost
 from flatwater.experiment.database import Database, NoDatabase, Server
 from flatwater.experiment.expected import Expectation
 from flatwater.experiment.kinds import BUILT, Kinds
@@ -54,6 +55,7 @@ class Experiment(Heading):
     sweep: Sweep = Sweep()
     twin: Twin | None = None
     report: Report = Report()
+    cost: Cost | None = None
     published: list[PublishedFigure] = Field(default_factory=list)
     #: Of all cells together, so that a single cell has none.
     expected: list[Expectation] = Field(default_factory=list)

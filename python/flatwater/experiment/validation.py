@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from flatwater.experiment.cells import cell_conflicts
 from flatwater.experiment.conflicts import layer_conflicts, pairing_conflicts
+from flatwater.experiment.cost import Cost
 from flatwater.experiment.database import NoDatabase, Server
 from flatwater.experiment.expected import Expectation
 from flatwater.experiment.experiment import Experiment, Heading
@@ -72,7 +73,7 @@ def validate(tables: Mapping[str, Any], *, overridden: bool = False) -> Validate
 
 
 #: Tables that are neither layers nor lists, and what they are read as.
-_OTHERS: dict[str, type[Table]] = {"record": Record, "twin": Twin, "report": Report}
+_OTHERS: dict[str, type[Table]] = {"record": Record, "twin": Twin, "report": Report, "cost": Cost}
 
 
 def _read_parts(tables: Mapping[str, Any], sweep: Sweep, kinds: Kinds) -> Read[Experiment]:

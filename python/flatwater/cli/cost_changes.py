@@ -1,0 +1,56 @@
+"""Rows of `flatwater cost` that nobody ran: what `what-if` predicts of a measured server on a changed stack."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from flatwater.printing import make_console
+
+if TYPE_CHECKING:
+    from flatwater.cost.candidate import Candidate
+    from flatwater.cost.parts import Parts
+    from flatwater.experiment import Experiment
+    from flatwater.what_if.twin import Twin
+
+
+def predicted(run: str, changes: list[str], cell: int | None, measured: Candidate) -> list[Candidate]:
+    """A row for each change, with the prediction's interval. Errors: UserError, as `flatwater what-if` has them."""
+    from flatwater.what_if import fit_twin, parse_changes, predict, read_base
+    from flatwater.what_if.twin import Twin
+
+    base = read_base(run, cell)
+    with Twin(base) as twin, make_console(stderr=True).status("reading...") as status:
+        asked = parse_changes(twin, changes)
+        fitted = fit_twin(twin, status.update)
+        found = predict(twin, fitted, asked, status.update)
+        return [
+            replace(
+                measured,
+                name=f"what if {one.change.name}",
+                throughput=one.throughput,
+                low=one.throughput_low,
+                high=one.throughput_high,
+                parts=_changed(measured.parts, one.change.experiment, twin),
+                # What the changed stack writes was not measured.
+                wearing={},
+                member_years=None,
+                cell=None,
+                predicted=True,
+                notes=(*one.notes, *one.change.not_comparable),
+            )
+            for one in found
+        ]
+
+
+def _changed(measured: Parts, experiment: Experiment, twin: Twin) -> Parts:
+    """The measured run's parts, with what the change put in their place: a device, a cache, another pool."""
+    from flatwater.cost.parts import Parts, parts_of
+
+    found = parts_of(experiment)
+    same_storage = experiment.modelled.device == str(twin.device)
+    kept = [part for part in measured.parts if part.role == "storage"] if same_storage else []
+    own = [part for part in found.parts if part.role not in ("storage", "server") or not same_storage]
+    own = [part for part in own if part.role != "server"]
+    servers = [part for part in measured.parts if part.role == "server"]
+    return Parts((*kept, *own, *servers), found.notes)

@@ -1,0 +1,34 @@
+"""What a run's cost is reckoned with: the day of the prices, the years, and parts that the layers do not tell."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from flatwater.experiment.problem import Table
+
+#: Years that a cost is reckoned for, if nothing is said: TPC-C prices a system with three years of maintenance.
+YEARS = 3.0
+YEARS_MAX = 30.0
+
+
+class CostItem(Table):
+    """One entry of `[[cost.items]]`: so many of a price line."""
+
+    line: Annotated[str, Field(min_length=1)]
+    #: 0: none of it, although the layers would have some.
+    quantity: float = Field(default=1.0, ge=0, le=1e9)
+
+
+class Cost(Table):
+    """`[cost]`."""
+
+    years: float = Field(default=YEARS, gt=0, le=YEARS_MAX)
+    #: Prices as of this day: of several lines for a part the nearest one; the newest of the storage's if absent.
+    date: datetime.date | None = None
+    #: A price file of one's own.
+    prices: Annotated[str, Field(min_length=1)] | None = None
+    #: In addition to what the layers say.
+    items: list[CostItem] = Field(default_factory=list)
