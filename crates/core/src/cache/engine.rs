@@ -55,6 +55,9 @@ struct Turn<'a, M: Memory> {
     out: &'a mut Out,
 }
 
+/// Later than every time of a cache.
+const NEVER_NS: u64 = u64::MAX;
+
 /// A cache at work. Its caller does the IOs that it puts into `Out`, in any order and as many at once as it likes, tells
 /// it how each ended, and calls `tick` when `next_ns` says so. An IO may begin as soon as it was put out: what must come
 /// after something else is put out only when that has ended.
@@ -121,7 +124,7 @@ impl Engine {
     pub fn submit<M: Memory>(&mut self, now_ns: u64, request: Request, memory: &mut M, out: &mut Out) {
         let mut turn = Turn { now_ns, memory, out };
         self.ask(request, &mut turn);
-        self.go_on(&mut turn);
+        self.run_due_work(&mut turn);
     }
 
     /// Takes a command, which ends with an answer of `tag`.
@@ -129,7 +132,7 @@ impl Engine {
         let mut turn = Turn { now_ns, memory, out };
         self.due = true;
         self.begin(tag, command, &mut turn);
-        self.go_on(&mut turn);
+        self.run_due_work(&mut turn);
     }
 
     /// An IO ended: all of it, or with the errno of what went wrong.
@@ -156,16 +159,18 @@ impl Engine {
             Job::PairWrite { buffer } => self.pair_written(buffer, ok, turn),
             Job::PairSync => self.pair_synced(ok, turn),
         }
-        self.go_on(turn);
+        self.run_due_work(turn);
     }
 
     /// When `tick` is wanted next; None: not before another call.
     pub fn next_ns(&self) -> Option<u64> {
         let interval_s = self.settings.commit_interval_s;
         let commit = self.durability.commit_next_ns(interval_s, self.write_backs_need_sync());
-        let waited_for = self.on_demand.is_at_work() || self.starving();
+        let waited_for = || self.on_demand.is_at_work() || self.starving();
         let write_back = self.write_back.next_ns(&self.contents, &self.settings, waited_for);
-        [commit, self.bypasses.look_ns(), self.pairing.retry_ns(), write_back].into_iter().flatten().min()
+        let others = [self.bypasses.look_ns(), self.pairing.retry_ns(), write_back];
+        let next_ns = others.iter().fold(commit.unwrap_or(NEVER_NS), |next, at| next.min(at.unwrap_or(NEVER_NS)));
+        (next_ns != NEVER_NS).then_some(next_ns)
     }
 
     /// Time has come to `now_ns`.
@@ -180,7 +185,7 @@ impl Engine {
         if let Some(buffer) = self.pairing.take_retry(now_ns) {
             self.put_pair(buffer, turn);
         }
-        self.go_on(turn);
+        self.run_due_work(turn);
     }
 
     /// Requests, commands and IOs under way.
@@ -204,30 +209,37 @@ impl Engine {
         self.counts.latencies()
     }
 
-    /// What follows from whatever happened: waiters go on, as far as that goes now.
-    fn go_on<M: Memory>(&mut self, turn: &mut Turn<M>) {
+    /// Does what has become possible, until nothing more follows from it.
+    #[inline]
+    fn run_due_work<M: Memory>(&mut self, turn: &mut Turn<M>) {
         while self.take_due() {
-            self.commit(turn);
-            while let Some(request) = self.requests.next_unfinished() {
-                self.advance(request, turn);
-            }
-            if self.requests.starved() > 0 {
-                self.feed(turn);
-            }
-            if self.on_demand.is_at_work() {
-                self.end_on_demand(turn);
-            }
-            if let Some(dirty) = self.pairing.outdated(self.contents.dirty(), self.contents.lost()) {
-                self.write_pair(dirty, turn);
-            }
-            if self.commands.len() + self.on_demand.waiting() > 0 {
-                self.load_more(turn);
-                self.resize_on(turn);
-                self.stop_on(turn);
-            }
-            if self.contents.dirty() > 0 || self.write_back.unsynced() > 0 || self.contents.superseded() > 0 {
-                self.write_back(turn);
-            }
+            self.serve_waiters(turn);
+        }
+    }
+
+    /// Serves each kind of waiter once. Most calls of the engine have nobody to serve, and do not pay for this one's stack.
+    #[inline(never)]
+    fn serve_waiters<M: Memory>(&mut self, turn: &mut Turn<M>) {
+        self.commit(turn);
+        while let Some(request) = self.requests.next_unfinished() {
+            self.advance(request, turn);
+        }
+        if self.requests.starved() > 0 {
+            self.feed(turn);
+        }
+        if self.on_demand.is_at_work() {
+            self.end_on_demand(turn);
+        }
+        if let Some(dirty) = self.pairing.outdated(self.contents.dirty(), self.contents.lost()) {
+            self.write_pair(dirty, turn);
+        }
+        if self.commands.len() + self.on_demand.waiting() > 0 {
+            self.load_more(turn);
+            self.resize_on(turn);
+            self.stop_on(turn);
+        }
+        if self.contents.dirty() > 0 || self.write_back.unsynced() > 0 || self.contents.superseded() > 0 {
+            self.write_back(turn);
         }
     }
 

@@ -54,6 +54,7 @@ impl CachedWrites {
     }
 
     /// A part of a write goes to `slot`; its block was in `old`.
+    #[inline]
     pub(super) fn begin(&mut self, part: Part, slot: Slot, old: Slot) -> WriteId {
         let (block, merged) = (part.block, Vec::new());
         self.0.insert(CachedWrite { block, slot, old, buffer: None, part, merged, tries: 0, source: Slot::NONE })
@@ -94,6 +95,7 @@ impl CachedWrites {
     }
 
     /// One that is over.
+    #[inline]
     pub(super) fn end(&mut self, id: WriteId) -> CachedWrite {
         self.0.remove(id)
     }

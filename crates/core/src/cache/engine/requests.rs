@@ -87,6 +87,7 @@ impl Requests {
     }
 
     /// Takes a request. `passes`: its misses do not come in.
+    #[inline]
     pub(super) fn accept(&mut self, request: Request, passes: bool, now_ns: u64) -> RequestId {
         self.under_way.insert(UnderWay {
             request,
@@ -102,6 +103,7 @@ impl Requests {
     }
 
     /// Begins to cut a request; false: it is being cut, or is done.
+    #[inline]
     pub(super) fn begin_cutting(&mut self, id: RequestId) -> bool {
         let request = &mut self.under_way[id];
         let may = !request.busy && !request.done;
@@ -111,6 +113,7 @@ impl Requests {
 
     /// The next part of a request, of one block, and how many bytes are left from its beginning. None: nothing is left, or
     /// as many parts are under way as may be.
+    #[inline]
     pub(super) fn next_part(&mut self, id: RequestId, addresses: &Addresses) -> Option<(Part, u32)> {
         let request = &mut self.under_way[id];
         if request.is_cut() || request.parts >= PARTS_MAX {
@@ -125,11 +128,13 @@ impl Requests {
     }
 
     /// So many bytes were taken on.
+    #[inline]
     pub(super) fn cut(&mut self, id: RequestId, bytes: u32) {
         self.under_way[id].cut += bytes;
     }
 
     /// Ends the cutting of a request for now.
+    #[inline]
     pub(super) fn end_cutting(&mut self, id: RequestId) -> Option<AllEnded> {
         let request = &mut self.under_way[id];
         request.busy = false;
@@ -165,6 +170,7 @@ impl Requests {
     }
 
     /// Nothing of a request is left to be done. What must be durable before its answer: None if it failed or only read.
+    #[inline]
     pub(super) fn done(&mut self, id: RequestId) -> Option<(Request, Lsn)> {
         let request = &mut self.under_way[id];
         request.done = true;
@@ -173,6 +179,7 @@ impl Requests {
     }
 
     /// The answer to a request waits for this record.
+    #[inline]
     pub(super) fn waits_for(&mut self, id: RequestId, lsn: Lsn) {
         self.under_way[id].lsn = lsn;
     }
@@ -183,6 +190,7 @@ impl Requests {
     }
 
     /// A request is to be answered now, and is not under way any more.
+    #[inline]
     pub(super) fn answer(&mut self, id: RequestId) -> Answer {
         let UnderWay { request, since_ns, failure, .. } = self.under_way.remove(id);
         Answer { tag: request.tag, kind: request.kind, since_ns, result: failure.map_or(Ok(()), Err) }
@@ -207,6 +215,7 @@ impl Requests {
     }
 
     /// Parts of writes that wait for a slot or for room in the journal.
+    #[inline]
     pub(super) fn starved(&self) -> usize {
         self.starved.len()
     }

@@ -6,33 +6,45 @@ const STREAMS: usize = 32;
 /// The ends of the streams, and how long each one is.
 pub(super) struct Streams {
     ends: [u64; STREAMS],
+    /// A part of each end: a few vector instructions compare them all, and nearly every random request differs from all.
+    tags: [u32; STREAMS],
     bytes: [u64; STREAMS],
     oldest: usize,
 }
 
+/// The low bits of an offset in sectors.
+#[inline]
+fn tag(offset: u64) -> u32 {
+    (offset >> 9) as u32
+}
+
 impl Streams {
     pub(super) fn new() -> Self {
-        Self { ends: [u64::MAX; STREAMS], bytes: [0; STREAMS], oldest: 0 }
+        Self { ends: [u64::MAX; STREAMS], tags: [tag(u64::MAX); STREAMS], bytes: [0; STREAMS], oldest: 0 }
     }
 
-    /// A request comes: how long the stream is that it continues (or begins), itself included.
+    /// The stream that ends at `offset`.
+    #[inline]
+    fn find(&self, offset: u64) -> Option<usize> {
+        let wanted = tag(offset);
+        let may_be_one = self.tags.iter().fold(false, |any, tag| any | (*tag == wanted));
+        if may_be_one { self.ends.iter().rposition(|end| *end == offset) } else { None }
+    }
+
+    /// A request comes. Returns how long the stream is that it continues or begins, itself included.
     #[inline]
     pub(super) fn length(&mut self, offset: u64, bytes: u64) -> u64 {
-        let mut found = STREAMS;
-        for (stream, end) in self.ends.iter().enumerate() {
-            if *end == offset {
-                found = stream;
-            }
-        }
-        if found == STREAMS {
+        let stream = self.find(offset).unwrap_or_else(|| {
             // The one that was begun longest ago gives way; long streams begin anew at worst.
-            found = self.oldest;
-            self.oldest = (self.oldest + 1) % STREAMS;
-            self.bytes[found] = 0;
-        }
-        self.ends[found] = offset + bytes;
-        self.bytes[found] += bytes;
-        self.bytes[found]
+            let oldest = self.oldest;
+            self.oldest = (oldest + 1) % STREAMS;
+            self.bytes[oldest] = 0;
+            oldest
+        });
+        self.ends[stream] = offset + bytes;
+        self.tags[stream] = tag(offset + bytes);
+        self.bytes[stream] += bytes;
+        self.bytes[stream]
     }
 }
 

@@ -152,22 +152,26 @@ impl Durability {
     }
 
     /// So many writes to the slow device have ended.
+    #[inline]
     pub(super) fn slow_ended(&self) -> SlowSeq {
         self.slow.ended()
     }
 
     /// All writes to the slow device up to this one are durable.
+    #[inline]
     pub(super) fn slow_synced(&self) -> SlowSeq {
         self.slow.synced()
     }
 
     /// Wants writes to the slow device durable up to this one.
+    #[inline]
     pub(super) fn want_slow(&mut self, seq: SlowSeq) {
         self.due |= self.slow.want(seq);
     }
 
     /// Up to where the slow device must be synced so that nothing waits for it. Write-backs count only if `all`: those that
     /// failed need no sync.
+    #[inline]
     fn slow_needed(&self, all: bool) -> SlowSeq {
         if all { self.slow.ended() } else { self.slow.users() }
     }
@@ -193,12 +197,14 @@ impl Durability {
     }
 
     /// When `commit_by_time` has something to do next.
+    #[inline]
     pub(super) fn commit_next_ns(&self, interval_s: f64, all_slow: bool) -> Option<u64> {
         let unsafe_yet = self.users > self.durable() || self.slow_needed(all_slow) > self.slow.synced();
         (unsafe_yet && interval_s > 0.0 && !self.abandoned).then_some(self.commit_ns)
     }
 
     /// Begins a sync of the slow device if one is wanted. Returns what to hand to `slow_sync_ended`.
+    #[inline]
     pub(super) fn begin_slow_sync(&mut self) -> Option<SlowSeq> {
         self.slow.begin_sync()
     }
@@ -215,11 +221,13 @@ impl Durability {
     }
 
     /// Whether there are records that are wanted but not written.
+    #[inline]
     fn wants_written(&self) -> bool {
         self.wanted > self.written() || self.waits.want_written(self.written())
     }
 
     /// Whether a page of the journal may be due since this was asked last.
+    #[inline]
     pub(super) fn take_page_due(&mut self) -> bool {
         let due = !self.abandoned && (self.page_due || self.wants_written());
         if due {
@@ -246,6 +254,7 @@ impl Durability {
     }
 
     /// Begins a sync of the fast device if one is wanted and helps. Returns what to hand to `fast_sync_ended`.
+    #[inline]
     pub(super) fn begin_fast_sync(&mut self) -> Option<Mark> {
         let (durable, written) = (self.durable(), self.written());
         let due = self.wanted > durable

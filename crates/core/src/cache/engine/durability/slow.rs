@@ -25,21 +25,25 @@ pub(super) struct SlowDevice {
 
 impl SlowDevice {
     /// So many writes have ended.
+    #[inline]
     pub(super) fn ended(&self) -> SlowSeq {
         self.ended
     }
 
     /// All writes up to this one are durable.
+    #[inline]
     pub(super) fn synced(&self) -> SlowSeq {
         self.synced
     }
 
     /// A sync is wanted up to here.
+    #[inline]
     pub(super) fn wanted(&self) -> SlowSeq {
         self.wanted
     }
 
     /// The last write of a user.
+    #[inline]
     pub(super) fn users(&self) -> SlowSeq {
         self.users
     }
@@ -54,6 +58,7 @@ impl SlowDevice {
     }
 
     /// Wants all up to `seq` durable. Returns whether that is more than was wanted before.
+    #[inline]
     pub(super) fn want(&mut self, seq: SlowSeq) -> bool {
         let more = self.wanted < seq;
         self.wanted = self.wanted.max(seq);
@@ -61,6 +66,7 @@ impl SlowDevice {
     }
 
     /// Begins a sync if one is wanted and none is under way. Returns what it will make durable.
+    #[inline]
     pub(super) fn begin_sync(&mut self) -> Option<SlowSeq> {
         if self.wanted <= self.synced || self.syncing {
             return None;

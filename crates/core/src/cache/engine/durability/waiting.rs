@@ -8,6 +8,7 @@ use crate::cache::engine::keys::RequestId;
 
 impl Durability {
     /// Has `waiter` woken when all records up to `lsn` and all writes to the slow device up to `slow` are durable.
+    #[inline]
     pub(in super::super) fn wait_durable(&mut self, lsn: Lsn, slow: SlowSeq, waiter: Waiter) {
         self.due = true;
         if !self.abandoned {
@@ -22,6 +23,7 @@ impl Durability {
     }
 
     /// Has `waiter` woken when all records up to `lsn` are durable.
+    #[inline]
     pub(in super::super) fn wait_recorded(&mut self, lsn: Lsn, waiter: Waiter) {
         self.wait_durable(lsn, SlowSeq::default(), waiter);
     }
@@ -33,6 +35,7 @@ impl Durability {
     }
 
     /// Has `waiter` woken by the next sync of the slow device that someone else asks for.
+    #[inline]
     pub(in super::super) fn wait_for_next_slow_sync(&mut self, waiter: Waiter) {
         self.due = true;
         let ended = self.slow.ended();
@@ -58,12 +61,14 @@ impl Durability {
     }
 
     /// Those that waited for the slow device, and got it, now wait for their records only.
+    #[inline]
     pub(in super::super) fn slow_waits_end(&mut self) {
         self.waits.slow_is_durable(self.slow.synced());
     }
 
     /// Takes a waiter whose records are written. Once the fast device failed these are on a device that is not believed
     /// any more, and must become durable elsewhere: there is none then.
+    #[inline]
     pub(in super::super) fn next_written(&mut self) -> Option<Waiter> {
         if self.abandoned {
             while let Some((lsn, waiter)) = self.waits.pop_written(Lsn(u64::MAX)) {
@@ -75,6 +80,7 @@ impl Durability {
     }
 
     /// Takes a waiter whose records are durable.
+    #[inline]
     pub(in super::super) fn next_durable(&mut self) -> Option<Waiter> {
         self.waits.pop_durable(self.durable()).map(|(_, waiter)| waiter)
     }

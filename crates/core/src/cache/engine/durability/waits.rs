@@ -43,6 +43,7 @@ fn insert(queue: &mut VecDeque<(Lsn, Waiter)>, lsn: Lsn, waiter: Waiter) {
     queue.insert(at, (lsn, waiter));
 }
 
+#[inline]
 fn pop(queue: &mut VecDeque<(Lsn, Waiter)>, up_to: Lsn) -> Option<(Lsn, Waiter)> {
     queue.front().is_some_and(|(lsn, _)| *lsn <= up_to).then(|| queue.pop_front()).flatten()
 }
@@ -52,14 +53,17 @@ impl Waits {
         self.durable.len() + self.written.len() + self.slow.len()
     }
 
+    #[inline]
     pub(super) fn for_durable(&mut self, lsn: Lsn, waiter: Waiter) {
         insert(&mut self.durable, lsn, waiter);
     }
 
+    #[inline]
     pub(super) fn for_written(&mut self, lsn: Lsn, waiter: Waiter) {
         insert(&mut self.written, lsn, waiter);
     }
 
+    #[inline]
     pub(super) fn for_slow(&mut self, slow: SlowSeq, lsn: Lsn, waiter: Waiter) {
         let mut at = self.slow.len();
         while at > 0 && self.slow[at - 1].0 > slow {
@@ -69,11 +73,13 @@ impl Waits {
     }
 
     /// Whether a waiter wants records that are not written yet.
+    #[inline]
     pub(super) fn want_written(&self, written: Lsn) -> bool {
         self.written.back().is_some_and(|(lsn, _)| *lsn > written)
     }
 
     /// The lowest record above `durable` that a waiter wants durable.
+    #[inline]
     pub(super) fn first_above(&self, durable: Lsn) -> Option<Lsn> {
         let first = self.durable.front().map(|(lsn, _)| *lsn).filter(|lsn| *lsn > durable);
         let slow = self.slow.front().map(|(_, lsn, _)| *lsn).filter(|lsn| *lsn > durable);
@@ -81,6 +87,7 @@ impl Waits {
     }
 
     /// The slow device is durable up to `synced`: those that waited for it now wait for their records only.
+    #[inline]
     pub(super) fn slow_is_durable(&mut self, synced: SlowSeq) {
         while let Some((slow, lsn, waiter)) = self.slow.front().copied()
             && slow <= synced
@@ -91,11 +98,13 @@ impl Waits {
     }
 
     /// Takes a waiter whose records are written.
+    #[inline]
     pub(super) fn pop_written(&mut self, written: Lsn) -> Option<(Lsn, Waiter)> {
         pop(&mut self.written, written)
     }
 
     /// Takes a waiter whose records are durable.
+    #[inline]
     pub(super) fn pop_durable(&mut self, durable: Lsn) -> Option<(Lsn, Waiter)> {
         pop(&mut self.durable, durable)
     }

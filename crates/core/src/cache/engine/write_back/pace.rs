@@ -131,6 +131,7 @@ impl Pace {
     }
 
     /// Looks at the marks, and every step at the rates. Returns how many seconds a step was.
+    #[inline]
     pub(super) fn look(&mut self, dirt: Dirt, sweep: &Sweep, settings: &Settings, now_ns: u64) -> Option<f64> {
         let high = mark(dirt.limit, settings.dirty_high_pct);
         let low = mark(dirt.limit, settings.dirty_low_pct);
@@ -141,9 +142,19 @@ impl Pace {
         }
         self.most[0] = self.most[0].max(dirt.dirty);
         let step_ns = now_ns.saturating_sub(self.seen_ns);
-        if step_ns < STEP_NS {
-            return None;
-        }
+        (step_ns >= STEP_NS).then(|| self.step(dirt, (high, low), step_ns, sweep, settings, now_ns))
+    }
+
+    /// Computes the rates anew. Returns how many seconds a step was.
+    fn step(
+        &mut self,
+        dirt: Dirt,
+        (high, low): (u32, u32),
+        step_ns: u64,
+        sweep: &Sweep,
+        settings: &Settings,
+        now_ns: u64,
+    ) -> f64 {
         self.seen_ns = now_ns;
         let whole_s = step_ns as f64 / 1e9;
         let written = (dirt.written_bytes - self.written) as f64 / whole_s;
@@ -159,7 +170,7 @@ impl Pace {
         let most = (2.0 * burst).max(rate * step_s);
         self.tokens = if rate > 0.0 { (self.tokens + rate * step_s).min(most) } else { 0.0 };
         self.burst |= self.tokens >= burst;
-        Some(whole_s)
+        whole_s
     }
 
     /// The PI controller between the marks: blocks/s.

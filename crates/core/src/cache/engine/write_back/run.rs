@@ -30,19 +30,29 @@ impl Run {
     /// A block and its neighbours that are dirty too, at most so many. None: the block cannot be written back now.
     pub(super) fn around(block: Block, contents: &Contents, blocks_max: u32) -> Option<Self> {
         let slot = to_write_back(block, contents)?;
-        let (mut first, mut last) = (block, block);
+        let mut run = Self { block, slots: vec![slot] };
         if !contents.slots().has(slot, ALONE) {
             contents.prefetch_neighbours(block);
-            let goes = |block| to_write_back(block, contents).is_some_and(|slot| !contents.slots().has(slot, ALONE));
-            while last - first + 1 < blocks_max && goes(last + 1) {
-                last = last + 1;
+            let neighbour = |block| to_write_back(block, contents).filter(|slot| !contents.slots().has(*slot, ALONE));
+            while run.blocks() < blocks_max
+                && let Some(slot) = neighbour(run.end())
+            {
+                run.slots.push(slot);
             }
-            while last - first + 1 < blocks_max && first.0 > 0 && goes(Block(first.0 - 1)) {
-                first = Block(first.0 - 1);
+            let after = run.blocks();
+            while run.blocks() < blocks_max
+                && run.block.0 > 0
+                && let Some(slot) = neighbour(Block(run.block.0 - 1))
+            {
+                run.block = Block(run.block.0 - 1);
+                run.slots.push(slot);
             }
+            // Those before the block were found backwards.
+            run.slots.rotate_left(after as usize);
+            let before = run.blocks() - after;
+            run.slots[..before as usize].reverse();
         }
-        let slots = first.run(last - first + 1).map(|block| contents.find(block)).collect();
-        Some(Self { block: first, slots })
+        Some(run)
     }
 }
 

@@ -43,6 +43,7 @@ impl WriteBack {
     }
 
     /// Looks at how much is dirty, and every step at the rates.
+    #[inline]
     pub(in super::super) fn look(
         &mut self,
         contents: &mut Contents,
@@ -208,8 +209,14 @@ impl WriteBack {
         first_ns.is_some_and(|first_ns| now.now_ns.saturating_sub(first_ns) >= seconds(period))
     }
 
-    /// When the scheduler wants to look again. `waited_for`: a user or a write waits for write-back.
-    pub(in super::super) fn next_ns(&self, contents: &Contents, settings: &Settings, waited_for: bool) -> Option<u64> {
+    /// When the scheduler wants to look again. `waited_for` says whether a user or a write waits for write-back.
+    #[inline]
+    pub(in super::super) fn next_ns(
+        &self,
+        contents: &Contents,
+        settings: &Settings,
+        waited_for: impl FnOnce() -> bool,
+    ) -> Option<u64> {
         if !contents.can_write_back() && contents.superseded() == 0 {
             return None;
         }
@@ -228,7 +235,7 @@ impl WriteBack {
         if settings.idle_flush_s > 0.0 {
             next = next.min((self.users.request_ns() + seconds(settings.idle_flush_s)).max(step));
         }
-        if waited_for || self.pace.is_rushing() || self.sets.want() {
+        if self.pace.is_rushing() || self.sets.want() || waited_for() {
             next = next.min(self.users.quiet_ns().max(step));
         }
         (next != u64::MAX).then_some(next)

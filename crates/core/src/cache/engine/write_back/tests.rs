@@ -200,7 +200,7 @@ fn nothing_goes_back_without_a_reason() {
     let settings = quiet();
     let mut write_back = WriteBack::new(vec![Block(3), Block(8)], &mut contents, 10 * SECOND_NS);
     assert!(all_runs(&mut write_back, &mut contents, &situation(&settings, false)).is_empty());
-    assert_eq!(write_back.next_ns(&contents, &settings, false), None);
+    assert_eq!(write_back.next_ns(&contents, &settings, || false), None);
     write_back.hurry(Block(8));
     assert_eq!(all_runs(&mut write_back, &mut contents, &situation(&settings, false)), [[8]]);
     assert_eq!(all_runs(&mut write_back, &mut contents, &situation(&settings, true)), [[3]]);
