@@ -103,6 +103,29 @@ def test_the_sources_that_a_page_names_are_there(page: Path) -> None:
     assert not [name for name in named if not any(file.endswith(f"/{name}") for file in _files())]
 
 
+def test_the_map_lists_every_room() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE))
+    rooms = [*(ROOT / "crates").iterdir(), *(ROOT / "python/flatwater").iterdir()]
+    rooms += [ROOT / name for name in ("benchmarks", "docs", "fuzz", "scripts", "tests")]
+    names = {str(room.relative_to(ROOT)) for room in rooms if room.is_dir() and room.name != "__pycache__"}
+    assert len(names) > 20
+    assert names - listed == set(), "a room without its row in CONTRIBUTING.md"
+    assert [room for room in listed if not (ROOT / room).is_dir()] == []
+    # What a row says of parts of its room.
+    parts = [
+        (room, part)
+        for room, row in re.findall(r"^\| `([^`]+)` \| (.*) \|$", text, re.MULTILINE)
+        for part in re.findall(r"`([\w/]+/|\w+\.(?:py|rs))`", row)
+    ]
+    assert len(parts) > 10
+    assert [part for part in parts if not _is_there(*part)] == []
+
+
+def _is_there(room: str, part: str) -> bool:
+    return any((ROOT / place / part).exists() for place in (room, f"{room}/src", "."))
+
+
 @cache
 def _rows() -> list[list[str]]:
     """The glossary's rows: terms, meaning, unit, where it is computed."""
