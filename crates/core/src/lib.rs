@@ -1,5 +1,5 @@
 //! What every layer of flatwater shares: seeds, histograms, interval series, workload generators and
-//! the trait behind which storage is real or modelled. No IO and no clock in here.
+//! the trait behind which storage is real or modelled. Only `trace` opens files, and nothing else does IO or reads a clock.
 
 pub mod cache;
 pub mod histogram;

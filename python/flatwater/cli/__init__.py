@@ -1,6 +1,6 @@
 """The command line: one file per verb, met here.
 
-To add a verb: write `cli/VERB.py` with one function named for it, name it below, mirror it in
+To add a verb: write `cli/VERB.py` with `NAME`, `EXAMPLES` and a function `verb`, name it below, and write its test in
 `tests/cli/test_VERB.py`.
 """
 
