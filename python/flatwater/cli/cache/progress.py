@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from flatwater.cache.messages import ShownJob
 
 #: Is told what is done, and of how much.
-Told = Callable[[int, int], None]
+Advance = Callable[[int, int], None]
 
 
 @contextmanager
-def bar(title: str, *, unit_bytes: int | None, quiet: bool) -> Iterator[Told]:
+def bar(title: str, *, unit_bytes: int | None, quiet: bool) -> Iterator[Advance]:
     """A bar that ends at its total; `unit_bytes` shows blocks as bytes."""
     if quiet or not sys.stderr.isatty():
         yield lambda done, total: None

@@ -60,41 +60,41 @@ class Event:
 
 def write_controller(array: RaidDevice) -> Controller:
     """The plan of an array's controller."""
-    own = array.controller
+    controller = array.controller
     return Controller(
-        read_ns=ns(own.read_us),
-        write_ns=ns(own.write_us),
-        latency_ns=ns(own.latency_us),
-        link_bytes_per_s=bytes_per_s(own.link_mib_per_s),
-        member_queue_depth=own.member_queue_depth,
-        updates_at_once=own.updates_at_once,
-        parity_after_data=own.parity == "after-data",
-        battery=own.battery,
+        read_ns=ns(controller.read_us),
+        write_ns=ns(controller.write_us),
+        latency_ns=ns(controller.latency_us),
+        link_bytes_per_s=bytes_per_s(controller.link_mib_per_s),
+        member_queue_depth=controller.member_queue_depth,
+        updates_at_once=controller.updates_at_once,
+        parity_after_data=controller.parity == "after-data",
+        battery=controller.battery,
     )
 
 
 def write_cache(array: RaidDevice, block_bytes: int, scale: float) -> Cache:
     """The plan of a controller's memory, which has blocks of so many bytes."""
-    own = array.cache or ControllerCache(size=block_bytes, dirty_pct=0)
+    cache = array.cache or ControllerCache(size=block_bytes, dirty_pct=0)
     return Cache(
-        bytes=int(own.size * scale) if array.cache else 0,
+        bytes=int(cache.size * scale) if array.cache else 0,
         block_bytes=block_bytes,
-        dirty_share=own.dirty_pct / 100,
-        destage_from_share=own.destage_from_pct / 100,
-        destage_rows=own.destage == "rows",
-        destage_after_ns=round(own.destage_after_s * 1e9),
+        dirty_share=cache.dirty_pct / 100,
+        destage_from_share=cache.destage_from_pct / 100,
+        destage_rows=cache.destage == "rows",
+        destage_after_ns=round(cache.destage_after_s * 1e9),
     )
 
 
 def write_background(array: RaidDevice) -> Background:
     """The plan of what an array's controller does by itself."""
-    own = array.background
+    background = array.background
     return Background(
-        patrol_share=own.patrol_pct / 100,
-        check_share=own.check_pct / 100,
-        rebuild_share=own.rebuild_pct / 100,
-        chunk_bytes=own.chunk,
-        relearn_ns=round(own.relearn_s * 1e9),
+        patrol_share=background.patrol_pct / 100,
+        check_share=background.check_pct / 100,
+        rebuild_share=background.rebuild_pct / 100,
+        chunk_bytes=background.chunk,
+        relearn_ns=round(background.relearn_s * 1e9),
     )
 
 

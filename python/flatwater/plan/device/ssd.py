@@ -196,23 +196,23 @@ def write_ssd(card: SsdDevice, use: Use) -> Ssd:
 
 
 def _controller(card: SsdDevice, use: Use) -> Controller:
-    own = card.controller
-    asynchronous = use.asynchronous and own.asynchronous_us is not None
+    controller = card.controller
+    asynchronous = use.asynchronous and controller.asynchronous_us is not None
     return Controller(
-        request_ns=ns(own.asynchronous_us if asynchronous else own.synchronous_us),
-        parallel=own.parallel,
-        latency_ns=ns(own.latency_us),
-        read_bytes_per_s=bytes_per_s(own.read_mib_per_s),
-        write_bytes_per_s=bytes_per_s(own.write_mib_per_s),
+        request_ns=ns(controller.asynchronous_us if asynchronous else controller.synchronous_us),
+        parallel=controller.parallel,
+        latency_ns=ns(controller.latency_us),
+        read_bytes_per_s=bytes_per_s(controller.read_mib_per_s),
+        write_bytes_per_s=bytes_per_s(controller.write_mib_per_s),
     )
 
 
 def _collector(card: SsdDevice) -> Collector:
-    own = card.collector
+    collector = card.collector
     policy: Policy
-    if own.policy == "d-choices":
-        assert own.choices is not None, "checked when the device's file was read"
-        policy = DChoices(own.choices)
+    if collector.policy == "d-choices":
+        assert collector.choices is not None, "checked when the device's file was read"
+        policy = DChoices(collector.choices)
     else:
-        policy = PlainPolicy(own.policy)
-    return Collector(policy, bytes_per_s(own.relocation_mib_per_s), own.pace)
+        policy = PlainPolicy(collector.policy)
+    return Collector(policy, bytes_per_s(collector.relocation_mib_per_s), collector.pace)

@@ -54,7 +54,7 @@ WAIT_SHARE, WAIT_MAX_S = 0.3, 0.3
 FIRST_S = 2.0
 
 #: Gauges and rates of one server over one interval, by figure.
-Told = tuple[dict[str, float], dict[str, float]]
+Figures = tuple[dict[str, float], dict[str, float]]
 
 
 class ServerProbe:
@@ -67,33 +67,33 @@ class ServerProbe:
 
     def __init__(self, logins: Sequence[Login], pids: Pids = (), *, own: bool = False) -> None:
         self._pids = pids
-        self._processes = Processes(self._asked_pids())
+        self._processes = Processes(self._current_pids())
         self._watches = [Watch(login, own=own) for login in logins]
         # When a probe is dropped, or the program ends, no thread stays in the middle of a query.
         self.close = weakref.finalize(self, _close, self._watches)
-        self._told_at_s = time.monotonic()
+        self._sampled_at_s = time.monotonic()
         self._last: list[Reading | None] = self._readings(FIRST_S)
 
     def sample(self) -> dict[str, float]:
         """The series of the interval that ends now; a server's rates only if it also answered at the start of the
         interval.
         """
-        wait_s = min(WAIT_MAX_S, WAIT_SHARE * (time.monotonic() - self._told_at_s))
+        wait_s = min(WAIT_MAX_S, WAIT_SHARE * (time.monotonic() - self._sampled_at_s))
         before, now = self._last, self._readings(wait_s)
         self._last = now
-        told = [_interval(then, reading) for then, reading in zip(before, now, strict=True)]
+        intervals = [_interval(then, reading) for then, reading in zip(before, now, strict=True)]
         found: dict[str, float] = {}
-        answered = [one for one in told if one is not None]
-        if answered and len(answered) == len(told):
+        answered = [one for one in intervals if one is not None]
+        if answered and len(answered) == len(intervals):
             found |= series(answered)
-        if len(told) > 1:
-            for number, one in enumerate(told):
+        if len(intervals) > 1:
+            for number, one in enumerate(intervals):
                 alone = series([one]) if one is not None else {}
                 found |= {f"instance{number}_{name}": alone[name] for name in EACH if name in alone}
-        found |= self._processes.sample(self._asked_pids())
+        found |= self._processes.sample(self._current_pids())
         return {f"database.{name}": value for name, value in found.items()}
 
-    def _asked_pids(self) -> Sequence[int]:
+    def _current_pids(self) -> Sequence[int]:
         return self._pids() if callable(self._pids) else self._pids
 
     def _readings(self, wait_s: float) -> list[Reading | None]:
@@ -102,11 +102,11 @@ class ServerProbe:
         free = [watch.ask() for watch in self._watches]
         until_s = time.monotonic() + wait_s
         found = [
-            watch.answer(self._told_at_s, until_s if now else 0.0)
+            watch.answer(self._sampled_at_s, until_s if now else 0.0)
             for watch, now in zip(self._watches, free, strict=True)
         ]
         # Answers that come from now on are late and belong to the next interval.
-        self._told_at_s = time.monotonic()
+        self._sampled_at_s = time.monotonic()
         return found
 
 
@@ -119,7 +119,7 @@ def _close(watches: list[Watch]) -> None:
         watch.close(until_s)
 
 
-def _interval(before: Reading | None, now: Reading | None) -> Told | None:
+def _interval(before: Reading | None, now: Reading | None) -> Figures | None:
     """Gauges, and rates a second; a counter that decreased (the server was restarted, FLUSH STATUS) has no rate."""
     if now is None:
         return None
@@ -132,14 +132,14 @@ def _interval(before: Reading | None, now: Reading | None) -> Told | None:
     return now.figures, rates
 
 
-def series(told: list[Told]) -> dict[str, float]:
+def series(intervals: list[Figures]) -> dict[str, float]:
     """The series of several servers together, without the layer: sums, and ratios of sums."""
-    gauges = _summed([gauges for gauges, _ in told])
-    rates = _summed([rates for _, rates in told])
+    gauges = _summed([gauges for gauges, _ in intervals])
+    rates = _summed([rates for _, rates in intervals])
     found = {series: rates[name] for name, series in RATES.items() if name in rates}
     for name, metric in GAUGES.items():
         if name in gauges:
-            found[metric] = max(0.0, gauges[name] - len(told)) if name in OURS else gauges[name]
+            found[metric] = max(0.0, gauges[name] - len(intervals)) if name in OURS else gauges[name]
     if {"dirty", "data", "free"} <= gauges.keys():
         # The laboratory's formula, whose 1 guards against an empty pool.
         found["dirty_pct"] = 100 * gauges["dirty"] / (1 + gauges["data"] + gauges["free"])
