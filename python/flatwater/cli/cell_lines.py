@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from flatwater.results import CellSummary
 
+#: The sentences of evidence that a line has; the report and --json have all of them.
+EVIDENCE_PRINTED = 2
 #: Of more cells than this, only those that failed are printed one by one.
 CELLS_PRINTED = 100
 
@@ -25,12 +27,13 @@ class CellPrinter:
         self.reporter = start_reporter()
         self._as_json = as_json
         self._warned = Warned()
+        self._bounds: list[str] = []
 
     def __enter__(self) -> CellPrinter:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        for line in self._warned.lines():
+        for line in [*self._warned.lines(), *self._bounds]:
             self.note(line)
         self.reporter.close()
 
@@ -45,6 +48,8 @@ class CellPrinter:
             print(cell_json(summary, experiment), flush=True)
         elif total <= CELLS_PRINTED or summary.status == "failed":
             self.note(f"{experiment} {cell_line(summary, done, total)}".lstrip())
+            if (line := bound_line(summary, experiment)) is not None:
+                self._bounds.append(line)
         self._warned.add(summary, f"{experiment} {cell_label(summary)}".strip())
 
 
@@ -57,6 +62,16 @@ def cell_json(summary: CellSummary, experiment: str = "") -> str:
 def cell_label(summary: CellSummary) -> str:
     """What a cell is, in its sweep."""
     return ", ".join(f"{name.split('.')[-1]} {value}" for name, value in summary.set.items())
+
+
+def bound_line(summary: CellSummary, experiment: str = "") -> str | None:
+    """What bounded a cell, with its evidence, in a line; None where nothing was measured."""
+    if summary.bound is None:
+        return None
+    cell = f"{experiment} {cell_label(summary)}".strip()
+    why = "; ".join(summary.bound.evidence[:EVIDENCE_PRINTED])
+    told = summary.bound.text.rstrip(".") + (f": {why}." if why else ".")
+    return " ".join(part for part in (f"{cell}:" if cell else "", told, summary.bound.interruptions_text) if part)
 
 
 def cell_line(summary: CellSummary, done: int, total: int) -> str:

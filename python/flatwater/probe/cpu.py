@@ -6,6 +6,9 @@ import os
 import time
 from pathlib import Path
 
+from flatwater.probe.descendants import Descendants
+from flatwater.probe.run_queue import RunQueue
+
 #: Fields of the `cpu` line, proc(5); guest time is already inside user time.
 _FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -16,6 +19,8 @@ class CpuProbe:
 
     def __init__(self) -> None:
         self._last = self._read()
+        self._own_queue = RunQueue([os.getpid()])
+        self._descendants = Descendants()
 
     def _read(self) -> tuple[dict[str, int], float, float]:
         first = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
@@ -24,7 +29,7 @@ class CpuProbe:
         return ticks, own.user + own.system, time.monotonic()
 
     def sample(self) -> dict[str, float]:
-        """cpu_*_pct since the last call."""
+        """cpu_*_pct since the last call, and how long threads of the load generator waited for a processor."""
         (before, own_before, then), (now, own_now, at) = self._last, self._read()
         delta = {name: max(0, now[name] - before.get(name, 0)) for name in now}
         total = sum(delta.values())
@@ -34,7 +39,11 @@ class CpuProbe:
         pct = {name: 100 * ticks / total for name, ticks in delta.items()}
         system = pct["system"] + pct.get("irq", 0) + pct.get("softirq", 0)
         busy_s = (total - delta["idle"] - delta.get("iowait", 0) - delta.get("steal", 0)) / _TICKS_PER_S
-        return {
+        told = {
+            "workload.client_cpu_wait_pct": self._own_queue.sample([os.getpid()]),
+            "machine.children_cpu_pct": self._descendants.sample(),
+        }
+        return {name: value for name, value in told.items() if value is not None} | {
             "machine.cpu_user_pct": pct["user"] + pct["nice"],
             "machine.cpu_system_pct": system,
             "machine.cpu_iowait_pct": pct.get("iowait", 0),

@@ -18,6 +18,7 @@ from flatwater import __version__
 from flatwater.errors import UserError
 from flatwater.owned import require_replaceable, write_atomic
 from flatwater.report import sentences, units
+from flatwater.report.bounds import bound_word, bounds, sentences_of
 from flatwater.report.charts.sweep_dots import has_names
 from flatwater.report.contrast import contrast
 from flatwater.report.drawing import CELLS_DRAWN_MAX, draw, drawn_cells, sweep_figures
@@ -96,6 +97,10 @@ def render(result: Result) -> str:
             contents=_contents(result),
             headline=sentences.headline(result),
             notices=sentences.notices(result),
+            bounds=bounds(result),
+            has_bounds=any(cell.summary is not None and cell.summary.bound for cell in result.cells),
+            bound_word=bound_word,
+            sentences_of=sentences_of,
             badges=sentences.badges(result),
             modelled=sentences.modelled_text(result),
             fields=list(dict.fromkeys(name for cell in result.cells for name in cell.set)),

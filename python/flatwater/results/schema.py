@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 #: Version of everything in a result folder; a folder with a newer one is refused.
 #: 2: what database servers add (consistency, response limits, counters, recoveries, servers).
 #: 3: what modelled devices add (incidents among the events), and the transition of a write run.
-SCHEMA_VERSION = 3
+#: 4: what bounded a cell.
+SCHEMA_VERSION = 4
 
 Verdict = Literal["flat", "dips", "stalls", "drifting", "not steady"]
 CellStatus = Literal["complete", "interrupted", "failed"]
@@ -216,6 +217,48 @@ class ServerFacts(_Stored):
     started_s: float | None = None
 
 
+class BoundFinding(_Stored):
+    """One thing that held a cell back, with its evidence in figures of this run."""
+
+    name: str
+    #: 0 to 1: the share of the sessions' time that it explains, or of the measured seconds in which it bound.
+    share: float
+    of: Literal["time", "seconds"]
+    evidence: list[str] = Field(default_factory=list)
+
+
+class Interruption(_Stored):
+    """What a stall or a dip began and ended with."""
+
+    kind: Literal["stall", "dip"]
+    start_s: float
+    length_s: float
+    #: What left its level first, the earliest first; empty where nothing that was recorded did.
+    began: list[str] = Field(default_factory=list)
+    #: What came back to its level, or what was over, when throughput came back.
+    ended: list[str] = Field(default_factory=list)
+
+
+class Bound(_Stored):
+    """What bounded a cell."""
+
+    #: The bound, `nothing` (the load asked for was served), or `not told`.
+    name: str
+    share: float | None = None
+    of: Literal["time", "seconds"] | None = None
+    evidence: list[str] = Field(default_factory=list)
+    #: What else was at work, the largest first.
+    others: list[BoundFinding] = Field(default_factory=list)
+    #: The diagnosis as a sentence.
+    text: str = ""
+    #: Stalls and dips, the longest first.
+    interruptions: list[Interruption] = Field(default_factory=list)
+    #: Seconds from one interruption to the next, where they are regular.
+    period_s: float | None = None
+    #: The interruptions in a sentence; empty where there were none.
+    interruptions_text: str = ""
+
+
 class CellSummary(_Stored):
     """One cell: the JSON object that `flatwater run --json` prints, and an entry of `summary.json`."""
 
@@ -245,6 +288,8 @@ class CellSummary(_Stored):
     dip_period_s: float | None = None
     transition: Transition | None = None
     stalls: list[Stall] = Field(default_factory=list)
+    #: None of a result of before it was told, and of a cell in which nothing was measured.
+    bound: Bound | None = None
     samples: int = 0
     interval_s: float = 1.0
     latency_us: LatencyUs | None = None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from flatwater.analysis import analyse, find_transition
+from flatwater.analysis.bound import diagnose, gather, server_folder, with_interruptions
 from flatwater.experiment import Experiment, Fileio, PlannedCell, PublishedFigure, published_for
 from flatwater.probe.disk import storage_warning
 from flatwater.results import Cell, CellSummary, Phase, Published, Result, Series
@@ -76,6 +77,9 @@ def summarise_cell(
         started_at=started_at,
         histograms=tally.histograms(),
     )
+    if measured_phases(phases):
+        evidence = gather(summary, experiment, result.machine, series, recorded, server_folder(result, cell.index))
+        summary.bound = with_interruptions(diagnose(evidence).stored(), evidence)
     figures_published = _compare_published(plan, summary)
     if figures_published:
         summary.published, *summary.published_others = figures_published

@@ -82,11 +82,15 @@ class Load:
     #: Of the load generator, percent of one core.
     client_user_pct: Annotated[Line | None, "client_cpu_user_pct"] = None
     client_system_pct: Annotated[Line | None, "client_cpu_system_pct"] = None
+    #: Threads of the load generator that could run and waited for a processor: 100 = one thread all the time.
+    client_wait_pct: Annotated[Line | None, "client_cpu_wait_pct"] = None
     queries_per_s: Annotated[Line | None, "queries_per_s"] = None
     new_order_per_s: Annotated[Line | None, "new_order_ops_per_s"] = None
     read_ops_per_s: Annotated[Line | None, "read_ops_per_s"] = None
     write_ops_per_s: Annotated[Line | None, "write_ops_per_s"] = None
     fsync_ops_per_s: Annotated[Line | None, "fsync_ops_per_s"] = None
+    read_bytes_per_s: Annotated[Line | None, "read_bytes_per_s"] = None
+    write_bytes_per_s: Annotated[Line | None, "write_bytes_per_s"] = None
     errors_per_s: Annotated[Line | None, "errors_per_s"] = None
     conflicts_per_s: Annotated[Line | None, "conflicts_per_s"] = None
     deadlocks_per_s: Annotated[Line | None, "deadlocks_per_s"] = None
@@ -108,6 +112,8 @@ class Machine:
     cpu_steal_pct: Annotated[Line | None, "cpu_steal_pct"] = None
     #: All processes but the load generator, the server under test included; percent of one core.
     others_pct: Annotated[Line | None, "others_cpu_pct"] = None
+    #: The programs that flatwater started: servers, served devices, caches; percent of one core.
+    children_pct: Annotated[Line | None, "children_cpu_pct"] = None
     #: Share of the time in which some task waited for the resource (PSI).
     pressure_cpu_pct: Annotated[Line | None, "pressure_cpu_some_pct"] = None
     pressure_io_pct: Annotated[Line | None, "pressure_io_some_pct"] = None
@@ -244,6 +250,12 @@ class Database:
     cpu_system_pct: Annotated[Line | None, "server_cpu_system_pct"] = None
     #: Threads of the servers that could run and waited for a processor: 100 = one thread all the time.
     cpu_wait_pct: Annotated[Line | None, "server_cpu_wait_pct"] = None
+    #: Of sampled threads, the mean number: sessions in the read of a file, in a sync, waiting for another thread (a
+    #: lock, a commit of the group, a free page), and all threads of the server in a sync.
+    sessions_reading: Annotated[Line | None, "sessions_reading"] = None
+    sessions_syncing: Annotated[Line | None, "sessions_syncing"] = None
+    sessions_waiting: Annotated[Line | None, "sessions_waiting"] = None
+    threads_syncing: Annotated[Line | None, "threads_syncing"] = None
     rss_bytes: Annotated[Line | None, "server_rss_bytes"] = None
 
 

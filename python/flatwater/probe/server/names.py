@@ -43,6 +43,7 @@ PLACES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "log_waits": (("innodb_log_waits",), ()),
     "log_written": (("innodb_os_log_written",), ()),
     "log_writes": (("innodb_log_writes",), ()),
+    "log_fsyncs": (("innodb_os_log_fsyncs",), ()),
     "doublewrite_pages": (("innodb_dblwr_pages_written",), ()),
     "doublewrite_writes": (("innodb_dblwr_writes",), ()),
     "history": (("innodb_history_list_length",), ("trx_rseg_history_len",)),

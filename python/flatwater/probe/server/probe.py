@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Sequence
 
 from flatwater.probe.server.process import Processes
+from flatwater.probe.server.sessions import Sessions
 from flatwater.probe.server.watch import CLOSE_S, Login, Reading, Watch
 
 Pids = Sequence[int] | Callable[[], Sequence[int]]
@@ -26,6 +27,7 @@ RATES = {
     "log_writes": "log_writes_per_s",
     "doublewrite_pages": "doublewrite_pages_per_s",
     "doublewrite_writes": "doublewrite_writes_per_s",
+    "log_fsyncs": "log_fsyncs_per_s",
     "row_lock_waits": "row_lock_waits_per_s",
     "data_reads": "data_reads_per_s",
     "data_writes": "data_writes_per_s",
@@ -38,6 +40,8 @@ GAUGES = {
     "age": "checkpoint_age_bytes",
     "age_max": "checkpoint_age_max_bytes",
     "dirty": "dirty_pages",
+    "data": "pages_data",
+    "free": "pages_free",
     "history": "history_length",
     "threads_running": "threads_running",
     "threads_connected": "threads_connected",
@@ -69,8 +73,9 @@ class ServerProbe:
         self._pids = pids
         self._processes = Processes(self._current_pids())
         self._watches = [Watch(login, own=own) for login in logins]
+        self._sessions = Sessions(pids if callable(pids) else lambda: pids)
         # When a probe is dropped, or the program ends, no thread stays in the middle of a query.
-        self.close = weakref.finalize(self, _close, self._watches)
+        self.close = weakref.finalize(self, _close, self._watches, self._sessions)
         self._sampled_at_s = time.monotonic()
         self._last: list[Reading | None] = self._readings(FIRST_S)
 
@@ -91,6 +96,7 @@ class ServerProbe:
                 alone = series([one]) if one is not None else {}
                 found |= {f"instance{number}_{name}": alone[name] for name in EACH if name in alone}
         found |= self._processes.sample(self._current_pids())
+        found |= self._sessions.sample()
         return {f"database.{name}": value for name, value in found.items()}
 
     def _current_pids(self) -> Sequence[int]:
@@ -110,7 +116,8 @@ class ServerProbe:
         return found
 
 
-def _close(watches: list[Watch]) -> None:
+def _close(watches: list[Watch], sessions: Sessions) -> None:
+    sessions.end()
     # All servers get the request to end before the probe waits for any: of many servers, all may be frozen.
     for watch in watches:
         watch.end()

@@ -1,0 +1,52 @@
+"""Sessions that wait for each other: row locks, and the locks inside the server."""
+
+from __future__ import annotations
+
+from flatwater.analysis.bound.evidence import Database, Evidence
+from flatwater.analysis.bound.finding import Finding, found
+from flatwater.analysis.bound.sessions import SATURATED, SessionTime, session_time
+from flatwater.analysis.bound.words import each_second, figure, percent
+from flatwater.experiment.database.innodb import InnodbModel
+
+
+def find(evidence: Evidence) -> Finding | None:
+    """The share of the sessions' time in locks."""
+    time, database = session_time(evidence), evidence.database
+    if time is None or database is None:
+        return None
+    if evidence.layers.virtual:
+        return _of_model(evidence, database, time)
+    if time.row_locks is None:
+        return None
+    share = time.of(time.row_locks)
+    retried = {name: count for name, count in database.counters.items() if name in ("deadlocks", "lock_timeouts")}
+    return found(
+        "contention",
+        share,
+        "time",
+        f"{figure(time.row_locks)} of {figure(time.sessions)} sessions waited for row locks",
+        each_second(database.row_lock_waits_per_s, "waits for a row lock"),
+        " and ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in retried.items() if count) or None,
+    )
+
+
+def _of_model(evidence: Evidence, database: Database, time: SessionTime) -> Finding | None:
+    """The model has no row locks. It has the mutexes that all threads of a server share, one thread after another."""
+    asked = evidence.experiment.database if evidence.experiment is not None else None
+    if not isinstance(asked, InnodbModel) or evidence.load.queries_per_s is None:
+        return None
+    hardware, cpu = asked.hardware, asked.cpu
+    statement_us = cpu.mutex_us if cpu.mutex_us is not None else hardware.mutex_us
+    read_us = cpu.read_mutex_us if cpu.read_mutex_us is not None else hardware.read_mutex_us
+    reads = database.pages_read_per_s.mean if database.pages_read_per_s is not None else 0.0
+    held_us = (evidence.load.queries_per_s.mean * statement_us + reads * read_us) * hardware.cpu_scale
+    busy = held_us / 1e6 / max(database.servers, 1)
+    if busy < SATURATED:
+        return None
+    return found(
+        "contention",
+        busy,
+        "time",
+        f"the mutexes that all threads of a server share were held for {percent(min(busy, 1.0))} of the time",
+        each_second(evidence.load.queries_per_s, "statements"),
+    )

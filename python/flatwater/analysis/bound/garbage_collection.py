@@ -1,0 +1,28 @@
+"""A flash card's collector moves valid pages, and writes of the host wait for it."""
+
+from __future__ import annotations
+
+from flatwater.analysis.bound.evidence import Evidence
+from flatwater.analysis.bound.finding import Finding, found
+from flatwater.analysis.bound.storage_time import storage_time
+from flatwater.analysis.bound.words import figure, size
+
+
+def find(evidence: Evidence) -> Finding | None:
+    """The share of the time in which the collector kept writes out. A real card does not tell it."""
+    device = evidence.device
+    if device is None or device.gc_share_pct is None:
+        return None
+    storage = storage_time(evidence)
+    # Of a database, only the time that sessions spend in the storage counts: its pages are written behind them.
+    share = storage.share if storage is not None and evidence.database is not None else 1.0
+    amplification, moved = device.write_amplification, device.relocated_bytes_per_s
+    return found(
+        "garbage collection",
+        share * device.gc_share_pct.mean / 100,
+        "time",
+        f"writes waited for the collector {device.gc_share_pct.mean:.0f} % of the time",
+        f"write amplification {figure(amplification.mean)}" if amplification is not None else None,
+        f"{size(moved.mean)} a second were moved" if moved is not None else None,
+        f"{device.valid_pct.mean:.0f} % of the card's pages were valid" if device.valid_pct is not None else None,
+    )

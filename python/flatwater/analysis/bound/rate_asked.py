@@ -1,0 +1,53 @@
+"""The load asked for was served: nothing held the run back but what it was asked to do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flatwater.analysis.bound.evidence import Evidence
+from flatwater.analysis.bound.finding import Finding, found
+from flatwater.analysis.bound.line import Line
+from flatwater.analysis.bound.words import figure, percent
+
+#: Arrivals at random scatter by the square root of their number: less than three such deviations under the rate asked
+#: are chance (1 in 700 intervals). Those at a fixed pace scatter by one at the edge of an interval, which is less.
+_DEVIATIONS = 3.0
+#: TPC-C's mean keying and think times, weighted by its mixture (clauses 5.2.5.4 and 5.2.5.7), seconds.
+_CYCLE_S = 21.0
+
+
+def find(evidence: Evidence) -> Finding | None:
+    """The share of the seconds in which what was asked for was done."""
+    load, rate = evidence.load, evidence.load.ops_per_s
+    if rate is None:
+        return None
+    if load.rate_per_s is not None:
+        return _of_rate(load.rate_per_s, rate, evidence)
+    return _of_terminals(load.concurrency, rate) if load.thinks and load.concurrency else None
+
+
+def _of_rate(asked: float, rate: Line, evidence: Evidence) -> Finding | None:
+    due = asked * evidence.interval_s
+    least = max(0.0, due - max(_DEVIATIONS * np.sqrt(due), 1.0)) / evidence.interval_s
+    share = rate.share_at_least(least)
+    flying = evidence.load.in_flight
+    return found(
+        "rate asked",
+        share,
+        "seconds",
+        f"{figure(asked)} a second were asked for, and {figure(rate.mean)} were done",
+        f"{percent(share)} of the seconds did what was due",
+        f"{figure(flying.mean)} were in flight on average" if flying is not None else None,
+    )
+
+
+def _of_terminals(terminals: int, rate: Line) -> Finding | None:
+    due = terminals / _CYCLE_S
+    share = min(1.0, rate.mean / due)
+    return found(
+        "rate asked",
+        share,
+        "time",
+        f"{terminals} terminals that key and think do {figure(due)} transactions a second at most, and "
+        f"{figure(rate.mean)} were done",
+    )

@@ -1,0 +1,115 @@
+"""What the threads of a server are waiting for, from the system call that each of them is in.
+
+A server tells how many pages it read, but not how long its sessions waited for them. The kernel tells the system call
+that a thread is in (/proc/PID/task/TID/syscall, proc(5)). Sampled often enough, the share of the samples in a call is
+the mean number of threads in it, and that number divided by the rate of the calls is how long one takes (Little's law).
+This works for every server and every storage, also for one that is served by a program and has no block device.
+
+Reading that file takes the right to trace the process: root, or the same user where the system lets a parent trace its
+children. Without it there are no figures.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+State = Literal["network", "reading", "syncing", "waiting"]
+
+#: Numbers of system calls: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h of Linux.
+_CALLS: dict[str, dict[str, State]] = {
+    "x86_64": {
+        **dict.fromkeys(("7", "271", "232", "281", "45", "47"), "network"),  # poll, epoll_wait, recvfrom, recvmsg
+        **dict.fromkeys(("17", "295", "327"), "reading"),  # pread64, preadv, preadv2
+        **dict.fromkeys(
+            ("74", "75", "277", "18", "296", "328"), "syncing"
+        ),  # fsync, fdatasync, sync_file_range, pwrite
+        "202": "waiting",  # futex
+    },
+    "aarch64": {
+        **dict.fromkeys(("73", "22", "207", "212"), "network"),
+        **dict.fromkeys(("67", "69", "286"), "reading"),
+        **dict.fromkeys(("82", "83", "84", "68", "70", "287"), "syncing"),
+        "98": "waiting",
+    },
+}
+#: Samples are at least this far apart, and at random distances: nothing that is periodic may hide between them.
+PAUSE_S = 0.02
+#: Sampling may take this share of one core. With more threads there are fewer samples.
+SHARE_MAX = 0.005
+#: A second with fewer samples tells nothing.
+SAMPLES_MIN = 5
+
+_Thread = tuple[int, str]
+
+
+class Sessions:
+    """Samples the threads of some processes on a thread of its own, until it is closed."""
+
+    def __init__(self, pids: Callable[[], Sequence[int]]) -> None:
+        self._pids = pids
+        self._calls = _CALLS.get(platform.machine(), {})
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+        self._samples = 0
+        #: Threads that were seen waiting for a client: sessions, and the one that accepts them.
+        self._sessions: set[_Thread] = set()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+        if self._calls:
+            self._thread = threading.Thread(target=self._work, name="session-probe", daemon=True)
+            self._thread.start()
+
+    def sample(self) -> dict[str, float]:
+        """Mean numbers of threads since the last call; {} where nothing could be sampled."""
+        with self._lock:
+            counts, samples = self._counts, self._samples
+            self._counts, self._samples = Counter(), 0
+        if samples < SAMPLES_MIN:
+            return {}
+        names = ("sessions_reading", "sessions_syncing", "sessions_waiting", "threads_syncing")
+        return {name: counts[name] / samples for name in names}
+
+    def end(self) -> None:
+        """Asks the thread to end."""
+        self._closed.set()
+
+    def _work(self) -> None:
+        while not self._closed.is_set():
+            begun_s = time.thread_time()
+            seen = [(thread, state) for pid in self._pids() for thread, state in self._threads_of(pid)]
+            if seen:
+                self._count(seen)
+            cost_s = time.thread_time() - begun_s
+            self._closed.wait(max(PAUSE_S, cost_s / SHARE_MAX) * random.uniform(0.5, 1.5))
+
+    def _count(self, seen: list[tuple[_Thread, State | None]]) -> None:
+        self._sessions |= {thread for thread, state in seen if state == "network"}
+        self._sessions &= {thread for thread, _ in seen}
+        with self._lock:
+            self._samples += 1
+            for thread, state in seen:
+                if state == "syncing":
+                    self._counts["threads_syncing"] += 1
+                if thread in self._sessions and state is not None:
+                    self._counts[f"sessions_{state}"] += 1
+
+    def _threads_of(self, pid: int) -> list[tuple[_Thread, State | None]]:
+        """Every thread of a process with its state: None for one that runs, or does something else."""
+        found: list[tuple[_Thread, State | None]] = []
+        folder = Path("/proc") / str(pid) / "task"
+        try:
+            for thread in os.listdir(folder):  # noqa: PTH208 (names are enough)
+                call = (folder / thread / "syscall").read_text().partition(" ")[0]
+                found.append(((pid, thread), self._calls.get(call)))
+        except OSError:
+            # It ended, or may not be looked at.
+            return []
+        return found
