@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from flatwater.cost.line import Per, PriceLine
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment.lines import LineIndex
+from flatwater.experiment.parse import parse_toml, read_text
 from flatwater.experiment.problem import Problem, explain_error, quote
-from flatwater.experiment.reading import parse_toml, read_text
 from flatwater.spelling import suggest
 
 #: What is above the lines of a file.

@@ -22,7 +22,7 @@ from flatwater.report.bounds import bound_word, bounds, sentences_of
 from flatwater.report.charts.sweep_dots import has_names
 from flatwater.report.contrast import contrast
 from flatwater.report.drawing import CELLS_DRAWN_MAX, draw, drawn_cells, sweep_figures
-from flatwater.report.figure import DARK, TEMPLATE
+from flatwater.report.figure import DARK, TEMPLATE, Figure
 from flatwater.report.images import PLOTLY
 from flatwater.report.swept import label, shown
 from flatwater.report.tables import (
@@ -77,17 +77,13 @@ def render(result: Result) -> str:
     """The whole page as text."""
     swept = [figure.as_json() for figure in sweep_figures(result)]
     cells = [(drawn.recorded.cell.index, embedded(drawn.as_json())) for drawn in draw(result)]
-    scripts = [_script("errors.js"), _plotly(), _script("page.js")]
-    policy = (
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
-        f"script-src {' '.join(script.source for script in scripts)}"
-    )
+    scripts = _scripts()
     shown_cells = drawn_cells(result)
     return (
         _environment()
         .get_template("page.html")
         .render(
-            policy=policy,
+            policy=_policy(scripts),
             css=Markup(_text("page.css")),  # noqa: S704 ours
             scripts=scripts,
             result=result,
@@ -132,6 +128,38 @@ def render(result: Result) -> str:
             shown=shown,
             units=units,
         )
+    )
+
+
+def render_document(document: object, blocks: list[tuple[str, object]], figures: list[Figure]) -> str:
+    """A document (`document.py`) as a page; it has scripts only if it has figures."""
+    scripts = _scripts() if figures else []
+    drawn = [figure.as_json() for figure in figures]
+    return (
+        _environment()
+        .get_template("document.html")
+        .render(
+            policy=_policy(scripts),
+            css=Markup(_text("page.css")),  # noqa: S704 ours
+            scripts=scripts,
+            document=document,
+            blocks=blocks,
+            report_data=embedded({"template": TEMPLATE, "dark": DARK, "sweep": drawn}),
+            version=__version__,
+        )
+    )
+
+
+def _scripts() -> list[Script]:
+    return [_script("errors.js"), _plotly(), _script("page.js")]
+
+
+def _policy(scripts: list[Script]) -> str:
+    """What the page may do: run these scripts, and reach nothing."""
+    allowed = " ".join(script.source for script in scripts) or "'none'"
+    return (
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
+        f"script-src {allowed}"
     )
 
 
