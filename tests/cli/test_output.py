@@ -45,6 +45,7 @@ CALLS = {
     "emulate": ["emulate", "nosuch", "--mount", "mount"],
     "fit": ["fit", "nosuch.toml"],
     "what-if": ["what-if", "small", "--set", "storage.size=8MiB"],
+    "advise": ["advise", "small"],
     "cache create": ["cache", "create", "fast", "slow", "--name", "new", "--size", "1MiB"],
     "cache start": ["cache", "start", "nosuch", "--mount", "mount"],
     "cache status": ["cache", "status"],

@@ -47,6 +47,7 @@ def make_app() -> typer.Typer:
     """The program with all its verbs."""
     # Verbs import what they need inside their functions, so that `--help` and completion stay fast.
     from flatwater.cli import (
+        advise,
         cache,
         check,
         compare,
@@ -74,7 +75,22 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback()(_options)
-    for module in (run, resume, report, compare, check, list, show, importing, emulate, fit, what_if, health, cost):
+    for module in (
+        run,
+        resume,
+        report,
+        compare,
+        check,
+        list,
+        show,
+        importing,
+        emulate,
+        fit,
+        what_if,
+        health,
+        cost,
+        advise,
+    ):
         add_verb(app, module)
     app.add_typer(cache.make_app(), name=cache.NAME)
     app.add_typer(trace.make_app(), name=trace.NAME)

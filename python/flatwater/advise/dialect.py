@@ -1,0 +1,77 @@
+"""A server's own words: which settings it has, and how a line of its option file reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flatwater.analysis.bound.evidence import Database, Variables
+from flatwater.errors import UserError
+from flatwater.server.flavours import Version
+from flatwater.server.settings import names_of
+from flatwater.server.sizes import write_size
+from flatwater.server.translate import Server, Value, translate_for
+
+#: A generation without a patch number stands for the last release of its series.
+_LAST = (0, 0, 99)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The names and the values of one server's settings."""
+
+    flavour: str
+    version: Version
+    variables: Variables
+
+    @classmethod
+    def of(cls, database: Database) -> Dialect:
+        """The dialect of the server that was measured, or of the generation that was modelled."""
+        major, minor, patch, *_ = (*database.release, *_LAST[len(database.release) :])
+        return cls(database.flavour, (major, minor, patch), database.variables)
+
+    @property
+    def title(self) -> str:
+        """`MariaDB 10.11.6`."""
+        return self._server.title
+
+    def is_mariadb(self, since: Version = (0, 0, 0)) -> bool:
+        """Whether it is MariaDB of at least this version."""
+        return self._server.is_mariadb(since)
+
+    def is_mysql(self, since: Version = (0, 0, 0)) -> bool:
+        """Whether it is MySQL or Percona Server of at least this version."""
+        return self._server.is_mysql(since)
+
+    def has(self, name: str) -> bool:
+        """Whether this server has the setting, and heeds it."""
+        return self._server.has(name)
+
+    def number(self, name: str) -> float | None:
+        """The value that the server had; None if it is unknown."""
+        return self.variables.number(name)
+
+    def on(self, name: str) -> bool | None:
+        """The switch as the server had it; None if it is unknown."""
+        return self.variables.on(name)
+
+    def word(self, name: str) -> str:
+        """The value that the server had, in lower case; empty if it is unknown."""
+        return self.variables.text.get(name, "").strip().lower()
+
+    def lines(self, settings: Mapping[str, Value]) -> tuple[str, ...]:
+        """The settings as lines of this server's option file; empty if it lacks one of them."""
+        try:
+            found = translate_for(settings, self._server)
+        except UserError:
+            return ()
+        return tuple(f"{name} = {_shortened(name, value)}" if value else name for name, value in found.items())
+
+    @property
+    def _server(self) -> Server:
+        return Server(self.flavour, self.version, names_of(self.flavour, self.version))
+
+
+def _shortened(name: str, value: str) -> str:
+    """Bytes as an administrator writes them: 2G."""
+    return write_size(int(value)) if name.endswith(("_size", "_capacity")) and value.isdecimal() else value

@@ -1,0 +1,82 @@
+"""What a rule is, and what it sees."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from flatwater.advise.advice import Advice, Change, Confidence, Effect
+from flatwater.advise.dialect import Dialect
+from flatwater.analysis.bound import Diagnosis, Evidence, Finding
+
+#: What a rule takes for granted of the run's own figures.
+NOT_PREDICTED = "not predicted: --verify measures it"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One measured cell: what it recorded, what bounded it, and the names of its server's settings."""
+
+    evidence: Evidence
+    diagnosis: Diagnosis
+    #: None where no database was measured.
+    server: Dialect | None
+
+    @classmethod
+    def of(cls, evidence: Evidence, diagnosis: Diagnosis) -> Case:
+        """The case of a diagnosed cell."""
+        server = Dialect.of(evidence.database) if evidence.database is not None else None
+        return cls(evidence, diagnosis, server)
+
+    def finding(self, *names: str) -> Finding | None:
+        """The largest finding of one of these bounds; None if none of them was at work."""
+        return next((one for one in self.diagnosis.findings if one.name in names), None)
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the load that was asked for was served: nothing held the run back."""
+        return self.diagnosis.name == "nothing"
+
+
+class Rule(ABC):
+    """One rule: the condition on measured evidence, and the advice that follows.
+
+    A rule is silent (`None`) unless the evidence shows that its advice applies. What was not recorded is None in the
+    evidence, and a rule that needs it is silent.
+    """
+
+    #: As `--rule` takes it and `--json` prints it: lower case, words joined by `-`.
+    name: ClassVar[str]
+    #: What it looks at, in a sentence.
+    about: ClassVar[str]
+    #: The manual's section, the post or the experiment on which it rests.
+    source: ClassVar[str]
+
+    @abstractmethod
+    def advise(self, case: Case) -> Advice | None:
+        """The advice for a case; None if it does not apply, or that is not certain enough."""
+
+    def advice(
+        self,
+        finding: str,
+        change: Change,
+        *evidence: str | None,
+        confidence: Confidence,
+        risk: str = "",
+        relieves: Finding | None = None,
+        effect: Effect | None = None,
+    ) -> Advice:
+        """The advice of the rule. Evidence that is None was not recorded; the change relieves the bound `relieves`."""
+        return Advice(
+            rule=self.name,
+            finding=finding,
+            evidence=tuple(line for line in evidence if line is not None),
+            change=change,
+            confidence=confidence,
+            risk=risk,
+            source=self.source,
+            share=relieves.share if relieves is not None else 0.0,
+            effect=effect,
+            no_effect="" if effect is not None else NOT_PREDICTED,
+        )

@@ -1,0 +1,11 @@
+"""The rules, one file each. To add one, write `NAME.py` with a class, list it here, and write its test in both
+directions: a run for which it speaks, and one for which it is silent.
+"""
+
+from flatwater.advise.rule import Rule
+from flatwater.advise.rules.buffer_pool import BufferPool
+from flatwater.advise.rules.commit_durability import CommitDurability
+from flatwater.advise.rules.redo_size import RedoSize
+
+#: Every rule. Where two pieces of advice are worth the same, the earlier rule's comes first.
+RULES: tuple[Rule, ...] = (RedoSize(), BufferPool(), CommitDurability())
