@@ -3,6 +3,7 @@
 
 pub mod cache;
 pub mod histogram;
+pub mod ids;
 pub mod interval;
 pub mod seed;
 pub mod slab;

@@ -116,6 +116,11 @@ impl<T, K: Key> Slab<T, K> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// All things that are in, in the order of their keys.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.things.iter().flatten()
+    }
 }
 
 impl<T, K: Key> Index<K> for Slab<T, K> {
@@ -148,6 +153,7 @@ mod tests {
         assert_eq!((slab.len(), slab.contains(a), slab.contains(b)), (1, false, true));
         assert_eq!([slab.insert('d'), slab.insert('e'), slab.insert('f')], [c, a, Number(3)]);
         slab[b] = 'x';
+        assert!(slab.iter().eq(&['e', 'x', 'd', 'f']));
         assert_eq!((slab[b], slab[c], slab[a], slab.len()), ('x', 'd', 'e', 4));
     }
 

@@ -1,13 +1,13 @@
 //! How fast the flash translation layer is: `ftl_speed [POLICY [UTILISATION [UNITS [PAGES_PER_UNIT [STEP]]]]]`.
 //! STEP is how many pages are relocated at a time.
 //!
-//! Says host pages a CPU second and nanoseconds a programmed page of uniform random writes in steady state, and how long
-//! each initial state took. 25,559,040 pages of 16 KiB are a card of 390 GiB.
+//! It prints host pages a CPU second and nanoseconds a programmed page for uniform random writes in steady state, and how
+//! long each initial state took. 25,559,040 pages of 16 KiB are a card of 390 GiB.
 
 use std::time::Instant;
 
 use flatwater_core::seed::stream;
-use flatwater_model::storage::ssd::ftl::{Ftl, Geometry, Initial, Policy, Wear, theory};
+use flatwater_model::storage::ssd::ftl::{Ftl, Geometry, Initial, Lpn, Policy, Wear, theory};
 use rand::RngCore;
 
 fn main() -> Result<(), String> {
@@ -49,17 +49,17 @@ fn main() -> Result<(), String> {
     Ok(())
 }
 
-/// Writes at random as often as there are logical pages.
+/// Writes as many pages at random as there are logical pages.
 fn measure(ftl: &mut Ftl, step: u32, writes: u64) -> (f64, f64, f64) {
     let logical = u64::from(ftl.geometry().logical_pages);
     let (mut random, mut moved) = (stream(2, "speed", 0), Vec::new());
     let before = ftl.counters();
     let began = Stopwatch::begin();
-    let mut batch = [0; 32];
+    let mut batch = [Lpn::new(0); 32];
     for _ in 0..writes / 32 {
-        // As a device does that knows what waits in its queue.
+        // A device that knows its queue prefetches like this.
         for lpn in &mut batch {
-            *lpn = ((u128::from(random.next_u64()) * u128::from(logical)) >> 64) as u32;
+            *lpn = Lpn::new(((u128::from(random.next_u64()) * u128::from(logical)) >> 64) as u32);
             ftl.prefetch(*lpn);
         }
         for lpn in batch {
@@ -78,7 +78,7 @@ fn measure(ftl: &mut Ftl, step: u32, writes: u64) -> (f64, f64, f64) {
     (seconds, programmed as f64 / writes as f64, seconds * 1e9 / programmed as f64)
 }
 
-/// CPU seconds of this thread where the system tells them, of the clock elsewhere.
+/// Measures CPU seconds of this thread if the system counts them, and wall-clock seconds otherwise.
 struct Stopwatch {
     clock: Instant,
     cpu_ns: Option<u64>,
@@ -95,7 +95,7 @@ impl Stopwatch {
 
     fn seconds(&self) -> f64 {
         match (self.cpu_ns, Self::cpu_ns()) {
-            // What is told goes up in ticks of the scheduler.
+            // The count goes up in ticks of the scheduler.
             (Some(before), Some(after)) if after > before => (after - before) as f64 / 1e9,
             _ => self.clock.elapsed().as_secs_f64(),
         }

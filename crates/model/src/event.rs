@@ -1,8 +1,10 @@
 //! The event queue of virtual time.
 
-/// What is to happen, by its time; what was pushed first of equal times happens first, on any machine.
+/// Events in the order of their times. Of events at the same time, the one that was pushed first comes first, on every
+/// machine.
 ///
-/// A heap with four children a node: half as deep as a binary one, and a node's children share a cache line or two.
+/// It is a heap with four children a node: half as deep as a binary heap, and the children of a node share a cache line or
+/// two.
 #[derive(Debug, Default)]
 pub struct EventQueue<T> {
     heap: Vec<Event<T>>,
@@ -30,23 +32,23 @@ impl<T: Copy> EventQueue<T> {
         Self { heap: Vec::new(), pushed: 0 }
     }
 
-    /// Whether nothing is to happen.
+    /// Whether there is no event.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
 
-    /// How much is to happen.
+    /// How many events there are.
     pub fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// When the next thing happens.
+    /// When the next event is.
     #[inline]
     pub fn next_ns(&self) -> Option<u64> {
         self.heap.first().map(|event| event.at_ns)
     }
 
-    /// Lets something happen at `at_ns`.
+    /// Adds an event at `at_ns`.
     #[inline]
     pub fn push(&mut self, at_ns: u64, what: T) {
         let mut place = self.heap.len();
@@ -64,7 +66,7 @@ impl<T: Copy> EventQueue<T> {
         self.heap[place] = event;
     }
 
-    /// Takes what happens next.
+    /// Takes the next event.
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, T)> {
         let first = *self.heap.first()?;
@@ -75,7 +77,7 @@ impl<T: Copy> EventQueue<T> {
         Some((first.at_ns, first.what))
     }
 
-    /// Takes what happens next, if that is not after `until_ns`.
+    /// Takes the next event, if it is not after `until_ns`.
     #[inline]
     pub fn pop_until(&mut self, until_ns: u64) -> Option<(u64, T)> {
         if self.next_ns()? > until_ns { None } else { self.pop() }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use flatwater_core::interval::{Interval, Kinds, Waiting, no_kinds};
 use flatwater_core::seed::splitmix;
+use flatwater_core::slab::{Key as _, Slab};
+use flatwater_core::slab_key;
 use flatwater_core::storage::{Kind, Request};
 use flatwater_core::workload::fileio::{self as workload, Generator, Rate, Schedule, Shared, Turn};
 use schemars::JsonSchema;
@@ -55,8 +57,7 @@ pub struct Fileio {
     begin_ns: u64,
     collected_ns: u64,
     lanes: Vec<Lane>,
-    slots: Vec<Option<Flight>>,
-    in_flight: usize,
+    flights: Slab<Flight, FlightId>,
     /// When lanes that wait for their next arrival wake up.
     timers: EventQueue<u32>,
     /// Writes that wait for another one of their file, when one at a time is let in.
@@ -71,24 +72,30 @@ pub struct Fileio {
     ended: Vec<Ended>,
 }
 
+slab_key!(
+    /// A request under way.
+    FlightId
+);
+
 struct Lane {
     schedule: Schedule,
     timer_set: bool,
-    free: Vec<u32>,
+    in_flight: u32,
 }
 
 #[derive(Clone, Copy)]
 struct Flight {
     request: Request,
+    lane: usize,
     started_ns: u64,
-    /// The write itself is done, its flush is under way.
+    /// The write itself has ended, and its flush is under way.
     flushing: bool,
 }
 
 #[derive(Default)]
 struct Door {
     busy: bool,
-    waiting: VecDeque<u32>,
+    waiting: VecDeque<FlightId>,
 }
 
 /// What a device told of one interval.
@@ -116,12 +123,11 @@ impl Fileio {
             return Err(format!("{used_bytes} B of files do not fit a device of {} B", device.capacity_bytes()));
         }
         let shared = Arc::new(Shared::default());
-        let depth = spec.queue_depth;
         let lanes = (0..spec.threads)
             .map(|lane| {
                 let generator = Generator::new(spec.workload.clone(), shared.clone(), u64::from(lane))?;
                 let schedule = Schedule::new(generator, spec.rate(), lane, spec.threads, now_ns);
-                Ok(Lane { schedule, timer_set: false, free: (lane * depth..(lane + 1) * depth).rev().collect() })
+                Ok(Lane { schedule, timer_set: false, in_flight: 0 })
             })
             .collect::<Result<Vec<_>, String>>()?;
         let doors = if spec.exclusive_writes { spec.workload.files } else { 0 };
@@ -131,8 +137,7 @@ impl Fileio {
             begin_ns: now_ns,
             collected_ns: now_ns,
             lanes,
-            slots: vec![None; (spec.threads * depth) as usize],
-            in_flight: 0,
+            flights: Slab::new(),
             timers: EventQueue::new(),
             doors: (0..doors).map(|_| Door::default()).collect(),
             kinds: no_kinds(&Kind::TOLD),
@@ -164,7 +169,7 @@ impl Fileio {
     /// Asks all lanes to finish what is outstanding and end.
     pub fn stop(&mut self) {
         self.stopping = true;
-        self.over |= self.in_flight == 0 && self.final_fsyncs.is_empty();
+        self.over |= self.flights.is_empty() && self.final_fsyncs.is_empty();
     }
 
     /// The first failure, in words.
@@ -179,15 +184,15 @@ impl Fileio {
         let mut ended = std::mem::take(&mut self.ended);
         self.device.advance(until_ns, &mut ended);
         self.now_ns = ended.first().map_or(until_ns, |first| first.at_ns);
-        for one in ended.drain(..) {
-            self.finish(one);
+        for end in ended.drain(..) {
+            self.finish(end);
         }
         self.ended = ended;
         while let Some((_, lane)) = self.timers.pop_until(self.now_ns) {
             self.lanes[lane as usize].timer_set = false;
             self.send(lane as usize);
         }
-        if self.in_flight == 0 && (self.stopping || self.lanes.iter().all(|lane| lane.schedule.is_exhausted())) {
+        if self.flights.is_empty() && (self.stopping || self.lanes.iter().all(|lane| lane.schedule.is_exhausted())) {
             self.sync_or_end();
         }
     }
@@ -198,57 +203,57 @@ impl Fileio {
             self.over = true;
             return;
         };
-        let slot = self.lanes[0].free.pop().expect("nothing is in flight");
-        self.start_request(slot, request, self.now_ns);
+        self.start_request(0, request, self.now_ns);
     }
 
     /// Sends what a lane may send now.
     fn send(&mut self, lane: usize) {
         while !self.stopping {
             let now_ns = self.now_ns;
-            let own = &mut self.lanes[lane];
-            let Some(&slot) = own.free.last() else { return };
-            match own.schedule.next(now_ns, |_| Some(())) {
+            let sender = &mut self.lanes[lane];
+            if sender.in_flight == self.spec.queue_depth {
+                return;
+            }
+            match sender.schedule.next(now_ns, |_| Some(())) {
                 Turn::Send { request, intended_ns, .. } => {
-                    own.free.pop();
-                    self.start_request(slot, request, intended_ns.unwrap_or(now_ns));
+                    self.start_request(lane, request, intended_ns.unwrap_or(now_ns));
                 }
                 Turn::WaitUntil(next_ns) => {
-                    if !std::mem::replace(&mut own.timer_set, true) {
+                    if !std::mem::replace(&mut sender.timer_set, true) {
                         self.timers.push(next_ns, lane as u32);
                     }
                     return;
                 }
                 Turn::Held | Turn::Over => {
-                    self.failure = self.failure.take().or_else(|| own.schedule.problem());
+                    self.failure = self.failure.take().or_else(|| sender.schedule.problem());
                     return;
                 }
             }
         }
     }
 
-    fn start_request(&mut self, slot: u32, request: Request, started_ns: u64) {
-        self.slots[slot as usize] = Some(Flight { request, started_ns, flushing: false });
-        self.in_flight += 1;
+    fn start_request(&mut self, lane: usize, request: Request, started_ns: u64) {
+        let id = self.flights.insert(Flight { request, lane, started_ns, flushing: false });
+        self.lanes[lane].in_flight += 1;
         if request.kind == Kind::Write
             && let Some(door) = self.doors.get_mut(request.file as usize)
         {
             if door.busy {
-                door.waiting.push_back(slot);
+                door.waiting.push_back(id);
                 return;
             }
             door.busy = true;
         }
-        self.submit(slot, request);
+        self.submit(id, request);
     }
 
-    fn submit(&mut self, slot: u32, request: Request) {
-        self.device.submit(self.now_ns, u64::from(slot), command(&self.spec.workload, request));
+    fn submit(&mut self, id: FlightId, request: Request) {
+        self.device.submit(self.now_ns, id.number().into(), command(&self.spec.workload, request));
     }
 
     fn finish(&mut self, ended: Ended) {
-        let slot = ended.tag as u32;
-        let flight = self.slots[slot as usize].as_mut().expect("the device ends what it was given, once");
+        let id = FlightId::from_number(ended.tag as u32);
+        let flight = &mut self.flights[id];
         let request = flight.request;
         if request.kind == Kind::Write && self.spec.sync && ended.result.is_ok() && !flight.flushing {
             flight.flushing = true;
@@ -256,14 +261,11 @@ impl Fileio {
             self.device.submit(self.now_ns, ended.tag, flush);
             return;
         }
-        let started_ns = flight.started_ns;
-        self.slots[slot as usize] = None;
-        self.in_flight -= 1;
+        let Flight { lane, started_ns, .. } = self.flights.remove(id);
+        self.lanes[lane].in_flight -= 1;
         if request.kind == Kind::Write {
             self.open_door(request.file);
         }
-        let lane = slot as usize / self.spec.queue_depth as usize;
-        self.lanes[lane].free.push(slot);
         let kind = &mut self.kinds[request.kind as usize];
         match ended.result {
             Ok(()) => {
@@ -282,10 +284,7 @@ impl Fileio {
     fn open_door(&mut self, file: u32) {
         let Some(door) = self.doors.get_mut(file as usize) else { return };
         match door.waiting.pop_front() {
-            Some(slot) => {
-                let request = self.slots[slot as usize].expect("it waits").request;
-                self.submit(slot, request);
-            }
+            Some(id) => self.submit(id, self.flights[id].request),
             None => door.busy = false,
         }
     }
@@ -302,7 +301,7 @@ impl Fileio {
     /// Ends an interval.
     fn collect(&mut self) -> (Interval, DeviceInterval) {
         let mut waiting = Waiting::at(self.now_ns);
-        for flight in self.slots.iter().flatten() {
+        for flight in self.flights.iter() {
             waiting.add_started(flight.started_ns);
         }
         if !self.stopping {
@@ -342,25 +341,25 @@ fn command(workload: &workload::Fileio, request: Request) -> Command {
     Command { operation, offset, bytes: u64::from(request.bytes) }
 }
 
-/// A new device; one to which that makes a difference was used before time begins as the workload uses it.
+/// Makes the device, and warms it up with requests of the workload if it needs that.
 fn open_device(spec: &Spec, used_bytes: u64) -> Result<Box<dyn Device>, String> {
     let mut device = spec.device.open(Opening { seed: spec.workload.seed, used_bytes })?;
-    if device.wants_past() {
-        // Other requests than those of the run, to the same hot places.
-        let mut past = workload::Fileio { limit_bytes: 0, replay: None, ..spec.workload.clone() };
-        past.seed = splitmix(past.seed ^ splitmix(PAST));
-        let mut generator = Generator::new(past.clone(), Arc::default(), 0)?;
-        while device.wants_past()
+    if device.needs_warm_up() {
+        // These are not the requests of the run, but they have the same hot places.
+        let mut warm_up = workload::Fileio { limit_bytes: 0, replay: None, ..spec.workload.clone() };
+        warm_up.seed = splitmix(warm_up.seed ^ splitmix(WARM_UP));
+        let mut generator = Generator::new(warm_up.clone(), Arc::default(), 0)?;
+        while device.needs_warm_up()
             && let Some(request) = generator.next_request()
         {
-            device.happened(command(&past, request));
+            device.warm_up(command(&warm_up, request));
         }
     }
     Ok(device)
 }
 
-/// Tells the seed of the past from that of the run.
-const PAST: u64 = 0x0070_6173_7400;
+/// Makes the seed of the warm-up differ from that of the run.
+const WARM_UP: u64 = 0x0070_6173_7400;
 
 #[cfg(test)]
 mod tests;

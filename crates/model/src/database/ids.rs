@@ -1,38 +1,49 @@
-//! The numbers by which the model names pages, frames, threads and places in the log: each has a type of its own, so that
-//! one cannot be used for another.
+//! The numbers of pages, frames, threads and places in the log, each of a type of its own.
 
 use std::ops::{Add, AddAssign, Sub};
 
-use flatwater_core::slab_key;
+use flatwater_core::{id, slab_key};
 
 /// Bytes of a page (innodb_page_size).
 pub const PAGE_BYTES: u64 = 16 << 10;
-/// Pages of an area: neighbours that are in one instance of the pool (BUF_READ_AHEAD_AREA), and an extent (1 MiB).
+/// Pages of an area. The pages of an area are in the same instance of the pool (BUF_READ_AHEAD_AREA), and they are an extent
+/// (1 MiB).
 pub const AREA_PAGES: u32 = 64;
 
-/// A page of the tables: its place among all pages, from 0 on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PageNo(u32);
+id!(
+    /// A page of the tables: its place among all pages.
+    pub PageNo(u32)
+);
+
+id!(
+    /// An area: an aligned run of `AREA_PAGES` pages.
+    pub AreaNo(u32)
+);
+
+id!(
+    /// A frame of the pool that holds a page, or waits for it. Only the pool makes one.
+    pub FrameId(u32) or NONE
+);
+
+id!(
+    /// A thread of the server: that of a connection, or the one that merges the change buffer.
+    pub ThreadNo(u32) or NONE
+);
+
+slab_key!(
+    /// A writer of pages. It writes one chunk of pages at a time.
+    pub WriterId
+);
+slab_key!(
+    /// A batch of pages that are to be written.
+    pub BatchId
+);
+slab_key!(
+    /// A batch in one instance of the pool after another.
+    pub PassId
+);
 
 impl PageNo {
-    /// The page of a number.
-    #[inline]
-    pub const fn new(number: u32) -> Self {
-        Self(number)
-    }
-
-    /// Its number.
-    #[inline]
-    pub const fn number(self) -> u32 {
-        self.0
-    }
-
-    /// Its place in an array of all pages.
-    #[inline]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-
     /// The area in which it is.
     #[inline]
     pub const fn area(self) -> AreaNo {
@@ -52,7 +63,7 @@ impl PageNo {
     }
 }
 
-/// The page so many pages behind.
+/// The page that many pages later.
 impl Add<u32> for PageNo {
     type Output = Self;
 
@@ -62,7 +73,7 @@ impl Add<u32> for PageNo {
     }
 }
 
-/// The pages between two.
+/// How many pages lie between two.
 impl Sub for PageNo {
     type Output = u32;
 
@@ -72,132 +83,37 @@ impl Sub for PageNo {
     }
 }
 
-/// An aligned run of `AREA_PAGES` pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct AreaNo(u32);
-
 impl AreaNo {
-    /// The area of a number.
-    #[cfg(test)]
-    pub const fn new(number: u32) -> Self {
-        Self(number)
-    }
-
-    /// Its number.
-    #[inline]
-    pub const fn number(self) -> u32 {
-        self.0
-    }
-
-    /// Its place in an array of all areas.
-    #[inline]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    /// The area behind it.
+    /// The next area.
     #[inline]
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
     }
 
-    /// Its page with this place, from 0 on.
+    /// Its page at a place, from 0 on.
     #[inline]
     pub const fn page(self, at: u32) -> PageNo {
         PageNo(self.0 * AREA_PAGES + at)
     }
 
-    /// Its pages, as far as there are `pages` in all.
+    /// Its pages, if the tables have `pages` pages.
     pub fn pages(self, pages: u32) -> impl Iterator<Item = PageNo> {
         let first = self.0 * AREA_PAGES;
         (first..first.saturating_add(AREA_PAGES).min(pages)).map(PageNo)
     }
 }
 
-/// A frame of the pool that holds a page, or waits for it. Only the pool makes one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FrameId(u32);
-
-impl FrameId {
-    /// No frame: the end of a list. Four bytes, where an `Option` takes eight.
-    pub const NONE: Self = Self(u32::MAX);
-
-    /// The frame of a number.
-    #[inline]
-    pub const fn new(number: u32) -> Self {
-        Self(number)
-    }
-
-    /// Its number.
-    #[inline]
-    pub const fn number(self) -> u32 {
-        self.0
-    }
-
-    /// Its place in an array of all frames. That of `NONE` is in no array.
-    #[inline]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    /// None for `NONE`.
-    #[inline]
-    pub fn some(self) -> Option<Self> {
-        (self != Self::NONE).then_some(self)
-    }
-}
-
-/// A thread of the server: that of a connection, or the one that merges the change buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ThreadNo(u32);
-
-impl ThreadNo {
-    /// No thread: the end of a chain of those that wait. Four bytes, where an `Option` takes eight.
-    pub const NONE: Self = Self(u32::MAX);
-
-    /// The thread of a number.
-    #[inline]
-    pub const fn new(number: u32) -> Self {
-        Self(number)
-    }
-
-    /// Its number.
-    #[inline]
-    pub const fn number(self) -> u32 {
-        self.0
-    }
-
-    /// Its place in an array of all threads.
-    #[inline]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-slab_key!(
-    /// A writer of pages, which has one chunk of them on its way.
-    pub WriterId
-);
-slab_key!(
-    /// A batch of pages that are to be written.
-    pub BatchId
-);
-slab_key!(
-    /// A batch in one instance of the pool after another.
-    pub PassId
-);
-
 /// A place in the redo log: bytes since the server was made (log sequence number).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lsn(u64);
 
 impl Lsn {
-    /// Before every change.
+    /// The place before every change.
     pub const ZERO: Self = Self(0);
-    /// Behind every change.
+    /// The place behind every change.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// The place behind so many bytes.
+    /// The place behind that many bytes.
     #[inline]
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
@@ -226,7 +142,7 @@ impl AddAssign<u64> for Lsn {
     }
 }
 
-/// The place so many bytes before.
+/// The place that many bytes earlier.
 impl Sub<u64> for Lsn {
     type Output = Self;
 

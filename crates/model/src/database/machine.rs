@@ -43,16 +43,16 @@ impl Machine {
         self.devices[device].submit(now_ns, tag, command);
     }
 
-    /// Whether a device would be another one if it had been used before time begins (`Device::wants_past`).
-    pub(super) fn wants_past(&self) -> bool {
-        self.devices.iter().any(|device| device.wants_past())
+    /// Whether a device should be used before time begins (`Device::needs_warm_up`).
+    pub(super) fn needs_warm_up(&self) -> bool {
+        self.devices.iter().any(|device| device.needs_warm_up())
     }
 
     /// Lets a device see a command before the run. False: the device does not want to.
     pub(super) fn warm_up(&mut self, device: usize, command: Command) -> bool {
-        let wants = self.devices[device].wants_past();
+        let wants = self.devices[device].needs_warm_up();
         if wants {
-            self.devices[device].happened(command);
+            self.devices[device].warm_up(command);
         }
         wants
     }

@@ -1,33 +1,33 @@
-//! A device as whoever drives it sees it: commands, their ends, and time that passes.
+//! A device as its driver sees it: commands, their ends, and time that passes.
 
 use crate::event::EventQueue;
 
-/// What a device is asked to do.
+/// The kinds of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Reads a range.
     Read,
     /// Writes a range.
     Write,
-    /// Makes what was written durable.
+    /// Makes all written data durable.
     Flush,
-    /// Gives a range back: its content is no more.
+    /// Gives a range back. Its content is lost.
     Trim,
 }
 
 /// One command of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// What to do.
+    /// Its kind.
     pub operation: Operation,
-    /// First byte.
+    /// Its first byte.
     pub offset: u64,
-    /// Length; 0 for a flush.
+    /// Its length; 0 for a flush.
     pub bytes: u64,
 }
 
 impl Command {
-    /// Whether all of it is on a device of so many bytes.
+    /// Whether the whole range is on a device of `capacity_bytes`.
     pub fn fits(&self, capacity_bytes: u64) -> bool {
         self.offset.checked_add(self.bytes).is_some_and(|end| end <= capacity_bytes)
     }
@@ -36,16 +36,16 @@ impl Command {
 /// Why a command failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Outside of the device, or it has no room left: ENOSPC.
+    /// The range is outside the device, or the device has no room left: ENOSPC.
     Full,
     /// The medium failed: EIO.
     Medium,
-    /// Worn out, it only reads: EROFS.
+    /// The device is worn out and read-only: EROFS.
     ReadOnly,
 }
 
 impl Failure {
-    /// The errno that a kernel would give.
+    /// The errno that a kernel would return.
     pub const fn errno(self) -> i32 {
         match self {
             Self::Medium => 5,
@@ -58,19 +58,19 @@ impl Failure {
 /// A command that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// What it was submitted with.
+    /// The tag with which it was submitted.
     pub tag: u64,
-    /// When.
+    /// When it ended.
     pub at_ns: u64,
-    /// How.
+    /// How it ended.
     pub result: Result<(), Failure>,
 }
 
-/// Commands whose end is settled when they come, by the moment of it.
+/// Commands whose end is known when they are submitted, in the order of their ends.
 pub(super) type Answers = EventQueue<(u64, Result<(), Failure>)>;
 
 impl Answers {
-    /// `Device::advance` of a device on which nothing else happens.
+    /// `Device::advance` of a device that has no other events.
     pub(super) fn advance(&mut self, until_ns: u64, ended: &mut Vec<Ended>) {
         let Some(first_ns) = self.next_ns() else { return };
         while let Some((at_ns, (tag, result))) = self.pop_until(first_ns.min(until_ns)) {
@@ -79,74 +79,76 @@ impl Answers {
     }
 }
 
-/// Something that happened by itself and that a report should tell.
+/// An event that no command caused and that a report shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incident {
-    /// When.
+    /// When it was.
     pub at_ns: u64,
-    /// What, in words: "rebuild of member 2 began".
+    /// What it was, in words: "rebuild of member 2 began".
     pub text: String,
 }
 
 /// A modelled device.
 ///
-/// Times never go back: each `submit` and `advance` is at or after the one before.
+/// Time never goes back: the time of each `submit` and `advance` is not before that of the last one.
 pub trait Device: Send {
     /// Bytes that the host can use.
     fn capacity_bytes(&self) -> u64;
 
-    /// Takes a command at `now_ns`. It ends in a later `advance`, never in here. Any number may be outstanding: those
-    /// over the device's own queue depth wait, in their order.
+    /// Takes a command at `now_ns`. The command ends in a later `advance`, never in this call. Any number of commands may be
+    /// outstanding: those over the queue depth of the device wait in their order.
     fn submit(&mut self, now_ns: u64, tag: u64, command: Command);
 
-    /// When something happens next; None when nothing will before another command.
+    /// When the next event of the device is due; None: there is none until the next command.
     fn next_ns(&self) -> Option<u64>;
 
-    /// Lets time pass to `until_ns`, but only up to the first moment at which commands ended: appends all of that moment.
+    /// Lets time pass to `until_ns`, but no further than the first time at which commands end. Appends all commands that end
+    /// at that time.
     fn advance(&mut self, until_ns: u64, ended: &mut Vec<Ended>);
 
-    /// Appends the device's series (name without its layer, value) of the time since it was last asked.
+    /// Appends the series of the device, as (name without the layer, value), for the time since the last call.
     fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>);
 
-    /// Whether it would be another device if it had been used before time begins: `happened` is how it gets there.
-    fn wants_past(&self) -> bool {
+    /// Whether the device should be used before time begins, by calls of `warm_up`.
+    fn needs_warm_up(&self) -> bool {
         false
     }
 
-    /// Lets a command of the past have happened, as long as `wants_past` asks for more; before the first `submit`.
-    fn happened(&mut self, _command: Command) {}
+    /// Serves a command before time begins, which takes no time. It is called before the first `submit`, and only while
+    /// `needs_warm_up` returns true.
+    fn warm_up(&mut self, _command: Command) {}
 
-    /// Takes what happened by itself since it was last asked.
+    /// Takes the incidents since the last call.
     fn incidents(&mut self) -> Vec<Incident> {
         Vec::new()
     }
 
-    /// Counters that must survive when an emulated device is let go and taken up again (wear), as JSON; None: nothing.
+    /// Counters, as JSON, that an emulated device must keep from one use to the next (wear); None: there are none.
     fn state(&self) -> Option<String> {
         None
     }
 }
 
-/// The figures that a device is made from. A device of devices knows of its parts no more than this.
+/// The figures from which a device is made. A device that consists of devices knows no more about these.
 pub trait Figures: Send {
     /// Makes the device.
     ///
     /// # Errors
-    /// What cannot be, in words.
+    /// Figures that are impossible, in words.
     fn open(&self, opening: Opening) -> Result<Box<dyn Device>, String>;
 
-    /// Makes the device as it leaves the factory, whatever wear its figures give it.
+    /// Makes the device without wear, whatever wear its figures have.
     ///
     /// # Errors
-    /// What cannot be, in words.
+    /// Figures that are impossible, in words.
     fn open_unworn(&self, opening: Opening) -> Result<Box<dyn Device>, String>;
 }
 
-/// What a device is made for.
+/// For which use a device is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
-    /// Everything random follows from it.
+    /// The seed of everything random.
     pub seed: u64,
-    /// Bytes from the beginning that hold data or are about to: what `initial` means by used.
+    /// Bytes from the beginning that hold data, or will soon: the used bytes of `initial`.
     pub used_bytes: u64,
 }

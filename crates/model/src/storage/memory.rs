@@ -1,4 +1,4 @@
-//! An appliance of memory behind a link: a fixed latency, then as many bytes a second as the link moves.
+//! An appliance of memory behind a link: each command takes a fixed latency and the time of its transfer.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,15 +12,15 @@ use super::{Command, Device, Ended, Failure, Operation};
 pub struct Spec {
     /// Bytes that the host can use.
     pub capacity_bytes: u64,
-    /// From a command to its answer, without the transfer.
+    /// Time from a command to its answer, without the transfer.
     pub latency_ns: u64,
-    /// Bytes a second that it reads.
+    /// Bytes a second of reads.
     pub read_bytes_per_s: f64,
-    /// Bytes a second that it writes.
+    /// Bytes a second of writes.
     pub write_bytes_per_s: f64,
 }
 
-/// An appliance at work.
+/// An appliance.
 pub struct Memory {
     spec: Spec,
     link_free_ns: u64,
@@ -74,7 +74,7 @@ impl Device for Memory {
 
     fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>) {
         series.push(("queue_depth".into(), self.answers.len() as f64));
-        // What was asked for and has not crossed the link yet counts for the next interval.
+        // Transfers that have not crossed the link yet count for the next interval.
         let ahead_ns = self.link_free_ns.saturating_sub(now_ns).min(self.busy_ns);
         let interval_ns = (now_ns - self.observed_ns).max(1) as f64;
         series.push(("link_busy_pct".into(), ((self.busy_ns - ahead_ns) as f64 / interval_ns * 100.0).min(100.0)));
@@ -100,7 +100,7 @@ mod tests {
         while memory.next_ns().is_some() {
             memory.advance(u64::MAX, &mut ended);
         }
-        let times: Vec<u64> = ended.iter().map(|one| one.at_ns).collect();
+        let times: Vec<u64> = ended.iter().map(|end| end.at_ns).collect();
         assert_eq!(times, (1..=10).map(|number| number * 10_000 + 50_000).collect::<Vec<_>>());
         let mut series = Vec::new();
         memory.observe(200_000, &mut series);

@@ -1,7 +1,7 @@
-//! Modelled storage: one file or folder a kind, met in `Spec`.
+//! Modelled storage. Each kind has its file or folder, and `Spec` lists them all.
 //!
-//! A device is driven from outside: it is given commands and told how far time has come, and says what ended. So the
-//! same device serves a run in virtual time, an array that it is a member of, and an emulation in real time.
+//! A device is driven from outside: its driver submits commands and lets time pass, and the device returns the commands that
+//! ended. So the same device serves a run in virtual time, an array of which it is a member, and an emulation in real time.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -39,7 +39,7 @@ impl Spec {
     /// Makes the device.
     ///
     /// # Errors
-    /// What cannot be, in words.
+    /// Figures that are impossible, in words.
     pub fn open(&self, opening: Opening) -> Result<Box<dyn Device>, String> {
         match self {
             Self::Cached(spec) => Ok(Box::new(cached::Cached::new(spec, opening)?)),
@@ -60,7 +60,7 @@ impl Figures for Spec {
     fn open_unworn(&self, opening: Opening) -> Result<Box<dyn Device>, String> {
         match self {
             Self::Ssd(worn) => Self::Ssd(worn.unworn()).open(opening),
-            ageless => ageless.open(opening),
+            other => other.open(opening),
         }
     }
 }

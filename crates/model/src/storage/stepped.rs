@@ -1,16 +1,16 @@
-//! Devices that come from one moment to the next: how they let time pass.
+//! How a device lets time pass that does one thing at a time.
 
 use super::device::Ended;
 
 /// A device that does one thing at a time.
 pub(super) trait Stepped {
-    /// The moment that it has come to.
+    /// The present time of the device.
     fn now_ns(&self) -> u64;
 
-    /// When the next thing is due, which may be before now; `u64::MAX`: nothing is.
+    /// When its next event is due, which may be before now; `u64::MAX`: there is none.
     fn due_ns(&self) -> u64;
 
-    /// Comes to a moment and does one thing that is due; appends what ended.
+    /// Advances to `now_ns` and handles one event that is due. Appends the commands that ended.
     fn step(&mut self, now_ns: u64, ended: &mut Vec<Ended>);
 }
 
@@ -39,7 +39,7 @@ pub(super) fn advance(device: &mut impl Stepped, until_ns: u64, ended: &mut Vec<
 mod tests {
     use super::*;
 
-    /// Commands that end at their times, one a step.
+    /// Commands that end at given times, one in each step.
     struct Line {
         now_ns: u64,
         ends_ns: Vec<u64>,
@@ -64,13 +64,13 @@ mod tests {
     fn ended_until(line: &mut Line, until_ns: u64) -> Vec<(u64, u64)> {
         let mut ended = Vec::new();
         advance(line, until_ns, &mut ended);
-        ended.iter().map(|one| (one.tag, one.at_ns)).collect()
+        ended.iter().map(|end| (end.tag, end.at_ns)).collect()
     }
 
     #[test]
     fn all_of_the_first_moment_ends_and_nothing_after_it() {
         let mut line = Line { now_ns: 5, ends_ns: vec![3, 10, 10, 12] };
-        assert_eq!(next_ns(&line), Some(5), "what is overdue happens now");
+        assert_eq!(next_ns(&line), Some(5), "an event that is overdue is due now");
         assert_eq!(ended_until(&mut line, 100), [(3, 5)]);
         assert_eq!(ended_until(&mut line, 9), []);
         assert_eq!(ended_until(&mut line, 100), [(10, 10), (10, 10)]);

@@ -1,5 +1,5 @@
-//! A volume in the network, as clouds rent them: a latency with a spread, and limits of requests and bytes a second,
-//! either of them with credits for bursts.
+//! A network volume, as clouds rent them out. It has a latency with a spread, and limits of requests and of bytes a second.
+//! Each limit may have credits for bursts.
 
 use flatwater_core::seed::{Rng, stream};
 use rand::Rng as _;
@@ -15,38 +15,38 @@ use super::{Command, Device, Ended, Failure, Opening, Operation};
 pub struct Spec {
     /// Bytes that the host can use.
     pub capacity_bytes: u64,
-    /// Median time of a read that no limit delays.
+    /// Median time of a read that is not delayed by a limit.
     pub read_ns: u64,
-    /// Median time of a write that no limit delays.
+    /// Median time of a write that is not delayed by a limit.
     pub write_ns: u64,
-    /// Time of a flush: 0 where what was written is durable, as the volume keeps copies before it answers.
+    /// Time of a flush; 0 if written data is already durable, because the volume keeps copies before it answers.
     #[serde(default)]
     pub flush_ns: u64,
-    /// Spread of these times: the standard deviation of their logarithm.
+    /// Spread of the times: the standard deviation of their logarithm.
     pub spread: f64,
     /// Requests a second.
     pub requests: Limit,
-    /// A request counts as one for each of so many bytes that it begins; 0: always as one.
+    /// A request counts as one for each started unit of so many bytes; 0: it always counts as one.
     pub request_bytes: u64,
     /// Bytes a second.
     pub bytes: Limit,
 }
 
-/// A limit with credits: a bucket that fills at the baseline, and that bursts empty.
+/// A limit with credits: a bucket that fills at the baseline rate and that bursts empty.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
-    /// What it gives in the long run, a second.
+    /// The rate in the long run, a second.
     pub baseline_per_s: f64,
-    /// What it gives while there are credits, a second; the baseline for no bursts.
+    /// The rate while there are credits, a second. Equal to the baseline if there are no bursts.
     pub burst_per_s: f64,
-    /// Credits that it can save up.
+    /// The most credits that it can have.
     pub credits_max: f64,
-    /// Credits that it has in the beginning.
+    /// Credits at the beginning.
     pub credits: f64,
 }
 
-/// A limit at work: credits at a time, and when what was let in so far is through.
+/// The state of a limit: the credits at a time, and when all that it has let in so far has passed.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     limit: Limit,
@@ -65,7 +65,7 @@ impl Bucket {
         (self.credits + earned).min(self.limit.credits_max)
     }
 
-    /// Lets `amount` in at `now_ns` at the earliest; when it is through, ns.
+    /// Lets `amount` in, at `now_ns` at the earliest. Returns when it has passed, ns.
     fn pass(&mut self, now_ns: f64, amount: f64) -> f64 {
         let begin_ns = self.free_ns.max(now_ns);
         let has_bursts = self.limit.burst_per_s > self.limit.baseline_per_s;
@@ -78,7 +78,7 @@ impl Bucket {
     }
 }
 
-/// A volume at work.
+/// A volume.
 pub struct Volume {
     spec: Spec,
     requests: Bucket,
@@ -118,7 +118,7 @@ impl Volume {
         })
     }
 
-    /// A log-normal time around its median: the usual shape of a network's latencies.
+    /// Draws a log-normal time with this median. The latencies of networks usually have this distribution.
     fn latency_ns(&mut self, median_ns: u64) -> u64 {
         // Box and Muller (1958).
         let (radius, turn) = (1.0 - self.latencies.random::<f64>(), self.latencies.random::<f64>());
@@ -153,11 +153,11 @@ impl Device for Volume {
         let count = if self.spec.request_bytes == 0 { 1 } else { count };
         let requests_ns = self.requests.pass(now_ns as f64, count as f64);
         let bytes_ns = self.bytes.pass(now_ns as f64, command.bytes as f64);
-        // A limit delays what is over it: the first request of an idle volume takes its latency and no more.
-        let own_ns = (count as f64 / self.spec.requests.burst_per_s)
+        // A limit delays only what exceeds it: the first request of an idle volume takes its latency and no more.
+        let alone_ns = (count as f64 / self.spec.requests.burst_per_s)
             .max(command.bytes as f64 / self.spec.bytes.burst_per_s)
             * 1e9;
-        let delay_ns = (requests_ns.max(bytes_ns) - now_ns as f64 - own_ns).max(0.0) as u64;
+        let delay_ns = (requests_ns.max(bytes_ns) - now_ns as f64 - alone_ns).max(0.0) as u64;
         let latency_ns = self.latency_ns(median_ns);
         self.moved_bytes += command.bytes;
         self.answers.push(now_ns + delay_ns + latency_ns, (tag, Ok(())));
@@ -202,7 +202,8 @@ mod tests {
         }
     }
 
-    /// Reads of `bytes` with `depth` outstanding for `seconds`: how many ended in each second, and the mean latency.
+    /// Runs reads of `bytes` with `depth` outstanding for `seconds`. Returns how many ended in each second, and the mean
+    /// latency.
     fn run(spec: Spec, depth: u64, bytes: u64, seconds: u64) -> (Vec<u64>, f64) {
         let mut volume = Volume::new(spec, Opening { seed: 3, used_bytes: 0 }).unwrap();
         let (mut counts, mut sum_ns, mut started) = (vec![0; seconds as usize], 0, vec![0; depth as usize]);
@@ -213,14 +214,14 @@ mod tests {
         let mut ended = Vec::new();
         loop {
             volume.advance(u64::MAX, &mut ended);
-            for one in ended.drain(..) {
-                let Some(count) = counts.get_mut((one.at_ns / 1_000_000_000) as usize) else {
+            for end in ended.drain(..) {
+                let Some(count) = counts.get_mut((end.at_ns / 1_000_000_000) as usize) else {
                     return (counts.clone(), sum_ns as f64 / counts.iter().sum::<u64>() as f64);
                 };
                 *count += 1;
-                sum_ns += one.at_ns - started[one.tag as usize];
-                started[one.tag as usize] = one.at_ns;
-                volume.submit(one.at_ns, one.tag, command);
+                sum_ns += end.at_ns - started[end.tag as usize];
+                started[end.tag as usize] = end.at_ns;
+                volume.submit(end.at_ns, end.tag, command);
             }
         }
     }

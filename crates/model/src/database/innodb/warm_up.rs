@@ -1,7 +1,7 @@
-//! The warm-up before a run: a pool that has been in use, and a cache below it that has seen what the pool let through.
+//! The warm-up before a run. It fills the pool, and a cache below the pool with what the pool reads and writes.
 //!
-//! The workload's transactions run in no time: the server's devices answer at once. Its requests go only to devices that are
-//! another device after use (`Device::wants_past`).
+//! The transactions of the workload take no time: the devices of the server answer at once. Requests go only to devices that
+//! need a warm-up (`Device::needs_warm_up`).
 
 use super::super::ids::{FrameId, Lsn, PAGE_BYTES};
 use super::super::threads::ahead::{Ahead, STEP};
@@ -11,38 +11,39 @@ use super::Innodb;
 use super::pages::SEARCHED;
 use crate::storage::{Command, Operation};
 
-/// Transactions of a warm-up at most, for pools that are larger than all that is ever used.
+/// Transactions of a warm-up at most, for pools that never become full.
 const TRANSACTIONS_MAX: u64 = 20_000_000;
-/// The pool is as full as it will be when this many transactions in a row did not make it fuller.
+/// The warm-up of the pool ends after so many transactions in a row that did not make it fuller.
 const IDLE_MAX: u64 = 20_000;
-/// Requests that a cache sees for each page there is, unless it has seen enough before (`Device::wants_past`). They come in
-/// the order of the transactions, and so does what is in the cache in the end.
+/// Requests that a cache serves for each page of the tables, unless fewer are enough for it (`Device::needs_warm_up`). They
+/// come in the order of the transactions, so the cache holds what such transactions leave in it.
 const REQUESTS_PER_PAGE: u64 = 16;
-/// Changes get half as old as the log lets them; and so many pages are dirty at most, as a share of the limit.
+/// The oldest change becomes at most half as old as the log allows. At most this share of the allowed dirty pages is dirty.
 const AGE_SHARE: u64 = 2;
 const DIRTY_SHARE: f64 = 0.5;
 
-/// How far a server's warm-up is.
+/// The state of a server's warm-up.
 #[derive(Debug)]
 pub(in super::super) struct WarmUp {
-    /// Transactions that are over.
+    /// Transactions that have ended.
     number: u64,
-    /// The newest change that devices know of.
+    /// The newest change that was written to the log.
     logged_lsn: Lsn,
-    /// Requests that devices have seen.
+    /// Requests that devices have served.
     requests: u64,
+    /// Free frames of the pool.
     free: u64,
     /// Transactions in a row that did not make the pool fuller.
     idle: u64,
     over: bool,
 }
 
-/// What is the same for all pages of a transaction.
+/// Rules for all pages of a transaction.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     /// Dirty pages at most.
     most_dirty: u64,
-    /// A device wants to see requests.
+    /// Whether requests go to devices.
     requests: bool,
 }
 
@@ -52,20 +53,20 @@ impl WarmUp {
         Self { number: 0, logged_lsn: server.log.lsn(), requests: 0, free: u64::MAX, idle: 0, over: false }
     }
 
-    /// Counts a transaction after which so many frames are free.
+    /// Counts a transaction after which `free` frames are free.
     fn note_free(&mut self, free: u64) {
         self.idle = if free == self.free { self.idle + 1 } else { 0 };
         self.free = free;
     }
 
-    /// Whether the pool is as full as it will be.
+    /// Whether the pool will not become fuller.
     const fn is_full(&self) -> bool {
         self.free == 0 || self.idle > IDLE_MAX
     }
 }
 
 impl Innodb {
-    /// Runs so many transactions of a warm-up at most. False: it is over.
+    /// Runs at most `transactions` transactions of a warm-up. Returns false when it is over.
     pub(in super::super) fn warm_up(&mut self, state: &mut WarmUp, transactions: u64) -> bool {
         if state.over {
             return false;
@@ -76,7 +77,7 @@ impl Innodb {
         let most_requests = u64::from(self.touches.pages()) * REQUESTS_PER_PAGE;
         let end = TRANSACTIONS_MAX.min(state.number.saturating_add(transactions));
         while state.number < end {
-            let rules = Rules { most_dirty, requests: self.host.machine_mut().wants_past() };
+            let rules = Rules { most_dirty, requests: self.host.machine_mut().needs_warm_up() };
             state.note_free(self.pool.free());
             if state.is_full() && (!rules.requests || state.requests > most_requests) {
                 state.over = true;

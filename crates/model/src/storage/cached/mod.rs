@@ -1,23 +1,23 @@
-//! The flash cache in virtual time: the engine of crates/core over two modelled devices. It is a device itself.
+//! The flash cache in virtual time: the engine of crates/core over two modelled devices. It is a device too.
 
-mod past;
 mod series;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod warm_up;
 
 use std::collections::VecDeque;
 
 use flatwater_core::cache::{self, Engine, Io, IoId, IoKind, Kind, NoData, Out, Side};
 use flatwater_core::slab::Key;
 
-use self::past::Past;
 use self::series::Observed;
 use self::spec::Opened;
 pub use self::spec::Spec;
+use self::warm_up::WarmUp;
 use super::{Command, Device, Ended, Failure, Figures, Incident, Opening, Operation};
 
-/// A cache at work.
+/// A cache.
 pub struct Cached {
     engine: Engine,
     memory: NoData,
@@ -25,12 +25,13 @@ pub struct Cached {
     slow: Box<dyn Device>,
     capacity_bytes: u64,
     now_ns: u64,
-    /// What was before time began: the engine's clock is so far ahead of the run's.
-    past_ns: u64,
-    past: Option<Past>,
-    /// Requests that ended while others were taken up: told when time passes.
+    /// How long the warm-up took: the clock of the engine is ahead of that of the run by this.
+    warm_up_ns: u64,
+    /// The warm-up under way.
+    warm_up: Option<WarmUp>,
+    /// Requests that ended. The next `advance` returns them.
     answers: VecDeque<Ended>,
-    told: Vec<Incident>,
+    incidents: Vec<Incident>,
     observed: Observed,
     /// Kept to reuse their memory.
     out: Out,
@@ -39,10 +40,10 @@ pub struct Cached {
 }
 
 impl Cached {
-    /// An empty cache, in front of a device that is as its own spec says.
+    /// An empty cache.
     ///
     /// # Errors
-    /// Figures that do not go together, in words.
+    /// Figures that do not fit each other, in words.
     pub fn new<D: Figures>(spec: &Spec<D>, opening: Opening) -> Result<Self, String> {
         let Opened { fast, slow, layout } = spec.open(opening)?;
         let capacity_bytes = layout.slow_bytes;
@@ -54,10 +55,10 @@ impl Cached {
             slow,
             capacity_bytes,
             now_ns: 0,
-            past_ns: 0,
-            past: spec.warm.then(Past::default),
+            warm_up_ns: 0,
+            warm_up: spec.warm.then(WarmUp::default),
             answers: VecDeque::new(),
-            told: Vec::new(),
+            incidents: Vec::new(),
             observed: Observed::default(),
             out: Out::default(),
             ended: Vec::new(),
@@ -68,10 +69,10 @@ impl Cached {
 
     /// The engine's clock.
     fn clock_ns(&self) -> u64 {
-        self.past_ns + self.now_ns
+        self.warm_up_ns + self.now_ns
     }
 
-    /// Does what the engine wants after a call.
+    /// Carries out what the engine returned from a call.
     fn settle(&mut self, mut out: Out) {
         loop {
             for io in out.ios.drain(..) {
@@ -80,8 +81,9 @@ impl Cached {
             for (tag, result) in out.answers.drain(..) {
                 self.answers.push_back(Ended { tag, at_ns: self.now_ns, result: result.map_err(failure) });
             }
-            for told in out.told.drain(..) {
-                self.told.push(Incident { at_ns: told.at_ns.saturating_sub(self.past_ns), text: told.text });
+            for incident in out.told.drain(..) {
+                let at_ns = incident.at_ns.saturating_sub(self.warm_up_ns);
+                self.incidents.push(Incident { at_ns, text: incident.text });
             }
             let Some(id) = self.at_once.pop() else { break };
             self.engine.ended(self.clock_ns(), id, Ok(()), &mut self.memory, &mut out);
@@ -89,6 +91,7 @@ impl Cached {
         self.out = out;
     }
 
+    /// Sends an IO of the engine to its device.
     fn send(&mut self, io: Io) {
         let operation = match io.kind {
             IoKind::Read => Operation::Read,
@@ -100,21 +103,21 @@ impl Cached {
         match io.side {
             Side::Fast => self.fast.submit(self.now_ns, u64::from(io.id.number()), command),
             Side::Slow => self.slow.submit(self.now_ns, u64::from(io.id.number()), command),
-            // The pairing record is written a few times in a cache's life.
+            // The pairing record is written so rarely that its time does not matter.
             Side::Pair => self.at_once.push(io.id),
         }
     }
 
-    /// Everything of the moment `at_ns`.
-    fn pass(&mut self, at_ns: u64) {
+    /// Handles all events at `at_ns`.
+    fn handle(&mut self, at_ns: u64) {
         self.now_ns = at_ns;
         let mut ended = std::mem::take(&mut self.ended);
         self.fast.advance(at_ns, &mut ended);
         self.slow.advance(at_ns, &mut ended);
-        for one in ended.drain(..) {
+        for end in ended.drain(..) {
             let mut out = std::mem::take(&mut self.out);
-            let result = one.result.map_err(Failure::errno);
-            self.engine.ended(self.clock_ns(), IoId::from_number(one.tag as u32), result, &mut self.memory, &mut out);
+            let result = end.result.map_err(Failure::errno);
+            self.engine.ended(self.clock_ns(), IoId::from_number(end.tag as u32), result, &mut self.memory, &mut out);
             self.settle(out);
         }
         self.ended = ended;
@@ -152,9 +155,9 @@ impl Device for Cached {
 
     fn submit(&mut self, now_ns: u64, tag: u64, command: Command) {
         self.now_ns = now_ns;
-        if self.past.take().is_some() {
-            // Whoever uses it begins without a past.
-            self.observed.begin(self.engine.statistics(self.past_ns + now_ns), now_ns);
+        if self.warm_up.take().is_some() {
+            // The driver ended the warm-up early.
+            self.observed.begin(self.engine.statistics(self.warm_up_ns + now_ns), now_ns);
         }
         if !command.fits(self.capacity_bytes) || u32::try_from(command.bytes).is_err() {
             self.answers.push_back(Ended { tag, at_ns: now_ns, result: Err(Failure::Full) });
@@ -169,7 +172,7 @@ impl Device for Cached {
         if let Some(first) = self.answers.front() {
             return Some(first.at_ns);
         }
-        let tick_ns = self.engine.next_ns().map(|at_ns| at_ns.saturating_sub(self.past_ns).max(self.now_ns));
+        let tick_ns = self.engine.next_ns().map(|at_ns| at_ns.saturating_sub(self.warm_up_ns).max(self.now_ns));
         [self.fast.next_ns(), self.slow.next_ns(), tick_ns].into_iter().flatten().min()
     }
 
@@ -181,13 +184,13 @@ impl Device for Cached {
             if at_ns > until_ns || (ended.len() > before && at_ns > ended[before].at_ns) {
                 return;
             }
-            self.pass(at_ns);
+            self.handle(at_ns);
         }
     }
 
     fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>) {
-        let statistics = self.engine.statistics(self.clock_ns().max(self.past_ns + now_ns));
-        self.observed.tell(statistics, self.engine.settings(), now_ns, series);
+        let statistics = self.engine.statistics(self.clock_ns().max(self.warm_up_ns + now_ns));
+        self.observed.append_series(statistics, self.engine.settings(), now_ns, series);
         let first = series.len();
         self.fast.observe(now_ns, series);
         for (name, _) in &mut series[first..] {
@@ -197,24 +200,27 @@ impl Device for Cached {
     }
 
     fn incidents(&mut self) -> Vec<Incident> {
-        let mut told = std::mem::take(&mut self.told);
+        let mut incidents = std::mem::take(&mut self.incidents);
         for (which, device) in [("cache device", &mut self.fast), ("cached device", &mut self.slow)] {
-            let its = device.incidents().into_iter();
-            told.extend(its.map(|one| Incident { at_ns: one.at_ns, text: format!("{which}: {}", one.text) }));
+            let of_device = device.incidents().into_iter();
+            incidents.extend(
+                of_device
+                    .map(|incident| Incident { at_ns: incident.at_ns, text: format!("{which}: {}", incident.text) }),
+            );
         }
-        told.sort_by_key(|incident| incident.at_ns);
-        told
+        incidents.sort_by_key(|incident| incident.at_ns);
+        incidents
     }
 
-    fn wants_past(&self) -> bool {
-        self.past.is_some()
+    fn needs_warm_up(&self) -> bool {
+        self.warm_up.is_some()
     }
 
-    fn happened(&mut self, command: Command) {
-        let Some(past) = self.past.as_mut().filter(|_| command.fits(self.capacity_bytes)) else { return };
-        self.past_ns = past.serve(&mut self.engine, &mut self.memory, self.past_ns, request(0, command));
-        if let Some(statistics) = past.end(&self.engine, self.past_ns) {
-            self.past = None;
+    fn warm_up(&mut self, command: Command) {
+        let Some(warm_up) = self.warm_up.as_mut().filter(|_| command.fits(self.capacity_bytes)) else { return };
+        self.warm_up_ns = warm_up.serve(&mut self.engine, &mut self.memory, self.warm_up_ns, request(0, command));
+        if let Some(statistics) = warm_up.end(&self.engine, self.warm_up_ns) {
+            self.warm_up = None;
             self.observed.begin(statistics, self.now_ns);
         }
     }

@@ -1,4 +1,4 @@
-//! What a modelled cache is made of.
+//! The figures of a modelled cache.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::storage::{Device, Figures, Opening};
 
-/// A fast device in front of a slow one; `D` are the figures of either.
+/// A fast device in front of a slow one. `D` are the figures of a device.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec<D> {
@@ -18,33 +18,33 @@ pub struct Spec<D> {
     pub fast: Box<D>,
     /// The device that is cached.
     pub slow: Box<D>,
-    /// Bytes of the fast device that are used, journal and checkpoints among them; 0: all of it.
+    /// Bytes of the fast device that are used, with journal and checkpoints; 0: all of it.
     pub fast_bytes: u64,
     /// Bytes of a block.
     pub block_bytes: u32,
-    /// The settings that all others stand on: `flashcache`, `vcache`; none: the engine's own.
+    /// The settings on which `settings` are based: `flashcache`, `vcache`; none: the defaults of the engine.
     pub preset: Option<String>,
     /// Settings by name, as `flatwater cache set` takes them.
     pub settings: BTreeMap<String, String>,
-    /// Whether what the workload would have left in it is in it when time begins.
+    /// Whether the cache is warmed up before time begins.
     pub warm: bool,
 }
 
-/// Both devices, and how the cache lies on them.
+/// Both devices, and the layout of the cache on them.
 pub(super) struct Opened {
     /// The device that holds the cache.
     pub fast: Box<dyn Device>,
     /// The device that is cached.
     pub slow: Box<dyn Device>,
-    /// How the cache lies on them.
+    /// The layout of the cache on them.
     pub layout: Layout,
 }
 
 impl<D> Spec<D> {
-    /// The settings, resolved.
+    /// The settings with preset and defaults.
     ///
     /// # Errors
-    /// One that there is not, or that cannot be, in words.
+    /// An unknown setting or an impossible value, in words.
     pub(super) fn settings(&self) -> Result<Settings, String> {
         let mut settings = Settings::preset(self.preset.as_deref().unwrap_or("default"))?;
         for (name, value) in &self.settings {
@@ -58,7 +58,7 @@ impl<D: Figures> Spec<D> {
     /// Opens both devices.
     ///
     /// # Errors
-    /// What cannot be, in words.
+    /// Figures that are impossible, in words.
     pub(super) fn open(&self, opening: Opening) -> Result<Opened, String> {
         if !self.block_bytes.is_power_of_two() || !(4096..=65536).contains(&self.block_bytes) {
             return Err(format!("a cache's blocks are 4, 8, 16, 32 or 64 KiB, not {} B", self.block_bytes));
@@ -73,7 +73,7 @@ impl<D: Figures> Spec<D> {
         }
         let block = u64::from(self.block_bytes);
         let layout = Layout {
-            // Nothing of virtual time outlives it: one name is as good as another.
+            // No cache of virtual time is opened a second time, so its id does not matter.
             uuid: [0; 16],
             fast_bytes: if self.fast_bytes == 0 { room } else { self.fast_bytes } / block * block,
             slow_bytes: slow.capacity_bytes() / block * block,

@@ -24,8 +24,8 @@ fn open(spec: &Spec<storage::Spec>) -> Cached {
     Cached::new(spec, Opening { seed: 7, used_bytes: 1 << 30 }).unwrap()
 }
 
-/// One command, alone: how it ended, and how long it took.
-fn one(cache: &mut Cached, operation: Operation, offset: u64, bytes: u64) -> (Result<(), Failure>, u64) {
+/// Runs one command alone. Returns how it ended, and how long it took.
+fn run_one(cache: &mut Cached, operation: Operation, offset: u64, bytes: u64) -> (Result<(), Failure>, u64) {
     let begin_ns = cache.now_ns;
     cache.submit(begin_ns, 1, Command { operation, offset, bytes });
     let mut ended = Vec::new();
@@ -37,7 +37,7 @@ fn one(cache: &mut Cached, operation: Operation, offset: u64, bytes: u64) -> (Re
 }
 
 #[test]
-fn what_cannot_be_is_told() {
+fn impossible_figures_are_refused() {
     let open =
         |spec: Spec<storage::Spec>| Cached::new(&spec, Opening { seed: 7, used_bytes: 0 }).map(|_| ()).unwrap_err();
     assert!(open(Spec { block_bytes: 5000, ..spec() }).contains("blocks are"));
@@ -48,13 +48,13 @@ fn what_cannot_be_is_told() {
 }
 
 #[test]
-fn what_is_outside_fails() {
+fn requests_outside_the_device_fail() {
     let mut cache = open(&spec());
-    assert_eq!(one(&mut cache, Operation::Read, 1 << 30, BLOCK).0, Err(Failure::Full));
-    assert_eq!(one(&mut cache, Operation::Read, 0, BLOCK).0, Ok(()));
+    assert_eq!(run_one(&mut cache, Operation::Read, 1 << 30, BLOCK).0, Err(Failure::Full));
+    assert_eq!(run_one(&mut cache, Operation::Read, 0, BLOCK).0, Ok(()));
 }
 
-/// Random requests of whole blocks, `depth` at once, for so many requests: latencies' sum by kind and count.
+/// Runs random requests of whole blocks, `depth` at once. Returns how many ended, and how long they took.
 fn drive(cache: &mut Cached, depth: u64, requests: u64, reads_pct: u64, blocks: u64) -> (u64, u64) {
     use flatwater_core::seed::splitmix;
     let command = |number: u64| {
@@ -73,10 +73,10 @@ fn drive(cache: &mut Cached, depth: u64, requests: u64, reads_pct: u64, blocks: 
         };
         assert!(at_ns < begin_ns + 3_600_000_000_000, "an hour for {done} requests");
         cache.advance(at_ns, &mut ended);
-        for one in ended.drain(..) {
-            assert_eq!(one.result, Ok(()));
+        for end in ended.drain(..) {
+            assert_eq!(end.result, Ok(()));
             done += 1;
-            cache.submit(one.at_ns, one.tag, command(sent));
+            cache.submit(end.at_ns, end.tag, command(sent));
             sent += 1;
         }
     }
@@ -84,26 +84,27 @@ fn drive(cache: &mut Cached, depth: u64, requests: u64, reads_pct: u64, blocks: 
 }
 
 #[test]
-fn requests_go_on() {
+fn requests_keep_ending() {
     let mut cache = open(&spec());
     drive(&mut cache, 8, 20_000, 60, 2000);
 }
 
 #[test]
-fn a_past_fills_it_without_a_moment() {
+fn a_warm_up_fills_it_and_takes_no_time() {
     use flatwater_core::seed::splitmix;
     let mut cache =
         open(&Spec { warm: true, fast: device(16 << 30, 50_000), slow: device(64 << 30, 5_000_000), ..spec() });
     let mut number = 0;
-    while cache.wants_past() {
+    while cache.needs_warm_up() {
         number += 1;
         let at = splitmix(number);
         let operation = if at % 10 < 6 { Operation::Read } else { Operation::Write };
-        cache.happened(Command { operation, offset: splitmix(at) % 2_000_000 * BLOCK, bytes: BLOCK });
-        assert!(!cache.engine.busy(), "{number}: {:?}", cache.engine.statistics(cache.past_ns));
+        cache.warm_up(Command { operation, offset: splitmix(at) % 2_000_000 * BLOCK, bytes: BLOCK });
+        assert!(!cache.engine.busy(), "{number}: {:?}", cache.engine.statistics(cache.warm_up_ns));
     }
     assert_eq!(cache.now_ns, 0);
-    let told = cache.engine.statistics(cache.past_ns);
-    assert!(told.clean_blocks + told.dirty_blocks > told.slots * 9 / 10, "{number}: {told:?}");
+    let statistics = cache.engine.statistics(cache.warm_up_ns);
+    let held = statistics.clean_blocks + statistics.dirty_blocks;
+    assert!(held > statistics.slots * 9 / 10, "{number}: {statistics:?}");
     drive(&mut cache, 8, 20_000, 60, 2_000_000);
 }

@@ -1,8 +1,8 @@
-//! What a disk's write-back cache holds and the platter does not.
+//! The dirty sectors in the write cache of a disk, which the platter does not have yet.
 
 use std::collections::BTreeMap;
 
-/// Ranges of sectors, apart from each other.
+/// Ranges of sectors that do not touch each other.
 #[derive(Debug, Default)]
 pub struct Dirty {
     ranges: BTreeMap<u64, u64>,
@@ -15,7 +15,7 @@ impl Dirty {
         self.sectors
     }
 
-    /// Adds a range: what touches it becomes one with it.
+    /// Adds a range. Ranges that touch it are merged with it.
     pub fn insert(&mut self, first: u64, sectors: u64) {
         let (mut start, mut end) = (first, first + sectors);
         while let Some((&at, &length)) = self.ranges.range(..=end).next_back()
@@ -30,12 +30,12 @@ impl Dirty {
         self.sectors += end - start;
     }
 
-    /// Whether all of a range is in here.
+    /// Whether all sectors of a range are dirty.
     pub fn covers(&self, first: u64, sectors: u64) -> bool {
         self.ranges.range(..=first).next_back().is_some_and(|(at, length)| at + length >= first + sectors)
     }
 
-    /// Takes a range out, at most `most` sectors of it.
+    /// Removes at most `most` sectors of the range that begins at `first`. Returns how many.
     pub fn take(&mut self, first: u64, most: u64) -> u64 {
         let Some(length) = self.ranges.remove(&first) else { return 0 };
         let taken = length.min(most);
@@ -46,7 +46,7 @@ impl Dirty {
         taken
     }
 
-    /// The first sectors of some ranges on either side of a sector.
+    /// The first sectors of the nearest ranges on each side of a sector, `each_side` on each.
     pub fn near(&self, sector: u64, each_side: usize) -> impl Iterator<Item = u64> + '_ {
         let above = self.ranges.range(sector..).take(each_side);
         above.chain(self.ranges.range(..sector).rev().take(each_side)).map(|(at, _)| *at)

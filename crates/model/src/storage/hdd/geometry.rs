@@ -4,11 +4,11 @@ use super::spec::{SeekSpec, Spec};
 
 /// Bytes of a sector.
 pub const SECTOR_BYTES: u64 = 512;
-/// Where the curve of seeks goes over from a square root to a line, as a share of the full stroke: an arm that moves
-/// less never reaches its full speed. Ruemmler and Wilkes (1994) found 0.2 (HP 97560) and 0.3 (HP C2200A).
+/// The share of the full stroke at which the curve of seeks changes from a square root to a line. On a shorter way the arm
+/// does not reach its full speed. Ruemmler and Wilkes (1994) found 0.2 (HP 97560) and 0.3 (HP C2200A).
 const COASTING_SHARE: f64 = 0.3;
 
-/// Time of a seek by its distance (Ruemmler and Wilkes 1994): a + b sqrt(d), and from some distance on c + e d.
+/// The time of a seek by its distance d (Ruemmler and Wilkes 1994): a + b sqrt(d), and from some distance on c + e d.
 #[derive(Clone, Copy, Debug)]
 pub struct SeekCurve {
     one_share: f64,
@@ -19,8 +19,8 @@ pub struct SeekCurve {
 }
 
 impl SeekCurve {
-    /// The curve that takes `track_to_track_ns` for one cylinder, `full_stroke_ns` for all, has no step, and takes
-    /// `average_ns` on average over pairs of random cylinders.
+    /// The curve that takes `track_to_track_ns` for one cylinder, `full_stroke_ns` for all cylinders, and `average_ns` on
+    /// average over pairs of random cylinders, and that has no step.
     fn new(spec: &SeekSpec, cylinders: u64) -> Result<Self, String> {
         let [one, average, full] = [spec.track_to_track_ns, spec.average_ns, spec.full_stroke_ns].map(|ns| ns as f64);
         let (k, one_share) = (COASTING_SHARE, 1.0 / (cylinders.max(2) - 1) as f64);
@@ -53,19 +53,35 @@ impl SeekCurve {
     }
 }
 
-/// A sector's place.
+/// Where the head of the disk is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Its cylinder.
+    pub cylinder: u64,
+    /// Its track.
+    pub track: u64,
+}
+
+/// The place of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// From the outside.
+    /// Its cylinder, counted from the outside.
     pub cylinder: u64,
-    /// All tracks in their order.
+    /// Its track, counted over all cylinders.
     pub track: u64,
-    /// On its track.
+    /// Its number on its track.
     pub sector: u64,
     /// Sectors of that track.
     pub track_sectors: u64,
-    /// When in a revolution its beginning passes under the head, ns.
+    /// The time in a revolution at which its beginning passes under the head, ns.
     pub angle_ns: u64,
+}
+
+impl Place {
+    /// Where the head is that is over this place.
+    pub const fn head(&self) -> Head {
+        Head { cylinder: self.cylinder, track: self.track }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +90,7 @@ struct Zone {
     track_sectors: u64,
 }
 
-/// Zones, tracks and skews.
+/// The zones, tracks and skews of a disk.
 #[derive(Clone, Debug)]
 pub struct Geometry {
     /// One revolution, ns.
@@ -89,7 +105,8 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// As many cylinders as the capacity takes, in zones of as many each; the media rate falls from the first to the last.
+    /// A disk with as many cylinders as the capacity needs, in zones of equal size. The media rate falls from the first zone
+    /// to the last.
     pub fn new(spec: &Spec) -> Result<Self, String> {
         let heads = u64::from(spec.heads);
         let per_cylinder_ns =
@@ -98,7 +115,7 @@ impl Geometry {
         let track_sectors = (0..count).map(|zone| {
             let share = if count == 1 { 0.0 } else { zone as f64 / (count - 1) as f64 };
             let rate = spec.outer_bytes_per_s + (spec.inner_bytes_per_s - spec.outer_bytes_per_s) * share;
-            // What a track holds is read in a revolution and the switch to the next: the rate is a sustained one.
+            // The rate is a sustained one: it includes the switch to the next track.
             ((rate * per_cylinder_ns as f64 / 1e9 / heads as f64 / SECTOR_BYTES as f64) as u64).max(1)
         });
         let track_sectors: Vec<u64> = track_sectors.collect();
@@ -136,33 +153,32 @@ impl Geometry {
         Place { cylinder, track, sector: on_track, track_sectors: zone.track_sectors, angle_ns }
     }
 
-    /// Time to go from one track to another, ns.
-    pub fn move_ns(&self, from: (u64, u64), to: &Place) -> u64 {
-        let (cylinder, track) = from;
-        match cylinder.abs_diff(to.cylinder) {
-            0 if track == to.track => 0,
+    /// Time to move the head from one track to another, ns.
+    pub fn move_ns(&self, from: Head, to: &Place) -> u64 {
+        match from.cylinder.abs_diff(to.cylinder) {
+            0 if from.track == to.track => 0,
             0 => self.head_switch_ns,
             distance => self.seek.ns(distance),
         }
     }
 
-    /// Time until a place comes under a head that is on its track, ns.
+    /// Time until a place passes under a head that is on its track, ns.
     pub fn wait_ns(&self, at_ns: u64, place: &Place) -> u64 {
         (place.angle_ns + self.revolution_ns - at_ns % self.revolution_ns) % self.revolution_ns
     }
 
-    /// Time in which `sectors` from a place on its track pass, ns.
+    /// Time in which `sectors` sectors of one track pass under the head, ns.
     pub fn pass_ns(&self, place: &Place, sectors: u64) -> u64 {
         let at = |sector| sector * self.revolution_ns / place.track_sectors;
         at(place.sector + sectors) - at(place.sector)
     }
 
-    /// Time to go on from the last sector of a track to the first of the next, ns.
+    /// Time to switch from the last sector of a track to the first of the next track, ns.
     pub fn switch_ns(&self, place: &Place) -> u64 {
         if (place.track + 1).is_multiple_of(self.heads) { self.cylinder_switch_ns } else { self.head_switch_ns }
     }
 
-    /// Time to transfer `sectors` from `sector` on once its head is over it, ns.
+    /// Time to transfer `sectors` sectors from `sector` on when the head is over the first, ns.
     pub fn transfer_ns(&self, sector: u64, sectors: u64) -> u64 {
         let (mut at, end, mut ns) = (sector, sector + sectors, 0);
         loop {
@@ -222,7 +238,7 @@ mod tests {
                 prop_assert_eq!((next.track, next.sector), (here.track + 1, 0));
                 prop_assert_eq!(here.sector, here.track_sectors - 1);
             }
-            // A head that goes straight on finds the next sector just arriving, also over a switch.
+            // The next sector arrives just when the head is ready for it, also after a switch of tracks.
             let mut at_ns = 12 * geometry.revolution_ns + here.angle_ns + geometry.pass_ns(&here, 1);
             if here.track != next.track {
                 at_ns += geometry.switch_ns(&here);

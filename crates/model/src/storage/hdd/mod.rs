@@ -1,4 +1,4 @@
-//! A hard disk: an arm, a platter whose angle is known at every moment, a queue, and a cache.
+//! A hard disk: an arm, a platter whose angle is known at every time, a queue, and a cache.
 
 mod dirty;
 mod geometry;
@@ -12,22 +12,22 @@ use std::collections::VecDeque;
 use flatwater_core::seed::splitmix;
 
 use self::dirty::Dirty;
-use self::geometry::{Geometry, Place, SECTOR_BYTES};
+use self::geometry::{Geometry, Head, Place, SECTOR_BYTES};
 pub use self::spec::{SeekSpec, Spec};
 use self::stream::Stream;
 use super::{Command, Device, Ended, Failure, Opening, Operation};
 use crate::event::EventQueue;
 
-/// Ranges of the write-back cache on either side of the head among which the next one to write is chosen.
+/// The next range that is written from the cache is chosen among so many ranges on either side of the head.
 const DESTAGE_CHOICES: usize = 16;
-/// Sectors that one write from the cache takes at most: 1 MiB.
+/// Sectors of one write from the cache at most: 1 MiB.
 const DESTAGE_SECTORS_MAX: u64 = 2048;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A command's overhead is over.
     Ready(Job),
-    /// The arm's work is done.
+    /// The arm has done its work.
     Moved,
     /// A command ends.
     End(u64, Result<(), Failure>),
@@ -42,10 +42,10 @@ struct Job {
     since_ns: u64,
 }
 
-/// What the arm is doing.
+/// Work of the arm.
 #[derive(Clone, Copy, Debug)]
 struct Work {
-    /// Of the host; None: from the write-back cache.
+    /// The command of the host; None: a write from the cache.
     job: Option<Job>,
     sector: u64,
     sectors: u64,
@@ -53,15 +53,14 @@ struct Work {
     end_ns: u64,
 }
 
-/// A disk at work.
+/// A disk.
 pub struct Hdd {
     spec: Spec,
     geometry: Geometry,
-    /// What the angle is at time 0.
+    /// The angle at time 0.
     phase_ns: u64,
     sectors: u64,
-    /// (cylinder, track) of the head.
-    head: (u64, u64),
+    head: Head,
     head_sector: u64,
     working: Option<Work>,
     stream: Option<Stream>,
@@ -69,7 +68,7 @@ pub struct Hdd {
     over_depth: VecDeque<(u64, Command)>,
     active: u32,
     dirty: Dirty,
-    /// Writes that wait for room in the cache, and flushes for its end.
+    /// Writes that wait for room in the cache, and flushes that wait until the cache is clean.
     no_room: VecDeque<Job>,
     flushes: Vec<u64>,
     link_free_ns: u64,
@@ -81,7 +80,7 @@ pub struct Hdd {
 }
 
 impl Hdd {
-    /// A disk whose arm stands outside.
+    /// A disk whose arm is at the outermost cylinder.
     ///
     /// # Errors
     /// Figures that no disk can have, in words.
@@ -94,7 +93,7 @@ impl Hdd {
             phase_ns: splitmix(opening.seed) % spec.revolution_ns,
             sectors: spec.capacity_bytes / SECTOR_BYTES,
             geometry,
-            head: (0, 0),
+            head: Head::default(),
             head_sector: 0,
             working: None,
             stream: None,
@@ -114,6 +113,7 @@ impl Hdd {
         })
     }
 
+    /// Takes a command. Its overhead begins.
     fn begin(&mut self, now_ns: u64, since_ns: u64, tag: u64, command: Command) {
         self.active += 1;
         let sector = command.offset / SECTOR_BYTES;
@@ -122,13 +122,14 @@ impl Hdd {
         self.events.push(now_ns + self.spec.overhead_ns, Event::Ready(job));
     }
 
-    /// A command that the arm has no part in, or no more: its bytes cross the link, and it ends.
+    /// Ends a command that needs no work of the arm, after its bytes have crossed the link.
     fn transfer(&mut self, now_ns: u64, job: &Job) {
         let ns = (job.sectors * SECTOR_BYTES) as f64 / self.spec.link_bytes_per_s * 1e9;
         self.link_free_ns = self.link_free_ns.max(now_ns) + ns as u64;
         self.events.push(self.link_free_ns, Event::End(job.tag, Ok(())));
     }
 
+    /// Begins with a command whose overhead is over.
     fn ready(&mut self, now_ns: u64, job: Job) {
         match job.operation {
             Operation::Read | Operation::Write if job.sectors == 0 => {
@@ -148,6 +149,7 @@ impl Hdd {
         self.queue.push((job, self.geometry.place(job.sector)));
     }
 
+    /// Whether the platter has all that was written.
     fn is_clean(&self) -> bool {
         let destaging = self.working.is_some_and(|work| work.job.is_none());
         self.dirty.sectors() == 0 && !destaging && self.no_room.is_empty()
@@ -167,7 +169,7 @@ impl Hdd {
         let most = self.spec.write_cache_bytes / SECTOR_BYTES;
         let destaging = self.working.filter(|work| work.job.is_none()).map_or(0, |work| work.sectors);
         let fits = self.dirty.sectors() + destaging + job.sectors <= most;
-        // A write larger than the cache goes through it in one piece.
+        // A write that is larger than the cache goes through the empty cache in one piece.
         if self.no_room.is_empty() && (fits || self.dirty.sectors() + destaging == 0) {
             self.forget(job.sector, job.sectors);
             self.dirty.insert(job.sector, job.sectors);
@@ -177,19 +179,19 @@ impl Hdd {
         }
     }
 
-    /// What was read is no longer what is there.
+    /// Drops the read sectors from the memory if a write has changed some of them.
     fn forget(&mut self, sector: u64, sectors: u64) {
         self.stream = self.stream.filter(|stream| !stream.touches(sector, sectors));
     }
 
-    /// Lets the idle head read on to the present.
+    /// Lets the idle head read ahead until now.
     fn read_on(&mut self, now_ns: u64) {
         let Some(stream) = self.stream.as_mut().filter(|_| self.working.is_none()) else { return };
         let memory = self.spec.read_ahead_bytes / SECTOR_BYTES * 2;
         self.head = stream.read_on(&self.geometry, now_ns, memory).unwrap_or(self.head);
     }
 
-    /// How long until the first sector is under a head, and how much of that is the arm's.
+    /// The time until a head is over the first sector, and the part of it in which the arm moves.
     fn positioning_ns(&self, now_ns: u64, place: &Place, writes: bool) -> (u64, u64) {
         let mut move_ns = self.geometry.move_ns(self.head, place);
         if writes && move_ns > 0 {
@@ -198,7 +200,13 @@ impl Hdd {
         (move_ns + self.geometry.wait_ns(now_ns + move_ns + self.phase_ns, place), move_ns)
     }
 
-    /// Gives the idle arm something to do.
+    /// The time until a head is over the first sector of a command in the queue.
+    fn time_of(&self, now_ns: u64, index: usize) -> u64 {
+        let (job, place) = &self.queue[index];
+        self.positioning_ns(now_ns, place, job.operation == Operation::Write).0
+    }
+
+    /// Gives the idle arm work.
     fn work(&mut self, now_ns: u64) {
         if self.working.is_some() {
             return;
@@ -209,17 +217,14 @@ impl Hdd {
         if oldest.is_none() && self.continue_stream(now_ns) {
             return;
         }
-        let by_time = |index: &usize| {
-            let (job, place) = &self.queue[*index];
-            self.positioning_ns(now_ns, place, job.operation == Operation::Write).0
-        };
+        let by_time = |index: &usize| self.time_of(now_ns, *index);
         let chosen = oldest.or_else(|| (0..self.queue.len()).min_by_key(by_time));
         let must_destage = !self.no_room.is_empty() || !self.flushes.is_empty();
         if oldest.is_none() && (chosen.is_none() || must_destage) {
             let by_time = |sector: &u64| self.positioning_ns(now_ns, &self.geometry.place(*sector), true).0;
             let destage = self.dirty.near(self.head_sector, DESTAGE_CHOICES).min_by_key(by_time);
-            // Where writes wait for room, what the cache holds competes with what the host waits for.
-            let sooner = |sector: u64| chosen.is_none_or(|index| by_time(&sector) <= by_time_of(self, now_ns, index));
+            // If writes wait for room, writes from the cache compete with the commands of the host.
+            let sooner = |sector: u64| chosen.is_none_or(|index| by_time(&sector) <= self.time_of(now_ns, index));
             if let Some(sector) = destage.filter(|sector| sooner(*sector)) {
                 let sectors = self.dirty.take(sector, DESTAGE_SECTORS_MAX);
                 self.start(now_ns, None, sector, sectors);
@@ -232,11 +237,11 @@ impl Hdd {
         }
     }
 
-    /// A read that goes on where the head is reading needs no positioning.
+    /// Begins a read that continues where the head is reading, if the queue has one. It needs no positioning.
     fn continue_stream(&mut self, now_ns: u64) -> bool {
         let Some(stream) = self.stream else { return false };
-        let goes_on = |job: &Job| job.operation == Operation::Read && stream.leads_into(job.sector, job.sectors);
-        let next = self.queue.iter().position(|(job, _)| goes_on(job)).filter(|_| !stream.has_stopped(now_ns));
+        let continues = |job: &Job| job.operation == Operation::Read && stream.leads_into(job.sector, job.sectors);
+        let next = self.queue.iter().position(|(job, _)| continues(job)).filter(|_| !stream.has_stopped(now_ns));
         let Some(index) = next else { return false };
         let (job, _) = self.queue.remove(index);
         let end_ns = stream.end_ns(&self.geometry, now_ns, job.sector + job.sectors);
@@ -244,6 +249,7 @@ impl Hdd {
         true
     }
 
+    /// Begins work at a place to which the arm must move.
     fn start(&mut self, now_ns: u64, job: Option<Job>, sector: u64, sectors: u64) {
         let writes = job.is_none_or(|job| job.operation == Operation::Write);
         let place = self.geometry.place(sector);
@@ -255,18 +261,19 @@ impl Hdd {
         self.occupy(job, sector, sectors, now_ns, end_ns);
     }
 
+    /// Keeps the arm busy.
     fn occupy(&mut self, job: Option<Job>, sector: u64, sectors: u64, begin_ns: u64, end_ns: u64) {
         self.working = Some(Work { job, sector, sectors, begin_ns, end_ns });
         self.events.push(end_ns, Event::Moved);
     }
 
-    /// The arm has done its work.
+    /// Ends the work of the arm.
     fn moved(&mut self, now_ns: u64) {
         let Some(work) = self.working.take() else { return };
         self.busy_ns += work.end_ns - work.begin_ns;
         let end = work.sector + work.sectors;
         let last = self.geometry.place(end - 1);
-        self.head = (last.cylinder, last.track);
+        self.head = last.head();
         self.head_sector = end;
         match work.job {
             Some(job) => {
@@ -277,7 +284,7 @@ impl Hdd {
                     let limit = (end + self.spec.read_ahead_bytes / SECTOR_BYTES).min(self.sectors);
                     self.stream = Some(Stream::new(first, end, now_ns + switch_ns, limit));
                 }
-                // The transfer over the link went on beside the medium's, which is slower.
+                // The transfer over the link took place at the same time as that of the medium, which is slower.
                 self.events.push(now_ns, Event::End(job.tag, Ok(())));
             }
             None => self.make_room(now_ns),
@@ -285,6 +292,7 @@ impl Hdd {
         self.work(now_ns);
     }
 
+    /// Goes on with writes and flushes that waited for the cache.
     fn make_room(&mut self, now_ns: u64) {
         for job in std::mem::take(&mut self.no_room) {
             self.write_to_cache(now_ns, job);
@@ -296,6 +304,7 @@ impl Hdd {
         }
     }
 
+    /// Returns a command to the host, and begins the next one over the queue depth.
     fn end(&mut self, now_ns: u64, tag: u64, result: Result<(), Failure>, ended: &mut Vec<Ended>) {
         ended.push(Ended { tag, at_ns: now_ns, result });
         self.active -= 1;
@@ -305,11 +314,6 @@ impl Hdd {
             self.begin(now_ns, now_ns, tag, command);
         }
     }
-}
-
-fn by_time_of(disk: &Hdd, now_ns: u64, index: usize) -> u64 {
-    let (job, place) = &disk.queue[index];
-    disk.positioning_ns(now_ns, place, job.operation == Operation::Write).0
 }
 
 impl Device for Hdd {

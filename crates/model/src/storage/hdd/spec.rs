@@ -11,37 +11,38 @@ pub struct Spec {
     pub capacity_bytes: u64,
     /// One turn of the platters.
     pub revolution_ns: u64,
-    /// By what share one disk's turn may differ from another's: the angles of an array's members drift apart.
+    /// The share by which the revolution of one disk may differ from that of another. Thus the angles of the members of an
+    /// array drift apart.
     pub revolution_spread: f64,
-    /// Surfaces with a head each.
+    /// Surfaces, each with a head.
     pub heads: u32,
-    /// Zones of as many cylinders each.
+    /// Zones, all with the same number of cylinders.
     pub zones: u32,
     /// Sustained rate of the outermost zone, where address 0 is.
     pub outer_bytes_per_s: f64,
     /// Sustained rate of the innermost one.
     pub inner_bytes_per_s: f64,
-    /// Seeks of a read.
+    /// Seek times of a read.
     pub seek: SeekSpec,
-    /// What a write's seek takes longer: a head must stand still before it writes.
+    /// The extra time of a seek for a write, before which the head must be still.
     pub write_settle_ns: u64,
-    /// From one head of a cylinder to the next.
+    /// Time to switch from one head of a cylinder to the next.
     pub head_switch_ns: u64,
-    /// Commands among which the disk chooses the next.
+    /// Commands in the queue of the disk, among which it chooses the next one.
     pub queue_depth: u32,
-    /// A command that has waited for this long is next, wherever it is.
+    /// A command that has waited for so long is served next, wherever it is.
     pub age_limit_ns: u64,
-    /// Work of a command that is not the arm's; commands in the queue do it meanwhile.
+    /// Time of a command before the arm can begin with it. It does not keep the arm busy.
     pub overhead_ns: u64,
     /// The link to the host.
     pub link_bytes_per_s: f64,
-    /// How far it reads on after a read while nothing else is to do; 0 for not at all.
+    /// How far an idle disk reads ahead after a read; 0: it does not read ahead.
     pub read_ahead_bytes: u64,
-    /// Writes that may be in its memory only; 0 is a write cache that is off.
+    /// Bytes of writes that may be only in the memory of the disk; 0: the write cache is off.
     pub write_cache_bytes: u64,
 }
 
-/// Times of seeks, as datasheets tell them.
+/// Seek times, as data sheets list them.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeekSpec {

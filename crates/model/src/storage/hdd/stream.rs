@@ -1,21 +1,21 @@
-//! What was read last, and what the head reads on while it has nothing else to do.
+//! The sectors that were read last, and those that the idle head reads ahead.
 
-use super::geometry::Geometry;
+use super::geometry::{Geometry, Head};
 
-/// Sectors that were read one after another.
+/// Consecutive sectors that were read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream {
     /// The first that is still in memory.
     first: u64,
-    /// The next one to be read, and when it comes.
+    /// The next sector to be read, and when the head is over it.
     next: u64,
     next_ns: u64,
-    /// Where it stops.
+    /// The sector at which reading ahead stops.
     limit: u64,
 }
 
 impl Stream {
-    /// Sectors from `first` to `next`, after which the head reads on from `next_ns` to `limit`.
+    /// Sectors from `first` to `next`. From `next_ns` on the head reads ahead to `limit`.
     pub(super) fn new(first: u64, next: u64, next_ns: u64, limit: u64) -> Self {
         Self { first, next, next_ns, limit }
     }
@@ -35,25 +35,25 @@ impl Stream {
         self.first < sector + sectors && sector < self.next
     }
 
-    /// Whether reading a range is to read on from here.
+    /// Whether a read of a range continues where the head is.
     pub(super) fn leads_into(&self, sector: u64, sectors: u64) -> bool {
         self.first <= sector && sector <= self.next && sector + sectors > self.next
     }
 
-    /// Whether the head had come to the limit before `now_ns`.
+    /// Whether the head reached the limit before `now_ns`.
     pub(super) fn has_stopped(&self, now_ns: u64) -> bool {
         self.next >= self.limit && self.next_ns < now_ns
     }
 
-    /// When the head that reads on has read everything before sector `end`.
+    /// When the head has read all sectors before `end`.
     pub(super) fn end_ns(&self, geometry: &Geometry, now_ns: u64, end: u64) -> u64 {
         let ns = geometry.transfer_ns(self.next, end - self.next);
         (self.next_ns.max(now_ns) + ns - now_ns.saturating_sub(self.next_ns).min(ns)).max(now_ns)
     }
 
-    /// Reads on to `now_ns` and keeps at most `memory` sectors; the (cylinder, track) that the head has left last, if
-    /// it has left one.
-    pub(super) fn read_on(&mut self, geometry: &Geometry, now_ns: u64, memory: u64) -> Option<(u64, u64)> {
+    /// Reads ahead until `now_ns`, and keeps at most `memory` sectors. Returns the last track that the head has read to its
+    /// end, if there is one.
+    pub(super) fn read_on(&mut self, geometry: &Geometry, now_ns: u64, memory: u64) -> Option<Head> {
         let mut head = None;
         while self.next < self.limit && self.next_ns < now_ns {
             let place = geometry.place(self.next);
@@ -68,7 +68,7 @@ impl Stream {
             if place.sector + passed == place.track_sectors {
                 self.next_ns += geometry.switch_ns(&place);
             }
-            head = Some((place.cylinder, place.track));
+            head = Some(place.head());
         }
         self.first = self.first.max(self.next.saturating_sub(memory));
         head

@@ -1,12 +1,14 @@
-//! The controller's memory: lines that were read or written, the least recently used blocks of them leave first; lines
-//! that only it has (dirty) stay until they are on the members.
+//! The memory of the controller. It holds lines that were read or written, and evicts the least recently used block of lines
+//! first. Dirty lines, which only the memory has, stay until the members have them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use flatwater_core::seed::splitmix;
 
-/// Spreads a line's number; nothing ever walks through the map, so its order matters to nobody.
+use super::ids::{LineNo, Lines, RowNo};
+
+/// The hash of a block's number. Nothing iterates over the map, so its order does not matter.
 #[derive(Default)]
 pub struct Spread(u64);
 
@@ -26,24 +28,24 @@ impl Hasher for Spread {
     }
 }
 
-/// Lines of one block of memory, one bit each.
+/// A block of memory. The sets of lines have one bit for each line.
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    key: u64,
+    number: u64,
     /// Lines that are here.
     valid: u64,
     /// Lines that only the memory has.
     dirty: u64,
-    /// Lines on their way to the members; those that are dirty too were overwritten meanwhile.
+    /// Lines that are being written to the members. Those that are dirty too were overwritten since.
     leaving: u64,
-    /// Neighbours among blocks by use, of those that may be given up.
+    /// Neighbours in the list of blocks that may be evicted, by last use.
     newer: u32,
     older: u32,
 }
 
 impl Block {
-    const fn new(key: u64) -> Self {
-        Self { key, valid: 0, dirty: 0, leaving: 0, newer: NONE, older: NONE }
+    const fn new(number: u64) -> Self {
+        Self { number, valid: 0, dirty: 0, leaving: 0, newer: NONE, older: NONE }
     }
 
     const fn is_held(&self) -> bool {
@@ -53,7 +55,7 @@ impl Block {
 
 const NONE: u32 = u32::MAX;
 
-/// The memory. It is given out in blocks of several lines: a block with one line in use takes as much as a full one.
+/// The memory. It is given out in blocks of several lines: a block with one line takes as much memory as a full one.
 #[derive(Debug)]
 pub struct Cache {
     block_lines: u64,
@@ -65,12 +67,13 @@ pub struct Cache {
     oldest: u32,
     held: usize,
     dirty: usize,
-    /// Lines that can be written to the members, by row.
-    rows: BTreeMap<u64, u32>,
+    /// By row, how many lines are dirty and not being written.
+    rows: BTreeMap<RowNo, u32>,
 }
 
 impl Cache {
-    /// An empty memory of `blocks_max` blocks of `block_lines` lines (64 at most); dirty lines may be in `held_max` of them.
+    /// An empty memory of `blocks_max` blocks of `block_lines` lines (64 at most). At most `held_max` blocks may have dirty
+    /// lines.
     pub fn new(block_lines: u64, blocks_max: usize, held_max: usize) -> Self {
         Self {
             block_lines,
@@ -91,12 +94,12 @@ impl Cache {
         self.dirty
     }
 
-    /// Blocks with lines that only the memory has.
+    /// Blocks with lines that only the memory has: they are held, and cannot be evicted.
     pub fn held(&self) -> usize {
         self.held
     }
 
-    /// How many those may be.
+    /// How many blocks may be held.
     pub fn held_max(&self) -> usize {
         self.held_max
     }
@@ -106,16 +109,23 @@ impl Cache {
         self.rows.len()
     }
 
-    fn find(&self, key: u64) -> Option<(&Block, u64)> {
-        let place = self.places.get(&(key / self.block_lines))?;
-        Some((&self.blocks[*place as usize], 1 << (key % self.block_lines)))
+    /// The number of the block of a line, and the line's bit in it.
+    fn split(&self, line: LineNo) -> (u64, u64) {
+        (line.number() / self.block_lines, 1 << (line.number() % self.block_lines))
     }
 
-    /// Whether a line is here, which counts as a use of its block.
-    pub fn touch(&mut self, key: u64) -> bool {
-        let Some(&place) = self.places.get(&(key / self.block_lines)) else { return false };
+    fn find(&self, line: LineNo) -> Option<(&Block, u64)> {
+        let (number, bit) = self.split(line);
+        let place = self.places.get(&number)?;
+        Some((&self.blocks[*place as usize], bit))
+    }
+
+    /// Returns whether a line is here. If so, that counts as a use of its block.
+    pub fn touch(&mut self, line: LineNo) -> bool {
+        let (number, bit) = self.split(line);
+        let Some(&place) = self.places.get(&number) else { return false };
         let block = self.blocks[place as usize];
-        let here = block.valid >> (key % self.block_lines) & 1 == 1;
+        let here = block.valid & bit != 0;
         if here && !block.is_held() && self.newest != place {
             self.unlink(place);
             self.link(place);
@@ -123,36 +133,38 @@ impl Cache {
         here
     }
 
-    /// Whether a line is here as the members have it.
-    pub fn is_clean(&self, key: u64) -> bool {
-        self.find(key).is_some_and(|(block, bit)| block.valid & !block.dirty & !block.leaving & bit != 0)
+    /// Whether a line is here with the same content as on the members.
+    pub fn is_clean(&self, line: LineNo) -> bool {
+        self.find(line).is_some_and(|(block, bit)| block.valid & !block.dirty & !block.leaving & bit != 0)
     }
 
-    /// Whether a line's newest form is only here and not on its way.
-    pub fn is_dirty(&self, key: u64) -> bool {
-        self.find(key).is_some_and(|(block, bit)| block.dirty & bit != 0)
+    /// Whether the newest content of a line is only here and is not being written.
+    pub fn is_dirty(&self, line: LineNo) -> bool {
+        self.find(line).is_some_and(|(block, bit)| block.dirty & bit != 0)
     }
 
-    /// Takes a line in as the members have it; where all blocks are held it is not kept.
-    pub fn fill(&mut self, key: u64) {
-        if !self.touch(key)
-            && let Some(place) = self.admit(key / self.block_lines)
+    /// Takes in a line that the members have. If all blocks are held, the line is not kept.
+    pub fn fill(&mut self, line: LineNo) {
+        let (number, bit) = self.split(line);
+        if !self.touch(line)
+            && let Some(place) = self.admit(number)
         {
-            self.blocks[place as usize].valid |= 1 << (key % self.block_lines);
+            self.blocks[place as usize].valid |= bit;
         }
     }
 
-    /// How many blocks these lines, in their order, would hold that are not held.
-    pub fn needed(&self, keys: std::ops::Range<u64>) -> usize {
-        let blocks = keys.start / self.block_lines..keys.end.div_ceil(self.block_lines);
-        let held = |key: &u64| self.places.get(key).is_some_and(|place| self.blocks[*place as usize].is_held());
-        blocks.filter(|key| !held(key)).count()
+    /// How many more blocks would be held if these lines were written.
+    pub fn needed(&self, lines: Lines) -> usize {
+        let blocks = lines.first.number() / self.block_lines..lines.end.number().div_ceil(self.block_lines);
+        let held = |number: &u64| self.places.get(number).is_some_and(|place| self.blocks[*place as usize].is_held());
+        blocks.filter(|number| !held(number)).count()
     }
 
-    /// Writes a line of a row into the memory. The caller has asked whether it is `needed` and fits.
-    pub fn write(&mut self, key: u64, row: u64) {
-        let Some(place) = self.admit(key / self.block_lines) else { return };
-        let (block, bit) = (&mut self.blocks[place as usize], 1 << (key % self.block_lines));
+    /// Writes a line of a row into the memory. The caller has checked with `needed` that it fits.
+    pub fn write(&mut self, line: LineNo, row: RowNo) {
+        let (number, bit) = self.split(line);
+        let Some(place) = self.admit(number) else { return };
+        let block = &mut self.blocks[place as usize];
         let (was_held, was_dirty) = (block.is_held(), block.dirty & bit != 0);
         let was_counted = was_dirty || block.leaving & bit != 0;
         block.valid |= bit;
@@ -167,10 +179,10 @@ impl Cache {
         }
     }
 
-    /// A dirty line begins its way to the members.
-    pub fn leave(&mut self, key: u64, row: u64) {
-        let place = self.places[&(key / self.block_lines)];
-        let (block, bit) = (&mut self.blocks[place as usize], 1 << (key % self.block_lines));
+    /// A write of a dirty line to the members begins.
+    pub fn leave(&mut self, line: LineNo, row: RowNo) {
+        let (number, bit) = self.split(line);
+        let block = &mut self.blocks[self.places[&number] as usize];
         block.dirty &= !bit;
         block.leaving |= bit;
         let left = self.rows.get_mut(&row).expect("a dirty line's row");
@@ -180,10 +192,11 @@ impl Cache {
         }
     }
 
-    /// A line that left has arrived.
-    pub fn arrived(&mut self, key: u64) {
-        let place = self.places[&(key / self.block_lines)];
-        let (block, bit) = (&mut self.blocks[place as usize], 1 << (key % self.block_lines));
+    /// The members have a line for which `leave` was called.
+    pub fn arrive(&mut self, line: LineNo) {
+        let (number, bit) = self.split(line);
+        let place = self.places[&number];
+        let block = &mut self.blocks[place as usize];
         block.leaving &= !bit;
         self.dirty -= usize::from(block.dirty & bit == 0);
         if !block.is_held() {
@@ -192,29 +205,29 @@ impl Cache {
         }
     }
 
-    /// The rows with dirty lines from a row on, in the elevator's order, around.
-    pub fn rows_from(&self, row: u64) -> impl Iterator<Item = u64> + '_ {
+    /// The rows with dirty lines in the order of an elevator: from `row` to the last, then from the first.
+    pub fn rows_from(&self, row: RowNo) -> impl Iterator<Item = RowNo> + '_ {
         self.rows.range(row..).chain(self.rows.range(..row)).map(|(row, _)| *row)
     }
 
-    /// The place of a block, which it is given if it has none; None where all are held.
-    fn admit(&mut self, key: u64) -> Option<u32> {
-        if let Some(place) = self.places.get(&key) {
+    /// The place of a block, which gets one if it has none. None if all blocks are held.
+    fn admit(&mut self, number: u64) -> Option<u32> {
+        if let Some(place) = self.places.get(&number) {
             return Some(*place);
         }
         let place = if self.blocks.len() < self.blocks_max {
-            self.blocks.push(Block::new(key));
+            self.blocks.push(Block::new(number));
             self.blocks.len() as u32 - 1
         } else if self.oldest != NONE {
             let place = self.oldest;
             self.unlink(place);
-            self.places.remove(&self.blocks[place as usize].key);
-            self.blocks[place as usize] = Block::new(key);
+            self.places.remove(&self.blocks[place as usize].number);
+            self.blocks[place as usize] = Block::new(number);
             place
         } else {
             return None;
         };
-        self.places.insert(key, place);
+        self.places.insert(number, place);
         self.link(place);
         Some(place)
     }
@@ -248,55 +261,75 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
+    fn line(number: u64) -> LineNo {
+        LineNo::new(number)
+    }
+
+    fn row(number: u64) -> RowNo {
+        RowNo::new(number)
+    }
+
+    fn lines(first: u64, end: u64) -> Lines {
+        Lines { first: line(first), end: line(end) }
+    }
+
     #[test]
     fn the_least_recently_used_block_leaves_first() {
         let mut cache = Cache::new(1, 3, 2);
         for key in [1, 2, 3] {
-            cache.fill(key);
+            cache.fill(line(key));
         }
-        assert!(cache.touch(1));
-        cache.fill(4);
-        assert!(cache.is_clean(1) && !cache.is_clean(2) && cache.is_clean(3) && cache.is_clean(4));
-        cache.write(3, 0);
-        cache.fill(5);
-        cache.fill(6);
-        assert!(cache.is_dirty(3) && cache.is_clean(5) && cache.is_clean(6));
+        assert!(cache.touch(line(1)));
+        cache.fill(line(4));
+        assert!(
+            cache.is_clean(line(1)) && !cache.is_clean(line(2)) && cache.is_clean(line(3)) && cache.is_clean(line(4))
+        );
+        cache.write(line(3), row(0));
+        cache.fill(line(5));
+        cache.fill(line(6));
+        assert!(cache.is_dirty(line(3)) && cache.is_clean(line(5)) && cache.is_clean(line(6)));
     }
 
     #[test]
     fn a_block_takes_its_room_whole() {
         let mut cache = Cache::new(4, 2, 2);
         for key in [0, 1, 4, 8] {
-            cache.fill(key);
+            cache.fill(line(key));
         }
-        assert!(!cache.touch(0) && !cache.touch(1) && cache.touch(4) && cache.touch(8) && !cache.touch(9));
-        assert_eq!(cache.needed(4..12), 2);
-        cache.write(5, 0);
-        assert_eq!((cache.needed(4..12), cache.held(), cache.is_clean(4)), (1, 1, true));
+        assert!(
+            !cache.touch(line(0))
+                && !cache.touch(line(1))
+                && cache.touch(line(4))
+                && cache.touch(line(8))
+                && !cache.touch(line(9))
+        );
+        assert_eq!(cache.needed(lines(4, 12)), 2);
+        cache.write(line(5), row(0));
+        assert_eq!((cache.needed(lines(4, 12)), cache.held(), cache.is_clean(line(4))), (1, 1, true));
     }
 
     #[test]
     fn a_line_that_is_overwritten_on_its_way_stays_dirty() {
         let mut cache = Cache::new(2, 4, 4);
-        cache.write(7, 1);
+        cache.write(line(7), row(1));
         assert_eq!((cache.dirty(), cache.dirty_rows()), (1, 1));
-        cache.leave(7, 1);
+        cache.leave(line(7), row(1));
         assert_eq!((cache.dirty(), cache.dirty_rows(), cache.held()), (1, 0, 1));
-        cache.write(7, 1);
-        cache.arrived(7);
+        cache.write(line(7), row(1));
+        cache.arrive(line(7));
         assert_eq!((cache.dirty(), cache.dirty_rows(), cache.held()), (1, 1, 1));
-        cache.leave(7, 1);
-        cache.arrived(7);
-        assert_eq!((cache.dirty(), cache.held(), cache.is_clean(7)), (0, 0, true));
+        cache.leave(line(7), row(1));
+        cache.arrive(line(7));
+        assert_eq!((cache.dirty(), cache.held(), cache.is_clean(line(7))), (0, 0, true));
     }
 
     #[test]
     fn rows_come_in_the_order_of_an_elevator() {
         let mut cache = Cache::new(1, 9, 9);
-        for row in [5, 1, 8] {
-            cache.write(row, row);
+        for number in [5, 1, 8] {
+            cache.write(line(number), row(number));
         }
-        assert_eq!(cache.rows_from(4).collect::<Vec<_>>(), [5, 8, 1]);
+        assert_eq!(cache.rows_from(row(4)).collect::<Vec<_>>(), [5, 8, 1].map(row));
     }
 
     proptest! {
@@ -305,22 +338,22 @@ mod tests {
             let (mut cache, mut dirty, mut leaving) = (Cache::new(4, 6, 5), BTreeSet::new(), BTreeSet::new());
             for (what, key) in steps {
                 match what {
-                    0 => cache.fill(key),
-                    1 if cache.held() + cache.needed(key..key + 1) <= cache.held_max() => {
-                        cache.write(key, key / 8);
+                    0 => cache.fill(line(key)),
+                    1 if cache.held() + cache.needed(lines(key, key + 1)) <= cache.held_max() => {
+                        cache.write(line(key), row(key / 8));
                         dirty.insert(key);
                     }
-                    _ if leaving.remove(&key) => cache.arrived(key),
+                    _ if leaving.remove(&key) => cache.arrive(line(key)),
                     _ if dirty.remove(&key) => {
-                        cache.leave(key, key / 8);
+                        cache.leave(line(key), row(key / 8));
                         leaving.insert(key);
                     }
                     _ => {}
                 }
-                prop_assert!(dirty.iter().all(|key| cache.is_dirty(*key)));
+                prop_assert!(dirty.iter().all(|key| cache.is_dirty(line(*key))));
                 prop_assert_eq!(cache.dirty(), dirty.union(&leaving).count());
-                let rows: BTreeSet<u64> = dirty.iter().map(|key| key / 8).collect();
-                prop_assert_eq!(cache.rows_from(0).collect::<BTreeSet<_>>(), rows);
+                let rows: BTreeSet<RowNo> = dirty.iter().map(|key| row(key / 8)).collect();
+                prop_assert_eq!(cache.rows_from(row(0)).collect::<BTreeSet<_>>(), rows);
             }
         }
     }

@@ -1,19 +1,19 @@
-//! What is to happen to an array.
+//! The events of an array.
 
-use super::op::RequestId;
+use super::ids::{EventNo, RequestId, WorkNo};
 
 /// Something that is due at a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
-    /// The controller has taken a request up.
+    /// The controller begins with a request.
     Arrive(RequestId),
     /// A request ends.
     End(RequestId),
-    /// Dirty lines have waited for long enough.
+    /// The time of the next sweep over the dirty lines has come.
     Sweep,
-    /// Background work goes on.
-    Work(u32),
-    /// Something of the spec's events begins or ends.
-    Begin(u32),
-    Finish(u32),
+    /// Background work continues.
+    Work(WorkNo),
+    /// An event of the spec begins or ends.
+    Begin(EventNo),
+    Finish(EventNo),
 }

@@ -1,18 +1,19 @@
-//! What an array does when a member's command is over, and when a member fails or is replaced.
+//! What an array does when a command of a member ends, and when a member fails or is replaced.
 
 use super::Raid;
+use super::ids::{MemberNo, RequestId};
 use super::layout::{Chunk, Level};
 use super::members::Settled;
-use super::op::{Op, Owner, RequestId};
+use super::op::{Op, Owner};
 use super::work::Task;
 use crate::storage::{Command, Failure, Operation};
 
 impl Raid {
-    /// Gives a member a command as soon as it takes one. The owner's `pending` is the caller's matter.
+    /// Sends a command to a member as soon as the member takes one. The caller counts it in the owner's `pending`.
     pub(super) fn send(
         &mut self,
         owner: Owner,
-        member: u32,
+        member: MemberNo,
         operation: Operation,
         offset: u64,
         bytes: u64,
@@ -29,8 +30,8 @@ impl Raid {
         let mut ended = std::mem::take(&mut self.ended);
         for member in self.members.numbers() {
             self.members.advance(member, now_ns, &mut ended);
-            for one in ended.drain(..) {
-                if let Some(settled) = self.members.end(now_ns, member, one) {
+            for end in ended.drain(..) {
+                if let Some(settled) = self.members.end(now_ns, member, end) {
                     self.settle(settled);
                 }
             }
@@ -38,7 +39,7 @@ impl Raid {
         self.ended = ended;
     }
 
-    /// A member's command is over.
+    /// Goes on with the owner of a command that ended.
     fn settle(&mut self, (op, mut result): Settled) {
         if op.command.operation == Operation::Write
             && let Err(failure) = result
@@ -46,7 +47,7 @@ impl Raid {
             let why =
                 if failure == Failure::ReadOnly { "only reads any more: it is worn out" } else { "failed to write" };
             self.fail(op.member, why);
-            // The others hold what this one did not take.
+            // The other members hold the data that this one did not take.
             result = Ok(());
         }
         match op.owner {
@@ -64,48 +65,43 @@ impl Raid {
                 self.part_ended(id, result);
             }
             Owner::Update(update) => self.update_part_ended(update),
-            // Of a member that fails, that is told already.
+            // The failure of a member is an incident of its own.
             Owner::Work(work) => self.work_part_ended(work, result.is_err() && !self.members.has_failed(op.member)),
         }
     }
 
-    /// A chunk that was read stays in the memory.
+    /// Keeps the lines of a chunk that was read in the memory.
     fn keep(&mut self, chunk: &Chunk) {
-        for line in self.lines(chunk) {
+        for line in self.lines(chunk).iter() {
             self.cache.fill(line);
         }
     }
 
-    /// A member could not read: its mirror can, or all others together.
-    fn read_elsewhere(&mut self, request: RequestId, chunk: Chunk, member: u32) {
-        let (first, count) = self.layout.homes(chunk.row, chunk.unit);
-        let at = chunk.row * self.layout.unit_bytes + chunk.from;
-        let mirror =
-            (first..first + count).find(|other| *other != member && !self.members.is_absent(*other, chunk.row));
+    /// Reads a chunk that a member could not read from its mirror, or from all other members.
+    fn read_elsewhere(&mut self, request: RequestId, chunk: Chunk, member: MemberNo) {
+        let mut homes = self.layout.homes(chunk.row, chunk.unit);
+        let at = self.layout.offset(chunk.row) + chunk.from;
+        let mirror = homes.find(|other| *other != member && !self.members.is_absent(*other, chunk.row));
         match mirror {
             Some(mirror) => {
                 self.requests[request].pending += 1;
-                let bytes = chunk.to - chunk.from;
-                self.send(Owner::Request(request), mirror, Operation::Read, at, bytes, None);
+                self.send(Owner::Request(request), mirror, Operation::Read, at, chunk.bytes(), None);
             }
             None => self.reconstruct(request, chunk, member),
         }
     }
 
-    /// A member is gone.
-    pub(super) fn fail(&mut self, member: u32, why: &str) {
+    /// Fails a member: its commands end, and the array may be lost with it.
+    pub(super) fn fail(&mut self, member: MemberNo, why: &str) {
         if self.members.has_failed(member) {
             return;
         }
         self.members.fail(member);
-        self.tell(format!("member {member} {why}"));
-        for work in &mut self.works {
-            // What was done on that member ends with it.
-            *work = work.filter(|work| work.task == Task::Check || work.member != member);
-        }
+        self.report(format!("member {member} {why}"));
+        self.works.end_of_member(member);
         if !self.lost && self.is_lost() {
             self.lost = true;
-            self.tell("the array is lost: it needs more members than are left".into());
+            self.report("the array is lost: it needs more members than are left".into());
         }
         for settled in self.members.orphans(member) {
             self.settle(settled);
@@ -115,6 +111,7 @@ impl Raid {
         }
     }
 
+    /// Whether the members that work do not have all data.
     fn is_lost(&self) -> bool {
         let gone: Vec<bool> = self.members.numbers().map(|member| !self.members.works(member)).collect();
         match self.layout.level {
@@ -125,15 +122,15 @@ impl Raid {
         }
     }
 
-    /// A new device comes into a failed member's place.
-    pub(super) fn replace(&mut self, member: u32) {
+    /// Puts a new device in the place of a failed member, and begins to rebuild it.
+    pub(super) fn replace(&mut self, member: MemberNo) {
         self.replaced += 1;
         match self.spec.open_member(self.opening, member, self.replaced) {
             Ok(device) => {
                 self.members.replace(self.now_ns, member, device);
                 self.begin_work(Task::Rebuild, member, None);
             }
-            Err(why) => self.tell(format!("member {member} could not be replaced: {why}")),
+            Err(why) => self.report(format!("member {member} could not be replaced: {why}")),
         }
     }
 }

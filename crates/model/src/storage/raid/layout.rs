@@ -1,24 +1,26 @@
-//! Where an array keeps what: stripe units in rows over its members.
+//! Where an array keeps its data: in rows of stripe units over its members.
 
-/// How members share the data.
+use super::ids::{MemberNo, RowNo};
+
+/// How the data is spread over the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Striped, nothing twice.
+    /// Striped, without redundancy.
     Raid0,
-    /// Everything on every member.
+    /// All data on every member.
     Raid1,
     /// Striped over pairs.
     Raid10,
-    /// Striped with one parity unit a row, left-symmetric.
+    /// Striped with one parity unit in each row, left-symmetric.
     Raid5,
 }
 
 /// A part of a request that lies in one stripe unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Row of stripe units.
-    pub row: u64,
-    /// Which data unit of the row.
+    /// Its row of stripe units.
+    pub row: RowNo,
+    /// Its data unit in the row.
     pub unit: u32,
     /// First byte within the unit.
     pub from: u64,
@@ -26,7 +28,14 @@ pub struct Chunk {
     pub to: u64,
 }
 
-/// The places of an array.
+impl Chunk {
+    /// Its bytes.
+    pub const fn bytes(&self) -> u64 {
+        self.to - self.from
+    }
+}
+
+/// The layout of an array.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// The array's level.
@@ -35,7 +44,7 @@ pub struct Layout {
     pub members: u32,
     /// Bytes of a stripe unit.
     pub unit_bytes: u64,
-    /// Rows that the members have room for.
+    /// Rows for which the members have room.
     pub rows: u64,
 }
 
@@ -43,7 +52,7 @@ impl Layout {
     /// The layout of members of `member_bytes`.
     ///
     /// # Errors
-    /// A level that this many members cannot have.
+    /// A level that is impossible with this many members.
     pub fn new(level: u32, members: u32, unit_bytes: u64, member_bytes: u64) -> Result<Self, String> {
         let (level, fits) = match level {
             0 => (Level::Raid0, members >= 1),
@@ -76,28 +85,50 @@ impl Layout {
         self.rows * self.data_units() as u64 * self.unit_bytes
     }
 
-    /// The members that hold a data unit: the first, and how many from there on.
-    pub const fn homes(&self, row: u64, unit: u32) -> (u32, u32) {
-        match self.level {
-            Level::Raid0 => (unit, 1),
-            Level::Raid1 => (0, self.members),
-            Level::Raid10 => (unit * 2, 2),
-            Level::Raid5 => {
-                let parity = self.members - 1 - (row % self.members as u64) as u32;
-                ((parity + 1 + unit) % self.members, 1)
-            }
-        }
+    /// The first byte of a row on each member.
+    pub const fn offset(&self, row: RowNo) -> u64 {
+        row.number() * self.unit_bytes
     }
 
-    /// The member that holds a row's parity.
-    pub const fn parity(&self, row: u64) -> Option<u32> {
+    /// The row in which a byte of a member is.
+    pub const fn row_at(&self, offset: u64) -> RowNo {
+        RowNo::new(offset / self.unit_bytes)
+    }
+
+    /// The first member that holds a data unit.
+    pub const fn home(&self, row: RowNo, unit: u32) -> MemberNo {
+        MemberNo::new(match self.level {
+            Level::Raid0 => unit,
+            Level::Raid1 => 0,
+            Level::Raid10 => unit * 2,
+            Level::Raid5 => (self.parity_number(row) + 1 + unit) % self.members,
+        })
+    }
+
+    /// All members that hold a data unit.
+    pub fn homes(&self, row: RowNo, unit: u32) -> impl Iterator<Item = MemberNo> + Clone + use<> {
+        let copies = match self.level {
+            Level::Raid0 | Level::Raid5 => 1,
+            Level::Raid1 => self.members,
+            Level::Raid10 => 2,
+        };
+        let first = self.home(row, unit).number();
+        (first..first + copies).map(MemberNo::new)
+    }
+
+    /// The member that holds the parity of a row.
+    pub const fn parity(&self, row: RowNo) -> Option<MemberNo> {
         match self.level {
-            Level::Raid5 => Some(self.members - 1 - (row % self.members as u64) as u32),
+            Level::Raid5 => Some(MemberNo::new(self.parity_number(row))),
             _ => None,
         }
     }
 
-    /// The parts of a range, one a stripe unit.
+    const fn parity_number(&self, row: RowNo) -> u32 {
+        self.members - 1 - (row.number() % self.members as u64) as u32
+    }
+
+    /// The parts of a range, one for each stripe unit.
     pub fn chunks(&self, offset: u64, bytes: u64) -> impl Iterator<Item = Chunk> + use<> {
         let (unit_bytes, units) = (self.unit_bytes, u64::from(self.data_units()));
         let end = offset + bytes;
@@ -106,7 +137,7 @@ impl Layout {
             let number = at / unit_bytes;
             let from = at % unit_bytes;
             let to = unit_bytes.min(from + (end - at));
-            let chunk = Chunk { row: number / units, unit: (number % units) as u32, from, to };
+            let chunk = Chunk { row: RowNo::new(number / units), unit: (number % units) as u32, from, to };
             (at < end).then(|| {
                 at += to - from;
                 chunk
@@ -135,13 +166,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_unit_has_places_of_its_own_and_all_places_are_used(layout in layouts()) {
+        fn each_unit_has_its_own_places_and_all_places_are_used(layout in layouts()) {
             let mut taken = BTreeSet::new();
-            for row in 0..layout.rows {
+            for row in RowNo::first(layout.rows) {
                 for unit in 0..layout.data_units() {
-                    let (first, count) = layout.homes(row, unit);
-                    for member in first..first + count {
-                        prop_assert!(member < layout.members);
+                    prop_assert_eq!(layout.homes(row, unit).next(), Some(layout.home(row, unit)));
+                    for member in layout.homes(row, unit) {
+                        prop_assert!(member.number() < layout.members);
                         prop_assert!(taken.insert((member, row)), "{:?} {} {}", layout, member, row);
                     }
                 }
@@ -156,7 +187,7 @@ mod tests {
         fn chunks_cover_a_range_once(layout in layouts(), offset in 0u64..500_000, bytes in 1u64..500_000) {
             let mut at = offset;
             for chunk in layout.chunks(offset, bytes) {
-                let number = chunk.row * u64::from(layout.data_units()) + u64::from(chunk.unit);
+                let number = chunk.row.number() * u64::from(layout.data_units()) + u64::from(chunk.unit);
                 prop_assert_eq!(number * layout.unit_bytes + chunk.from, at);
                 prop_assert!(chunk.from < chunk.to && chunk.to <= layout.unit_bytes);
                 at += chunk.to - chunk.from;
@@ -169,12 +200,16 @@ mod tests {
     fn parity_turns_left_and_data_follows_it() {
         // The picture of left-symmetric RAID 5 with 4 members, as in Linux md(4).
         let layout = Layout::new(5, 4, 4096, 4096 * 8).unwrap();
-        let row = |row| (0..3).map(move |unit| layout.homes(row, unit).0).collect::<Vec<_>>();
-        assert_eq!((row(0), layout.parity(0)), (vec![0, 1, 2], Some(3)));
-        assert_eq!((row(1), layout.parity(1)), (vec![3, 0, 1], Some(2)));
-        assert_eq!((row(2), layout.parity(2)), (vec![2, 3, 0], Some(1)));
-        assert_eq!((row(3), layout.parity(3)), (vec![1, 2, 3], Some(0)));
-        assert_eq!(layout.parity(4), Some(3));
+        let row = |number| {
+            let row = RowNo::new(number);
+            let data = [0, 1, 2].map(|unit| layout.home(row, unit).number());
+            (data, layout.parity(row).map(MemberNo::number))
+        };
+        assert_eq!(row(0), ([0, 1, 2], Some(3)));
+        assert_eq!(row(1), ([3, 0, 1], Some(2)));
+        assert_eq!(row(2), ([2, 3, 0], Some(1)));
+        assert_eq!(row(3), ([1, 2, 3], Some(0)));
+        assert_eq!(row(4), row(0));
     }
 
     #[test]

@@ -1,19 +1,20 @@
-//! The members of an array: what each is given, what it answers, and whether it works.
+//! The members of an array: the commands of each, how they end, and whether the member works.
 
 use std::collections::VecDeque;
 
 use flatwater_core::slab::{Key as _, Slab};
 
-use super::op::{Op, OpId};
+use super::ids::{MemberNo, OpId, RowNo};
+use super::op::Op;
 use crate::storage::{Device, Ended, Failure, Incident, Operation};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Working,
     Failed,
-    /// New, and as it should be up to a row.
+    /// New, and rebuilt up to a row.
     Rebuilding {
-        row: u64,
+        row: RowNo,
     },
 }
 
@@ -23,15 +24,15 @@ struct Member {
     state: State,
     waiting: VecDeque<OpId>,
     in_flight: Vec<OpId>,
-    /// Where its last command was.
+    /// Where its last command ended.
     offset: u64,
-    /// Commands that it was given.
+    /// Commands that it was given so far.
     #[cfg(test)]
     given: u64,
 }
 
 impl Member {
-    /// A member that works and has nothing to do.
+    /// A member that works and is idle.
     fn new(device: Box<dyn Device>) -> Self {
         Self {
             device,
@@ -44,7 +45,7 @@ impl Member {
         }
     }
 
-    /// When something happens to it next; `u64::MAX`: nothing.
+    /// When its next event is due; `u64::MAX`: there is none.
     fn due_ns(&self) -> u64 {
         if self.state == State::Failed { u64::MAX } else { self.device.next_ns().unwrap_or(u64::MAX) }
     }
@@ -53,20 +54,20 @@ impl Member {
 /// How a member's command ended.
 pub(super) type Settled = (Op, Result<(), Failure>);
 
-/// The members, and the commands that they have.
+/// The members and their commands.
 pub(super) struct Members {
     list: Vec<Member>,
     ops: Slab<Op, OpId>,
-    /// Commands that a member is given at once.
+    /// Commands that a member has in flight at most.
     queue_depth: usize,
-    /// When something happens to each of them next (`u64::MAX`: nothing), and the first of these times. Whatever may
-    /// change one of them calls `note_due`, so that nobody has to ask all members at each step.
+    /// When the next event of each member is due (`u64::MAX`: there is none), and the first of these times. Every change of
+    /// a member calls `update_due`, so that a step need not look at all members.
     dues_ns: Vec<u64>,
     due_ns: u64,
 }
 
 impl Members {
-    /// Members that work and have nothing to do.
+    /// Members that work and are idle.
     pub(super) fn new(devices: Vec<Box<dyn Device>>, queue_depth: usize) -> Self {
         let list: Vec<Member> = devices.into_iter().map(Member::new).collect();
         let dues_ns: Vec<u64> = list.iter().map(Member::due_ns).collect();
@@ -75,24 +76,24 @@ impl Members {
     }
 
     /// Their numbers.
-    pub(super) fn numbers(&self) -> std::ops::Range<u32> {
-        0..self.list.len() as u32
+    pub(super) fn numbers(&self) -> impl Iterator<Item = MemberNo> + Clone + use<> {
+        MemberNo::first(self.list.len() as u32)
     }
 
-    /// When something happens to the first of them; `u64::MAX`: nothing.
+    /// When the first event of any member is due; `u64::MAX`: there is none.
     #[inline]
     pub(super) fn due_ns(&self) -> u64 {
         self.due_ns
     }
 
     /// Whether a member has all of its data.
-    pub(super) fn works(&self, member: u32) -> bool {
-        self.list[member as usize].state == State::Working
+    pub(super) fn works(&self, member: MemberNo) -> bool {
+        self.list[member.index()].state == State::Working
     }
 
     /// Whether a member does not have a row.
-    pub(super) fn is_absent(&self, member: u32, row: u64) -> bool {
-        match self.list[member as usize].state {
+    pub(super) fn is_absent(&self, member: MemberNo, row: RowNo) -> bool {
+        match self.list[member.index()].state {
             State::Working => false,
             State::Failed => true,
             State::Rebuilding { row: up_to } => row >= up_to,
@@ -100,83 +101,84 @@ impl Members {
     }
 
     /// Whether a member has failed and was not replaced.
-    pub(super) fn has_failed(&self, member: u32) -> bool {
-        self.list[member as usize].state == State::Failed
+    pub(super) fn has_failed(&self, member: MemberNo) -> bool {
+        self.list[member.index()].state == State::Failed
     }
 
-    /// How far a member is from reading at an offset: by what waits for it, then by where it is.
-    pub(super) fn distance(&self, member: u32, offset: u64) -> (usize, u64) {
-        let own = &self.list[member as usize];
-        (own.waiting.len() + own.in_flight.len(), own.offset.abs_diff(offset))
+    /// How far a member is from reading at an offset: first the number of its commands, then the distance of its last one.
+    pub(super) fn distance(&self, member: MemberNo, offset: u64) -> (usize, u64) {
+        let member = &self.list[member.index()];
+        (member.waiting.len() + member.in_flight.len(), member.offset.abs_diff(offset))
     }
 
-    /// Gives a member a command as soon as it takes one. A command to a member that has failed ends at once: it failed
-    /// after this was planned, and the others hold what it does not take.
+    /// Sends a command to a member as soon as the member takes one. A command to a failed member ends at once: the member
+    /// failed after the command was planned, and the other members hold the data.
     #[must_use]
     pub(super) fn send(&mut self, now_ns: u64, op: Op) -> Option<Settled> {
         if self.has_failed(op.member) {
             return Some((op, lost(op)));
         }
         let id = self.ops.insert(op);
-        self.list[op.member as usize].waiting.push_back(id);
+        self.list[op.member.index()].waiting.push_back(id);
         self.feed(now_ns, op.member);
         None
     }
 
-    fn feed(&mut self, now_ns: u64, member: u32) {
-        let own = &mut self.list[member as usize];
-        while own.in_flight.len() < self.queue_depth
-            && let Some(id) = own.waiting.pop_front()
+    /// Gives a member waiting commands up to its queue depth.
+    fn feed(&mut self, now_ns: u64, member: MemberNo) {
+        let fed = &mut self.list[member.index()];
+        while fed.in_flight.len() < self.queue_depth
+            && let Some(id) = fed.waiting.pop_front()
         {
             let command = self.ops[id].command;
-            own.in_flight.push(id);
+            fed.in_flight.push(id);
             #[cfg(test)]
             {
-                own.given += 1;
+                fed.given += 1;
             }
-            own.offset = command.offset + command.bytes;
-            own.device.submit(now_ns, u64::from(id.number()), command);
+            fed.offset = command.offset + command.bytes;
+            fed.device.submit(now_ns, u64::from(id.number()), command);
         }
-        self.note_due(member);
+        self.update_due(member);
     }
 
-    /// Something was done with a member: when something happens to it next.
-    fn note_due(&mut self, member: u32) {
-        self.dues_ns[member as usize] = self.list[member as usize].due_ns();
+    /// Updates when the next event of a member is due.
+    fn update_due(&mut self, member: MemberNo) {
+        self.dues_ns[member.index()] = self.list[member.index()].due_ns();
         self.due_ns = self.dues_ns.iter().fold(u64::MAX, |first_ns, due_ns| first_ns.min(*due_ns));
     }
 
-    /// Lets time pass to `now_ns` for a member; appends what its device says has ended. Each of these is told of to
-    /// `end` before another member is asked.
-    pub(super) fn advance(&mut self, member: u32, now_ns: u64, ended: &mut Vec<Ended>) {
-        if self.dues_ns[member as usize] > now_ns {
+    /// Lets time pass to `now_ns` for a member, and appends the commands of its device that ended. The caller passes each of
+    /// them to `end` before it advances another member.
+    pub(super) fn advance(&mut self, member: MemberNo, now_ns: u64, ended: &mut Vec<Ended>) {
+        if self.dues_ns[member.index()] > now_ns {
             return;
         }
-        self.list[member as usize].device.advance(now_ns, ended);
-        self.note_due(member);
+        self.list[member.index()].device.advance(now_ns, ended);
+        self.update_due(member);
     }
 
-    /// A command of a member's device has ended, and the member takes the next. None where the member failed a moment
-    /// ago: then it has nothing in flight any more.
-    pub(super) fn end(&mut self, now_ns: u64, member: u32, ended: Ended) -> Option<Settled> {
+    /// Ends a command of a member's device, and gives the member its next one. None if the member failed a moment ago: then
+    /// it has nothing in flight any more.
+    pub(super) fn end(&mut self, now_ns: u64, member: MemberNo, ended: Ended) -> Option<Settled> {
         let id = OpId::from_number(ended.tag as u32);
-        let own = &mut self.list[member as usize];
-        let place = own.in_flight.iter().position(|other| *other == id)?;
-        own.in_flight.swap_remove(place);
+        let in_flight = &mut self.list[member.index()].in_flight;
+        let place = in_flight.iter().position(|other| *other == id)?;
+        in_flight.swap_remove(place);
         self.feed(now_ns, member);
         Some((self.ops.remove(id), ended.result))
     }
 
-    /// A member is gone.
-    pub(super) fn fail(&mut self, member: u32) {
-        self.list[member as usize].state = State::Failed;
-        self.note_due(member);
+    /// A member fails.
+    pub(super) fn fail(&mut self, member: MemberNo) {
+        self.list[member.index()].state = State::Failed;
+        self.update_due(member);
     }
 
-    /// How the commands of a member that is gone end, those in flight first.
-    pub(super) fn orphans(&mut self, member: u32) -> Vec<Settled> {
-        let own = &mut self.list[member as usize];
-        let orphans: Vec<OpId> = own.in_flight.drain(..).chain(own.waiting.drain(..)).collect();
+    /// Ends all commands of a failed member, those in flight first.
+    pub(super) fn orphans(&mut self, member: MemberNo) -> Vec<Settled> {
+        let failed = &mut self.list[member.index()];
+        let orphans: Vec<OpId> = failed.in_flight.drain(..).chain(failed.waiting.drain(..)).collect();
         let settled = |id| {
             let op = self.ops.remove(id);
             (op, lost(op))
@@ -184,39 +186,39 @@ impl Members {
         orphans.into_iter().map(settled).collect()
     }
 
-    /// A new device comes into a failed member's place, and has nothing yet.
-    pub(super) fn replace(&mut self, now_ns: u64, member: u32, mut device: Box<dyn Device>) {
-        // Its first interval begins now, not with the array's.
+    /// Puts a new, empty device in the place of a failed member.
+    pub(super) fn replace(&mut self, now_ns: u64, member: MemberNo, mut device: Box<dyn Device>) {
+        // Its first interval begins now, not with that of the array.
         device.observe(now_ns, &mut Vec::new());
-        self.list[member as usize] = Member { state: State::Rebuilding { row: 0 }, ..Member::new(device) };
-        self.note_due(member);
+        self.list[member.index()] = Member { state: State::Rebuilding { row: RowNo::new(0) }, ..Member::new(device) };
+        self.update_due(member);
     }
 
-    /// A member was rebuilt up to a row; with `all` it has them all.
-    pub(super) fn rebuilt(&mut self, member: u32, row: u64, all: bool) {
-        self.list[member as usize].state = if all { State::Working } else { State::Rebuilding { row } };
+    /// A member was rebuilt up to a row; with `all` it has all rows.
+    pub(super) fn rebuilt(&mut self, member: MemberNo, row: RowNo, all: bool) {
+        self.list[member.index()].state = if all { State::Working } else { State::Rebuilding { row } };
     }
 
-    /// Appends the series of the members that matter to an array, and what happened to them.
-    pub(super) fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>, told: &mut Vec<Incident>) {
-        let mut own = Vec::new();
+    /// Appends those series of the members that an array shows, and the incidents of the members.
+    pub(super) fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>, incidents: &mut Vec<Incident>) {
+        let mut of_member = Vec::new();
         for (number, member) in self.list.iter_mut().enumerate() {
             if member.state == State::Failed {
                 continue;
             }
-            member.device.observe(now_ns, &mut own);
-            for (name, value) in own.drain(..) {
+            member.device.observe(now_ns, &mut of_member);
+            for (name, value) in of_member.drain(..) {
                 if ["busy_pct", "dies_busy_pct", "media_wearout", "available_reserve_pct"].contains(&name.as_str()) {
                     series.push((format!("member{number}_{name}"), value));
                 }
             }
             for incident in member.device.incidents() {
                 let text = format!("member {number}: {}", incident.text);
-                told.push(Incident { at_ns: incident.at_ns, text });
+                incidents.push(Incident { at_ns: incident.at_ns, text });
             }
         }
-        // To be asked may settle what had happened by then.
-        self.numbers().for_each(|member| self.note_due(member));
+        // To observe a device may change its state up to now.
+        self.numbers().for_each(|member| self.update_due(member));
     }
 
     /// Commands that each member was given so far.
@@ -226,19 +228,27 @@ impl Members {
     }
 }
 
-/// How a command ends that a member did not take.
+/// How a command ends that a failed member did not take.
 fn lost(op: Op) -> Result<(), Failure> {
     if op.command.operation == Operation::Read { Err(Failure::Medium) } else { Ok(()) }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::ids::WorkNo;
     use super::super::op::Owner;
     use super::*;
     use crate::storage::Command;
     use crate::storage::memory::{self, Memory};
 
-    /// Members that answer each command after 10 ns, two commands at a time.
+    const A: MemberNo = MemberNo::new(0);
+    const B: MemberNo = MemberNo::new(1);
+
+    fn row(number: u64) -> RowNo {
+        RowNo::new(number)
+    }
+
+    /// Members that end each command after 10 ns, and take two commands at a time.
     fn members(count: u32) -> Members {
         let spec =
             memory::Spec { capacity_bytes: 1 << 20, latency_ns: 10, read_bytes_per_s: 1e15, write_bytes_per_s: 1e15 };
@@ -246,12 +256,17 @@ mod tests {
         Members::new((0..count).map(device).collect(), 2)
     }
 
-    fn op(member: u32, operation: Operation, offset: u64) -> Op {
-        Op { owner: Owner::Work(0), member, command: Command { operation, offset, bytes: 512 }, chunk: None }
+    fn op(member: MemberNo, operation: Operation, offset: u64) -> Op {
+        Op {
+            owner: Owner::Work(WorkNo::new(0)),
+            member,
+            command: Command { operation, offset, bytes: 512 },
+            chunk: None,
+        }
     }
 
-    /// The offsets of what has ended for a member by `now_ns`.
-    fn ended(members: &mut Members, member: u32, now_ns: u64) -> Vec<u64> {
+    /// The offsets of the commands of a member that end by `now_ns`.
+    fn ended(members: &mut Members, member: MemberNo, now_ns: u64) -> Vec<u64> {
         let mut ended = Vec::new();
         members.advance(member, now_ns, &mut ended);
         let settled = ended.into_iter().filter_map(|one| members.end(now_ns, member, one));
@@ -263,40 +278,40 @@ mod tests {
         let mut members = members(2);
         assert_eq!(members.due_ns(), u64::MAX);
         for offset in [0, 512, 1024] {
-            assert!(members.send(0, op(1, Operation::Read, offset)).is_none());
+            assert!(members.send(0, op(B, Operation::Read, offset)).is_none());
         }
         assert_eq!((members.due_ns(), members.given()), (10, vec![0, 2]));
-        assert_eq!((members.distance(1, 1024).0, members.distance(0, 0)), (3, (0, 0)));
-        assert_eq!(ended(&mut members, 1, 10), [0, 512]);
+        assert_eq!((members.distance(B, 1024).0, members.distance(A, 0)), (3, (0, 0)));
+        assert_eq!(ended(&mut members, B, 10), [0, 512]);
         assert_eq!((members.due_ns(), members.given()), (20, vec![0, 3]));
-        assert_eq!(ended(&mut members, 1, 20), [1024]);
+        assert_eq!(ended(&mut members, B, 20), [1024]);
     }
 
     #[test]
     fn of_a_failed_member_reads_fail_and_writes_are_with_the_others() {
         let mut members = members(2);
-        assert!(members.send(0, op(0, Operation::Read, 0)).is_none());
-        assert!(members.send(0, op(0, Operation::Write, 512)).is_none());
-        assert!(members.send(0, op(0, Operation::Read, 1024)).is_none());
-        members.fail(0);
-        assert!(members.has_failed(0) && !members.works(0) && members.is_absent(0, 0) && members.works(1));
-        let results: Vec<_> = members.orphans(0).into_iter().map(|(op, result)| (op.command.offset, result)).collect();
+        assert!(members.send(0, op(A, Operation::Read, 0)).is_none());
+        assert!(members.send(0, op(A, Operation::Write, 512)).is_none());
+        assert!(members.send(0, op(A, Operation::Read, 1024)).is_none());
+        members.fail(A);
+        assert!(members.has_failed(A) && !members.works(A) && members.is_absent(A, row(0)) && members.works(B));
+        let results: Vec<_> = members.orphans(A).into_iter().map(|(op, result)| (op.command.offset, result)).collect();
         assert_eq!(results, [(0, Err(Failure::Medium)), (512, Ok(())), (1024, Err(Failure::Medium))]);
-        assert_eq!(members.due_ns(), u64::MAX, "nothing is asked of it any more");
-        assert!(matches!(members.send(0, op(0, Operation::Write, 0)), Some((_, Ok(())))));
+        assert_eq!(members.due_ns(), u64::MAX, "it has no events any more");
+        assert!(matches!(members.send(0, op(A, Operation::Write, 0)), Some((_, Ok(())))));
     }
 
     #[test]
     fn a_new_member_has_the_rows_that_were_rebuilt() {
         let mut members = members(2);
-        members.fail(1);
+        members.fail(B);
         let spec =
             memory::Spec { capacity_bytes: 1 << 20, latency_ns: 10, read_bytes_per_s: 1e9, write_bytes_per_s: 1e9 };
-        members.replace(5, 1, Box::new(Memory::new(spec).unwrap()));
-        assert!(!members.has_failed(1) && !members.works(1) && members.is_absent(1, 0));
-        members.rebuilt(1, 3, false);
-        assert!(!members.is_absent(1, 2) && members.is_absent(1, 3));
-        members.rebuilt(1, 4, true);
-        assert!(members.works(1));
+        members.replace(5, B, Box::new(Memory::new(spec).unwrap()));
+        assert!(!members.has_failed(B) && !members.works(B) && members.is_absent(B, row(0)));
+        members.rebuilt(B, row(3), false);
+        assert!(!members.is_absent(B, row(2)) && members.is_absent(B, row(3)));
+        members.rebuilt(B, row(4), true);
+        assert!(members.works(B));
     }
 }

@@ -1,9 +1,10 @@
-//! An array of disks (or of any devices) behind a controller with memory.
+//! An array of disks, or of any devices, behind a controller with memory.
 
 mod background;
 mod cache;
 mod event;
 mod failing;
+mod ids;
 mod layout;
 mod members;
 mod op;
@@ -21,13 +22,14 @@ use flatwater_core::slab::Slab;
 
 use self::cache::Cache;
 use self::event::Event;
+use self::ids::{EventNo, LineNo, Lines, MemberNo, RequestId, RowNo};
 use self::layout::{Chunk, Layout, Level};
 use self::members::Members;
-use self::op::{Owner, RequestId};
+use self::op::Owner;
 pub use self::spec::{Background, CacheSpec, Controller, Happening, HappeningKind, Spec};
 use self::sweep::Sweep;
 use self::updates::{Update, Updates};
-use self::work::Work;
+use self::work::Works;
 use super::{Command, Device, Ended, Failure, Figures, Incident, Opening, Operation};
 use crate::event::EventQueue;
 
@@ -40,7 +42,7 @@ struct Request {
     result: Result<(), Failure>,
 }
 
-/// An array at work.
+/// An array.
 pub struct Raid {
     spec: Spec<dyn Figures>,
     opening: Opening,
@@ -49,33 +51,35 @@ pub struct Raid {
     cache: Cache,
     requests: Slab<Request, RequestId>,
     updates: Updates,
-    /// `run_ready` is at work.
+    /// Whether `run_ready` is on the stack.
     running_ready: bool,
-    /// Writes that wait for room in the memory.
+    /// Writes that wait for room in the memory, the oldest first.
     no_room: VecDeque<RequestId>,
     sweep: Sweep,
-    works: Vec<Option<Work>>,
-    /// Relearns under way.
+    works: Works,
+    /// Relearns of the battery under way.
     relearns: u32,
+    /// Members that were replaced so far.
     replaced: u64,
+    /// Too many members have failed.
     lost: bool,
     controller_free_ns: u64,
     now_ns: u64,
     events: EventQueue<Event>,
-    told: Vec<Incident>,
+    incidents: Vec<Incident>,
     /// Kept to reuse its memory.
     ended: Vec<Ended>,
 }
 
 impl Raid {
-    /// An array whose members are all new.
+    /// An array of new members.
     ///
     /// # Errors
-    /// Figures that do not go together, in words.
+    /// Figures that do not fit each other, in words.
     pub fn new<D: Figures + 'static>(spec: Spec<D>, opening: Opening) -> Result<Self, String> {
         spec.check()?;
         let spec = spec.of_any_device();
-        let devices = (0..spec.members).map(|number| spec.open_member(opening, number, 0));
+        let devices = MemberNo::first(spec.members).map(|member| spec.open_member(opening, member, 0));
         let devices: Vec<Box<dyn Device>> = devices.collect::<Result<_, _>>()?;
         let member_bytes = devices.iter().map(|device| device.capacity_bytes()).min().unwrap_or(0);
         let layout = Layout::new(spec.level, spec.members, spec.unit_bytes, member_bytes)?;
@@ -86,8 +90,8 @@ impl Raid {
         spec.check_events(&layout)?;
         let blocks = (spec.cache.bytes / spec.cache.block_bytes) as usize;
         let mut events = EventQueue::new();
-        for (number, event) in spec.events.iter().enumerate() {
-            events.push(event.at_ns, Event::Begin(number as u32));
+        for (number, event) in EventNo::first(spec.events.len() as u32).zip(&spec.events) {
+            events.push(event.at_ns, Event::Begin(number));
         }
         Ok(Self {
             cache: Cache::new(
@@ -102,37 +106,45 @@ impl Raid {
             updates: Updates::default(),
             running_ready: false,
             no_room: VecDeque::new(),
-            sweep: Sweep::default(),
-            works: Vec::new(),
+            sweep: Sweep::new(),
+            works: Works::default(),
             relearns: 0,
             replaced: 0,
             lost: false,
             controller_free_ns: 0,
             now_ns: 0,
             events,
-            told: Vec::new(),
+            incidents: Vec::new(),
             ended: Vec::new(),
             spec,
         })
     }
 
-    /// Whether writes end when they are in the memory: a battery must be able to keep it.
+    /// Whether a write ends when the memory has it. The battery must be able to keep the memory.
     fn writes_back(&self) -> bool {
         self.spec.controller.battery && self.relearns == 0 && self.cache.held_max() > 0
     }
 
-    /// Lines of a chunk of data, as keys of the memory: the array's own lines, and after them those of parity.
-    fn lines(&self, chunk: &Chunk) -> std::ops::Range<u64> {
-        let unit = chunk.row * u64::from(self.layout.data_units()) + u64::from(chunk.unit);
+    /// The lines of a range of bytes. Data comes first, then parity.
+    fn lines_of(&self, from: u64, to: u64) -> Lines {
+        let line_bytes = self.spec.line_bytes;
+        Lines { first: LineNo::new(from / line_bytes), end: LineNo::new(to.div_ceil(line_bytes)) }
+    }
+
+    /// The lines of a chunk of data.
+    fn lines(&self, chunk: &Chunk) -> Lines {
+        let unit = chunk.row.number() * u64::from(self.layout.data_units()) + u64::from(chunk.unit);
         let first = unit * self.layout.unit_bytes;
-        (first + chunk.from) / self.spec.line_bytes..(first + chunk.to).div_ceil(self.spec.line_bytes)
+        self.lines_of(first + chunk.from, first + chunk.to)
     }
 
-    fn parity_lines(&self, row: u64, from: u64, to: u64) -> std::ops::Range<u64> {
-        let first = self.layout.capacity_bytes() + row * self.layout.unit_bytes;
-        (first + from) / self.spec.line_bytes..(first + to).div_ceil(self.spec.line_bytes)
+    /// The lines of a part of the parity unit of a row.
+    fn parity_lines(&self, row: RowNo, from: u64, to: u64) -> Lines {
+        let first = self.layout.capacity_bytes() + self.layout.offset(row);
+        self.lines_of(first + from, first + to)
     }
 
+    /// Begins with a request of the host.
     fn arrive(&mut self, id: RequestId) {
         let command = self.requests[id].command;
         if self.lost {
@@ -148,11 +160,12 @@ impl Raid {
             Operation::Write => self.write_through(id, command),
             Operation::Flush if self.writes_back() => self.finish(id, Ok(())),
             Operation::Flush => self.flush(id),
-            // Controllers of this kind keep trims to themselves.
+            // Controllers of this kind do not pass trims on.
             Operation::Trim => self.finish(id, Ok(())),
         }
     }
 
+    /// Whether the memory could ever hold a write.
     fn fits_memory(&self, command: &Command) -> bool {
         command.bytes.div_ceil(self.spec.cache.block_bytes) as usize + 1 < self.cache.held_max()
     }
@@ -161,8 +174,8 @@ impl Raid {
         self.requests[id].pending = 1;
         for chunk in self.layout.chunks(command.offset, command.bytes) {
             let lines = self.lines(&chunk);
-            // Looked up all of them: each counts as used.
-            let missing = lines.clone().filter(|line| !self.cache.touch(*line)).count();
+            // All lines are looked up, because each lookup counts as a use.
+            let missing = lines.iter().filter(|line| !self.cache.touch(*line)).count();
             if missing > 0 {
                 self.read_chunk(id, chunk);
             }
@@ -170,36 +183,37 @@ impl Raid {
         self.part_ended(id, Ok(()));
     }
 
-    /// Reads a chunk from where it is, or from all other members where that one is absent.
+    /// Reads a chunk from a member that holds it, or from all other members if no such member is present.
     fn read_chunk(&mut self, id: RequestId, chunk: Chunk) {
-        let (first, count) = self.layout.homes(chunk.row, chunk.unit);
-        let at = chunk.row * self.layout.unit_bytes + chunk.from;
-        let present = (first..first + count).filter(|member| !self.members.is_absent(*member, chunk.row));
+        let homes = self.layout.homes(chunk.row, chunk.unit);
+        let at = self.layout.offset(chunk.row) + chunk.from;
+        let present = homes.filter(|member| !self.members.is_absent(*member, chunk.row));
         let chosen = present.min_by_key(|member| self.members.distance(*member, at));
         match chosen {
             Some(member) => {
                 self.requests[id].pending += 1;
-                self.send(Owner::Request(id), member, Operation::Read, at, chunk.to - chunk.from, Some(chunk));
+                self.send(Owner::Request(id), member, Operation::Read, at, chunk.bytes(), Some(chunk));
             }
-            None => self.reconstruct(id, chunk, first),
+            None => self.reconstruct(id, chunk, self.layout.home(chunk.row, chunk.unit)),
         }
     }
 
-    /// Reads what makes up for a chunk that `missing` does not give.
-    fn reconstruct(&mut self, id: RequestId, chunk: Chunk, missing: u32) {
-        let others = (0..self.layout.members).filter(|member| *member != missing);
+    /// Reads from the other members what a chunk of the member `missing` is computed from.
+    fn reconstruct(&mut self, id: RequestId, chunk: Chunk, missing: MemberNo) {
+        let others = self.members.numbers().filter(|member| *member != missing);
         if self.layout.level != Level::Raid5 || others.clone().any(|member| self.members.is_absent(member, chunk.row)) {
             self.requests[id].result = Err(Failure::Medium);
             return;
         }
-        let at = chunk.row * self.layout.unit_bytes + chunk.from;
+        let at = self.layout.offset(chunk.row) + chunk.from;
         for (number, member) in others.enumerate() {
             self.requests[id].pending += 1;
             let of = (number == 0).then_some(chunk);
-            self.send(Owner::Request(id), member, Operation::Read, at, chunk.to - chunk.from, of);
+            self.send(Owner::Request(id), member, Operation::Read, at, chunk.bytes(), of);
         }
     }
 
+    /// Writes to the members, and ends the request when they have the data.
     fn write_through(&mut self, id: RequestId, command: Command) {
         self.requests[id].pending = 1;
         let mut chunks = self.layout.chunks(command.offset, command.bytes).peekable();
@@ -214,12 +228,11 @@ impl Raid {
         self.part_ended(id, Ok(()));
     }
 
-    /// Takes writes into the memory as long as there is room.
+    /// Takes waiting writes into the memory while there is room.
     fn take_in(&mut self) {
         while let Some(&id) = self.no_room.front() {
             let command = self.requests[id].command;
-            let line_bytes = self.spec.line_bytes;
-            let lines = command.offset / line_bytes..(command.offset + command.bytes).div_ceil(line_bytes);
+            let lines = self.lines_of(command.offset, command.offset + command.bytes);
             if self.lost || !self.writes_back() {
                 self.no_room.pop_front();
                 if self.lost {
@@ -229,13 +242,14 @@ impl Raid {
                 }
                 continue;
             }
-            if self.cache.held() + self.cache.needed(lines.clone()) > self.cache.held_max() {
+            if self.cache.held() + self.cache.needed(lines) > self.cache.held_max() {
                 break;
             }
             self.no_room.pop_front();
             let row_bytes = u64::from(self.layout.data_units()) * self.layout.unit_bytes;
-            for line in lines {
-                self.cache.write(line, line * line_bytes / row_bytes);
+            for line in lines.iter() {
+                let row = line.number() * self.spec.line_bytes / row_bytes;
+                self.cache.write(line, RowNo::new(row));
             }
             self.finish(id, Ok(()));
         }
@@ -245,11 +259,12 @@ impl Raid {
         self.destage();
     }
 
-    /// Without a battery nothing is in the controller's memory only, but something may be in the members'.
+    /// Flushes the members. Without a battery the controller's memory has nothing that is not on the members, but the memory
+    /// of a member may have.
     fn flush(&mut self, id: RequestId) {
         self.requests[id].pending = 1;
-        for member in 0..self.layout.members {
-            if !self.members.is_absent(member, self.layout.rows) {
+        for member in self.members.numbers() {
+            if !self.members.is_absent(member, RowNo::new(self.layout.rows)) {
                 self.requests[id].pending += 1;
                 self.send(Owner::Request(id), member, Operation::Flush, 0, 0, None);
             }
@@ -257,6 +272,7 @@ impl Raid {
         self.part_ended(id, Ok(()));
     }
 
+    /// Ends a part of a request, and the request with its last part.
     fn part_ended(&mut self, id: RequestId, result: Result<(), Failure>) {
         let request = &mut self.requests[id];
         request.pending -= 1;
@@ -267,16 +283,18 @@ impl Raid {
         }
     }
 
+    /// Ends a request, after the latency that is added to each.
     fn finish(&mut self, id: RequestId, result: Result<(), Failure>) {
         self.requests[id].result = result;
         self.events.push(self.now_ns + self.spec.controller.latency_ns, Event::End(id));
     }
 
-    fn tell(&mut self, text: String) {
-        self.told.push(Incident { at_ns: self.now_ns, text });
+    /// Adds an incident.
+    fn report(&mut self, text: String) {
+        self.incidents.push(Incident { at_ns: self.now_ns, text });
     }
 
-    fn happen(&mut self, event: Event, ended: &mut Vec<Ended>) {
+    fn handle(&mut self, event: Event, ended: &mut Vec<Ended>) {
         match event {
             Event::Arrive(id) => self.arrive(id),
             Event::End(id) => {
@@ -289,9 +307,9 @@ impl Raid {
                 }
                 self.destage();
             }
-            Event::Work(work) => self.go_on(work),
-            Event::Begin(number) => self.begin_happening(number),
-            Event::Finish(number) => self.end_happening(number),
+            Event::Work(work) => self.continue_work(work),
+            Event::Begin(number) => self.begin_event(number),
+            Event::Finish(number) => self.end_event(number),
         }
     }
 }
@@ -332,7 +350,7 @@ impl Device for Raid {
             }
             self.now_ns = at_ns;
             while let Some((_, event)) = self.events.pop_until(at_ns) {
-                self.happen(event, ended);
+                self.handle(event, ended);
             }
             self.advance_members(at_ns);
         }
@@ -347,13 +365,13 @@ impl Device for Raid {
             "members_working".into(),
             self.members.numbers().filter(|member| self.members.works(*member)).count() as f64,
         ));
-        self.observe_works(series);
-        self.members.observe(now_ns, series, &mut self.told);
+        self.works.observe(self.member_bytes(), series);
+        self.members.observe(now_ns, series, &mut self.incidents);
     }
 
     fn incidents(&mut self) -> Vec<Incident> {
-        let mut told = std::mem::take(&mut self.told);
-        told.sort_by_key(|incident| incident.at_ns);
-        told
+        let mut incidents = std::mem::take(&mut self.incidents);
+        incidents.sort_by_key(|incident| incident.at_ns);
+        incidents
     }
 }

@@ -4,6 +4,7 @@ use flatwater_core::seed::splitmix;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::ids::MemberNo;
 use super::layout::{Layout, Level};
 use crate::storage::{Device, Figures, Opening};
 
@@ -11,25 +12,25 @@ use crate::storage::{Device, Figures, Opening};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec<D: ?Sized> {
-    /// Bytes that the host can use; at most what the members have room for.
+    /// Bytes that the host can use. The members must have room for them.
     pub capacity_bytes: u64,
     /// 0, 1, 5 or 10.
     pub level: u32,
     /// Members.
     pub members: u32,
-    /// What each of them is.
+    /// The figures of each member.
     pub device: Box<D>,
     /// Bytes of a stripe unit.
     pub unit_bytes: u64,
-    /// Bytes of a line of the controller's memory; divides a stripe unit and every request's ends.
+    /// Bytes of a line of the controller's memory. A stripe unit and the bounds of each request are multiples of it.
     pub line_bytes: u64,
     /// The controller.
     pub controller: Controller,
     /// Its memory.
     pub cache: CacheSpec,
-    /// What it does by itself.
+    /// Its background work.
     pub background: Background,
-    /// What happens to it.
+    /// Its events.
     pub events: Vec<Happening>,
 }
 
@@ -37,21 +38,21 @@ pub struct Spec<D: ?Sized> {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Controller {
-    /// Its own time for a read, one after another.
+    /// How long a read keeps the controller busy.
     pub read_ns: u64,
-    /// The same for a write.
+    /// How long a write keeps the controller busy.
     pub write_ns: u64,
-    /// What a request takes beside that; those of several requests overlap.
+    /// Time added to each request. It keeps nothing busy.
     pub latency_ns: u64,
     /// The link to the host.
     pub link_bytes_per_s: f64,
-    /// Commands that it gives to a member at once.
+    /// Commands that a member has in flight at most.
     pub member_queue_depth: u32,
-    /// Rows whose parity is being changed, or that are on their way from the memory to the members, at once.
+    /// Updates at once that change parity or write from the memory to the members.
     pub updates_at_once: u32,
-    /// Parity is written when the data is, instead of beside it.
+    /// Parity is written after the data, not at the same time.
     pub parity_after_data: bool,
-    /// Whether a battery keeps the memory.
+    /// Whether a battery preserves the memory.
     pub battery: bool,
 }
 
@@ -59,42 +60,41 @@ pub struct Controller {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CacheSpec {
-    /// 0 for none.
+    /// Its size; 0: no memory.
     pub bytes: u64,
-    /// It is given out in blocks of so many bytes, up to 64 lines; divides a stripe unit.
+    /// Bytes of a block, in which it is given out: at most 64 lines. A stripe unit is a multiple of it.
     pub block_bytes: u64,
-    /// Share that writes may take, 0..=1.
+    /// Share of it that dirty lines may take, 0..=1.
     pub dirty_share: f64,
-    /// Share of that from which on it writes to the members without a pause.
+    /// Share of that from which on dirty lines are written to the members without a pause.
     pub destage_from_share: f64,
-    /// A row's dirty lines go to the members together, with one change of its parity; otherwise only those that follow
-    /// each other.
+    /// All dirty lines of a row are written together, with one change of parity. Otherwise only consecutive lines are.
     pub destage_rows: bool,
-    /// Everything goes to the members about this often.
+    /// All dirty lines are written to the members about this often.
     pub destage_after_ns: u64,
 }
 
-/// Work that the controller does by itself, each with the share of the members' time that it takes at most.
+/// Background work of the controller, with the share of the members' time that each kind takes at most.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Background {
-    /// Reads of everything on every member.
+    /// Patrol reads: reads of all data on every member.
     pub patrol_share: f64,
-    /// Reads of everything, row by row, to compare parity or copies.
+    /// Consistency checks: reads of all rows, to compare parity or copies.
     pub check_share: f64,
-    /// Reconstruction of a new member.
+    /// Rebuilds of a new member.
     pub rebuild_share: f64,
-    /// Bytes of a member that it reads or writes at once.
+    /// Bytes of a member that background work reads or writes at once.
     pub chunk_bytes: u64,
-    /// A relearn of the battery.
+    /// Duration of a relearn of the battery.
     pub relearn_ns: u64,
 }
 
-/// What can happen to an array.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum HappeningKind {
-    /// The battery discharges and charges again: no write-back meanwhile.
+    /// A relearn: the battery discharges and charges again. Meanwhile writes are not cached.
     Relearn,
     /// A patrol read.
     Patrol,
@@ -102,28 +102,28 @@ pub enum HappeningKind {
     Check,
     /// A member fails.
     Fail,
-    /// A failed member's place gets a new device, which is rebuilt.
+    /// A failed member is replaced by a new device, which is rebuilt.
     Replace,
 }
 
-/// Something that happens at a time.
+/// An event at a given time.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Happening {
-    /// What.
+    /// Its kind.
     pub kind: HappeningKind,
-    /// When.
+    /// When it begins.
     pub at_ns: u64,
-    /// For how long at most; a relearn: for how long.
+    /// How long it lasts at most. A relearn lasts exactly so long.
     #[serde(default)]
     pub duration_ns: Option<u64>,
-    /// To which member, from 0.
+    /// The member, counted from 0.
     #[serde(default)]
     pub member: Option<u32>,
 }
 
 impl<D: ?Sized> Spec<D> {
-    /// Refuses what needs no look at the members.
+    /// Checks what does not depend on the members' devices.
     pub(super) fn check(&self) -> Result<(), String> {
         let shares = [self.background.patrol_share, self.background.check_share, self.background.rebuild_share];
         if shares.iter().any(|share| !(*share > 0.0 && *share <= 1.0)) {
@@ -156,7 +156,7 @@ impl<D: ?Sized> Spec<D> {
         Ok(())
     }
 
-    /// Refuses events that cannot be.
+    /// Checks the events.
     pub(super) fn check_events(&self, layout: &Layout) -> Result<(), String> {
         for (number, event) in self.events.iter().enumerate() {
             let name = format!("events {number} ({:?})", event.kind).to_lowercase();
@@ -178,7 +178,7 @@ impl<D: ?Sized> Spec<D> {
 }
 
 impl<D: Figures + 'static> Spec<D> {
-    /// The same figures, without the members' type.
+    /// The same figures without the type of the members' figures.
     pub(super) fn of_any_device(self) -> Spec<dyn Figures> {
         let Self {
             capacity_bytes,
@@ -197,11 +197,12 @@ impl<D: Figures + 'static> Spec<D> {
 }
 
 impl Spec<dyn Figures> {
-    /// A new member: all have the same age, and seeds of their own. `generation` counts those that a place had.
+    /// Makes a member. All have the same age, and each has its own seed. `generation` is 0 for a first member; each
+    /// replacement has another one.
     pub(super) fn open_member(
         &self,
         opening: Opening,
-        number: u32,
+        member: MemberNo,
         generation: u64,
     ) -> Result<Box<dyn Device>, String> {
         let data_units = match self.level {
@@ -212,9 +213,9 @@ impl Spec<dyn Figures> {
         };
         let row_bytes = u64::from(data_units.max(1)) * self.unit_bytes.max(1);
         let used_bytes = if generation == 0 { opening.used_bytes.div_ceil(row_bytes) * self.unit_bytes } else { 0 };
-        let seed = splitmix(opening.seed ^ splitmix(u64::from(number) + 1 + (generation << 32)));
+        let seed = splitmix(opening.seed ^ splitmix(u64::from(member.number()) + 1 + (generation << 32)));
         let opening = Opening { seed, used_bytes };
-        // What replaces a worn member has nothing behind it.
+        // The replacement of a worn member is new.
         let device = if generation > 0 { self.device.open_unworn(opening) } else { self.device.open(opening) };
         device.map_err(|why| format!("device: {why}"))
     }

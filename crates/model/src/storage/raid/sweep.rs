@@ -1,40 +1,48 @@
-//! The elevator over the rows whose dirty lines go to the members.
+//! The sweep over the rows, in the order of an elevator, that writes dirty lines to the members.
 
-/// Where it is, and how many rows it still has to pass because they have waited for long enough.
-#[derive(Debug, Default)]
+use super::ids::RowNo;
+
+/// Where the sweep is, and how many rows it still has to pass.
+#[derive(Debug)]
 pub(super) struct Sweep {
-    next_row: u64,
+    next_row: RowNo,
     rows_left: usize,
-    /// The next sweep's time is set.
+    /// The time of the next sweep is set.
     armed: bool,
 }
 
 impl Sweep {
-    /// Whether the time of the next sweep must be set: it is not yet, and is from now on.
+    /// No sweep yet.
+    pub(super) const fn new() -> Self {
+        Self { next_row: RowNo::new(0), rows_left: 0, armed: false }
+    }
+
+    /// Returns whether the caller must set the time of the next sweep. From now on that counts as set.
     pub(super) fn arm(&mut self) -> bool {
         !std::mem::replace(&mut self.armed, true)
     }
 
-    /// A sweep over so many rows begins. Whether the time of the next one must be set: while anything is dirty.
+    /// Begins a sweep over `rows` rows. Returns whether the caller must set the time of the next sweep, which is so while
+    /// any line is dirty.
     pub(super) fn begin(&mut self, rows: usize, is_dirty: bool) -> bool {
         self.rows_left = rows;
         self.armed = is_dirty;
         is_dirty
     }
 
-    /// Whether rows are still to be passed.
+    /// Whether it still has rows to pass.
     pub(super) fn is_under_way(&self) -> bool {
         self.rows_left > 0
     }
 
-    /// The row from which on it looks for the next.
-    pub(super) fn next_row(&self) -> u64 {
+    /// The row from which it searches for the next dirty one.
+    pub(super) fn next_row(&self) -> RowNo {
         self.next_row
     }
 
-    /// It passes a row.
-    pub(super) fn pass(&mut self, row: u64) {
-        self.next_row = row + 1;
+    /// Passes a row.
+    pub(super) fn pass(&mut self, row: RowNo) {
+        self.next_row = RowNo::new(row.number() + 1);
         self.rows_left = self.rows_left.saturating_sub(1);
     }
 }
@@ -45,12 +53,12 @@ mod tests {
 
     #[test]
     fn it_is_armed_once_and_passes_as_many_rows_as_were_dirty() {
-        let mut sweep = Sweep::default();
+        let mut sweep = Sweep::new();
         assert!(sweep.arm() && !sweep.arm());
         assert!(sweep.begin(2, true) && !sweep.arm());
-        sweep.pass(7);
-        assert!(sweep.is_under_way() && sweep.next_row() == 8);
-        sweep.pass(9);
+        sweep.pass(RowNo::new(7));
+        assert!(sweep.is_under_way() && sweep.next_row() == RowNo::new(8));
+        sweep.pass(RowNo::new(9));
         assert!(!sweep.is_under_way());
         assert!(!sweep.begin(0, false) && sweep.arm());
     }

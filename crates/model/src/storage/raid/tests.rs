@@ -86,7 +86,7 @@ fn mean(counts: &[u64]) -> f64 {
     counts.iter().sum::<u64>() as f64 / counts.len() as f64
 }
 
-/// Operations that the members were given, counted by the numbers of a fresh array.
+/// Operations of the members for each write.
 fn member_operations(spec: Spec<storage::Spec>, writes: u64) -> f64 {
     let mut raid = opened(spec);
     let (mut ended, mut now_ns) = (Vec::new(), 0);

@@ -1,24 +1,30 @@
-//! Writes to the members: what must be read for the parity, then data and parity.
+//! Writes to the members: first the reads that the parity needs, then data and parity.
 
 use super::Raid;
+use super::ids::{LineNo, Lines, MemberNo, RowNo, UpdateId};
 use super::layout::{Chunk, Level};
-use super::op::{Owner, UpdateId};
+use super::op::Owner;
 use super::updates::{Stage, Update};
 use crate::storage::Operation;
 
-/// A read that an update needs: member, offset, bytes.
-type Read = (u32, u64, u64);
+/// A read that an update needs.
+#[derive(Clone, Copy)]
+struct Read {
+    member: MemberNo,
+    offset: u64,
+    bytes: u64,
+}
 
 impl Raid {
-    /// Whether updates of a row wait for each other and for their number: parity must not be changed twice at once, and
-    /// what comes from the memory does not flood the members.
-    fn is_counted(&self, update: &Update) -> bool {
+    /// Whether an update locks its row and counts towards the limit of updates. The parity of a row must not be changed by two
+    /// updates at once. Updates from the memory must not fill the queues of the members.
+    fn locks_row(&self, update: &Update) -> bool {
         self.layout.level == Level::Raid5 || update.owner.is_none()
     }
 
-    /// Begins an update, or lets it wait.
+    /// Begins an update, or makes it wait.
     pub(super) fn begin_update(&mut self, update: Update) {
-        if !self.is_counted(&update) {
+        if !self.locks_row(&update) {
             let id = self.updates.insert(update);
             self.run_update(id);
         } else if self.updates.lock(update) {
@@ -26,8 +32,9 @@ impl Raid {
         }
     }
 
-    /// Runs what may run. An update that needs no member (all of them are lost) ends in here, which makes the next one
-    /// ready: that one's turn comes in the loop that is running already, or thousands would stand on one another.
+    /// Runs the updates that may begin. An update that needs no member (all of them have failed) ends in here, which makes
+    /// the next update ready and calls this again. The loop that runs already takes that update; thousands of calls would
+    /// overflow the stack.
     fn run_ready(&mut self) {
         if std::mem::replace(&mut self.running_ready, true) {
             return;
@@ -41,14 +48,14 @@ impl Raid {
     fn run_update(&mut self, id: UpdateId) {
         let reads = self.reads_of(id);
         self.updates[id].pending = 1 + reads.len() as u32;
-        for (member, offset, bytes) in reads {
+        for Read { member, offset, bytes } in reads {
             self.send(Owner::Update(id), member, Operation::Read, offset, bytes, None);
         }
         self.update_part_ended(id);
     }
 
-    /// What must be read before the new parity is known: the old data and the old parity, or all data of the row that is
-    /// not written, whichever is less. What the memory holds is not read.
+    /// The reads that the new parity needs: those of the old data and the old parity, or those of all data of the row that is
+    /// not written, whichever are fewer. Lines that the memory holds are not read.
     fn reads_of(&mut self, id: UpdateId) -> Vec<Read> {
         let update = &self.updates[id];
         let (row, (from, to), chunks) = (update.row(), update.span(), update.chunks.clone());
@@ -64,10 +71,11 @@ impl Raid {
         }
     }
 
-    fn reads_of_old(&self, row: u64, from: u64, to: u64, chunks: &[Chunk], parity: u32) -> Option<Vec<Read>> {
+    /// The reads of the old data and the old parity; None if a member with old data is absent.
+    fn reads_of_old(&self, row: RowNo, from: u64, to: u64, chunks: &[Chunk], parity: MemberNo) -> Option<Vec<Read>> {
         let mut reads = Vec::new();
         for chunk in chunks {
-            let home = self.layout.homes(row, chunk.unit).0;
+            let home = self.layout.home(row, chunk.unit);
             if self.members.is_absent(home, row) {
                 return None;
             }
@@ -78,13 +86,14 @@ impl Raid {
         Some(reads)
     }
 
-    fn reads_of_rest(&self, row: u64, from: u64, to: u64, chunks: &[Chunk]) -> Option<Vec<Read>> {
+    /// The reads of all data of the row that is not written; None if a member with such data is absent.
+    fn reads_of_rest(&self, row: RowNo, from: u64, to: u64, chunks: &[Chunk]) -> Option<Vec<Read>> {
         let mut reads = Vec::new();
         for unit in 0..self.layout.data_units() {
             let whole = Chunk { row, unit, from, to };
-            let own = || chunks.iter().filter(|chunk| chunk.unit == unit);
-            let written = |line: u64| own().any(|chunk| self.lines(chunk).contains(&line));
-            let home = self.layout.homes(row, unit).0;
+            let in_unit = || chunks.iter().filter(|chunk| chunk.unit == unit);
+            let written = |line: LineNo| in_unit().any(|chunk| self.lines(chunk).contains(line));
+            let home = self.layout.home(row, unit);
             let read = self.unknown(home, whole, self.lines(&whole), written);
             if read.is_some() && self.members.is_absent(home, row) {
                 return None;
@@ -94,23 +103,18 @@ impl Raid {
         Some(reads)
     }
 
-    /// One read from the first to the last line that the memory does not hold as the members do, nor `known` says.
-    fn unknown(
-        &self,
-        member: u32,
-        chunk: Chunk,
-        lines: std::ops::Range<u64>,
-        known: impl Fn(u64) -> bool,
-    ) -> Option<Read> {
-        let mut unknown = lines.clone().filter(|line| !known(*line) && !self.cache.is_clean(*line));
+    /// One read from the first to the last line that is neither clean in the memory nor `known`.
+    fn unknown(&self, member: MemberNo, chunk: Chunk, lines: Lines, known: impl Fn(LineNo) -> bool) -> Option<Read> {
+        let mut unknown = lines.iter().filter(|line| !known(*line) && !self.cache.is_clean(*line));
         let first = unknown.next()?;
         let last = unknown.last().unwrap_or(first);
         let line_bytes = self.spec.line_bytes;
-        let base = chunk.row * self.layout.unit_bytes + chunk.from / line_bytes * line_bytes;
-        Some((member, base + (first - lines.start) * line_bytes, (last + 1 - first) * line_bytes))
+        let base = self.layout.offset(chunk.row) + chunk.from / line_bytes * line_bytes;
+        let offset = base + (first.number() - lines.first.number()) * line_bytes;
+        Some(Read { member, offset, bytes: (last.number() + 1 - first.number()) * line_bytes })
     }
 
-    /// A part of an update's stage is over.
+    /// Ends a part of an update's stage, and begins the next stage after the last part.
     pub(super) fn update_part_ended(&mut self, id: UpdateId) {
         let update = &mut self.updates[id];
         update.pending -= 1;
@@ -129,8 +133,7 @@ impl Raid {
         update.stage = Stage::Writing;
         update.pending = 1;
         for chunk in update.chunks.clone() {
-            let (first, count) = self.layout.homes(chunk.row, chunk.unit);
-            for member in first..first + count {
+            for member in self.layout.homes(chunk.row, chunk.unit) {
                 self.write_member(id, member, chunk.row, chunk.from, chunk.to);
             }
         }
@@ -156,10 +159,10 @@ impl Raid {
         }
     }
 
-    fn write_member(&mut self, id: UpdateId, member: u32, row: u64, from: u64, to: u64) {
+    fn write_member(&mut self, id: UpdateId, member: MemberNo, row: RowNo, from: u64, to: u64) {
         if !self.members.is_absent(member, row) {
             self.updates[id].pending += 1;
-            let offset = row * self.layout.unit_bytes + from;
+            let offset = self.layout.offset(row) + from;
             self.send(Owner::Update(id), member, Operation::Write, offset, to - from, None);
         }
     }
@@ -168,16 +171,16 @@ impl Raid {
         let update = self.updates.remove(id);
         let (row, (from, to)) = (update.row(), update.span());
         for chunk in &update.chunks {
-            for line in self.lines(chunk) {
-                if update.owner.is_none() { self.cache.arrived(line) } else { self.cache.fill(line) }
+            for line in self.lines(chunk).iter() {
+                if update.owner.is_none() { self.cache.arrive(line) } else { self.cache.fill(line) }
             }
         }
         if self.layout.parity(row).is_some() {
-            for line in self.parity_lines(row, from, to) {
+            for line in self.parity_lines(row, from, to).iter() {
                 self.cache.fill(line);
             }
         }
-        if self.is_counted(&update) {
+        if self.locks_row(&update) {
             self.updates.unlock(row);
             self.run_ready();
         }
@@ -187,7 +190,7 @@ impl Raid {
         }
     }
 
-    /// Sends dirty lines to the members, row by row in the elevator's order.
+    /// Writes dirty lines to the members, row by row in the order of the sweep.
     pub(super) fn destage(&mut self) {
         while !self.lost && !self.updates.has_ready() && self.must_destage() {
             if self.updates.running() >= self.spec.controller.updates_at_once {
@@ -196,33 +199,35 @@ impl Raid {
             let row = self.cache.rows_from(self.sweep.next_row()).find(|row| !self.updates.is_locked(*row));
             let Some(row) = row else { return };
             self.sweep.pass(row);
-            let chunks = self.leave(row);
+            let chunks = self.take_dirty(row);
             self.begin_update(Update::new(None, chunks));
         }
     }
 
+    /// Whether dirty lines must be written now.
     fn must_destage(&self) -> bool {
         let from = self.cache.held_max() as f64 * self.spec.cache.destage_from_share;
         let pressed = !self.no_room.is_empty() || self.cache.held() as f64 > from || self.sweep.is_under_way();
         self.cache.dirty() > 0 && (pressed || !self.writes_back())
     }
 
-    /// Dirty lines of a row, as chunks that are now on their way: all of them, or the first that follow each other.
-    fn leave(&mut self, row: u64) -> Vec<Chunk> {
+    /// Takes dirty lines of a row, as chunks that are being written from now on: all of them, or the first consecutive ones,
+    /// as the spec says.
+    fn take_dirty(&mut self, row: RowNo) -> Vec<Chunk> {
         let (line_bytes, mut chunks) = (self.spec.line_bytes, Vec::<Chunk>::new());
         for unit in 0..self.layout.data_units() {
             let whole = Chunk { row, unit, from: 0, to: self.layout.unit_bytes };
-            for (number, line) in self.lines(&whole).enumerate() {
+            for (number, line) in self.lines(&whole).iter().enumerate() {
                 let from = number as u64 * line_bytes;
-                let goes_on = chunks.last().is_some_and(|last| last.unit == unit && last.to == from);
+                let is_next = chunks.last().is_some_and(|last| last.unit == unit && last.to == from);
                 if !self.cache.is_dirty(line) {
                     continue;
                 }
-                if !goes_on && !self.spec.cache.destage_rows && !chunks.is_empty() {
+                if !is_next && !self.spec.cache.destage_rows && !chunks.is_empty() {
                     return chunks;
                 }
                 self.cache.leave(line, row);
-                match chunks.last_mut().filter(|_| goes_on) {
+                match chunks.last_mut().filter(|_| is_next) {
                     Some(last) => last.to += line_bytes,
                     None => chunks.push(Chunk { row, unit, from, to: from + line_bytes }),
                 }

@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
+use super::ftl::Lpn;
 use super::requests::RequestId;
 
-/// The part of a page that a write covers: 32 equal parts, a bit each.
+/// The parts of a page that a write covers: a bit for each of 32 equal parts.
 pub type Cover = u32;
-/// All of it.
+/// The whole page.
 pub const WHOLE: Cover = u32::MAX;
 
-/// The cover of `bytes` from `offset` in a page of 1 << `page_shift` bytes; only parts that are covered in whole count.
+/// The cover of `bytes` from `offset` in a page of 1 << `page_shift` bytes; only parts that are covered completely count.
 pub fn cover(offset: u64, bytes: u64, page_shift: u32) -> Cover {
     let part = |at: u64| at * 32 / (1 << page_shift);
     let first = (offset * 32).div_ceil(1 << page_shift);
@@ -21,38 +22,35 @@ pub fn cover(offset: u64, bytes: u64, page_shift: u32) -> Cover {
 /// A page that waits for flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its place; `CANCELLED` when it was trimmed while it waited.
-    pub lpn: u32,
-    /// The request that ends when flash has it; of a buffered one none.
+    /// The page; `Lpn::NONE` if it was trimmed while it waited.
+    pub lpn: Lpn,
+    /// The request that ends when flash has the page. None if the buffer holds writes, which then end earlier.
     pub request: Option<RequestId>,
-    /// Bytes of the host's that it took.
+    /// Bytes of the host's writes to it.
     pub bytes: u32,
-    /// What of it is new.
+    /// The parts of it that are new.
     pub cover: Cover,
 }
 
-/// No place: the page was trimmed.
-pub const CANCELLED: u32 = u32::MAX;
-
-/// A page that flash is taking.
+/// A page that is being written to flash.
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
-    lpn: u32,
+    lpn: Lpn,
     /// The number of its entry.
     entry: u64,
     at_ns: u64,
 }
 
-/// Pages on their way to flash. Room comes back in the order in which pages began to leave, but that those which must
-/// wait for an erase hold up only each other.
+/// Pages on their way to flash. Room becomes free in the order in which pages began to leave. Pages that wait for an erase
+/// are an exception: they hold up only each other.
 #[derive(Debug)]
 pub struct Buffer {
-    /// Pages of room; 0: none, pages only pass through.
+    /// Pages of room; 0: pages only pass through.
     pages: u64,
     waiting: VecDeque<Entry>,
-    /// Pages that flash is taking: as they come, and those that wait for an erase.
+    /// Pages that are being written to flash: those that need not wait for an erase, and those that wait for one.
     leaving: [VecDeque<Leaving>; 2],
-    /// Entries that came, that began to leave, and that have left, since the beginning.
+    /// How many entries have come, have begun to leave, and have left so far.
     entered: u64,
     begun: u64,
     left: u64,
@@ -60,14 +58,14 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// An empty one.
+    /// An empty buffer.
     pub fn new(pages: u64) -> Self {
         let index = Index::new(pages);
         let leaving = [VecDeque::new(), VecDeque::new()];
         Self { pages, waiting: VecDeque::new(), leaving, entered: 0, begun: 0, left: 0, index }
     }
 
-    /// Whether writes end here.
+    /// Whether a write ends when the buffer has it.
     pub fn holds(&self) -> bool {
         self.pages > 0
     }
@@ -77,13 +75,13 @@ impl Buffer {
         self.entered - self.left
     }
 
-    /// Whether another page has room.
+    /// Whether there is room for another page.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.pages == 0 || self.len() < self.pages
     }
 
-    /// When the next page will have left; None: none is leaving.
+    /// When the next page will have left; None: no page is leaving.
     #[inline]
     pub fn leaves_ns(&self) -> Option<u64> {
         self.leaving.iter().filter_map(|queue| queue.front()).map(|first| first.at_ns).min()
@@ -97,7 +95,7 @@ impl Buffer {
                 && first.at_ns <= now_ns
             {
                 queue.pop_front();
-                if first.lpn != CANCELLED {
+                if first.lpn != Lpn::NONE {
                     self.index.remove(first.lpn, first.entry);
                 }
                 self.left += 1;
@@ -105,7 +103,7 @@ impl Buffer {
         }
     }
 
-    /// Takes a page; into one that waits already, when it is the same. There must be room.
+    /// Takes a page. If the same page waits already, the two become one. There must be room.
     #[inline]
     pub fn enter(&mut self, entry: Entry) {
         if self.pages > 0 {
@@ -121,52 +119,52 @@ impl Buffer {
         self.entered += 1;
     }
 
-    /// What waits longest.
+    /// The entry that has waited for longest.
     #[inline]
     pub fn first(&self) -> Option<&Entry> {
         self.waiting.front()
     }
 
-    /// What waits, and will be the first after so many others.
+    /// The entry that has so many others before it.
     #[inline]
     pub fn after(&self, others: usize) -> Option<&Entry> {
         self.waiting.get(others)
     }
 
-    /// The first page leaves: flash will have it at `at_ns`, after an erase if it is `late`.
+    /// Lets the first page leave. Flash will have it at `at_ns`. It waits for an erase if it is `late`.
     #[inline]
     pub fn leave(&mut self, at_ns: u64, late: bool) -> Option<Entry> {
-        let own = self.waiting.pop_front()?;
+        let first = self.waiting.pop_front()?;
         let entry = self.begun;
         self.begun += 1;
         if self.pages == 0 {
             self.left += 1;
         } else {
-            // A page whose die is quicker than its forerunner's keeps its room until that one has left.
+            // A page may be written sooner than the page before it, but keeps its room until that page has left.
             let queue = &mut self.leaving[usize::from(late)];
             let after_ns = queue.back().map_or(0, |last| last.at_ns);
-            queue.push_back(Leaving { lpn: own.lpn, entry, at_ns: at_ns.max(after_ns) });
+            queue.push_back(Leaving { lpn: first.lpn, entry, at_ns: at_ns.max(after_ns) });
         }
-        Some(own)
+        Some(first)
     }
 
     /// Whether a read finds the page here.
     #[inline]
-    pub fn contains(&self, lpn: u32) -> bool {
+    pub fn contains(&self, lpn: Lpn) -> bool {
         self.index.find(lpn).is_some()
     }
 
-    /// Drops a page that waits; one that is leaving is left alone.
-    pub fn cancel(&mut self, lpn: u32) {
+    /// Drops a page that waits. A page that is leaving still leaves.
+    pub fn cancel(&mut self, lpn: Lpn) {
         if let Some(place) = self.index.find(lpn) {
             self.index.remove(lpn, place);
             if place >= self.begun {
-                self.waiting[(place - self.begun) as usize].lpn = CANCELLED;
+                self.waiting[(place - self.begun) as usize].lpn = Lpn::NONE;
             }
         }
     }
 
-    /// Entries that came so far: with `is_out`, what a flush waits for.
+    /// How many entries have come so far. A flush waits until all these are out (`is_out`).
     pub fn entered(&self) -> u64 {
         self.entered
     }
@@ -178,27 +176,27 @@ impl Buffer {
     }
 }
 
-/// Which entry holds a page: a hash table with open addressing, of a fixed size.
+/// Which entry holds a page: a hash table of fixed size with open addressing.
 #[derive(Debug)]
 struct Index {
-    /// (page, entry's number); `CANCELLED`: free.
-    slots: Vec<(u32, u64)>,
+    /// (page, number of its entry); `Lpn::NONE`: free.
+    slots: Vec<(Lpn, u64)>,
 }
 
 impl Index {
     fn new(pages: u64) -> Self {
         let slots = if pages == 0 { 0 } else { (pages * 2 + 2).next_power_of_two() };
-        Self { slots: vec![(CANCELLED, 0); slots as usize] }
+        Self { slots: vec![(Lpn::NONE, 0); slots as usize] }
     }
 
     #[inline]
-    fn home(&self, lpn: u32) -> usize {
-        // Knuth's multiplicative hash: neighbours spread over the table.
-        ((u64::from(lpn.wrapping_mul(2_654_435_769)) * self.slots.len() as u64) >> 32) as usize
+    fn home(&self, lpn: Lpn) -> usize {
+        // Knuth's multiplicative hash spreads neighbours over the table.
+        ((u64::from(lpn.number().wrapping_mul(2_654_435_769)) * self.slots.len() as u64) >> 32) as usize
     }
 
     #[inline]
-    fn slot(&self, lpn: u32) -> Option<usize> {
+    fn slot(&self, lpn: Lpn) -> Option<usize> {
         if self.slots.is_empty() {
             return None;
         }
@@ -206,42 +204,43 @@ impl Index {
         loop {
             match self.slots[slot].0 {
                 found if found == lpn => return Some(slot),
-                CANCELLED => return None,
+                Lpn::NONE => return None,
                 _ => slot = (slot + 1) & (self.slots.len() - 1),
             }
         }
     }
 
     #[inline]
-    fn find(&self, lpn: u32) -> Option<u64> {
+    fn find(&self, lpn: Lpn) -> Option<u64> {
         self.slot(lpn).map(|slot| self.slots[slot].1)
     }
 
-    /// Which entry holds a page from now on: the one that does, if its number is `from` or more, else this one.
+    /// Enters a page, and returns the number of the entry that holds it from now on. That is the entry that holds it
+    /// already, if its number is `from` or more, or else `entry`.
     #[inline]
-    fn insert(&mut self, lpn: u32, entry: u64, from: u64) -> u64 {
+    fn insert(&mut self, lpn: Lpn, entry: u64, from: u64) -> u64 {
         let mut slot = self.home(lpn);
-        while self.slots[slot].0 != CANCELLED && self.slots[slot].0 != lpn {
+        while self.slots[slot].0 != Lpn::NONE && self.slots[slot].0 != lpn {
             slot = (slot + 1) & (self.slots.len() - 1);
         }
-        let own = &mut self.slots[slot];
-        if own.0 == lpn && own.1 >= from {
-            return own.1;
+        let held = &mut self.slots[slot];
+        if held.0 == lpn && held.1 >= from {
+            return held.1;
         }
-        *own = (lpn, entry);
+        *held = (lpn, entry);
         entry
     }
 
     /// Forgets a page, if this entry holds it.
     #[inline]
-    fn remove(&mut self, lpn: u32, entry: u64) {
+    fn remove(&mut self, lpn: Lpn, entry: u64) {
         let Some(mut hole) = self.slot(lpn).filter(|slot| self.slots[*slot].1 == entry) else { return };
-        // Entries after the hole that belong before it move up (Knuth's algorithm R), so that no marks are needed.
+        // Entries behind the hole whose home is at or before it move up (Knuth's algorithm R). So no marks are needed.
         let mask = self.slots.len() - 1;
         let mut next = hole;
         loop {
             next = (next + 1) & mask;
-            if self.slots[next].0 == CANCELLED {
+            if self.slots[next].0 == Lpn::NONE {
                 break;
             }
             let home = self.home(self.slots[next].0);
@@ -250,7 +249,7 @@ impl Index {
                 hole = next;
             }
         }
-        self.slots[hole] = (CANCELLED, 0);
+        self.slots[hole] = (Lpn::NONE, 0);
     }
 }
 
@@ -263,7 +262,7 @@ mod tests {
     use super::*;
 
     fn entry(lpn: u32) -> Entry {
-        Entry { lpn, request: None, bytes: 4096, cover: WHOLE }
+        Entry { lpn: Lpn::new(lpn), request: None, bytes: 4096, cover: WHOLE }
     }
 
     proptest! {
@@ -271,6 +270,7 @@ mod tests {
         fn the_index_is_a_map(steps in prop::collection::vec((0u32..60, any::<bool>()), 0..400)) {
             let (mut index, mut plain) = (Index::new(60), BTreeMap::new());
             for (number, (lpn, inserts)) in steps.into_iter().enumerate() {
+                let lpn = Lpn::new(lpn);
                 if inserts {
                     let from = number as u64 / 2;
                     let expected = plain.get(&lpn).copied().filter(|entry| *entry >= from).unwrap_or(number as u64);
@@ -281,7 +281,7 @@ mod tests {
                     prop_assert_eq!(index.find(lpn), Some(entry));
                     index.remove(lpn, entry);
                 }
-                for lpn in 0..60 {
+                for lpn in Lpn::first(60) {
                     prop_assert_eq!(index.find(lpn), plain.get(&lpn).copied());
                 }
             }
@@ -297,9 +297,9 @@ mod tests {
         buffer.leave(100, false);
         buffer.leave(50, false);
         buffer.settle(99);
-        assert_eq!((buffer.len(), buffer.contains(2)), (2, true));
+        assert_eq!((buffer.len(), buffer.contains(Lpn::new(2))), (2, true));
         buffer.settle(100);
-        assert_eq!((buffer.len(), buffer.contains(2)), (0, false));
+        assert_eq!((buffer.len(), buffer.contains(Lpn::new(2))), (0, false));
         assert!(buffer.is_out(2) && !buffer.is_out(3));
     }
 
@@ -312,7 +312,7 @@ mod tests {
         }
         assert_eq!(buffer.leaves_ns(), Some(100));
         buffer.settle(110);
-        assert_eq!((buffer.len(), buffer.contains(3), buffer.is_out(1)), (2, true, false));
+        assert_eq!((buffer.len(), buffer.contains(Lpn::new(3)), buffer.is_out(1)), (2, true, false));
         buffer.settle(1000);
         assert_eq!((buffer.len(), buffer.is_out(4)), (0, true));
     }
@@ -327,16 +327,16 @@ mod tests {
         buffer.enter(entry(1));
         assert_eq!(buffer.len(), 2, "one that is leaving is not");
         buffer.settle(10);
-        assert!(buffer.contains(1));
+        assert!(buffer.contains(Lpn::new(1)));
     }
 
     #[test]
     fn what_is_trimmed_while_it_waits_goes_nowhere() {
         let mut buffer = Buffer::new(4);
         buffer.enter(entry(1));
-        buffer.cancel(1);
-        assert!(!buffer.contains(1));
-        assert_eq!(buffer.first().map(|entry| entry.lpn), Some(CANCELLED));
+        buffer.cancel(Lpn::new(1));
+        assert!(!buffer.contains(Lpn::new(1)));
+        assert_eq!(buffer.first().map(|entry| entry.lpn), Some(Lpn::NONE));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One module of flash in time: stages in a row, each serving in the order of arrival.
+//! One module of flash in virtual time: a chain of stages. Each stage serves in the order of arrival.
 //!
 //! queue depth -> controller or driver -> writes: link -> buffer -> flash (`flash.rs`)
 //!                                     -> reads: die -> channel -> link
@@ -9,67 +9,56 @@ use flatwater_core::slab::Slab;
 
 use super::buffer::{Buffer, Entry, WHOLE, cover};
 use super::ends::{self, Ends, Timed};
+use super::event::Event;
 use super::flash::Flash;
 use super::requests::{Request, RequestId, last_page, pages, part, whole_pages};
 use super::spec::Spec;
 use super::stages::{Pipe, Servers};
-use super::told::{Counts, Now, Told, state};
+use super::statistics::{Counts, State, Statistics, wear_json};
 use crate::event::EventQueue;
 use crate::storage::stepped::{self, Stepped};
 use crate::storage::{Command, Device, Ended, Failure, Incident, Opening, Operation};
 
-/// A module at work.
+/// A module.
 pub struct Card {
     spec: Spec,
     capacity_bytes: u64,
     now_ns: u64,
     requests: Slab<Request, RequestId>,
-    /// Commands over the queue depth.
+    /// Commands that wait because the queue depth is reached.
     queue: VecDeque<(u64, Command)>,
     controller: Servers,
     link_in: Pipe,
     link_out: Pipe,
-    /// Through the controller: reads, flushes and trims. All of these queues are in the order of time.
+    /// Reads, flushes and trims that pass the controller. This queue and the next are in the order of time.
     decoded: Timed,
-    /// Writes through the link.
+    /// Writes that cross the link.
     received: Timed,
     /// Writes that wait for room in the buffer.
     landing: VecDeque<RequestId>,
-    /// Flushes, and the entries that must leave the buffer first.
+    /// Flushes, each with the number of entries that must leave the buffer first.
     flushes: VecDeque<(u64, RequestId)>,
     buffer: Buffer,
     flash: Flash,
     events: EventQueue<Event>,
     ends: Ends,
     host_bytes: u64,
-    told_ns: u64,
-    told: Counts,
+    /// The counts at the last `take_statistics`, and when that was.
+    counted: Counts,
+    counted_ns: u64,
     incidents: Vec<Incident>,
-}
-
-/// What is to happen to a part of a command.
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    /// A die has read it.
-    Sensed { request: RequestId, lpn: u32, way: u32 },
-    /// A channel has moved it to the controller.
-    Fetched { request: RequestId, lpn: u32 },
-    /// A write without a buffer is in flash.
-    Programmed { request: RequestId },
-    /// A command ends.
-    Ends { request: RequestId },
 }
 
 impl Card {
     /// An idle module.
     ///
     /// # Errors
-    /// A figure that cannot be, by name.
+    /// A figure that is impossible, by name.
     pub fn new(spec: Spec, opening: Opening) -> Result<Self, String> {
         let flash = Flash::new(&spec, opening)?;
         let (controller, link) = (&spec.controller, &spec.link);
         let page_bytes = flash.layout.page_bytes();
-        // Less than a page is a page: with none at all a write would end in flash.
+        // A buffer smaller than a page becomes one page: without a buffer a write would end in flash.
         let buffer_pages = if spec.buffer.bytes == 0 { 0 } else { (spec.buffer.bytes / page_bytes).max(1) };
         Ok(Self {
             capacity_bytes: spec.capacity_bytes,
@@ -88,14 +77,14 @@ impl Card {
             events: EventQueue::new(),
             ends: Ends::new(controller.latency_ns),
             host_bytes: 0,
-            told_ns: 0,
-            told: Counts::default(),
+            counted: Counts::default(),
+            counted_ns: 0,
             incidents: Vec::new(),
             spec,
         })
     }
 
-    /// Takes a command out of the queue into the controller.
+    /// Gives a command to the controller.
     fn begin(&mut self, now_ns: u64, tag: u64, command: Command) {
         let request = self.requests.insert(Request::new(tag, command));
         let decoded_ns = self.controller.serve(now_ns);
@@ -110,7 +99,7 @@ impl Card {
         }
     }
 
-    /// A read, flush or trim has reached the card.
+    /// A read, flush or trim has passed the controller.
     fn decode(&mut self, request: RequestId) {
         let command = self.requests[request].command;
         match command.operation {
@@ -141,10 +130,10 @@ impl Card {
         let Some((first, last)) = pages(&command, shift) else { return self.end(request) };
         self.buffer.settle(self.now_ns);
         self.requests[request].left = last - first + 1;
-        for lpn in first..=last {
-            let place = if self.buffer.contains(lpn) { None } else { self.flash.find(lpn) };
-            let Some(way) = place else {
-                // From the buffer; or never written, so that there is nothing to ask flash for.
+        for lpn in first.through(last) {
+            let way = if self.buffer.contains(lpn) { None } else { self.flash.find(lpn) };
+            let Some(way) = way else {
+                // The page is in the buffer, or was never written: no die reads it.
                 self.events.push(self.now_ns, Event::Fetched { request, lpn });
                 continue;
             };
@@ -156,7 +145,7 @@ impl Card {
         }
     }
 
-    /// Lets writes into the buffer while it has room, in their order.
+    /// Moves waiting writes into the buffer, in their order, while there is room.
     fn land(&mut self) {
         let shift = self.flash.layout.page_shift;
         self.buffer.settle(self.now_ns);
@@ -167,17 +156,17 @@ impl Card {
                 continue;
             }
             let holds = self.buffer.holds();
-            let own = &mut self.requests[request];
-            let (command, last) = (own.command, last_page(&own.command, shift));
-            while own.next_lpn <= last && self.buffer.has_room() {
-                let lpn = own.next_lpn;
+            let write = &mut self.requests[request];
+            let (command, last) = (write.command, last_page(&write.command, shift));
+            while write.next_lpn <= last && self.buffer.has_room() {
+                let lpn = write.next_lpn;
                 let (offset, bytes) = part(&command, lpn, shift);
                 let cover = if bytes >> shift > 0 { WHOLE } else { cover(offset, bytes, shift) };
                 let request = (!holds).then_some(request);
                 self.buffer.enter(Entry { lpn, request, bytes: bytes as u32, cover });
-                own.next_lpn += 1;
+                write.next_lpn = lpn + 1;
             }
-            if own.next_lpn <= last {
+            if write.next_lpn <= last {
                 break;
             }
             self.landing.pop_front();
@@ -187,20 +176,20 @@ impl Card {
         }
     }
 
-    /// A write is in the card: its pages want to the buffer.
+    /// A write has crossed the link: its pages wait for the buffer.
     fn receive(&mut self, request: RequestId) {
         let shift = self.flash.layout.page_shift;
-        let own = &mut self.requests[request];
-        let (first, last) = pages(&own.command, shift).expect("a write of nothing is not received");
-        own.next_lpn = first;
-        own.left = last - first + 1;
-        self.flash.warm_places((first, last));
+        let write = &mut self.requests[request];
+        let (first, last) = pages(&write.command, shift).expect("an empty write is not received");
+        write.next_lpn = first;
+        write.left = last - first + 1;
+        self.flash.prefetch_places(first, last);
         self.landing.push_back(request);
         self.land();
         self.flash.wake(self.now_ns, &self.buffer);
     }
 
-    /// Flash does its next step: takes a page from the buffer, or collects.
+    /// Lets flash do its next step: take a page from the buffer, or collect.
     fn work_flash(&mut self) {
         let taken = self.flash.work(self.now_ns, &mut self.buffer);
         if let Some((entry, programmed_ns)) = taken {
@@ -217,7 +206,7 @@ impl Card {
         }
     }
 
-    /// No unit can be had any more: what waits fails, what is written stays readable.
+    /// The collector can free no unit any more: waiting writes fail, written pages stay readable.
     fn wear_out(&mut self) {
         self.incidents.push(Incident { at_ns: self.now_ns, text: "read-only: worn out".into() });
         while let Some(entry) = self.buffer.leave(self.now_ns, false) {
@@ -232,18 +221,18 @@ impl Card {
         self.land();
     }
 
-    /// A write that found the card worn out: parts that are not in the buffer end at once.
+    /// Fails a write that found the card worn out. Its parts that are not in the buffer end at once.
     fn fail_parts(&mut self, request: RequestId) {
         let shift = self.flash.layout.page_shift;
-        let own = &mut self.requests[request];
-        own.result = Err(Failure::ReadOnly);
-        own.left -= last_page(&own.command, shift) + 1 - own.next_lpn;
-        if self.buffer.holds() || own.left == 0 {
+        let write = &mut self.requests[request];
+        write.result = Err(Failure::ReadOnly);
+        write.left -= last_page(&write.command, shift) + 1 - write.next_lpn;
+        if self.buffer.holds() || write.left == 0 {
             self.end(request);
         }
     }
 
-    fn happen(&mut self, event: Event) {
+    fn handle(&mut self, event: Event) {
         match event {
             Event::Sensed { request, lpn, way } => {
                 let bytes = part(&self.requests[request].command, lpn, self.flash.layout.page_shift).1;
@@ -251,19 +240,19 @@ impl Card {
                 self.events.push(fetched_ns, Event::Fetched { request, lpn });
             }
             Event::Fetched { request, lpn } => {
-                let own = &mut self.requests[request];
-                let bytes = part(&own.command, lpn, self.flash.layout.page_shift).1;
-                own.left -= 1;
-                let left = own.left;
+                let read = &mut self.requests[request];
+                let bytes = part(&read.command, lpn, self.flash.layout.page_shift).1;
+                read.left -= 1;
+                let left = read.left;
                 let sent_ns = self.link_out.send(self.now_ns, bytes);
                 if left == 0 {
                     self.ends.push_sent(sent_ns, request);
                 }
             }
             Event::Programmed { request } => {
-                let own = &mut self.requests[request];
-                own.left -= 1;
-                if own.left == 0 {
+                let write = &mut self.requests[request];
+                write.left -= 1;
+                if write.left == 0 {
                     self.end(request);
                 }
             }
@@ -276,13 +265,13 @@ impl Card {
         self.end(request);
     }
 
-    /// A command ends now, but for what is added to each.
+    /// Ends a command now, apart from the latency that is added to each.
     fn end(&mut self, request: RequestId) {
         self.ends.push_done(self.now_ns, request);
     }
 
-    /// Tells the host, and lets the next command in.
-    fn tell_end(&mut self, at_ns: u64, request: RequestId, ended: &mut Vec<Ended>) {
+    /// Returns a command to the host, and begins the next one that waits.
+    fn answer(&mut self, at_ns: u64, request: RequestId, ended: &mut Vec<Ended>) {
         let request = self.requests.remove(request);
         ended.push(Ended { tag: request.tag, at_ns, result: request.result });
         if let Some((tag, command)) = self.queue.pop_front() {
@@ -290,7 +279,7 @@ impl Card {
         }
     }
 
-    /// When pages leaving the buffer matter to somebody.
+    /// When the next page leaves the buffer, if a command waits for that; else `u64::MAX`.
     fn leaves_ns(&self) -> u64 {
         if self.landing.is_empty() && self.flushes.is_empty() {
             return u64::MAX;
@@ -298,7 +287,7 @@ impl Card {
         self.buffer.leaves_ns().unwrap_or(u64::MAX)
     }
 
-    /// Pages have left the buffer.
+    /// Goes on with what waited until pages left the buffer.
     fn leave(&mut self) {
         self.land();
         while let Some((entries, request)) = self.flushes.front().copied()
@@ -310,8 +299,8 @@ impl Card {
         self.flash.wake(self.now_ns, &self.buffer);
     }
 
-    /// What happened since the last call.
-    pub fn tell(&mut self, now_ns: u64) -> Told {
+    /// The statistics of the time since the last call.
+    pub fn take_statistics(&mut self, now_ns: u64) -> Statistics {
         let ftl = self.flash.counters();
         let mut counts = self.flash.counts;
         counts.host_bytes = self.host_bytes;
@@ -321,12 +310,12 @@ impl Card {
         counts.dies_ns = self.flash.dies_busy_ns();
         counts.link_ns = [self.link_in.busy_ns, self.link_out.busy_ns];
         self.buffer.settle(now_ns);
-        let mut now = Now::new(&ftl, &self.flash.layout, self.spec.wear.rated_cycles);
-        now.interval_ns = now_ns - self.told_ns;
-        now.buffer_bytes = self.buffer.len() * self.flash.layout.page_bytes();
-        let told = Told { counts: counts.since(&self.told), now };
-        (self.told, self.told_ns) = (counts, now_ns);
-        told
+        let mut state = State::new(&ftl, &self.flash.layout, self.spec.wear.rated_cycles);
+        state.interval_ns = now_ns - self.counted_ns;
+        state.buffer_bytes = self.buffer.len() * self.flash.layout.page_bytes();
+        let statistics = Statistics { counts: counts.since(&self.counted), state };
+        (self.counted, self.counted_ns) = (counts, now_ns);
+        statistics
     }
 }
 
@@ -340,15 +329,15 @@ impl Stepped for Card {
         due_ns.min(self.events.next_ns().unwrap_or(u64::MAX)).min(self.flash.due_ns()).min(self.leaves_ns())
     }
 
-    /// What came first, then what ends first, goes first.
+    /// Of several things that are due, ends of commands come first, and the work of flash last.
     fn step(&mut self, now_ns: u64, ended: &mut Vec<Ended>) {
         self.now_ns = now_ns;
         if let Some(request) = self.ends.take(now_ns) {
-            self.tell_end(now_ns, request, ended);
+            self.answer(now_ns, request, ended);
         } else if self.leaves_ns() <= now_ns {
             self.leave();
         } else if let Some((_, event)) = self.events.pop_until(now_ns) {
-            self.happen(event);
+            self.handle(event);
         } else if let Some(request) = ends::take(&mut self.received, now_ns) {
             self.receive(request);
         } else if let Some(request) = ends::take(&mut self.decoded, now_ns) {
@@ -367,9 +356,9 @@ impl Device for Card {
     fn submit(&mut self, now_ns: u64, tag: u64, command: Command) {
         if matches!(command.operation, Operation::Read | Operation::Write)
             && command.fits(self.capacity_bytes)
-            && let Some(pages) = pages(&command, self.flash.layout.page_shift)
+            && let Some((first, last)) = pages(&command, self.flash.layout.page_shift)
         {
-            self.flash.warm(pages);
+            self.flash.prefetch(first, last);
         }
         if self.requests.len() < self.spec.queue_depth as usize {
             self.begin(now_ns, tag, command);
@@ -387,7 +376,7 @@ impl Device for Card {
     }
 
     fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>) {
-        self.tell(now_ns).series(series);
+        self.take_statistics(now_ns).append_series(series);
     }
 
     fn incidents(&mut self) -> Vec<Incident> {
@@ -395,6 +384,6 @@ impl Device for Card {
     }
 
     fn state(&self) -> Option<String> {
-        Some(state(&self.flash.counters(), self.flash.life_used()))
+        Some(wear_json(&self.flash.counters(), self.flash.life_used()))
     }
 }

@@ -1,19 +1,19 @@
-//! Commands on their way back to the host, each with the moment of its end.
+//! Commands that end soon, each with the time of its end.
 
 use std::collections::VecDeque;
 
 use super::requests::RequestId;
 
-/// A queue in the order of time.
+/// Commands with times, in the order of time.
 pub(super) type Timed = VecDeque<(u64, RequestId)>;
 
-/// When the first of a queue is due; `u64::MAX`: never.
+/// When the first command of a queue is due; `u64::MAX`: never.
 #[inline]
 pub(super) fn due_ns(queue: &Timed) -> u64 {
     queue.front().map_or(u64::MAX, |(at_ns, _)| *at_ns)
 }
 
-/// Takes the first of a queue, if it is due by `now_ns`.
+/// Takes the first command of a queue, if it is due by `now_ns`.
 #[inline]
 pub(super) fn take(queue: &mut Timed, now_ns: u64) -> Option<RequestId> {
     match queue.front() {
@@ -25,37 +25,37 @@ pub(super) fn take(queue: &mut Timed, now_ns: u64) -> Option<RequestId> {
 /// Commands that end.
 #[derive(Debug)]
 pub(super) struct Ends {
-    /// What is added to each command.
+    /// Added to the time of each command.
     latency_ns: u64,
-    /// Reads, whose data crosses the link in their order.
+    /// Reads. Their data crosses the link in their order.
     sent: Timed,
-    /// All others.
+    /// All other commands.
     done: Timed,
 }
 
 impl Ends {
-    /// None yet.
+    /// No command yet.
     pub(super) fn new(latency_ns: u64) -> Self {
         Self { latency_ns, sent: Timed::new(), done: Timed::new() }
     }
 
-    /// The last byte of a read has crossed the link at `at_ns`.
+    /// Adds a read whose last byte crosses the link at `at_ns`.
     pub(super) fn push_sent(&mut self, at_ns: u64, request: RequestId) {
         self.sent.push_back((at_ns + self.latency_ns, request));
     }
 
-    /// Nothing is left to do for a command at `at_ns`.
+    /// Adds a command for which all work is done at `at_ns`.
     pub(super) fn push_done(&mut self, at_ns: u64, request: RequestId) {
         self.done.push_back((at_ns + self.latency_ns, request));
     }
 
-    /// When the first of them ends; `u64::MAX`: never.
+    /// When the first command ends; `u64::MAX`: never.
     #[inline]
     pub(super) fn due_ns(&self) -> u64 {
         due_ns(&self.sent).min(due_ns(&self.done))
     }
 
-    /// Takes one that ends by `now_ns`: reads come last.
+    /// Takes a command that ends by `now_ns`; reads come last.
     #[inline]
     pub(super) fn take(&mut self, now_ns: u64) -> Option<RequestId> {
         take(&mut self.done, now_ns).or_else(|| take(&mut self.sent, now_ns))

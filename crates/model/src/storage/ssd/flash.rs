@@ -1,56 +1,59 @@
-//! Flash in time: dies and channels, the path that writes take to them, and the collector that keeps host writes out
-//! of that path while it moves a victim's pages.
+//! Flash in virtual time: dies and channels, the path that writes take to them, and the collector. The collector keeps host
+//! writes out of that path while it moves the pages of a victim.
 //!
-//! So with K the rate of host pages alone and Kg that of relocations, writing at random gives 1/T = 1/K + (A-1)/Kg.
+//! So if K is the rate of host pages alone, Kg the rate of relocations and A the write amplification, then random writes run
+//! at a rate T with 1/T = 1/K + (A-1)/Kg.
 
 use flatwater_core::seed::{Rng, stream};
 use rand::Rng as _;
 
-use super::buffer::{Buffer, CANCELLED, Entry, WHOLE};
-use super::ftl::{self, Counters, Ftl};
+use super::buffer::{Buffer, Entry, WHOLE};
+use super::ftl::{self, Counters, Ftl, Lpn, Ppn};
+use super::ids::{LaneNo, WayNo};
 use super::spec::{Layout, Pace, ReadErrors, Spec};
 use super::stages::{Stations, transfer_ns};
-use super::told::Counts;
+use super::statistics::Counts;
 use crate::storage::Opening;
 
-/// The collector comes to this many pages at once at most, and to no more than fit this time: reads get in between.
+/// A step of the collector moves at most this many pages, and no more than fit into this time. So reads get in between.
 const STEP_PAGES_MAX: u64 = 16;
 const STEP_NS: u64 = 200_000;
-/// Pages of the buffer between two looks at what the processor will ask for.
+/// Pages of the buffer between two calls of `prefetch_next_writes`.
 const NEAR: usize = 4;
 /// A controller gives up reading a page after so many attempts (read-retry tables of data sheets have 7 to 15 rows).
 const RETRIES_MAX: u64 = 7;
 
 /// The flash of a module.
 pub struct Flash {
-    /// Where things stand.
+    /// How it is laid out.
     pub layout: Layout,
-    /// What happened, as far as it is known here.
+    /// What happened, as far as flash counts it.
     pub counts: Counts,
-    /// No unit can be had any more.
+    /// The collector can free no unit any more.
     pub worn_out: bool,
     ftl: Ftl,
     pace: Pace,
-    dies: Stations,
+    dies: Stations<WayNo>,
     /// By way, when its last erase ends.
     erased_ns: Vec<u64>,
-    channels: Stations,
+    channels: Stations<LaneNo>,
     times: Times,
-    /// Until when the path to flash is busy, and whether anything wants it.
+    /// Until when the path to flash is busy, and whether a page waits for it.
     path_free_ns: u64,
     path_wanted: bool,
     collecting: bool,
-    moved: Vec<(u32, u32)>,
+    /// Kept to reuse its memory.
+    moved: Vec<(Ppn, Ppn)>,
     errors: Errors,
 }
 
 /// A page on its way into a die.
 struct Programmed {
-    /// When the die has it.
+    /// When the die has programmed it.
     at_ns: u64,
-    /// Until when it holds up the path.
+    /// Until when it keeps the path busy.
     taken_ns: u64,
-    /// It waits for an erase.
+    /// Whether it waits for an erase.
     late: bool,
 }
 
@@ -61,7 +64,7 @@ struct Times {
     /// A whole page over its channels.
     transfer_ns: u64,
     ns_per_byte: f64,
-    /// A host page keeps the path for this long, a relocated one for that.
+    /// How long a host page and a relocated page keep the path busy.
     host_ns: u64,
     relocation_ns: u64,
     step_pages: u32,
@@ -77,10 +80,10 @@ struct Errors {
 }
 
 impl Flash {
-    /// Flash as `initial` has it.
+    /// Flash in the state that `initial` describes.
     ///
     /// # Errors
-    /// A figure that cannot be, by name.
+    /// A figure that is impossible, by name.
     pub fn new(spec: &Spec, opening: Opening) -> Result<Self, String> {
         let layout = spec.layout()?;
         let geometry = ftl::Geometry {
@@ -112,36 +115,36 @@ impl Flash {
         Ok(flash)
     }
 
-    /// The way that a logical page is on; None: never written, or trimmed.
+    /// The way on which a logical page is; None: it was never written, or was trimmed.
     #[inline]
-    pub fn find(&self, lpn: u32) -> Option<u32> {
+    pub fn find(&self, lpn: Lpn) -> Option<WayNo> {
         self.ftl.lookup(lpn).map(|ppn| self.layout.way(ppn))
     }
 
-    /// Pages are asked for: their places in the mapping, which is large, come into the processor's cache.
+    /// Prefetches the entries of pages that a command touches: the mapping is larger than the processor's caches.
     #[inline]
-    pub fn warm(&self, (first, last): (u32, u32)) {
-        for lpn in (first..last).step_by(ftl::ENTRIES_NEAR) {
-            self.ftl.prefetch(lpn);
+    pub fn prefetch(&self, first: Lpn, last: Lpn) {
+        for lpn in (first.number()..last.number()).step_by(ftl::ENTRIES_OF_LINE) {
+            self.ftl.prefetch(Lpn::new(lpn));
         }
         self.ftl.prefetch(last);
     }
 
-    /// They will be written soon, a while after `warm`: so does what is kept of where they lie.
+    /// The second step, some time after `prefetch` and before a write of the pages.
     #[inline]
-    pub fn warm_places(&self, (first, last): (u32, u32)) {
-        for lpn in first..=last {
+    pub fn prefetch_places(&self, first: Lpn, last: Lpn) {
+        for lpn in first.through(last) {
             self.ftl.prefetch_place(lpn);
         }
     }
 
     /// Forgets a logical page.
-    pub fn trim(&mut self, lpn: u32) {
+    pub fn trim(&mut self, lpn: Lpn) {
         self.ftl.trim(lpn);
     }
 
-    /// Reads `bytes` of a page for the host: when the dies have them, and whether they could be corrected.
-    pub fn sense(&mut self, now_ns: u64, way: u32, bytes: u64) -> (u64, bool) {
+    /// Reads `bytes` of a page for the host. Returns when the dies have them, and whether the errors could be corrected.
+    pub fn sense(&mut self, now_ns: u64, way: WayNo, bytes: u64) -> (u64, bool) {
         let (attempts, correct) = self.errors.draw();
         self.counts.read_retries += attempts - 1;
         self.counts.read_failures += u64::from(!correct);
@@ -149,34 +152,34 @@ impl Flash {
         (self.dies.keep(way, now_ns, takes_ns), correct)
     }
 
-    /// Moves `bytes` from the dies to the controller.
-    pub fn fetch(&mut self, now_ns: u64, way: u32, bytes: u64) -> u64 {
+    /// Moves `bytes` from the dies to the controller. Returns when they are there.
+    pub fn fetch(&mut self, now_ns: u64, way: WayNo, bytes: u64) -> u64 {
         let takes_ns = (bytes as f64 * self.times.ns_per_byte + 0.5) as u64;
         self.channels.keep(self.layout.lane(way), now_ns, takes_ns)
     }
 
-    /// Counters of the translation layer.
+    /// The counters of the translation layer.
     pub fn counters(&self) -> Counters {
         self.ftl.counters()
     }
 
-    /// Share of the rated life that is used up; 0 where it has no end.
+    /// Share of the rated life that is used up; 0 if units never wear out.
     pub fn life_used(&self) -> f64 {
         self.errors.life(self.ftl.counters().erase_count_mean)
     }
 
-    /// Time that dies were kept busy.
+    /// How long all dies together were busy.
     pub const fn dies_busy_ns(&self) -> u64 {
         self.dies.busy_ns
     }
 
-    /// When it has something to do.
+    /// When flash has its next step to do; `u64::MAX`: never.
     #[inline]
     pub const fn due_ns(&self) -> u64 {
         if self.path_wanted { self.path_free_ns } else { u64::MAX }
     }
 
-    /// Something may have come to the buffer.
+    /// Begins work if a page has come to the buffer.
     #[inline]
     pub fn wake(&mut self, now_ns: u64, buffer: &Buffer) {
         if !self.path_wanted && buffer.first().is_some() {
@@ -185,13 +188,13 @@ impl Flash {
         }
     }
 
-    /// Does the next step on the path. Gives the page that was taken from the buffer and when flash has it.
+    /// Does the next step. Returns the page that it took from the buffer, if any, and when flash has that page.
     pub fn work(&mut self, now_ns: u64, buffer: &mut Buffer) -> Option<(Entry, u64)> {
         if self.collecting && self.pace == Pace::Unit {
             self.collect(now_ns, self.times.step_pages);
             return None;
         }
-        while buffer.first().is_some_and(|entry| entry.lpn == CANCELLED) {
+        while buffer.first().is_some_and(|entry| entry.lpn == Lpn::NONE) {
             buffer.leave(now_ns, false);
         }
         let Some(&entry) = buffer.first() else {
@@ -202,19 +205,19 @@ impl Flash {
             self.make_room(now_ns);
             return None;
         }
-        // Neighbours lie near each other: one of several looks for all.
-        if (entry.lpn as usize).is_multiple_of(NEAR) {
-            self.look_ahead(buffer);
+        // The entries of neighbours are close together: it is enough to prefetch for one of several.
+        if entry.lpn.index().is_multiple_of(NEAR) {
+            self.prefetch_next_writes(buffer);
         }
         let programmed = self.program(now_ns, entry);
         buffer.leave(programmed.at_ns, programmed.late);
         Some((entry, programmed.at_ns))
     }
 
-    /// Brings nearer what the next pages' writes will change, where that was not done lately: those after `NEAR` and after
-    /// as many again.
+    /// Prefetches what the writes of the next pages in the buffer will change: each page takes the three steps of `Ftl`, with
+    /// `NEAR` pages between them.
     #[inline]
-    fn look_ahead(&self, buffer: &Buffer) {
+    fn prefetch_next_writes(&self, buffer: &Buffer) {
         if let Some(entry) = buffer.after(3 * NEAR) {
             self.ftl.prefetch(entry.lpn);
         }
@@ -243,19 +246,20 @@ impl Flash {
 
     /// Moves a page to its dies and programs it.
     ///
-    /// A die takes the next page into its register while it programs, and no more: the path waits for that. It does not
-    /// wait for an erase, or a few of these would stop all dies; nor for a read that came first, which takes its turn.
+    /// While a die programs a page it takes one more page into its register. The path waits until there is room in the
+    /// register. It does not wait for an erase, or a few erases would stop all dies. Nor does it wait for a read that came
+    /// first.
     #[inline]
-    fn program_at(&mut self, ready_ns: u64, ppn: u32) -> Programmed {
+    fn program_at(&mut self, ready_ns: u64, ppn: Ppn) -> Programmed {
         let way = self.layout.way(ppn);
         let moved_ns = self.channels.keep(self.layout.lane(way), ready_ns, self.times.transfer_ns);
         let at_ns = self.dies.keep(way, moved_ns, self.times.program_ns);
-        let erased_ns = self.erased_ns[way as usize].saturating_sub(ready_ns);
+        let erased_ns = self.erased_ns[way.index()].saturating_sub(ready_ns);
         let taken_ns = at_ns.saturating_sub(2 * self.times.program_ns + self.times.read_ns + erased_ns);
         Programmed { at_ns, taken_ns, late: erased_ns > 0 }
     }
 
-    /// The host has no room: begins a collection, or goes on with one by a page.
+    /// The host has no room: begins a collection, or continues the one under way.
     fn make_room(&mut self, now_ns: u64) {
         if !self.collecting {
             if self.ftl.begin_collection().is_err() {
@@ -268,8 +272,8 @@ impl Flash {
         self.collect(now_ns, if self.pace == Pace::Unit { self.times.step_pages } else { 1 });
     }
 
-    /// A step of the collector: its pages keep dies and channels busy as everybody's do, and the path for as long as
-    /// its own rate says.
+    /// A step of the collector. Its pages keep dies and channels busy as those of the host do. They keep the path busy for as
+    /// long as the collector's own rate requires.
     fn collect(&mut self, now_ns: u64, pages: u32) {
         let mut moved = std::mem::take(&mut self.moved);
         let empty = self.ftl.relocate(pages, &mut moved);
@@ -291,11 +295,12 @@ impl Flash {
         }
     }
 
+    /// Erases the victim, which is empty.
     fn erase(&mut self, now_ns: u64) {
         self.collecting = false;
         let unit = self.ftl.end_collection().unit;
         for way in self.layout.erased_ways(unit) {
-            self.erased_ns[way as usize] = self.dies.keep(way, now_ns, self.times.erase_ns);
+            self.erased_ns[way.index()] = self.dies.keep(way, now_ns, self.times.erase_ns);
         }
         if self.errors.any() {
             self.errors.age(self.ftl.counters().erase_count_mean);
@@ -310,13 +315,13 @@ impl Times {
         let lane_bytes_per_s = timing.channel_bytes_per_s * f64::from(spec.geometry.channels) / f64::from(layout.lanes);
         let transfer = transfer_ns(page_bytes, lane_bytes_per_s);
         let program_ns = timing.program_ns * turns;
-        // The path goes no faster than dies and channels can follow.
+        // The path is no faster than the dies and the channels.
         let shared = |takes_ns: u64, by: usize| takes_ns.div_ceil(by as u64);
         let dies_ns = shared(program_ns, layout.ways as usize).max(shared(transfer, layout.lanes as usize));
-        // Of itself the collector reads and programs with all dies.
-        let own_ns = shared(timing.read_ns * turns, layout.ways as usize) + dies_ns;
+        // Without a rate of its own the collector reads and programs with all dies.
+        let all_dies_ns = shared(timing.read_ns * turns, layout.ways as usize) + dies_ns;
         let relocation_rate = spec.collector.relocation_bytes_per_s;
-        let relocation_ns = if relocation_rate > 0.0 { transfer_ns(page_bytes, relocation_rate) } else { own_ns };
+        let relocation_ns = if relocation_rate > 0.0 { transfer_ns(page_bytes, relocation_rate) } else { all_dies_ns };
         let step_pages = (STEP_NS / relocation_ns.max(1)).clamp(1, STEP_PAGES_MAX) as u32;
         Self {
             read_ns: timing.read_ns,
@@ -348,15 +353,15 @@ impl Errors {
         retry_share_new.max(retry_share_worn).max(uncorrectable_share_new).max(uncorrectable_share_worn) > 0.0
     }
 
-    /// Share of the rated life that so many erases of a unit are.
+    /// The share of the rated life that a mean erase count is.
     fn life(&self, erase_count_mean: f64) -> f64 {
         if self.rated_cycles > 0.0 { erase_count_mean / self.rated_cycles } else { 0.0 }
     }
 
-    /// The shares at so many erases of a unit.
+    /// Sets the shares of errors for a mean erase count.
     fn age(&mut self, erase_count_mean: f64) {
         let life = self.life(erase_count_mean);
-        // Exponential between two shares over 0, else straight.
+        // Exponential between two shares over 0, otherwise linear.
         let at = |new: f64, worn: f64| {
             let share =
                 if new > 0.0 && worn > 0.0 { new * libm::pow(worn / new, life) } else { new + (worn - new) * life };
@@ -366,7 +371,7 @@ impl Errors {
         self.uncorrectable_share = at(self.shares.uncorrectable_share_new, self.shares.uncorrectable_share_worn);
     }
 
-    /// How often a page must be read, and whether that helped.
+    /// Draws how often a page must be read, and whether it could be read in the end.
     fn draw(&mut self) -> (u64, bool) {
         if self.uncorrectable_share > 0.0 && self.random.random::<f64>() < self.uncorrectable_share {
             return (1 + RETRIES_MAX, false);

@@ -1,8 +1,9 @@
-//! Commands in the card, and the pages that they are about.
+//! Commands in the card, and the pages that they touch.
 
 use flatwater_core::slab::Key as _;
 use flatwater_core::slab_key;
 
+use super::ftl::Lpn;
 use crate::storage::{Command, Failure};
 
 slab_key!(
@@ -11,12 +12,12 @@ slab_key!(
 );
 
 impl RequestId {
-    /// What a part of the command is given to a module as.
+    /// The tag of the parts of the command that modules serve.
     pub fn tag(self) -> u64 {
         self.number().into()
     }
 
-    /// The command of which a part was given with this tag.
+    /// The command whose parts have this tag.
     pub fn of_tag(tag: u64) -> Self {
         Self::from_number(tag as u32)
     }
@@ -25,51 +26,51 @@ impl RequestId {
 /// A command under way.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// The host's name for it.
+    /// The tag that the host gave it.
     pub tag: u64,
-    /// What it is.
+    /// The command itself.
     pub command: Command,
     /// Parts of it that have not ended.
     pub left: u32,
-    /// The next of its pages to go to the buffer.
-    pub next_lpn: u32,
-    /// The first failure of a part.
+    /// The page of it that goes to the buffer next.
+    pub next_lpn: Lpn,
+    /// The first failure among its parts.
     pub result: Result<(), Failure>,
 }
 
 impl Request {
-    /// One that has just come.
+    /// A command that has just arrived.
     pub const fn new(tag: u64, command: Command) -> Self {
-        Self { tag, command, left: 0, next_lpn: 0, result: Ok(()) }
+        Self { tag, command, left: 0, next_lpn: Lpn::new(0), result: Ok(()) }
     }
 }
 
-/// The pages that a range touches, first and last; None: none.
+/// The first and the last page that a range touches; None for an empty range.
 #[inline]
-pub fn pages(command: &Command, page_shift: u32) -> Option<(u32, u32)> {
-    (command.bytes > 0).then(|| ((command.offset >> page_shift) as u32, last_page(command, page_shift)))
+pub fn pages(command: &Command, page_shift: u32) -> Option<(Lpn, Lpn)> {
+    (command.bytes > 0).then(|| (Lpn::new((command.offset >> page_shift) as u32), last_page(command, page_shift)))
 }
 
-/// The last page that a range touches, which is not empty.
+/// The last page that a range touches. The range must not be empty.
 #[inline]
-pub fn last_page(command: &Command, page_shift: u32) -> u32 {
-    ((command.offset + command.bytes - 1) >> page_shift) as u32
+pub fn last_page(command: &Command, page_shift: u32) -> Lpn {
+    Lpn::new(((command.offset + command.bytes - 1) >> page_shift) as u32)
 }
 
-/// Where in a page a range begins, and how many bytes of it are in that page.
+/// The offset in a page at which a range begins, and how many bytes of the range are in the page.
 #[inline]
-pub fn part(command: &Command, lpn: u32, page_shift: u32) -> (u64, u64) {
-    let page = u64::from(lpn) << page_shift;
+pub fn part(command: &Command, lpn: Lpn, page_shift: u32) -> (u64, u64) {
+    let page = u64::from(lpn.number()) << page_shift;
     let begin = command.offset.max(page);
     let end = (command.offset + command.bytes).min(page + (1 << page_shift));
     (begin - page, end - begin)
 }
 
-/// The pages that a range covers in whole, for a trim.
-pub fn whole_pages(command: &Command, page_shift: u32) -> std::ops::Range<u32> {
+/// The pages that a range covers completely, for a trim.
+pub fn whole_pages(command: &Command, page_shift: u32) -> impl Iterator<Item = Lpn> + use<> {
     let first = command.offset.div_ceil(1 << page_shift);
     let end = (command.offset + command.bytes) >> page_shift;
-    first as u32..(end as u32).max(first as u32)
+    (first as u32..end as u32).map(Lpn::new)
 }
 
 #[cfg(test)]
@@ -84,11 +85,11 @@ mod tests {
     #[test]
     fn ranges_and_pages() {
         assert_eq!(pages(&command(0, 0), 12), None);
-        assert_eq!(pages(&command(0, 4096), 12), Some((0, 0)));
-        assert_eq!(pages(&command(4095, 2), 12), Some((0, 1)));
-        assert_eq!(part(&command(4095, 2), 0, 12), (4095, 1));
-        assert_eq!(part(&command(4095, 2), 1, 12), (0, 1));
-        assert_eq!(whole_pages(&command(1, 3 * 4096), 12), 1..3);
-        assert_eq!(whole_pages(&command(1, 100), 12), 1..1);
+        assert_eq!(pages(&command(0, 4096), 12), Some((Lpn::new(0), Lpn::new(0))));
+        assert_eq!(pages(&command(4095, 2), 12), Some((Lpn::new(0), Lpn::new(1))));
+        assert_eq!(part(&command(4095, 2), Lpn::new(0), 12), (4095, 1));
+        assert_eq!(part(&command(4095, 2), Lpn::new(1), 12), (0, 1));
+        assert!(whole_pages(&command(1, 3 * 4096), 12).eq([1, 2].map(Lpn::new)));
+        assert_eq!(whole_pages(&command(1, 100), 12).count(), 0);
     }
 }

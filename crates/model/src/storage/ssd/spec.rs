@@ -1,9 +1,10 @@
-//! The figures of a flash card, and what follows from them.
+//! The figures of a flash card, and its layout, which follows from them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ftl::{Initial, Policy, Wear};
+use super::ftl::{Initial, Policy, Ppn, UnitNo, Wear};
+use super::ids::{LaneNo, WayNo};
 
 /// The figures of a card. Sizes are of one module.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -19,15 +20,15 @@ pub struct Spec {
     pub stripe_bytes: u64,
     /// Flash and its layout.
     pub geometry: Geometry,
-    /// What flash takes.
+    /// Times of flash.
     pub timing: Timing,
-    /// To and from the host.
+    /// The link to the host.
     pub link: Link,
-    /// Before the flash.
+    /// The controller before the flash.
     pub controller: Controller,
-    /// Where writes land.
+    /// The write buffer.
     pub buffer: Buffer,
-    /// Commands in the card at once; others wait before it.
+    /// Commands in the card at once. More commands wait before it.
     pub queue_depth: u32,
     /// Garbage collection.
     pub collector: Collector,
@@ -36,7 +37,7 @@ pub struct Spec {
     /// Read errors.
     #[serde(default)]
     pub read_errors: ReadErrors,
-    /// What is on it at first.
+    /// What it holds at first.
     pub initial: Initial,
 }
 
@@ -44,7 +45,7 @@ fn one() -> u32 {
     1
 }
 
-/// Linux's md stripes in chunks of 64 KiB by the habit of the years of these cards.
+/// In the years of these cards it was usual to stripe with Linux's md in chunks of 64 KiB.
 fn stripe_bytes() -> u64 {
     65_536
 }
@@ -53,7 +54,7 @@ fn stripe_bytes() -> u64 {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Geometry {
-    /// All flash, bad blocks included.
+    /// All flash, with bad blocks.
     pub raw_bytes: u64,
     /// Buses between controller and dies.
     pub channels: u32,
@@ -65,13 +66,13 @@ pub struct Geometry {
     pub page_bytes: u32,
     /// Flash pages of an erase block of one plane.
     pub pages_per_block: u32,
-    /// Blocks of a unit, each on another die: what is collected and erased together.
+    /// Blocks of a unit, each on another die. They are collected and erased together.
     pub unit_blocks: u32,
-    /// What the card keeps account in: a power of two.
+    /// Bytes of a page of the mapping: a power of two.
     pub mapping_bytes: u32,
 }
 
-/// What flash takes.
+/// Times of flash.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
@@ -85,7 +86,7 @@ pub struct Timing {
     pub channel_bytes_per_s: f64,
 }
 
-/// To and from the host, both ways at once.
+/// The link to the host. It moves data in both directions at once.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
@@ -99,27 +100,27 @@ pub struct Link {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Controller {
-    /// A request keeps one of `parallel` busy for this long.
+    /// How long a request keeps one of the `parallel` servers busy.
     pub request_ns: u64,
     /// Requests handled at once.
     pub parallel: u32,
-    /// Added to each request, without keeping anything busy.
+    /// Time added to each request. It keeps nothing busy.
     pub latency_ns: u64,
-    /// From flash to the link, bytes a second; 0: no limit of its own.
+    /// From flash to the link, bytes a second; 0: no limit.
     #[serde(default)]
     pub read_bytes_per_s: f64,
-    /// From the buffer to flash, bytes a second; 0: no limit of its own.
+    /// From the buffer to flash, bytes a second; 0: no limit.
     #[serde(default)]
     pub write_bytes_per_s: f64,
 }
 
-/// Where writes land.
+/// The write buffer.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Buffer {
     /// Its size; 0: a write ends when it is programmed.
     pub bytes: u64,
-    /// It survives a power cut, so that a flush has nothing to do.
+    /// Whether it survives a power cut. Then a flush has nothing to do.
     pub power_safe: bool,
 }
 
@@ -127,10 +128,10 @@ pub struct Buffer {
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
-    /// A unit at a time, when there is no room left; host writes wait for it.
+    /// A whole unit when there is no room left. Host writes wait for it.
     #[default]
     Unit,
-    /// A little after each host write, ahead of need.
+    /// A few pages after each host write, before there is no room.
     Spread,
 }
 
@@ -138,80 +139,81 @@ pub enum Pace {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Collector {
-    /// Which unit.
+    /// How the unit is chosen.
     pub policy: Policy,
-    /// The collector's own rate, while host writes wait; 0: what the dies can do.
+    /// Rate of the collector while host writes wait; 0: as fast as the dies.
     pub relocation_bytes_per_s: f64,
-    /// When.
+    /// When it works.
     #[serde(default)]
     pub pace: Pace,
 }
 
-/// Read errors: shares of page reads. Between new and worn they grow exponentially with the erase count, as raw bit
-/// errors do (Mielke and others 2008; Grupp and others 2012).
+/// Read errors, as shares of page reads. From new to worn they grow exponentially with the erase count, as raw bit errors
+/// do (Mielke and others 2008; Grupp and others 2012).
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadErrors {
     /// Reads that must be repeated, of a new card; 0: never.
     pub retry_share_new: f64,
-    /// Reads that must be repeated, at the rated life's end.
+    /// Reads that must be repeated, of a card at the end of its rated life.
     pub retry_share_worn: f64,
     /// Reads that fail, of a new card; 0: never.
     pub uncorrectable_share_new: f64,
-    /// Reads that fail, at the rated life's end.
+    /// Reads that fail, of a card at the end of its rated life.
     pub uncorrectable_share_worn: f64,
 }
 
-/// Where things stand in a module.
+/// The layout of a module.
 ///
-/// A mapping page is laid over the planes of a die, then over dies, as many as its flash pages need. These always work
-/// together: they are one *way* here, and their channels one *lane*. (Where a mapping page needs fewer planes than a die
-/// has, the others are ways of their own, as in flash whose planes work for themselves.)
+/// A mapping page is spread over the planes of a die, and then over as many dies as its flash pages need. These planes always
+/// work together. They are called a *way* here, and their channels a *lane*. (If a mapping page needs fewer planes than a die
+/// has, a die has several ways, as in flash whose planes work independently.)
 ///
-/// The pages of a unit go over all ways in turn, also of a unit that has fewer blocks than there are dies: a controller
-/// then keeps several such units open at once, for the host's pages and for relocated ones, which is the same to the
-/// dies. So one frontier of each sort is enough here.
+/// The pages of a unit go to all ways in turn. This also holds for a unit with fewer blocks than there are dies: a real
+/// controller then keeps several such units open, for host pages and for relocated ones, which is the same for the dies. So
+/// one frontier of each kind is enough here.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// Bytes of a mapping page, as a power of two.
     pub page_shift: u32,
     /// Mapping pages that the host can address.
     pub logical_pages: u32,
-    /// Units of the module.
+    /// Units of the module, bad ones included.
     pub units: u32,
     /// Mapping pages of each.
     pub pages_per_unit: u32,
-    /// Sets of planes that work together.
+    /// Ways: sets of planes that work together.
     pub ways: u32,
-    /// Those that one unit's blocks would fill.
+    /// Ways that the blocks of one unit would fill.
     pub ways_per_unit: u32,
-    /// Sets of channels that work together.
+    /// Lanes: sets of channels that work together.
     pub lanes: u32,
-    /// Ways of one die; 1 where a way is a die or more.
+    /// Ways of one die; 1 if a way is a die or more.
     pub ways_per_die: u32,
-    /// What a way reads or programs at once.
+    /// Bytes that a way reads or programs at once.
     pub way_bytes: u64,
 }
 
 impl Layout {
-    /// The way that a physical page is on.
+    /// The way on which a physical page is.
     #[inline]
-    pub fn way(&self, ppn: u32) -> u32 {
-        let (unit, index) = (ppn / self.pages_per_unit, ppn % self.pages_per_unit);
-        (begin(unit) + index) % self.ways
+    pub fn way(&self, ppn: Ppn) -> WayNo {
+        let (unit, index) = (ppn.number() / self.pages_per_unit, ppn.number() % self.pages_per_unit);
+        WayNo::new((first_way(UnitNo::new(unit)) + index) % self.ways)
     }
 
     /// The ways whose dies an erase of the unit keeps busy.
-    pub fn erased_ways(&self, unit: u32) -> impl Iterator<Item = u32> + use<> {
-        let (begin, ways) = (begin(unit), self.ways);
-        (0..self.ways_per_unit).map(move |own| (begin + own) % ways)
+    pub fn erased_ways(&self, unit: UnitNo) -> impl Iterator<Item = WayNo> + use<> {
+        let (first, ways) = (first_way(unit), self.ways);
+        (0..self.ways_per_unit).map(move |way| WayNo::new((first + way) % ways))
     }
 
     /// The lane of a way.
     #[inline]
-    pub fn lane(&self, way: u32) -> u32 {
+    pub fn lane(&self, way: WayNo) -> LaneNo {
+        let way = way.number();
         let first_die = if self.ways_per_die == 1 { way } else { way / self.ways_per_die };
-        first_die % self.lanes
+        LaneNo::new(first_die % self.lanes)
     }
 
     /// Bytes of a mapping page.
@@ -220,36 +222,37 @@ impl Layout {
         1 << self.page_shift
     }
 
-    /// How often a way must read or program for so many bytes of a page.
+    /// How often a way must read or program for `bytes` of a page.
     pub fn turns(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.way_bytes).max(1)
     }
 }
 
-/// Each unit begins at another way, so that those in use at a time do not keep step.
+/// A number from which the first way of a unit follows. It differs from unit to unit, so that the units that are open at one
+/// time do not reach the same way at the same time.
 #[inline]
-fn begin(unit: u32) -> u32 {
-    unit.wrapping_mul(2_654_435_769) >> 16
+fn first_way(unit: UnitNo) -> u32 {
+    unit.number().wrapping_mul(2_654_435_769) >> 16
 }
 
 impl Spec {
-    /// What reads move to the host: the link's rate, or the controller's if it has one that is less.
+    /// The rate of reads to the host: that of the link, or that of the controller if it is lower.
     pub(super) fn read_bytes_per_s(&self) -> f64 {
-        let (own, link) = (self.controller.read_bytes_per_s, self.link.read_bytes_per_s);
-        if own > 0.0 { own.min(link) } else { link }
+        let (controller, link) = (self.controller.read_bytes_per_s, self.link.read_bytes_per_s);
+        if controller > 0.0 { controller.min(link) } else { link }
     }
 
-    /// The same card with no wear behind it.
+    /// The same card without wear.
     pub fn unworn(&self) -> Self {
         let mut new = self.clone();
         new.wear.life_used = 0.0;
         new
     }
 
-    /// Checks the figures and lays the card out.
+    /// Checks the figures and computes the layout.
     ///
     /// # Errors
-    /// A figure that cannot be, by name.
+    /// A figure that is impossible, by name.
     pub fn layout(&self) -> Result<Layout, String> {
         self.check_rates()?;
         let flash = &self.geometry;
@@ -285,7 +288,7 @@ impl Spec {
             .ok_or("a unit is too large")?;
         let page_bytes = u64::from(flash.mapping_bytes);
         let (units, pages_per_unit) = (flash.raw_bytes / unit_bytes, unit_bytes / page_bytes);
-        // Of the last one the host may have only a part.
+        // The host may use only a part of the last page.
         let logical_pages = self.capacity_bytes.div_ceil(page_bytes);
         if pages_per_unit == 0 || units.saturating_mul(pages_per_unit) >= u64::from(u32::MAX) {
             return Err(format!("{units} units of {pages_per_unit} pages are more than can be numbered, or none"));
@@ -293,11 +296,14 @@ impl Spec {
         if logical_pages == 0 || logical_pages >= units * pages_per_unit {
             return Err(format!("{} B of capacity leave no spare of {} B", self.capacity_bytes, flash.raw_bytes));
         }
-        let own = flash.planes_per_die;
+        let die_planes = flash.planes_per_die;
         let pieces = page_bytes.div_ceil(u64::from(flash.page_bytes));
-        let planes_per_way = (1..=pieces.min(u64::from(flash.channels * own)) as u32)
+        let planes_per_way = (1..=pieces.min(u64::from(flash.channels * die_planes)) as u32)
             .rev()
-            .find(|way| planes.is_multiple_of(u64::from(*way)) && (way.is_multiple_of(own) || own.is_multiple_of(*way)))
+            .find(|way| {
+                planes.is_multiple_of(u64::from(*way))
+                    && (way.is_multiple_of(die_planes) || die_planes.is_multiple_of(*way))
+            })
             .expect("1 divides everything");
         Ok(Layout {
             page_shift: flash.mapping_bytes.trailing_zeros(),
@@ -305,9 +311,9 @@ impl Spec {
             units: units as u32,
             pages_per_unit: pages_per_unit as u32,
             ways: planes as u32 / planes_per_way,
-            ways_per_unit: (flash.unit_blocks * own).div_ceil(planes_per_way),
-            lanes: (flash.channels / (planes_per_way / own).max(1)).max(1),
-            ways_per_die: (own / planes_per_way).max(1),
+            ways_per_unit: (flash.unit_blocks * die_planes).div_ceil(planes_per_way),
+            lanes: (flash.channels / (planes_per_way / die_planes).max(1)).max(1),
+            ways_per_die: (die_planes / planes_per_way).max(1),
             way_bytes: u64::from(flash.page_bytes) * u64::from(planes_per_way),
         })
     }

@@ -1,7 +1,11 @@
-//! Stages that serve in the order of arrival. What arrives is given its time at once: nothing that comes later can
-//! change it, so a stage needs no event of its own.
+//! Stages that serve in the order of arrival. A stage knows at the arrival when it will be done: nothing that arrives later
+//! can change that. So a stage needs no event of its own.
 
-/// Nanoseconds that bytes take.
+use std::marker::PhantomData;
+
+use flatwater_core::ids::Id;
+
+/// The time that `bytes` take at a rate, in ns.
 pub fn transfer_ns(bytes: u64, bytes_per_s: f64) -> u64 {
     if bytes_per_s > 0.0 { (bytes as f64 * 1e9 / bytes_per_s + 0.5) as u64 } else { 0 }
 }
@@ -9,19 +13,19 @@ pub fn transfer_ns(bytes: u64, bytes_per_s: f64) -> u64 {
 /// Servers that each take the same time for every request.
 #[derive(Debug)]
 pub struct Servers {
-    /// Equal times free them in turn.
+    /// When each server is free. They take turns, because all take the same time.
     free_ns: Vec<u64>,
     turn: usize,
     service_ns: u64,
 }
 
 impl Servers {
-    /// Idle ones.
+    /// Idle servers.
     pub fn new(servers: u32, service_ns: u64) -> Self {
         Self { free_ns: vec![0; servers as usize], turn: 0, service_ns }
     }
 
-    /// When what arrives at `now_ns` has been served.
+    /// Serves a request that arrives at `now_ns`, and returns when it is done.
     #[inline]
     pub fn serve(&mut self, now_ns: u64) -> u64 {
         let free_ns = &mut self.free_ns[self.turn];
@@ -40,18 +44,18 @@ impl Servers {
 pub struct Pipe {
     free_ns: u64,
     ns_per_byte: f64,
-    /// Time that it has been busy.
+    /// How long it was busy.
     pub busy_ns: u64,
 }
 
 impl Pipe {
-    /// An idle one; a rate of 0 is no limit.
+    /// An idle pipe. A rate of 0 means no limit.
     pub fn new(bytes_per_s: f64) -> Self {
         let ns_per_byte = if bytes_per_s > 0.0 { 1e9 / bytes_per_s } else { 0.0 };
         Self { free_ns: 0, ns_per_byte, busy_ns: 0 }
     }
 
-    /// When bytes that arrive at `now_ns` are through.
+    /// Sends bytes that arrive at `now_ns`, and returns when they have passed.
     #[inline]
     pub fn send(&mut self, now_ns: u64, bytes: u64) -> u64 {
         let takes_ns = (bytes as f64 * self.ns_per_byte + 0.5) as u64;
@@ -61,24 +65,25 @@ impl Pipe {
     }
 }
 
-/// Dies, each for itself, or the channels they are on.
+/// Dies or channels, which work independently of each other; `I` is their id.
 #[derive(Debug)]
-pub struct Stations {
+pub struct Stations<I> {
     free_ns: Vec<u64>,
-    /// Time that they have been busy, together.
+    /// How long all of them together were busy.
     pub busy_ns: u64,
+    id: PhantomData<I>,
 }
 
-impl Stations {
-    /// Idle ones.
+impl<I: Id> Stations<I> {
+    /// Idle stations.
     pub fn new(stations: u32) -> Self {
-        Self { free_ns: vec![0; stations as usize], busy_ns: 0 }
+        Self { free_ns: vec![0; stations as usize], busy_ns: 0, id: PhantomData }
     }
 
-    /// Keeps one busy for what arrives at `now_ns`; gives when it is done.
+    /// Keeps a station busy with work that arrives at `now_ns`, and returns when the work is done.
     #[inline]
-    pub fn keep(&mut self, station: u32, now_ns: u64, takes_ns: u64) -> u64 {
-        let free_ns = &mut self.free_ns[station as usize];
+    pub fn keep(&mut self, station: I, now_ns: u64, takes_ns: u64) -> u64 {
+        let free_ns = &mut self.free_ns[station.index()];
         *free_ns = now_ns.max(*free_ns) + takes_ns;
         self.busy_ns += takes_ns;
         *free_ns
@@ -87,6 +92,7 @@ impl Stations {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ids::WayNo;
     use super::*;
 
     #[test]
@@ -105,8 +111,8 @@ mod tests {
 
     #[test]
     fn stations_queue_each_for_itself() {
-        let mut dies = Stations::new(2);
-        assert_eq!([dies.keep(0, 0, 10), dies.keep(0, 5, 10), dies.keep(1, 5, 10)], [10, 20, 15]);
+        let (mut dies, [a, b]) = (Stations::new(2), [0, 1].map(WayNo::new));
+        assert_eq!([dies.keep(a, 0, 10), dies.keep(a, 5, 10), dies.keep(b, 5, 10)], [10, 20, 15]);
         assert_eq!(dies.busy_ns, 30);
     }
 }

@@ -1,24 +1,24 @@
-//! Collecting a unit: its valid pages move to another one, then it is erased.
+//! Collecting a unit: its valid pages move to another unit, then it is erased.
 
 use super::Ftl;
 use super::collection::{Collection, Erased, WornOut};
+use super::ids::Ppn;
 use super::units::State;
 use super::victims::Choose;
 
-/// Pages of a victim whose places are asked for before they are moved.
+/// Pages of a victim whose entries of the mapping are prefetched before the pages are moved.
 const PREFETCH: u32 = 16;
 
 impl Ftl {
-    /// Whether a victim is on its way.
+    /// Whether a victim is being collected.
     pub const fn collecting(&self) -> bool {
         self.collection.is_some()
     }
 
-    /// Chooses the next victim and tells how many valid pages it has. May be called while there is room, too; not while
-    /// a collection is under way.
+    /// Chooses the next victim and returns how many valid pages it has. There may be room; no collection may be under way.
     ///
     /// # Errors
-    /// The spare space is gone, and stays so. Or, while there is room, no unit has been filled yet.
+    /// The spare space is gone for ever; or, while there is room, no unit has been filled yet.
     pub fn begin_collection(&mut self) -> Result<u32, WornOut> {
         debug_assert!(self.collection.is_none(), "one victim at a time");
         let needed = u64::from(self.valid_pages) + self.geometry.spare_pages_min();
@@ -31,7 +31,7 @@ impl Ftl {
         let valid = self.units.valid(unit);
         self.victims.taken(unit, valid);
         self.units.set(unit, State::Victim);
-        let cursor_ppn = unit * self.geometry.pages_per_unit;
+        let cursor_ppn = self.geometry.first_page(unit);
         let mut ahead_ppn = cursor_ppn;
         for _ in 0..PREFETCH {
             ahead_ppn = self.prefetch_next(ahead_ppn, cursor_ppn + self.geometry.pages_per_unit);
@@ -41,15 +41,15 @@ impl Ftl {
         Ok(valid)
     }
 
-    /// Moves up to `most` pages of the victim and appends them, (from, to); true: the victim holds no valid page now.
-    pub fn relocate(&mut self, most: u32, moved: &mut Vec<(u32, u32)>) -> bool {
+    /// Moves up to `most` pages of the victim and appends their (from, to). Returns whether the victim is empty now.
+    pub fn relocate(&mut self, most: u32, moved: &mut Vec<(Ppn, Ppn)>) -> bool {
         let Some(Collection { unit, mut cursor_ppn, mut ahead_ppn, levelling, .. }) = self.collection else {
             return true;
         };
         let many = self.units.valid(unit).min(most);
-        let end_ppn = (unit + 1) * self.geometry.pages_per_unit;
+        let end_ppn = self.geometry.first_page(unit) + self.geometry.pages_per_unit;
         for _ in 0..many {
-            let from = self.next_live(cursor_ppn);
+            let from = self.mapping.next_valid(cursor_ppn);
             cursor_ppn = from + 1;
             ahead_ppn = self.prefetch_next(ahead_ppn, end_ppn);
             let to = self.relocate_page(from);
@@ -74,7 +74,7 @@ impl Ftl {
         self.counted.erases += 1;
         self.room.set_credit(0);
         let worn = !self.settling && self.cycles.erase(unit);
-        // A worn unit is kept for another round when the next victim's pages might find no place without it.
+        // A worn unit is used once more if the pages of the next victim might not fit elsewhere.
         let retired = worn && self.room.over_reserve() >= -i64::from(self.geometry.pages_per_unit);
         if retired {
             self.cycles.retire(unit);
@@ -88,53 +88,34 @@ impl Ftl {
         Erased { unit, retired }
     }
 
-    /// The first valid page from `ppn` on; there is one.
+    /// Prefetches the entry of the first valid page from `ppn` to `end_ppn`. Returns where the next search begins.
     #[inline]
-    fn next_live(&self, ppn: u32) -> u32 {
-        let mut word = ppn as usize / 64;
-        let mut bits = self.live[word] & (u64::MAX << (ppn % 64));
-        while bits == 0 {
-            word += 1;
-            bits = self.live[word];
-        }
-        word as u32 * 64 + bits.trailing_zeros()
+    fn prefetch_next(&self, ppn: Ppn, end_ppn: Ppn) -> Ppn {
+        let Some(next) = self.mapping.next_valid_before(ppn, end_ppn) else { return end_ppn };
+        // It may be a page of the next unit, in the same word of the bitmap. To prefetch that does no harm.
+        self.mapping.prefetch(self.mapping.owner(next));
+        next + 1
     }
 
-    /// Asks for the place of the first valid page from `ppn` on that is before `end_ppn`; tells where to go on.
+    /// Moves one page of the victim. The caller counts the valid pages of the victim.
     #[inline]
-    fn prefetch_next(&self, ppn: u32, end_ppn: u32) -> u32 {
-        let mut from_ppn = ppn;
-        while from_ppn < end_ppn {
-            let bits = self.live[from_ppn as usize / 64] >> (from_ppn % 64);
-            if bits != 0 {
-                let next = from_ppn + bits.trailing_zeros();
-                // In the last word may be another unit's pages, which is as well.
-                self.prefetch(self.p2l[next as usize]);
-                return next + 1;
-            }
-            from_ppn = (from_ppn / 64 + 1) * 64;
-        }
-        end_ppn
-    }
-
-    /// Moves one page of the victim, whose valid pages the caller counts.
-    #[inline]
-    fn relocate_page(&mut self, from: u32) -> u32 {
+    fn relocate_page(&mut self, from: Ppn) -> Ppn {
         if self.relocation.is_full() {
             let unit = self.free.take().expect("the reserve has room for a victim");
             self.relocation = self.open(unit);
         }
         let (unit, next_ppn) = (self.relocation.unit, self.relocation.take());
-        self.live[from as usize / 64] &= !(1 << (from % 64));
-        self.program(unit, next_ppn, self.p2l[from as usize]);
+        self.mapping.invalidate(from);
+        self.program(unit, next_ppn, self.mapping.owner(from));
         if self.relocation.is_full() {
             self.close(unit);
         }
         next_ppn
     }
 
-    /// Works out what the collection under way has earned: of B - v, the share of its v pages that are gone; and a page
-    /// for each of those, which was paid for when it moved, or died by itself.
+    /// Works out what the collection under way has earned so far: of the B - v pages that it will yield, the share of its v
+    /// pages that are gone, and one page for each of those. A page that is gone was moved, which took a page of room, or is
+    /// out of date.
     pub(super) fn earn(&mut self) {
         let Some(Collection { unit, valid_at_begin, .. }) = self.collection else { return };
         let gone = i64::from(valid_at_begin - self.units.valid(unit));

@@ -1,26 +1,29 @@
 //! A unit that is being collected, and what becomes of it.
 
-/// No unit can be gained any more: the device only reads from now on.
+use super::ids::{Ppn, UnitNo};
+
+/// No unit can be gained any more: from now on the device is read-only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WornOut;
 
 /// What became of a collected unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Erased {
-    /// Which one.
-    pub unit: u32,
-    /// It was worn out and is used no more.
+    /// The unit.
+    pub unit: UnitNo,
+    /// It was worn out and is no longer used.
     pub retired: bool,
 }
 
-/// A victim on its way.
+/// A collection under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Collection {
-    pub(super) unit: u32,
+    pub(super) unit: UnitNo,
     pub(super) valid_at_begin: u32,
-    /// No page before this one is valid.
-    pub(super) cursor_ppn: u32,
-    /// Before this one, the places of those that are valid have been asked for.
-    pub(super) ahead_ppn: u32,
+    /// No page of the unit before this one is valid.
+    pub(super) cursor_ppn: Ppn,
+    /// The entries of all valid pages before this one were prefetched.
+    pub(super) ahead_ppn: Ppn,
+    /// Static wear levelling chose the unit.
     pub(super) levelling: bool,
 }

@@ -1,14 +1,16 @@
-//! Erased units, handed out least worn first: dynamic wear levelling.
+//! Erased units. The least worn unit is used first, which is dynamic wear levelling.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Free units by class, a class a host frontier: unit modulo frontiers. So open frontiers keep to different dies, as long
-/// as there is a choice.
+use super::ids::UnitNo;
+
+/// Free units by class. Each host frontier has a class: the number of the unit modulo the frontiers. Thus open frontiers
+/// keep to different dies as long as there is a choice.
 #[derive(Debug)]
 pub(super) struct Free {
-    /// Erase count and unit of each.
-    classes: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
+    /// Erase count and number of each unit.
+    classes: Vec<BinaryHeap<Reverse<(u32, UnitNo)>>>,
     units: u32,
 }
 
@@ -21,14 +23,14 @@ impl Free {
         self.units
     }
 
-    pub(super) fn put(&mut self, unit: u32, erases: u32) {
-        let class = unit as usize % self.classes.len();
+    pub(super) fn put(&mut self, unit: UnitNo, erases: u32) {
+        let class = unit.index() % self.classes.len();
         self.classes[class].push(Reverse((erases, unit)));
         self.units += 1;
     }
 
-    /// The least worn unit of a class, or of the class with the most units if that one has none.
-    pub(super) fn take_of(&mut self, class: usize) -> Option<u32> {
+    /// Takes the least worn unit of a class, or of the class with the most units if the class is empty.
+    pub(super) fn take_of(&mut self, class: usize) -> Option<UnitNo> {
         if self.classes[class].is_empty() {
             return self.take();
         }
@@ -36,9 +38,9 @@ impl Free {
         self.classes[class].pop().map(|Reverse((_, unit))| unit)
     }
 
-    /// The least worn unit of the class with the most units.
-    pub(super) fn take(&mut self) -> Option<u32> {
-        // Of equally large classes the first.
+    /// Takes the least worn unit of the class with the most units.
+    pub(super) fn take(&mut self) -> Option<UnitNo> {
+        // Of equally large classes the first one is taken.
         let largest = self.classes.iter_mut().rev().max_by_key(|class| class.len())?;
         let Reverse((_, unit)) = largest.pop()?;
         self.units -= 1;

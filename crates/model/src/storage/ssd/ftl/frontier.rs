@@ -1,16 +1,21 @@
-//! Open units: those that pages are written to.
+//! Open units, to which pages are written.
 
 use std::ops::{Index, IndexMut};
 
+use super::ids::{Ppn, UnitNo};
+
 /// Where the next page of an open unit goes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Frontier {
-    pub(super) unit: u32,
-    pub(super) next_ppn: u32,
-    pub(super) end_ppn: u32,
+    pub(super) unit: UnitNo,
+    pub(super) next_ppn: Ppn,
+    pub(super) end_ppn: Ppn,
 }
 
 impl Frontier {
+    /// A frontier that has no unit yet: it is full.
+    pub(super) const NONE: Self = Self { unit: UnitNo::new(0), next_ppn: Ppn::new(0), end_ppn: Ppn::new(0) };
+
     /// Whether its unit has no page left.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
@@ -19,9 +24,10 @@ impl Frontier {
 
     /// Takes the next page.
     #[inline]
-    pub(super) fn take(&mut self) -> u32 {
-        self.next_ppn += 1;
-        self.next_ppn - 1
+    pub(super) fn take(&mut self) -> Ppn {
+        let taken = self.next_ppn;
+        self.next_ppn = taken + 1;
+        taken
     }
 }
 
@@ -33,12 +39,12 @@ pub(super) struct HostFrontiers {
 }
 
 impl HostFrontiers {
-    /// So many, none of them with a unit yet.
+    /// That many frontiers. None of them has a unit yet.
     pub(super) fn new(frontiers: usize) -> Self {
-        Self { open: vec![Frontier::default(); frontiers], turn: 0 }
+        Self { open: vec![Frontier::NONE; frontiers], turn: 0 }
     }
 
-    /// Whose turn it is; the next one's comes after it.
+    /// Returns the frontier whose turn it is, and gives the turn to the next one.
     #[inline]
     pub(super) fn next_turn(&mut self) -> usize {
         let turn = self.turn;
@@ -46,7 +52,7 @@ impl HostFrontiers {
         turn
     }
 
-    /// All of them.
+    /// All frontiers.
     #[cfg(test)]
     pub(super) fn iter(&self) -> impl Iterator<Item = &Frontier> {
         self.open.iter()
@@ -75,9 +81,10 @@ mod tests {
 
     #[test]
     fn pages_are_taken_in_their_order_until_the_unit_is_full() {
-        let mut open = Frontier { unit: 3, next_ppn: 6, end_ppn: 8 };
-        assert_eq!((open.take(), open.is_full(), open.take(), open.is_full()), (6, false, 7, true));
-        assert!(Frontier::default().is_full());
+        let mut open = Frontier { unit: UnitNo::new(3), next_ppn: Ppn::new(6), end_ppn: Ppn::new(8) };
+        let taken = (open.take(), open.is_full(), open.take(), open.is_full());
+        assert_eq!(taken, (Ppn::new(6), false, Ppn::new(7), true));
+        assert!(Frontier::NONE.is_full());
     }
 
     #[test]

@@ -1,29 +1,37 @@
-//! Pages and units: how many there are, and which of them the host can count on.
+//! How many pages and units a device has, and how many of them the host can use.
 
 use serde::Deserialize;
 
-/// Units that stay free beside one a host frontier: one that a victim's pages move to, one that pays the host's writes
-/// in advance while a victim is on its way.
+use super::ids::{Ppn, UnitNo};
+
+/// Units that stay free beside one for each host frontier. The pages of a victim move to the first. The second lets the
+/// host write in advance while a victim is being collected.
 const RESERVE_UNITS: u32 = 2;
 
 /// The shape of a device in pages of its mapping.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Geometry {
-    /// Units: what is erased and collected together, initially bad ones included.
+    /// Units, which are collected and erased as a whole; with those that are bad from the beginning.
     pub units: u32,
     /// Pages of one unit.
     pub pages_per_unit: u32,
     /// Pages that the host can address.
     pub logical_pages: u32,
-    /// Units that the host's writes are spread over at any time, page by page.
+    /// Units over which the host's writes are spread at any time, page by page.
     pub frontiers: u32,
 }
 
 impl Geometry {
-    /// All pages, bad units' too.
+    /// All physical pages, with those of bad units.
     pub const fn physical_pages(&self) -> u64 {
         self.units as u64 * self.pages_per_unit as u64
+    }
+
+    /// The first page of a unit.
+    #[inline]
+    pub(super) const fn first_page(&self, unit: UnitNo) -> Ppn {
+        Ppn::new(unit.number() * self.pages_per_unit)
     }
 
     /// Pages that `good_units` leave outside of the collector's reserve and the open frontiers.
@@ -31,17 +39,19 @@ impl Geometry {
         (u64::from(good_units) * u64::from(self.pages_per_unit)).saturating_sub(self.reserve_pages())
     }
 
-    /// Pages that are free, or in the rest of an open frontier, when the host has no room left.
+    /// Free pages, with those of open frontiers, that are left when the host has no room.
     pub(super) fn reserve_pages(&self) -> u64 {
         (u64::from(self.frontiers) + u64::from(RESERVE_UNITS)) * u64::from(self.pages_per_unit)
     }
 
-    /// Usable pages that must hold nothing valid, so that there is a unit to gain from: dead pages may all be in units
-    /// still open, the host's and the collector's.
+    /// Usable pages that must not be valid, so that some unit can be collected with a gain: all invalid pages may be in open
+    /// units, those of the host and that of the collector.
     pub(super) fn spare_pages_min(&self) -> u64 {
         (u64::from(self.frontiers) + 1) * u64::from(self.pages_per_unit) + 1
     }
 
+    /// Checks the shape.
+    ///
     /// # Errors
     /// A shape that cannot work, in words.
     pub(super) fn check(&self, good_units: u32) -> Result<(), String> {
@@ -67,7 +77,7 @@ impl Geometry {
     }
 }
 
-/// Division of u32 by a number fixed beforehand, as one multiplication (Lemire, Kaser and Kurz 2019).
+/// Division of u32 by a fixed number, as one multiplication (Lemire, Kaser and Kurz 2019).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Divisor {
     inverse: u64,
@@ -76,7 +86,7 @@ pub(super) struct Divisor {
 
 impl Divisor {
     pub(super) const fn new(divisor: u32) -> Self {
-        // Of 1 the inverse is 2^64, which wraps to 0: `quotient` knows.
+        // The inverse of 1 is 2^64, which wraps to 0. `quotient` treats 1 separately.
         Self { inverse: (u64::MAX / divisor as u64).wrapping_add(1), divisor }
     }
 

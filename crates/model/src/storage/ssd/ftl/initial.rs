@@ -1,19 +1,19 @@
-//! What a device has behind it when a run begins.
+//! The state of a device when a run begins.
 
 use flatwater_core::seed::{Rng, stream};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Ftl;
-use super::draws::{below, uniform};
+use super::draws::{below, shuffle, uniform};
 use super::free::Free;
+use super::ids::{Lpn, UnitNo};
 use super::room::Room;
 use super::theory::{fifo_valid_at_end, stationary};
 use super::units::State;
 use super::victims::{Choose, Policy};
-use crate::large::near;
 
-/// What the device holds at first. As JSON: `{"name": "preconditioned", "simulate": true}`.
+/// What a device holds at first. As JSON: `{"name": "preconditioned", "simulate": true}`.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Initial {
@@ -21,18 +21,18 @@ pub enum Initial {
     Fresh,
     /// The used pages were written once, in order.
     Filled,
-    /// The used pages were written in order, then at random until write amplification no longer changes.
+    /// The used pages were written in order, and then at random until write amplification no longer changed.
     Preconditioned {
-        /// Write them all, instead of drawing a state of the policy's stationary distribution.
+        /// Write all these pages, instead of drawing a state from the policy's stationary distribution.
         simulate: bool,
     },
 }
 
-/// Pages whose places are asked for ahead of writing them.
+/// Pages whose entries of the mapping are prefetched before the pages are written.
 const BATCH: usize = 32;
 
 impl Ftl {
-    /// Brings the device into its initial state. None of it wears: `life_used` says what is behind the device.
+    /// Brings the device into its initial state. This wears no unit: `life_used` says how worn the device is.
     pub(super) fn become_initial(&mut self, initial: Initial, policy: Policy, used_pages: u32, seed: u64) {
         if used_pages == 0 {
             return;
@@ -48,24 +48,24 @@ impl Ftl {
         }
     }
 
-    /// Writes the used pages in their order. The usable ones are more, so there is room.
+    /// Writes the used pages in their order. There is room, because there are more usable pages.
     fn fill(&mut self, used_pages: u32) {
-        for lpn in 0..used_pages {
+        for lpn in Lpn::first(used_pages) {
             self.write(lpn);
         }
     }
 
-    /// Writes used pages at random, first until the spare space is gone, then as many as twice the usable ones. By then
-    /// write amplification has settled: last with random victims and much spare, whose units' valid pages come near the
-    /// stationary ones as e^(-t (1/u + A)), t in usable pages.
+    /// Writes used pages at random: first until the spare space is gone, then twice as many as there are usable pages. By
+    /// then write amplification has settled. It takes longest with random victims and much spare space, where the valid
+    /// pages of units approach the stationary state as e^(-t (1/u + A)), t in usable pages.
     fn overwrite(&mut self, used_pages: u32, seed: u64) {
         let mut random = stream(seed, "ftl overwrite", 0);
-        let (mut batch, mut moved) = ([0; BATCH], Vec::new());
+        let (mut batch, mut moved) = ([Lpn::new(0); BATCH], Vec::new());
         let mut left = 3 * u64::from(self.usable_pages()) - u64::from(used_pages);
         while left > 0 {
             let batch = &mut batch[..left.min(BATCH as u64) as usize];
             for lpn in batch.iter_mut() {
-                *lpn = below(&mut random, used_pages);
+                *lpn = Lpn::new(below(&mut random, used_pages));
                 self.prefetch(*lpn);
             }
             for lpn in batch.iter() {
@@ -81,13 +81,14 @@ impl Ftl {
         }
     }
 
-    /// Draws a state out of those that writing at random for long leads to: as many closed units as there can be with no
-    /// room left, their valid pages from the policy's stationary distribution, the logical pages dealt out at random.
+    /// Draws a state that long random writes could lead to. No room is left, so there are as many closed units as possible.
+    /// Their numbers of valid pages come from the policy's stationary distribution. The logical pages are dealt out at
+    /// random.
     fn jump(&mut self, policy: Policy, used_pages: u32, seed: u64) {
         let mut random = stream(seed, "ftl jump", 0);
         let pages = self.geometry.pages_per_unit;
-        let mut closed: Vec<u32> =
-            (0..self.geometry.units).filter(|unit| self.units.state(*unit) == State::Free).collect();
+        let mut closed: Vec<UnitNo> =
+            self.units.numbers().filter(|unit| self.units.state(*unit) == State::Free).collect();
         shuffle(&mut closed, &mut random);
         let free = closed.split_off((self.usable_pages() / pages) as usize);
         self.free = Free::new(self.geometry.frontiers);
@@ -107,38 +108,31 @@ impl Ftl {
         self.close_all(&closed, &valid, &state.patience, &mut random);
     }
 
-    /// Deals the logical pages out over units with so many valid pages each, at any place in them.
-    fn lay_out(&mut self, closed: &[u32], valid: &[u32], random: &mut Rng) {
+    /// Gives the units `valid` valid pages each, at random places in them, and deals the logical pages out over these.
+    fn lay_out(&mut self, closed: &[UnitNo], valid: &[u32], random: &mut Rng) {
         let pages = self.geometry.pages_per_unit;
-        let mut lpn = 0;
+        let mut lpn = Lpn::new(0);
         for (&unit, &valid) in closed.iter().zip(valid) {
             self.units.set_valid(unit, valid);
             let mut missing = valid;
-            for (place, ppn) in (unit * pages..(unit + 1) * pages).enumerate() {
-                if below(random, pages - place as u32) < missing {
+            let first = self.geometry.first_page(unit);
+            for (place, ppn) in (0..pages).zip(first.until(first + pages)) {
+                if below(random, pages - place) < missing {
                     missing -= 1;
-                    self.l2p[lpn] = !ppn;
-                    self.live[ppn as usize / 64] |= 1 << (ppn % 64);
-                    lpn += 1;
+                    self.mapping.lay_out(lpn, ppn);
+                    lpn = lpn + 1;
                 }
             }
         }
-        shuffle(&mut self.l2p[..lpn], random);
-        let places = &self.l2p[..lpn];
-        for (lpn, place) in places.iter().enumerate() {
-            if let Some(later) = places.get(lpn + AHEAD) {
-                near(&self.p2l[!*later as usize]);
-            }
-            self.p2l[!*place as usize] = lpn as u32;
-        }
+        self.mapping.deal_out(lpn.number(), random);
     }
 
-    /// Closes the units, those that changed last at the end. Where the policy asks for ages, a unit of n valid pages has
-    /// one of the exponential distribution with rate n, cut off where it would have been collected.
-    fn close_all(&mut self, closed: &[u32], valid: &[u32], patience: &[f64], random: &mut Rng) {
-        // Enough for any age to lie behind it.
+    /// Closes the units in the order in which they changed last. For a policy that uses ages, the age of a unit with n valid
+    /// pages has the exponential distribution with rate n, cut off at the age at which the unit would be collected.
+    fn close_all(&mut self, closed: &[UnitNo], valid: &[u32], patience: &[f64], random: &mut Rng) {
+        // Larger than any age.
         self.now = 1 << 48;
-        let mut changed: Vec<(u64, u32)> = Vec::with_capacity(closed.len());
+        let mut changed: Vec<(u64, UnitNo)> = Vec::with_capacity(closed.len());
         for (place, (&unit, &valid)) in closed.iter().zip(valid).enumerate() {
             let at = if patience.is_empty() || valid == 0 {
                 place as u64
@@ -157,7 +151,7 @@ impl Ftl {
     }
 }
 
-/// Valid pages of `units` units, shared out as `shares` has it, in any order.
+/// The valid pages of `units` units, distributed as in `shares`, in a random order.
 fn valid_by_share(units: usize, shares: &[f64], random: &mut Rng) -> Vec<u32> {
     let (mut valid, mut sum) = (Vec::with_capacity(units), 0.0);
     for (pages, share) in shares.iter().enumerate() {
@@ -170,7 +164,7 @@ fn valid_by_share(units: usize, shares: &[f64], random: &mut Rng) -> Vec<u32> {
     valid
 }
 
-/// Valid pages of units by their age, the oldest first: each page of a unit of age x is valid with probability end^x.
+/// The valid pages of units, the oldest unit first. Each page of a unit of age x is valid with probability end^x.
 fn valid_by_age(units: usize, pages: u32, end: f64, random: &mut Rng) -> Vec<u32> {
     let age = |place: usize| 1.0 - (place as f64 + 0.5) / units as f64;
     (0..units)
@@ -181,7 +175,7 @@ fn valid_by_age(units: usize, pages: u32, end: f64, random: &mut Rng) -> Vec<u32
         .collect()
 }
 
-/// Adds or takes single pages, anywhere, until they are `sum`.
+/// Adds or removes single pages at random units until the sum is `sum`.
 fn correct_sum(valid: &mut [u32], pages: u32, sum: u32, random: &mut Rng) {
     let mut missing = i64::from(sum) - valid.iter().copied().map(i64::from).sum::<i64>();
     while missing != 0 {
@@ -193,25 +187,5 @@ fn correct_sum(valid: &mut [u32], pages: u32, sum: u32, random: &mut Rng) {
             *entry -= 1;
             missing += 1;
         }
-    }
-}
-
-/// What is anywhere in memory comes near so many entries before it is asked for.
-const AHEAD: usize = 32;
-
-/// Puts them in any order, all orders alike (Fisher and Yates).
-fn shuffle(items: &mut [u32], random: &mut Rng) {
-    let mut drawn = [0; AHEAD];
-    let mut end = items.len();
-    while end > 1 {
-        let first = end.saturating_sub(AHEAD).max(1);
-        for (place, other) in (first..end).rev().zip(&mut drawn) {
-            *other = below(random, place as u32 + 1) as usize;
-            near(&items[*other]);
-        }
-        for (place, other) in (first..end).rev().zip(drawn) {
-            items.swap(place, other);
-        }
-        end = first;
     }
 }

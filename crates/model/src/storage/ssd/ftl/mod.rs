@@ -1,15 +1,16 @@
-//! A page-mapped flash translation layer, without time: where each page is, which unit is collected, what it wears.
+//! A page-mapped flash translation layer, without time: where each page is, which unit is collected, and how units wear.
 //!
-//! The layer above decides when things happen. It writes while there is `room`; at `room() == 0` it collects a unit:
-//! `begin_collection`, `relocate` until that says the victim is empty, `end_collection` (the erase). A collection of a
-//! victim with v valid pages of B leaves B - v pages of room.
+//! The layer above chooses when things happen. It writes while there is `room`. At `room() == 0` it collects a unit:
+//! `begin_collection`, then `relocate` until that returns that the victim is empty, then `end_collection` (the erase). A
+//! collection of a victim with v valid pages of B leaves B - v pages of room.
 //!
-//! Room grows while a collection is under way: with each relocated page by 1/v of what the victim will yield, out of the
-//! reserve, and with each page of the victim that dies by itself by one more. So the layer above may stop the host until the
-//! erase (a burst), or let it write whenever there is room (paced); both end with the same room. A worn victim that is
-//! retired yields nothing: what was written in advance is owed then, and the next victims pay for it.
+//! Room grows while a collection is under way. Each relocated page adds 1/v of what the victim will yield, out of the
+//! reserve. Each page of the victim that the host overwrites or trims adds one more page. Thus the layer above may stop the
+//! host until the erase (a burst), or let it write whenever there is room (paced); both end with the same room. A worn
+//! victim that is retired yields nothing: then the pages that were written in advance are owed, and the next victims pay
+//! for them.
 //!
-//! Memory: 4 bytes a logical page, 4 bytes and 1 bit a flash page, and a few dozen bytes a unit, whatever is asked of it.
+//! Memory: that of the mapping, and a few dozen bytes a unit.
 
 mod collecting;
 mod collection;
@@ -17,7 +18,9 @@ mod draws;
 mod free;
 mod frontier;
 mod geometry;
+mod ids;
 mod initial;
+mod mapping;
 mod room;
 pub mod theory;
 mod units;
@@ -29,6 +32,7 @@ mod tests;
 
 pub use collection::{Erased, WornOut};
 pub use geometry::Geometry;
+pub use ids::{Lpn, Ppn, UnitNo};
 pub use initial::Initial;
 pub use victims::Policy;
 pub use wear::Wear;
@@ -37,22 +41,18 @@ use collection::Collection;
 use free::Free;
 use frontier::{Frontier, HostFrontiers};
 use geometry::Divisor;
+use mapping::Mapping;
 use room::Room;
 use units::{State, Units};
 use victims::{Choose, Victims};
 use wear::Cycles;
 
-use crate::large::{self, near};
-
-/// No page.
-const NONE: u32 = u32::MAX;
-
-/// What a device has done and how it stands. Pages, erases and collections count from the end of the initial state.
+/// Counters of a device, and its present state. Pages, erases and collections count from the end of the initial state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
     /// Pages that the host wrote.
     pub host_pages: u64,
-    /// Pages that collections moved, those of static wear levelling among them.
+    /// Pages that collections moved, with those of static wear levelling.
     pub relocated_pages: u64,
     /// Pages that static wear levelling moved.
     pub levelled_pages: u64,
@@ -60,11 +60,11 @@ pub struct Counters {
     pub erases: u64,
     /// Pages that hold data now: written and not trimmed.
     pub valid_pages: u32,
-    /// Pages outside of the collector's reserve and the open frontiers: utilisation is `valid_pages` of these.
+    /// Pages outside the collector's reserve and the open frontiers. Utilisation is `valid_pages` of these.
     pub usable_pages: u32,
-    /// Units that are erased now.
+    /// Units that are erased and free now.
     pub free_units: u32,
-    /// Units that are bad now, those that were from the beginning among them.
+    /// Units that are bad now, with those that were bad from the beginning.
     pub bad_units: u32,
     /// Erase count of good units, over the device's life.
     pub erase_count_mean: f64,
@@ -72,24 +72,18 @@ pub struct Counters {
     pub erase_count_min: u32,
     /// Highest erase count of a unit.
     pub erase_count_max: u32,
-    /// Spare space that is left of what there was at first, 1 down to 0.
+    /// Share of the first spare space that is left, 1 down to 0.
     pub spare_left_share: f64,
 }
 
-/// Entries of the mapping that come into the processor's cache together: a line of 64 bytes.
-pub(super) const ENTRIES_NEAR: usize = 16;
+/// Entries of the mapping in one line of the processor's cache, which has 64 bytes.
+pub(super) const ENTRIES_OF_LINE: usize = 16;
 
 /// A translation layer.
 pub struct Ftl {
     geometry: Geometry,
     divisor: Divisor,
-    /// By logical page, where it is: the flash page's number with all bits turned, so that `NONE` is 0, and pages that
-    /// were never written take no memory.
-    l2p: Vec<u32>,
-    /// By flash page, whose it is, or was.
-    p2l: Vec<u32>,
-    /// By flash page a bit: whether it is valid.
-    live: Vec<u64>,
+    mapping: Mapping,
     units: Units,
     victims: Victims,
     cycles: Cycles,
@@ -98,10 +92,10 @@ pub struct Ftl {
     relocation: Frontier,
     collection: Option<Collection>,
     room: Room,
-    /// Pages that the host wrote, ever: the policies' time.
+    /// All pages that the host wrote so far: the time of the policies.
     now: u64,
     worn_out: bool,
-    /// The initial state is still in the making: nothing wears.
+    /// The initial state is being made: nothing wears.
     settling: bool,
     spare_at_first: u64,
     valid_pages: u32,
@@ -110,10 +104,10 @@ pub struct Ftl {
 }
 
 impl Ftl {
-    /// A device whose first `used_pages` logical pages are in use, as `initial` has it.
+    /// A device whose first `used_pages` logical pages are in use, in the state that `initial` describes.
     ///
     /// # Errors
-    /// A shape, a policy or wear that cannot be, in words.
+    /// A shape, a policy or wear that is impossible, in words.
     pub fn new(
         geometry: Geometry,
         policy: Policy,
@@ -129,17 +123,14 @@ impl Ftl {
         if used_pages > geometry.logical_pages {
             return Err(format!("{used_pages} used pages are more than the {} logical ones", geometry.logical_pages));
         }
-        let pages = geometry.physical_pages() as usize;
         let mut ftl = Self {
             divisor: Divisor::new(geometry.pages_per_unit),
-            l2p: large::zeros(vec![!NONE; geometry.logical_pages as usize]),
-            p2l: large::zeros(vec![0; pages]),
-            live: vec![0; pages.div_ceil(64)],
+            mapping: Mapping::new(geometry.logical_pages, geometry.physical_pages() as usize),
             units: Units::new(&geometry),
             victims: Victims::new(policy, geometry.units, geometry.pages_per_unit, seed)?,
             free: Free::new(geometry.frontiers),
             host: HostFrontiers::new(geometry.frontiers as usize),
-            relocation: Frontier::default(),
+            relocation: Frontier::NONE,
             collection: None,
             room: Room::new(geometry.usable_pages(cycles.good()) as i64),
             now: 0,
@@ -155,7 +146,7 @@ impl Ftl {
         for unit in bad {
             ftl.units.set(unit, State::Bad);
         }
-        for unit in (0..geometry.units).filter(|unit| ftl.units.state(*unit) == State::Free) {
+        for unit in UnitNo::first(geometry.units).filter(|unit| ftl.units.state(*unit) == State::Free) {
             ftl.free.put(unit, ftl.cycles.of(unit));
         }
         ftl.spare_at_first = ftl.spare_pages();
@@ -170,42 +161,40 @@ impl Ftl {
         &self.geometry
     }
 
-    /// The flash page of a logical one; None: never written, or trimmed.
+    /// The physical page of a logical one; None: it was never written, or was trimmed.
     #[inline]
-    pub fn lookup(&self, lpn: u32) -> Option<u32> {
-        let ppn = !self.l2p[lpn as usize];
-        (ppn != NONE).then_some(ppn)
+    pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
+        self.mapping.find(lpn)
     }
 
-    /// Says that a logical page is about to be written or looked up, so that its place is at hand by then. Changes nothing.
+    /// Prefetches the entry of a logical page that will be written or looked up soon. Changes nothing.
     #[inline]
-    pub fn prefetch(&self, lpn: u32) {
-        if let Some(entry) = self.l2p.get(lpn as usize) {
-            near(entry);
-        }
+    pub fn prefetch(&self, lpn: Lpn) {
+        self.mapping.prefetch(lpn);
     }
 
-    /// Says the same a while after `prefetch`: where the page lies now, which a write makes out of date.
+    /// The second step, some time after `prefetch`: prefetches the state of the physical page, which a write invalidates.
     #[inline]
-    pub fn prefetch_place(&self, lpn: u32) {
-        if let Some(ppn) = self.l2p.get(lpn as usize).map(|place| !place)
-            && ppn != NONE
-        {
-            near(&self.live[ppn as usize / 64]);
-            let unit = self.divisor.quotient(ppn);
+    pub fn prefetch_place(&self, lpn: Lpn) {
+        if let Some(ppn) = self.mapping.get(lpn) {
+            self.mapping.prefetch_bit(ppn);
+            let unit = self.unit_of(ppn);
             self.units.prefetch(unit);
             self.victims.prefetch(unit);
         }
     }
 
-    /// Says the same a while after `prefetch_place`: the neighbours of the page's unit among victims.
+    /// The third step, some time after `prefetch_place`: prefetches the neighbours of the page's unit among the victims.
     #[inline]
-    pub fn prefetch_neighbours(&self, lpn: u32) {
-        if let Some(ppn) = self.l2p.get(lpn as usize).map(|place| !place)
-            && ppn != NONE
-        {
-            self.victims.prefetch_neighbours(self.divisor.quotient(ppn));
+    pub fn prefetch_neighbours(&self, lpn: Lpn) {
+        if let Some(ppn) = self.mapping.get(lpn) {
+            self.victims.prefetch_neighbours(self.unit_of(ppn));
         }
+    }
+
+    #[inline]
+    fn unit_of(&self, ppn: Ppn) -> UnitNo {
+        UnitNo::new(self.divisor.quotient(ppn.number()))
     }
 
     /// Pages that the host can write before a collection must begin or go on.
@@ -214,17 +203,17 @@ impl Ftl {
         if self.worn_out { 0 } else { self.room.pages() }
     }
 
-    /// Pages outside of the collector's reserve and the open frontiers: of these `u` in the theory of write
-    /// amplification is the valid share.
+    /// Pages outside the collector's reserve and the open frontiers. The valid share of these is `u` in the theory of
+    /// write amplification.
     pub fn usable_pages(&self) -> u32 {
         self.geometry.usable_pages(self.cycles.good()) as u32
     }
 
-    /// Writes a logical page and tells to which flash page. There must be room.
+    /// Writes a logical page and returns its new physical page. There must be room.
     #[inline]
-    pub fn write(&mut self, lpn: u32) -> u32 {
+    pub fn write(&mut self, lpn: Lpn) -> Ppn {
         debug_assert!(self.room() > 0, "a write needs room");
-        let old_ppn = !self.l2p[lpn as usize];
+        let old_ppn = self.mapping.find(lpn);
         let turn = self.host.next_turn();
         if self.host[turn].is_full() {
             let unit = self.free.take_of(turn).expect("room means that a unit is free");
@@ -232,10 +221,9 @@ impl Ftl {
         }
         self.now += 1;
         self.counted.host_pages += 1;
-        if old_ppn == NONE {
-            self.valid_pages += 1;
-        } else {
-            self.bury(old_ppn);
+        match old_ppn {
+            None => self.valid_pages += 1,
+            Some(old_ppn) => self.invalidate(old_ppn),
         }
         let (unit, next_ppn) = (self.host[turn].unit, self.host[turn].take());
         self.program(unit, next_ppn, lpn);
@@ -245,17 +233,16 @@ impl Ftl {
         next_ppn
     }
 
-    /// Forgets a logical page: its space is spare from now on.
-    pub fn trim(&mut self, lpn: u32) {
-        let ppn = !self.l2p[lpn as usize];
-        if ppn != NONE {
-            self.l2p[lpn as usize] = !NONE;
+    /// Forgets a logical page. From now on its space is spare.
+    pub fn trim(&mut self, lpn: Lpn) {
+        if let Some(ppn) = self.mapping.find(lpn) {
+            self.mapping.unmap(lpn);
             self.valid_pages -= 1;
-            self.bury(ppn);
+            self.invalidate(ppn);
         }
     }
 
-    /// What it has done and how it stands.
+    /// The counters and the present state.
     pub fn counters(&self) -> Counters {
         let (erase_count_min, erase_count_max) = self.cycles.extremes();
         let spare = self.spare_pages() as f64;
@@ -272,37 +259,35 @@ impl Ftl {
         }
     }
 
-    /// Usable pages beyond what a device full of data cannot do without.
+    /// Usable pages that a device full of data could lose and still work.
     fn spare_pages(&self) -> u64 {
         let needed = u64::from(self.geometry.logical_pages) + self.geometry.spare_pages_min() - 1;
         self.geometry.usable_pages(self.cycles.good()).saturating_sub(needed)
     }
 
-    fn open(&mut self, unit: u32) -> Frontier {
+    fn open(&mut self, unit: UnitNo) -> Frontier {
         self.units.set(unit, State::Open);
-        let next_ppn = unit * self.geometry.pages_per_unit;
+        let next_ppn = self.geometry.first_page(unit);
         Frontier { unit, next_ppn, end_ppn: next_ppn + self.geometry.pages_per_unit }
     }
 
-    fn close(&mut self, unit: u32) {
+    fn close(&mut self, unit: UnitNo) {
         self.units.set(unit, State::Closed);
         self.victims.closed(unit, self.units.valid(unit), self.now);
     }
 
     #[inline]
-    fn program(&mut self, unit: u32, ppn: u32, lpn: u32) {
-        self.l2p[lpn as usize] = !ppn;
-        self.p2l[ppn as usize] = lpn;
-        self.live[ppn as usize / 64] |= 1 << (ppn % 64);
+    fn program(&mut self, unit: UnitNo, ppn: Ppn, lpn: Lpn) {
+        self.mapping.put(lpn, ppn);
         self.units.gain(unit);
         self.room.take();
     }
 
-    /// A page's content is out of date.
+    /// A physical page is out of date.
     #[inline]
-    fn bury(&mut self, ppn: u32) {
-        self.live[ppn as usize / 64] &= !(1 << (ppn % 64));
-        let unit = self.divisor.quotient(ppn);
+    fn invalidate(&mut self, ppn: Ppn) {
+        self.mapping.invalidate(ppn);
+        let unit = self.unit_of(ppn);
         let now = self.units.lose(unit);
         match now.state {
             State::Closed => self.victims.changed(unit, now.valid, self.now),

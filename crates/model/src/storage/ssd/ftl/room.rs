@@ -1,16 +1,16 @@
-//! Free pages that the host may write to: what is over the collector's reserve.
+//! Free pages that the host may write to: those over the collector's reserve.
 
 /// The room of a device.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     /// Free pages over the reserve. Below 0 while a collection is under way, or when a unit was lost.
     over_reserve: i64,
-    /// What the collection under way has earned so far.
+    /// Pages that the collection under way has earned so far.
     credit: i64,
 }
 
 impl Room {
-    /// So many pages over the reserve, and no collection under way.
+    /// That many pages over the reserve, and no collection under way.
     pub(super) fn new(over_reserve: i64) -> Self {
         Self { over_reserve, credit: 0 }
     }
@@ -21,7 +21,7 @@ impl Room {
         (self.over_reserve + self.credit).max(0) as u32
     }
 
-    /// Free pages over the reserve; below 0: so many are missing.
+    /// Free pages over the reserve. Below 0, pages of the reserve are missing.
     pub(super) fn over_reserve(&self) -> i64 {
         self.over_reserve
     }
@@ -32,12 +32,12 @@ impl Room {
         self.over_reserve -= 1;
     }
 
-    /// A unit of so many pages was erased.
+    /// A unit with that many pages was erased.
     pub(super) fn gain(&mut self, pages: u32) {
         self.over_reserve += i64::from(pages);
     }
 
-    /// The collection under way has earned so many pages; 0 when it is over.
+    /// Sets what the collection under way has earned, in pages; 0 when it is over.
     #[inline]
     pub(super) fn set_credit(&mut self, pages: i64) {
         self.credit = pages;

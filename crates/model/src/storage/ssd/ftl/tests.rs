@@ -1,6 +1,6 @@
-//! The translation layer under any sequence of what can be asked of it.
+//! The translation layer under any sequence of its operations.
 
-use flatwater_core::seed::stream;
+use flatwater_core::seed::{Rng, stream};
 use proptest::prelude::*;
 
 use super::draws::below;
@@ -19,12 +19,12 @@ const POLICIES: [Policy; 6] = [
     Policy::CostBenefit,
 ];
 
-/// One shape, full but for its spare space, in a given state.
+/// A device that is full apart from its spare space, in a given state.
 fn device(geometry: Geometry, policy: Policy, initial: Initial) -> Ftl {
     Ftl::new(geometry, policy, Wear::NONE, initial, geometry.logical_pages, 7).unwrap()
 }
 
-/// A shape of which the host can use a share `u` of the usable pages.
+/// A shape in which the host can address a share `u` of the usable pages.
 fn shape(units: u32, pages_per_unit: u32, frontiers: u32, u: f64) -> Geometry {
     let mut geometry = Geometry { units, pages_per_unit, logical_pages: 1, frontiers };
     geometry.logical_pages = libm::round(geometry.usable_pages(units) as f64 * u) as u32;
@@ -38,31 +38,41 @@ fn collect(ftl: &mut Ftl) -> Result<Erased, WornOut> {
     Ok(ftl.end_collection())
 }
 
+/// A logical page drawn from the first `used` ones.
+fn drawn(random: &mut Rng, used: u32) -> Lpn {
+    Lpn::new(below(random, used))
+}
+
+/// The unit of a physical page.
+fn unit_of(ftl: &Ftl, ppn: Ppn) -> UnitNo {
+    UnitNo::new(ppn.number() / ftl.geometry.pages_per_unit)
+}
+
 /// Writes a page, after as many collections as that takes.
-fn write(ftl: &mut Ftl, lpn: u32) -> Result<u32, WornOut> {
+fn write(ftl: &mut Ftl, lpn: Lpn) -> Result<Ppn, WornOut> {
     while ftl.room() == 0 {
         collect(ftl)?;
     }
     Ok(ftl.write(lpn))
 }
 
-/// Holds the whole state against what it must be.
+/// Checks the whole state.
 fn check(ftl: &Ftl) {
     let pages = ftl.geometry.pages_per_unit;
-    let live = |ppn: u32| ftl.live[ppn as usize / 64] >> (ppn % 64) & 1 == 1;
     let mut mapped = 0;
-    for lpn in 0..ftl.geometry.logical_pages {
+    for lpn in Lpn::first(ftl.geometry.logical_pages) {
         if let Some(ppn) = ftl.lookup(lpn) {
             mapped += 1;
-            assert!(live(ppn), "logical page {lpn} is at {ppn}, which is not valid");
-            assert_eq!(ftl.p2l[ppn as usize], lpn);
+            assert!(ftl.mapping.is_valid(ppn), "logical page {lpn} is at {ppn}, which is not valid");
+            assert_eq!(ftl.mapping.owner(ppn), lpn);
         }
     }
     let mut free_pages: u64 =
         ftl.host.iter().chain([&ftl.relocation]).map(|open| u64::from(open.end_ppn - open.next_ppn)).sum();
     let (mut valid_pages, mut closed, mut bad) = (0, 0, 0);
-    for unit in 0..ftl.geometry.units {
-        let valid = (unit * pages..(unit + 1) * pages).filter(|ppn| live(*ppn)).count() as u32;
+    for unit in ftl.units.numbers() {
+        let first = ftl.geometry.first_page(unit);
+        let valid = first.until(first + pages).filter(|ppn| ftl.mapping.is_valid(*ppn)).count() as u32;
         assert_eq!(ftl.units.valid(unit), valid, "valid pages of unit {unit}");
         valid_pages += valid;
         match ftl.units.state(unit) {
@@ -78,7 +88,7 @@ fn check(ftl: &Ftl) {
             State::Open | State::Victim => {}
         }
     }
-    // One to one: as many valid flash pages as mapped logical ones, each of which is at a valid one of its own.
+    // The mapping is one to one: each mapped logical page has a valid physical page, and there are as many of both.
     assert_eq!((mapped, mapped), (valid_pages, ftl.counters().valid_pages));
     assert_eq!((closed, bad), (ftl.units.closed(), ftl.counters().bad_units));
     assert_eq!(ftl.room.over_reserve(), free_pages as i64 - ftl.geometry.reserve_pages() as i64);
@@ -124,7 +134,7 @@ fn initials() -> impl Strategy<Value = Initial> {
 }
 
 proptest! {
-    /// Collections may be begun early, be paced with the host's writes, and trims may come at any time.
+    /// Collections may begin early and may alternate with the host's writes; trims may come at any time.
     #[test]
     fn nothing_is_lost(
         (geometry, used) in shapes(), policy in prop::sample::select(&POLICIES[..]), initial in initials(),
@@ -132,27 +142,28 @@ proptest! {
     ) {
         let mut ftl = Ftl::new(geometry, policy, Wear::NONE, initial, used, seed).unwrap();
         check(&ftl);
-        let mut written: Vec<bool> = (0..used).map(|lpn| ftl.lookup(lpn).is_some()).collect();
+        let mut written: Vec<bool> = Lpn::first(used).map(|lpn| ftl.lookup(lpn).is_some()).collect();
         prop_assert!(written.iter().all(|written| *written != (initial == Initial::Fresh)));
         let mut moved = Vec::new();
         for step in steps {
             match step {
                 Step::Write(page) if ftl.room() > 0 => {
-                    let (lpn, room) = (page % used, ftl.room());
+                    let (lpn, room) = (Lpn::new(page % used), ftl.room());
                     let ppn = ftl.write(lpn);
                     prop_assert_eq!(ftl.lookup(lpn), Some(ppn));
-                    // A page of the victim may have died of it, which brings room.
+                    // The write may have invalidated a page of the victim, which adds room.
                     prop_assert!(ftl.room() + 1 == room || ftl.collecting() && ftl.room() + 1 >= room);
-                    written[lpn as usize] = true;
+                    written[lpn.index()] = true;
                 }
                 Step::Trim(page) => {
-                    ftl.trim(page % used);
-                    prop_assert_eq!(ftl.lookup(page % used), None);
-                    written[(page % used) as usize] = false;
+                    let lpn = Lpn::new(page % used);
+                    ftl.trim(lpn);
+                    prop_assert_eq!(ftl.lookup(lpn), None);
+                    written[lpn.index()] = false;
                 }
                 Step::Write(_) | Step::Begin => {
                     if !ftl.collecting() && ftl.units.closed() > 0 {
-                        let least = (0..geometry.units).filter(|unit| ftl.units.state(*unit) == State::Closed);
+                        let least = ftl.units.numbers().filter(|unit| ftl.units.state(*unit) == State::Closed);
                         let least = least.map(|unit| ftl.units.valid(unit)).min().unwrap();
                         let valid = ftl.begin_collection().unwrap();
                         prop_assert!(valid == least || valid > least && policy != Policy::Greedy);
@@ -167,8 +178,8 @@ proptest! {
                         prop_assert_eq!(empty, ftl.units.valid(unit) == 0);
                         prop_assert!(ftl.room() >= room, "relocation earns");
                         for (from, to) in &moved {
-                            prop_assert_eq!(from / geometry.pages_per_unit, unit);
-                            prop_assert_eq!(ftl.lookup(ftl.p2l[*to as usize]), Some(*to));
+                            prop_assert_eq!(unit_of(&ftl, *from), unit);
+                            prop_assert_eq!(ftl.lookup(ftl.mapping.owner(*to)), Some(*to));
                         }
                     }
                 }
@@ -182,12 +193,12 @@ proptest! {
             }
         }
         check(&ftl);
-        for (lpn, written) in written.iter().enumerate() {
-            prop_assert_eq!(ftl.lookup(lpn as u32).is_some(), *written);
+        for (lpn, written) in Lpn::first(used).zip(written) {
+            prop_assert_eq!(ftl.lookup(lpn).is_some(), written);
         }
     }
 
-    /// Each victim yields B - v pages, whether the host waits for the erase or writes what has been earned so far.
+    /// Each victim yields B - v pages, whether the host waits for the erase or writes as soon as there is room.
     #[test]
     fn a_victim_yields_what_is_not_valid(
         (geometry, used) in shapes(), policy in prop::sample::select(&POLICIES[..]), seed in any::<u64>(), paced in any::<bool>(),
@@ -197,16 +208,16 @@ proptest! {
         let mut random = stream(seed, "test", 0);
         for _ in 0..20 {
             while ftl.room() > 0 {
-                ftl.write(below(&mut random, used));
+                ftl.write(drawn(&mut random, used));
             }
             let before = ftl.counters().host_pages;
             let valid = ftl.begin_collection().unwrap();
             let mut died = 0;
             while !ftl.relocate(1, &mut Vec::new()) {
                 while paced && ftl.room() > 0 {
-                    let lpn = below(&mut random, used);
+                    let lpn = drawn(&mut random, used);
                     let victim = ftl.collection.unwrap().unit;
-                    died += u32::from(ftl.lookup(lpn).is_some_and(|ppn| ppn / geometry.pages_per_unit == victim));
+                    died += u32::from(ftl.lookup(lpn).is_some_and(|ppn| unit_of(&ftl, ppn) == victim));
                     ftl.write(lpn);
                 }
             }
@@ -232,7 +243,8 @@ fn the_same_seed_gives_the_same_device() {
                 let geometry = shape(64, 16, 2, 0.8);
                 let initial = Initial::Preconditioned { simulate };
                 let mut ftl = Ftl::new(geometry, policy, Wear::NONE, initial, geometry.logical_pages, seed).unwrap();
-                let places: Vec<u32> = (0..geometry.logical_pages).map(|lpn| write(&mut ftl, lpn).unwrap()).collect();
+                let places: Vec<Ppn> =
+                    Lpn::first(geometry.logical_pages).map(|lpn| write(&mut ftl, lpn).unwrap()).collect();
                 places
             };
             assert_eq!(places(1), places(1));
@@ -244,7 +256,7 @@ fn the_same_seed_gives_the_same_device() {
 #[test]
 fn frontiers_open_at_once_are_of_different_classes() {
     let mut ftl = device(shape(64, 16, 4, 0.8), Policy::Greedy, Initial::Fresh);
-    let classes: Vec<u32> = (0..32).map(|lpn| ftl.write(lpn) / 16 % 4).collect();
+    let classes: Vec<u32> = Lpn::first(32).map(|lpn| ftl.write(lpn).number() / 16 % 4).collect();
     let expected: Vec<u32> = (0..32).map(|page| page % 4).collect();
     assert_eq!(classes, expected);
 }
@@ -255,7 +267,7 @@ fn overwriting_in_sequence_moves_nothing() {
     for policy in [Policy::Greedy, Policy::Fifo, Policy::CostBenefit] {
         let mut ftl = device(geometry, policy, Initial::Filled);
         for _ in 0..3 {
-            for lpn in 0..geometry.logical_pages {
+            for lpn in Lpn::first(geometry.logical_pages) {
                 write(&mut ftl, lpn).unwrap();
             }
         }
@@ -268,13 +280,13 @@ fn space_never_written_or_trimmed_is_spare() {
     let geometry = shape(512, 32, 1, 0.9);
     let amplification = |ftl: &mut Ftl, used: u32| {
         let mut random = stream(3, "test", 0);
-        // What was trimmed must first be collected.
+        // Trimmed pages must be collected first.
         for _ in 0..4 * used {
-            write(ftl, below(&mut random, used)).unwrap();
+            write(ftl, drawn(&mut random, used)).unwrap();
         }
         let before = ftl.counters();
         for _ in 0..2 * used {
-            write(ftl, below(&mut random, used)).unwrap();
+            write(ftl, drawn(&mut random, used)).unwrap();
         }
         let after = ftl.counters();
         1.0 + (after.relocated_pages - before.relocated_pages) as f64 / f64::from(2 * used)
@@ -284,7 +296,7 @@ fn space_never_written_or_trimmed_is_spare() {
     let expected = theory::write_amplification(Policy::Greedy, u, 32);
     let mut never_written = Ftl::new(geometry, Policy::Greedy, Wear::NONE, Initial::Filled, used, 7).unwrap();
     let mut trimmed = device(geometry, Policy::Greedy, Initial::Filled);
-    for lpn in used..geometry.logical_pages {
+    for lpn in Lpn::first(geometry.logical_pages).skip(used as usize) {
         trimmed.trim(lpn);
     }
     for ftl in [&mut never_written, &mut trimmed] {
@@ -297,24 +309,25 @@ fn space_never_written_or_trimmed_is_spare() {
 
 #[test]
 fn memory_is_eight_bytes_a_page() {
-    // The least spare space that is sold, 2^30 for 10^9 bytes.
+    // The smallest spare space on sale: 2^30 bytes for 10^9.
     let ftl = device(shape(4096, 256, 1, 0.93), Policy::Greedy, Initial::Preconditioned { simulate: false });
-    let bytes = 4 * ftl.l2p.capacity() + 4 * ftl.p2l.capacity() + 8 * ftl.live.capacity();
-    assert!((bytes as u64) < 8 * ftl.geometry.physical_pages());
+    assert!((ftl.mapping.bytes() as u64) < 8 * ftl.geometry.physical_pages());
 }
 
 #[test]
 fn cost_benefit_spares_the_young() {
-    // Two units with as many valid pages: the one that changed longer ago goes. Half valid now, or fuller long ago: age pays.
+    // Of two units with as many valid pages, the one that changed longer ago is chosen. A fuller unit is chosen if it is much
+    // older.
+    let [old, young] = [0, 1].map(UnitNo::new);
     let mut policy = victims::CostBenefit::new(3, 8);
     let units = Units::new(&shape(3, 8, 1, 0.0));
-    policy.closed(0, 4, 100);
-    policy.closed(1, 4, 900);
-    assert_eq!(policy.choose(&units, 1000), 0);
-    policy.taken(0, 4);
-    policy.closed(0, 6, 100);
-    assert_eq!(policy.choose(&units, 1000), 0, "900 x 2/12 against 100 x 4/8");
-    assert_eq!(policy.choose(&units, 100_900), 1, "age hardly differs: what it yields decides");
+    policy.closed(old, 4, 100);
+    policy.closed(young, 4, 900);
+    assert_eq!(policy.choose(&units, 1000), old);
+    policy.taken(old, 4);
+    policy.closed(old, 6, 100);
+    assert_eq!(policy.choose(&units, 1000), old, "900 x 2/12 against 100 x 4/8");
+    assert_eq!(policy.choose(&units, 100_900), young, "age hardly differs: what it yields decides");
 }
 
 #[test]

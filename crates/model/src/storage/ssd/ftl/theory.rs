@@ -1,8 +1,8 @@
 //! Write amplification of uniform random writes in theory, and the state that it comes from.
 //!
-//! Many units, one page written after another, each logical page as likely as any: then the units' valid pages follow a
-//! distribution that stays (a mean field). u is the valid share of the *usable* pages: without the collector's reserve and
-//! the open frontiers.
+//! A device has many units, and each write goes to a logical page that is drawn at random. Then the valid pages of units
+//! have a stationary distribution (a mean field). u is the valid share of the *usable* pages, which are those outside the
+//! collector's reserve and the open frontiers.
 //!
 //! Sources: Desnoyers, "Analytic modeling of SSD write performance" (SYSTOR 2012), and Xiang and Kurkoski (2012) for FIFO;
 //! Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based SSDs" (SIGMETRICS 2013) for
@@ -10,7 +10,7 @@
 
 use super::victims::Policy;
 
-/// Steps of a bisection: past 60 a double has no bits left.
+/// Steps of a bisection. After 60 steps a double has no bits left.
 const BISECTIONS: u32 = 60;
 
 /// Flash pages programmed for each page that the host writes at random, at utilisation `u` (0 < u < 1) of the usable
@@ -18,7 +18,7 @@ const BISECTIONS: u32 = 60;
 pub fn write_amplification(policy: Policy, u: f64, pages_per_unit: u32) -> f64 {
     match policy {
         Policy::Fifo => fifo_amplification(u),
-        // The two with closed forms; the general way gives the same.
+        // These two have closed forms. The general way gives the same.
         Policy::Random => 1.0 / (1.0 - u),
         _ => stationary(policy, u, pages_per_unit).amplification,
     }
@@ -27,10 +27,10 @@ pub fn write_amplification(policy: Policy, u: f64, pages_per_unit: u32) -> f64 {
 /// The state that uniform random writes lead to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stationary {
-    /// By number of valid pages, 0 to B: the share of closed units that have so many.
+    /// By number of valid pages, 0 to B: the share of closed units that have that many.
     pub shares: Vec<f64>,
     /// By number of valid pages: how long a unit may stay unchanged before it is collected, in units of the time in
-    /// which the host writes as many pages as are valid. Empty where the policy knows no age.
+    /// which the host writes as many pages as are valid. Empty if the policy uses no age.
     pub patience: Vec<f64>,
     /// Flash pages programmed for each of the host's.
     pub amplification: f64,
@@ -47,10 +47,10 @@ pub fn stationary(policy: Policy, u: f64, pages_per_unit: u32) -> Stationary {
     }
 }
 
-/// Lambert's W on its main branch, for x from -1/e to 0: the w >= -1 with w e^w = x. By Halley's iteration.
+/// Lambert's W on its main branch, for x from -1/e to 0: the w >= -1 with w e^w = x. It is found by Halley's iteration.
 fn lambert_w0(x: f64) -> f64 {
     let e = std::f64::consts::E;
-    // Near the branch point the series in p = sqrt(2 (e x + 1)); elsewhere x itself is near enough to begin with.
+    // It begins near the branch point with the series in p = sqrt(2 (e x + 1)), elsewhere with x.
     let p = libm::sqrt((2.0 * (e * x + 1.0)).max(0.0));
     let mut w = if x < -0.25 { -1.0 + p - p * p / 3.0 } else { x };
     for _ in 0..50 {
@@ -80,8 +80,8 @@ pub(super) fn fifo_valid_at_end(u: f64) -> f64 {
     1.0 - 1.0 / fifo_amplification(u)
 }
 
-/// Each page of a unit of age x (0 new, 1 about to be collected) is valid with probability p^x, p that of the victim; ages
-/// are uniform. So the shares are binomial ones, averaged over the ages (by the midpoint rule).
+/// Each page of a unit of age x (0 new, 1 about to be collected) is valid with probability p^x, where p is the probability
+/// at the collection. Ages are uniform. So the shares are binomial, averaged over the ages by the midpoint rule.
 fn fifo(u: f64, pages: u32) -> Stationary {
     const AGES: u32 = 1024;
     let end = libm::log(fifo_valid_at_end(u).max(f64::MIN_POSITIVE));
@@ -105,9 +105,9 @@ fn add_binomial(shares: &mut [f64], log_valid: f64, weight: f64) {
     }
 }
 
-/// Greedy: units with n valid pages lose one at a rate in proportion to n f(n). Nothing leaves in between, so n f(n) = c
-/// from B down to a level j + 1; j is the level at which victims are taken, and f(j) is what is missing to 1. With the mean
-/// u B given, c = (u B - j) / ((B - j) - j (H(B) - H(j))), and A = c / u. j is where 0 <= f(j) <= c / j.
+/// Greedy: the units with n valid pages lose pages at a rate in proportion to n f(n). No unit is collected above level j, so
+/// n f(n) = c from B down to j + 1. Victims are taken at level j, and f(j) is the rest to 1. The mean is u B, which gives
+/// c = (u B - j) / ((B - j) - j (H(B) - H(j))) and A = c / u. j is the level at which 0 <= f(j) <= c / j.
 fn greedy(u: f64, pages: u32) -> Stationary {
     let b = f64::from(pages);
     // H(B) - H(j), kept up as j goes down; u B falls below j's mean at the level sought.
@@ -148,11 +148,11 @@ fn power(mut x: f64, mut n: u32) -> f64 {
     product
 }
 
-/// Van Houdt: with G(m) the share of units that have at least m valid pages, a victim has fewer than m with probability
-/// 1 - G(m)^d, and what flows down from m must come up again: m f(m) = K (1 - G(m)^d), A = K / u. For a given K that is
-/// solved from m = B down; K is where the mean is u B.
+/// Van Houdt: G(m) is the share of units with at least m valid pages. A victim has fewer than m valid pages with probability
+/// 1 - G(m)^d. In the stationary state as many units fall below m as are filled again: m f(m) = K (1 - G(m)^d), A = K / u.
+/// For a given K this is solved from m = B down. K follows from the mean u B.
 fn d_choices(choices: u32, u: f64, pages: u32) -> Stationary {
-    // Random victims, of all these policies the worst, have A = 1 / (1 - u).
+    // The worst of these policies is that of random victims, with A = 1 / (1 - u).
     let (mut low, mut high) = (0.0, 1.001 * u / (1.0 - u));
     for _ in 0..BISECTIONS {
         let k = (low + high) / 2.0;
@@ -172,7 +172,7 @@ fn d_choices_shares(choices: u32, k: f64, pages: u32) -> Vec<f64> {
     let mut above = 0.0;
     for level in (1..=pages).rev() {
         let m = f64::from(level);
-        // Newton's way from the right end: m f - K (1 - (above + f)^d) rises and is convex, so it never oversteps.
+        // Newton's method from the right end: m f - K (1 - (above + f)^d) rises and is convex, so no step goes too far.
         let mut f = 1.0 - above;
         for _ in 0..100 {
             let lower = power(above + f, choices - 1);
@@ -194,17 +194,17 @@ fn mean(shares: &[f64]) -> f64 {
     shares.iter().enumerate().map(|(valid, share)| valid as f64 * share).sum()
 }
 
-/// Cost-benefit takes a unit once its age x (B - n) / (2 n) reaches some height C, so at n valid pages once it has stayed
-/// unchanged for t(n) = 2 C n / (B - n). In the time in which the host writes as many pages as are valid each page dies at
-/// rate 1, so a unit that came to level n goes down with probability q(n) = 1 - e^(-n t(n)), otherwise it is collected, and
-/// stays q(n) / n on average. C is where the mean of valid pages is u B.
+/// Cost-benefit collects a unit once its age x (B - n) / (2 n) reaches some height C: a unit with n valid pages once it has
+/// stayed unchanged for t(n) = 2 C n / (B - n). The unit of time is that in which the host writes as many pages as are valid,
+/// so each page is invalidated at rate 1. A unit at level n goes down a level with probability q(n) = 1 - e^(-n t(n)), and is
+/// collected otherwise. It stays at the level for q(n) / n on average. C follows from the mean u B of valid pages.
 fn cost_benefit(u: f64, pages: u32) -> Stationary {
-    // So much spare that units empty by themselves, as with greedy.
+    // There is so much spare space that units become empty without collections, as with greedy.
     let emptied = greedy(u, pages);
     if emptied.amplification <= 1.0 {
         return Stationary { patience: vec![f64::INFINITY; pages as usize + 1], ..emptied };
     }
-    // In logarithms: C may be very small or large.
+    // The search is in logarithms, because C may be very small or very large.
     let (mut low, mut high) = (-60.0, 60.0);
     for _ in 0..BISECTIONS {
         let log_height = (low + high) / 2.0;
@@ -220,7 +220,7 @@ fn cost_benefit(u: f64, pages: u32) -> Stationary {
 fn cost_benefit_at(height: f64, pages: u32) -> Stationary {
     let mut shares = vec![0.0; pages as usize + 1];
     let mut patience = vec![0.0; pages as usize + 1];
-    // Units that come to the level, of one that was filled.
+    // The share of filled units that reach the level.
     let mut coming = 1.0;
     let mut victims_valid = 0.0;
     for level in (1..=pages).rev() {

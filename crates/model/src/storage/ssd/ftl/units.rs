@@ -1,15 +1,16 @@
-//! What each unit is and how many of its pages are valid.
+//! The state of each unit, and how many of its pages are valid.
 
 use super::geometry::Geometry;
+use super::ids::UnitNo;
 
-/// What a unit is at the moment.
+/// The state of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Erased.
     Free,
-    /// Being written, by the host or by the collector.
+    /// Being filled by the host or by the collector.
     Open,
-    /// Full: may be collected.
+    /// Full, and not chosen for collection.
     Closed,
     /// Being collected.
     Victim,
@@ -17,7 +18,7 @@ pub(super) enum State {
     Bad,
 }
 
-/// A unit's state and its valid pages, together because each overwrite asks for both.
+/// The state of a unit and its valid pages. They are together because each overwrite reads both.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit {
     pub(super) valid: u32,
@@ -40,49 +41,54 @@ impl Units {
         self.units.len() as u32
     }
 
+    /// The numbers of all units.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = UnitNo> + use<> {
+        UnitNo::first(self.len())
+    }
+
     /// Units that may be collected.
     pub(super) fn closed(&self) -> u32 {
         self.closed
     }
 
     #[inline]
-    pub(super) fn valid(&self, unit: u32) -> u32 {
-        self.units[unit as usize].valid
+    pub(super) fn valid(&self, unit: UnitNo) -> u32 {
+        self.units[unit.index()].valid
     }
 
     #[inline]
-    pub(super) fn state(&self, unit: u32) -> State {
-        self.units[unit as usize].state
+    pub(super) fn state(&self, unit: UnitNo) -> State {
+        self.units[unit.index()].state
     }
 
-    /// A unit will be asked for soon.
+    /// Prefetches the state of a unit.
     #[inline]
-    pub(super) fn prefetch(&self, unit: u32) {
-        crate::large::near(&self.units[unit as usize]);
+    pub(super) fn prefetch(&self, unit: UnitNo) {
+        crate::large::near(&self.units[unit.index()]);
     }
 
-    pub(super) fn set(&mut self, unit: u32, state: State) {
-        let entry = &mut self.units[unit as usize];
+    pub(super) fn set(&mut self, unit: UnitNo, state: State) {
+        let entry = &mut self.units[unit.index()];
         self.closed -= u32::from(entry.state == State::Closed);
         self.closed += u32::from(state == State::Closed);
         entry.state = state;
     }
 
-    /// One more page of `unit` is valid.
+    /// One more page of a unit is valid.
     #[inline]
-    pub(super) fn gain(&mut self, unit: u32) {
-        self.units[unit as usize].valid += 1;
+    pub(super) fn gain(&mut self, unit: UnitNo) {
+        self.units[unit.index()].valid += 1;
     }
 
-    /// One page less of `unit` is valid; tells what it is now.
+    /// One page less of a unit is valid. Returns the unit as it is now.
     #[inline]
-    pub(super) fn lose(&mut self, unit: u32) -> Unit {
-        let entry = &mut self.units[unit as usize];
+    pub(super) fn lose(&mut self, unit: UnitNo) -> Unit {
+        let entry = &mut self.units[unit.index()];
         entry.valid -= 1;
         *entry
     }
 
-    pub(super) fn set_valid(&mut self, unit: u32, valid: u32) {
-        self.units[unit as usize].valid = valid;
+    pub(super) fn set_valid(&mut self, unit: UnitNo, valid: u32) {
+        self.units[unit.index()].valid = valid;
     }
 }

@@ -1,16 +1,17 @@
-//! Erase counts: how much each unit stands, when it is worn out, and which one has been spared too long.
+//! Erase counts: how many erases each unit stands, when a unit is worn out, and which unit was erased too rarely.
 
 use flatwater_core::seed::{Rng, stream};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::draws::{below, uniform};
+use super::ids::UnitNo;
 use super::units::{State, Units};
 
-/// Collections from one of static wear levelling to the next at the least, so that it cannot take all of the device.
+/// At least so many collections lie between two of static wear levelling, so that levelling cannot take the whole device.
 const COLLECTIONS_BETWEEN_LEVELLING: u32 = 4;
-/// How far units' counts are apart in a device that has lived (`life_used`): levelling does not make them equal.
-/// An assumption; the spread of the endurance itself matters more.
+/// Relative spread of the erase counts in a used device (`life_used`): levelling does not make them equal. This is an
+/// assumption; the spread of the endurance matters more.
 const LIFE_USED_SPREAD: f64 = 0.01;
 
 /// How units wear.
@@ -19,11 +20,11 @@ const LIFE_USED_SPREAD: f64 = 0.01;
 pub struct Wear {
     /// Erases that a unit stands on average; 0: any number.
     pub rated_cycles: u32,
-    /// Share of `rated_cycles` that the device has behind it.
+    /// Share of `rated_cycles` that the device has already used.
     pub life_used: f64,
-    /// Coefficient of variation of the units' own endurance (lognormal).
+    /// Coefficient of variation of the endurance among units (lognormal).
     pub spread: f64,
-    /// Difference of the highest and the lowest erase count past which the least worn unit is collected; 0: never.
+    /// The least worn unit is collected if the highest and the lowest erase count differ by more than this; 0: never.
     pub static_threshold_cycles: u32,
     /// Share of units that are bad from the beginning.
     pub initial_bad_share: f64,
@@ -52,24 +53,24 @@ impl Wear {
 #[derive(Debug)]
 pub(super) struct Cycles {
     erases: Vec<u32>,
-    /// By unit, what it stands.
+    /// By unit, the erases that it stands.
     endurance: Vec<u32>,
     /// Good units by erase count.
     levels: Vec<u32>,
     lowest: u32,
     highest: u32,
     good: u32,
-    /// Of good units.
+    /// Sum over good units.
     sum: u64,
     threshold: u32,
     since_levelling: u32,
-    /// Spared units found by the last search, the most spared one last.
-    spared: Vec<u32>,
+    /// Units that the last search found to be erased too rarely. The least worn one is last.
+    spared: Vec<UnitNo>,
 }
 
 impl Cycles {
-    /// Counts of `units` units, and which of them are bad.
-    pub(super) fn new(units: u32, wear: &Wear, seed: u64) -> Result<(Self, Vec<u32>), String> {
+    /// The counts of `units` units, and the units that are bad from the beginning.
+    pub(super) fn new(units: u32, wear: &Wear, seed: u64) -> Result<(Self, Vec<UnitNo>), String> {
         wear.check()?;
         let mut random = stream(seed, "ftl wear", 0);
         let rated = f64::from(wear.rated_cycles);
@@ -83,21 +84,21 @@ impl Cycles {
         };
         let endurance: Vec<u32> = (0..units).map(&mut endurance).collect();
         let mut random = stream(seed, "ftl life used", 0);
-        let behind = rated * wear.life_used;
-        // Levelling has kept them within its threshold: 3 standard deviations to either side.
+        let used = rated * wear.life_used;
+        // Levelling has kept the counts within its threshold: 3 standard deviations to either side.
         let most = match wear.static_threshold_cycles {
-            0 => behind,
+            0 => used,
             threshold => f64::from(threshold) / 2.0,
         };
-        let deviation = (behind * LIFE_USED_SPREAD).min(most / 3.0);
-        let mut lived = |_| {
+        let deviation = (used * LIFE_USED_SPREAD).min(most / 3.0);
+        let mut count = |_| {
             let off = (deviation * normal(&mut random)).clamp(-most, most);
-            libm::floor((behind + off).max(0.0)) as u32
+            libm::floor((used + off).max(0.0)) as u32
         };
-        let erases: Vec<u32> = (0..units).map(&mut lived).collect();
+        let erases: Vec<u32> = (0..units).map(&mut count).collect();
         let mut bad = chosen(units, libm::round(wear.initial_bad_share * f64::from(units)) as u32, seed);
-        let worn = |unit: &u32| erases[*unit as usize] >= endurance[*unit as usize];
-        bad.extend((0..units).filter(worn));
+        let worn = |unit: &UnitNo| erases[unit.index()] >= endurance[unit.index()];
+        bad.extend(UnitNo::first(units).filter(worn));
         bad.sort_unstable();
         bad.dedup();
         let mut cycles = Self {
@@ -116,10 +117,10 @@ impl Cycles {
         Ok((cycles, bad))
     }
 
-    fn count(&mut self, bad: &[u32]) {
+    fn count(&mut self, bad: &[UnitNo]) {
         let mut good: Vec<u32> = self.erases.clone();
         for unit in bad.iter().rev() {
-            good.swap_remove(*unit as usize);
+            good.swap_remove(unit.index());
         }
         self.good = good.len() as u32;
         self.sum = good.iter().copied().map(u64::from).sum();
@@ -141,23 +142,23 @@ impl Cycles {
         self.good
     }
 
-    pub(super) fn of(&self, unit: u32) -> u32 {
-        self.erases[unit as usize]
+    pub(super) fn of(&self, unit: UnitNo) -> u32 {
+        self.erases[unit.index()]
     }
 
     pub(super) fn mean(&self) -> f64 {
         if self.good == 0 { 0.0 } else { self.sum as f64 / f64::from(self.good) }
     }
 
-    /// The lowest and the highest count of good units; the highest may be of one that is bad by now.
+    /// The lowest and the highest count. The unit with the highest one may be bad by now.
     pub(super) fn extremes(&self) -> (u32, u32) {
         (self.lowest, self.highest)
     }
 
-    /// Counts an erase; tells whether the unit is worn out.
-    pub(super) fn erase(&mut self, unit: u32) -> bool {
-        let erases = self.erases[unit as usize] + 1;
-        self.erases[unit as usize] = erases;
+    /// Counts an erase. Returns whether the unit is worn out.
+    pub(super) fn erase(&mut self, unit: UnitNo) -> bool {
+        let erases = self.erases[unit.index()] + 1;
+        self.erases[unit.index()] = erases;
         self.sum += 1;
         if erases as usize == self.levels.len() {
             self.levels.push(0);
@@ -166,20 +167,20 @@ impl Cycles {
         self.levels[erases as usize] += 1;
         self.highest = self.highest.max(erases);
         self.raise_lowest();
-        erases >= self.endurance[unit as usize]
+        erases >= self.endurance[unit.index()]
     }
 
-    /// Counts a unit no more.
-    pub(super) fn retire(&mut self, unit: u32) {
-        let erases = self.erases[unit as usize];
+    /// Leaves a unit out of the counts from now on.
+    pub(super) fn retire(&mut self, unit: UnitNo) {
+        let erases = self.erases[unit.index()];
         self.levels[erases as usize] -= 1;
         self.sum -= u64::from(erases);
         self.good -= 1;
         self.raise_lowest();
     }
 
-    /// The unit that static wear levelling wants to be collected now.
-    pub(super) fn spared(&mut self, units: &Units) -> Option<u32> {
+    /// Takes the unit that static wear levelling collects now, if there is one.
+    pub(super) fn spared(&mut self, units: &Units) -> Option<UnitNo> {
         self.since_levelling = self.since_levelling.saturating_add(1);
         let uneven = self.threshold > 0 && self.highest - self.lowest > self.threshold;
         if !uneven || self.since_levelling < COLLECTIONS_BETWEEN_LEVELLING {
@@ -193,20 +194,20 @@ impl Cycles {
                     return Some(unit);
                 }
             }
-            let candidate = |unit: &u32| self.of(*unit) < limit && units.state(*unit) == State::Closed;
-            self.spared = (0..units.len()).filter(candidate).collect();
+            let candidate = |unit: &UnitNo| self.of(*unit) < limit && units.state(*unit) == State::Closed;
+            self.spared = units.numbers().filter(candidate).collect();
             if self.spared.is_empty() {
                 return None;
             }
-            self.spared.sort_by_key(|unit| std::cmp::Reverse((self.erases[*unit as usize], *unit)));
+            self.spared.sort_by_key(|unit| std::cmp::Reverse((self.erases[unit.index()], *unit)));
         }
     }
 }
 
-/// `many` different units of `units`.
-fn chosen(units: u32, many: u32, seed: u64) -> Vec<u32> {
+/// Draws `many` different units of `units`.
+fn chosen(units: u32, many: u32, seed: u64) -> Vec<UnitNo> {
     let mut random = stream(seed, "ftl bad units", 0);
-    let mut all: Vec<u32> = (0..units).collect();
+    let mut all: Vec<UnitNo> = UnitNo::first(units).collect();
     for place in 0..many.min(units) {
         let other = place + below(&mut random, units - place);
         all.swap(place as usize, other as usize);

@@ -18,7 +18,7 @@ fn quarters(ftl: &mut Ftl, writes: u64) -> [f64; 4] {
     std::array::from_fn(|_| {
         let before = ftl.counters();
         for _ in 0..writes / 4 {
-            let lpn = below(&mut random, used);
+            let lpn = drawn(&mut random, used);
             while ftl.room() == 0 {
                 ftl.begin_collection().unwrap();
                 ftl.relocate(u32::MAX, &mut Vec::new());
@@ -143,7 +143,7 @@ fn cost_benefit_is_better_where_some_pages_are_hot() {
             for _ in 0..2 * used {
                 let hot = below(&mut random, 10) > 0;
                 let lpn = if hot { below(&mut random, used / 10) } else { below(&mut random, used) };
-                write(&mut ftl, lpn).unwrap();
+                write(&mut ftl, Lpn::new(lpn)).unwrap();
             }
             if round == 2 {
                 relocated = ftl.counters().relocated_pages;

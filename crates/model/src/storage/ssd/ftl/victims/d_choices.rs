@@ -1,12 +1,13 @@
-//! The best of a few drawn at random; of one drawn, the policy `random`.
+//! The unit with the fewest valid pages of a few drawn at random. With one draw it is the policy `random`.
 
 use flatwater_core::seed::{Rng, stream};
 
 use super::super::draws::below;
+use super::super::ids::UnitNo;
 use super::super::units::{State, Units};
 use super::choose::Choose;
 
-/// Draws from all units until it has met enough closed ones: nearly all are, when something must be collected.
+/// Draws from all units until it has drawn enough closed ones. Nearly all units are closed when one must be collected.
 pub(in super::super) struct DChoices {
     choices: u32,
     random: Rng,
@@ -17,9 +18,9 @@ impl DChoices {
         Self { choices, random: stream(seed, "ftl victims", 0) }
     }
 
-    fn draw(&mut self, units: &Units) -> u32 {
+    fn draw(&mut self, units: &Units) -> UnitNo {
         loop {
-            let unit = below(&mut self.random, units.len());
+            let unit = UnitNo::new(below(&mut self.random, units.len()));
             if units.state(unit) == State::Closed {
                 return unit;
             }
@@ -28,14 +29,14 @@ impl DChoices {
 }
 
 impl Choose for DChoices {
-    fn closed(&mut self, _unit: u32, _valid: u32, _now: u64) {}
+    fn closed(&mut self, _unit: UnitNo, _valid: u32, _now: u64) {}
 
     #[inline]
-    fn changed(&mut self, _unit: u32, _valid: u32, _now: u64) {}
+    fn changed(&mut self, _unit: UnitNo, _valid: u32, _now: u64) {}
 
-    fn taken(&mut self, _unit: u32, _valid: u32) {}
+    fn taken(&mut self, _unit: UnitNo, _valid: u32) {}
 
-    fn choose(&mut self, units: &Units, _now: u64) -> u32 {
+    fn choose(&mut self, units: &Units, _now: u64) -> UnitNo {
         let mut best = self.draw(units);
         for _ in 1..self.choices {
             let other = self.draw(units);

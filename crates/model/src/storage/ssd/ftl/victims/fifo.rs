@@ -1,5 +1,6 @@
 //! The unit that was filled first.
 
+use super::super::ids::UnitNo;
 use super::super::units::Units;
 use super::buckets::Buckets;
 use super::choose::Choose;
@@ -16,18 +17,18 @@ impl Fifo {
 }
 
 impl Choose for Fifo {
-    fn closed(&mut self, unit: u32, _valid: u32, _now: u64) {
+    fn closed(&mut self, unit: UnitNo, _valid: u32, _now: u64) {
         self.queue.join(unit, 0);
     }
 
     #[inline]
-    fn changed(&mut self, _unit: u32, _valid: u32, _now: u64) {}
+    fn changed(&mut self, _unit: UnitNo, _valid: u32, _now: u64) {}
 
-    fn taken(&mut self, unit: u32, _valid: u32) {
+    fn taken(&mut self, unit: UnitNo, _valid: u32) {
         self.queue.leave(unit);
     }
 
-    fn choose(&mut self, _units: &Units, _now: u64) -> u32 {
+    fn choose(&mut self, _units: &Units, _now: u64) -> UnitNo {
         self.queue.first(0).expect("there is a closed unit")
     }
 }

@@ -1,5 +1,6 @@
-//! The fewest valid pages.
+//! The unit with the fewest valid pages.
 
+use super::super::ids::UnitNo;
 use super::super::units::Units;
 use super::buckets::Buckets;
 use super::choose::Choose;
@@ -18,33 +19,33 @@ impl Greedy {
 }
 
 impl Choose for Greedy {
-    fn closed(&mut self, unit: u32, valid: u32, _now: u64) {
+    fn closed(&mut self, unit: UnitNo, valid: u32, _now: u64) {
         self.buckets.join(unit, valid);
         self.lowest = self.lowest.min(valid);
     }
 
     #[inline]
-    fn changed(&mut self, unit: u32, valid: u32, _now: u64) {
+    fn changed(&mut self, unit: UnitNo, valid: u32, _now: u64) {
         self.buckets.leave(unit);
         self.buckets.join(unit, valid);
         self.lowest = self.lowest.min(valid);
     }
 
     #[inline]
-    fn prefetch(&self, unit: u32) {
+    fn prefetch(&self, unit: UnitNo) {
         self.buckets.prefetch(unit);
     }
 
     #[inline]
-    fn prefetch_neighbours(&self, unit: u32) {
+    fn prefetch_neighbours(&self, unit: UnitNo) {
         self.buckets.prefetch_neighbours(unit);
     }
 
-    fn taken(&mut self, unit: u32, _valid: u32) {
+    fn taken(&mut self, unit: UnitNo, _valid: u32) {
         self.buckets.leave(unit);
     }
 
-    fn choose(&mut self, _units: &Units, _now: u64) -> u32 {
+    fn choose(&mut self, _units: &Units, _now: u64) -> UnitNo {
         loop {
             if let Some(unit) = self.buckets.first(self.lowest) {
                 return unit;

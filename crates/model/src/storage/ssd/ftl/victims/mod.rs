@@ -1,8 +1,9 @@
-//! Which unit is collected next: one file a policy, met in `Victims`.
+//! Which unit is collected next. Each policy has its file, and `Victims` lists them all.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::ids::UnitNo;
 use super::units::Units;
 
 mod buckets;
@@ -22,19 +23,19 @@ pub(super) use greedy::Greedy;
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Policy {
-    /// The unit with the fewest valid pages; of equal ones that which changed least recently.
+    /// The unit with the fewest valid pages. Among equal units, the one that changed least recently.
     Greedy,
     /// The unit that was filled first, whatever it holds.
     Fifo,
-    /// Any unit.
+    /// A unit drawn at random.
     Random,
     /// The best of a few drawn at random (Van Houdt 2013).
     DChoices {
         /// How many are drawn.
         choices: u32,
     },
-    /// The highest age x (1 - u) / (2 u), u the valid share of the unit and age the time since it changed (Kawaguchi,
-    /// Nishioka and Motoda 1995).
+    /// The unit with the highest age x (1 - u) / (2 u). u is its valid share, and age the time since it changed
+    /// (Kawaguchi, Nishioka and Motoda 1995).
     CostBenefit,
 }
 
@@ -61,7 +62,7 @@ impl Victims {
 }
 
 impl Choose for Victims {
-    fn closed(&mut self, unit: u32, valid: u32, now: u64) {
+    fn closed(&mut self, unit: UnitNo, valid: u32, now: u64) {
         match self {
             Self::Greedy(policy) => policy.closed(unit, valid, now),
             Self::Fifo(policy) => policy.closed(unit, valid, now),
@@ -71,7 +72,7 @@ impl Choose for Victims {
     }
 
     #[inline]
-    fn changed(&mut self, unit: u32, valid: u32, now: u64) {
+    fn changed(&mut self, unit: UnitNo, valid: u32, now: u64) {
         match self {
             Self::Greedy(policy) => policy.changed(unit, valid, now),
             Self::Fifo(policy) => policy.changed(unit, valid, now),
@@ -80,7 +81,7 @@ impl Choose for Victims {
         }
     }
 
-    fn taken(&mut self, unit: u32, valid: u32) {
+    fn taken(&mut self, unit: UnitNo, valid: u32) {
         match self {
             Self::Greedy(policy) => policy.taken(unit, valid),
             Self::Fifo(policy) => policy.taken(unit, valid),
@@ -90,7 +91,7 @@ impl Choose for Victims {
     }
 
     #[inline]
-    fn prefetch(&self, unit: u32) {
+    fn prefetch(&self, unit: UnitNo) {
         match self {
             Self::Greedy(policy) => policy.prefetch(unit),
             Self::Fifo(policy) => policy.prefetch(unit),
@@ -100,13 +101,13 @@ impl Choose for Victims {
     }
 
     #[inline]
-    fn prefetch_neighbours(&self, unit: u32) {
+    fn prefetch_neighbours(&self, unit: UnitNo) {
         if let Self::Greedy(policy) = self {
             policy.prefetch_neighbours(unit);
         }
     }
 
-    fn choose(&mut self, units: &Units, now: u64) -> u32 {
+    fn choose(&mut self, units: &Units, now: u64) -> UnitNo {
         match self {
             Self::Greedy(policy) => policy.choose(units, now),
             Self::Fifo(policy) => policy.choose(units, now),

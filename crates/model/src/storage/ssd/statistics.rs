@@ -1,4 +1,4 @@
-//! What a card tells of an interval: counts, so that those of several modules add up.
+//! The statistics of a card for an interval. They are counts and sums, so that those of several modules add up.
 
 use super::ftl::Counters;
 use super::spec::Layout;
@@ -6,7 +6,7 @@ use super::spec::Layout;
 /// Counts since the card was made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Bytes of the host's that went to flash.
+    /// Bytes that the host wrote and that went to flash.
     pub host_bytes: u64,
     /// Pages programmed for the host.
     pub host_pages: u64,
@@ -14,28 +14,28 @@ pub struct Counts {
     pub relocated_pages: u64,
     /// Units erased.
     pub erases: u64,
-    /// Pages read before they were written, because a write covered them in part.
+    /// Pages that were read before they were written, because the write covered only a part of them.
     pub read_modify_writes: u64,
     /// Reads of flash that had to be repeated.
     pub read_retries: u64,
     /// Reads that failed.
     pub read_failures: u64,
-    /// Time that the collector kept host writes out.
+    /// How long the collector kept host writes waiting.
     pub collecting_ns: u64,
-    /// Time that dies were kept busy, together.
+    /// How long all dies together were busy.
     pub dies_ns: u64,
-    /// Time that the busier direction of the link was kept busy.
+    /// How long each direction of the link was busy.
     pub link_ns: [u64; 2],
 }
 
-/// What a card is like at a moment.
+/// The state of a card at the end of an interval.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Now {
-    /// Modules that were added up.
+pub struct State {
+    /// Modules whose values were added up.
     pub modules: u32,
-    /// The longest time that any of them was looked at.
+    /// The longest interval of any module.
     pub interval_ns: u64,
-    /// Sets of dies of a module.
+    /// Ways of a module.
     pub ways: u32,
     /// Bytes of a mapping page.
     pub page_bytes: u64,
@@ -43,31 +43,31 @@ pub struct Now {
     pub free_units: u64,
     /// Units gone bad.
     pub bad_units: u64,
-    /// Erases of a unit, on average; of all modules, added up.
+    /// Mean erase count of a unit; the sum over the modules.
     pub erase_count_mean: f64,
-    /// Of the most erased unit.
+    /// Erase count of the most erased unit.
     pub erase_count_max: u32,
-    /// Valid pages, share of the usable ones; added up.
+    /// Valid share of the usable pages; the sum over the modules.
     pub utilisation: f64,
-    /// Spare units that are left, share of those at first; the worst module's.
+    /// Share of the first spare units that is left; that of the worst module.
     pub spare_left_share: f64,
-    /// Life left by erases, 100 down to 1, as Intel's Media_Wearout_Indicator; the worst module's.
+    /// Remaining life by erases, 100 down to 1, as Intel's Media_Wearout_Indicator; that of the worst module.
     pub media_wearout: f64,
     /// Bytes in the write buffer.
     pub buffer_bytes: u64,
 }
 
-/// One interval of a card or of several.
+/// An interval of one module or of several.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Told {
+pub struct Statistics {
     /// What happened in it.
     pub counts: Counts,
-    /// How it ended.
-    pub now: Now,
+    /// The state at its end.
+    pub state: State,
 }
 
-impl Now {
-    /// One module, without its interval and its buffer.
+impl State {
+    /// The state of one module, without its interval and its buffer.
     pub fn new(ftl: &Counters, layout: &Layout, rated_cycles: u32) -> Self {
         Self {
             modules: 1,
@@ -87,7 +87,7 @@ impl Now {
 }
 
 impl Counts {
-    /// What came since `before`.
+    /// The difference to an earlier time.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             host_bytes: self.host_bytes - before.host_bytes,
@@ -118,11 +118,11 @@ impl Counts {
     }
 }
 
-impl Told {
-    /// Adds another module's, of the same interval.
+impl Statistics {
+    /// Adds the statistics of another module for the same interval.
     pub fn add(&mut self, other: &Self) {
         self.counts.add(&other.counts);
-        let (now, theirs) = (&mut self.now, &other.now);
+        let (now, theirs) = (&mut self.state, &other.state);
         now.modules += theirs.modules;
         now.interval_ns = now.interval_ns.max(theirs.interval_ns);
         now.free_units += theirs.free_units;
@@ -135,40 +135,40 @@ impl Told {
         now.buffer_bytes += theirs.buffer_bytes;
     }
 
-    /// The series: rates are of all modules together, percentages of a module on average.
-    pub fn series(&self, series: &mut Vec<(String, f64)>) {
-        let (counts, now) = (&self.counts, &self.now);
-        let mut tell = |name: &str, value: f64| series.push((name.to_owned(), value));
+    /// Appends the series. Rates are of all modules together; percentages are means over the modules.
+    pub fn append_series(&self, series: &mut Vec<(String, f64)>) {
+        let (counts, now) = (&self.counts, &self.state);
+        let mut push = |name: &str, value: f64| series.push((name.to_owned(), value));
         let modules = f64::from(now.modules);
         let programmed = (counts.host_pages + counts.relocated_pages) * now.page_bytes;
         if counts.host_bytes > 0 {
-            tell("write_amplification", programmed as f64 / counts.host_bytes as f64);
+            push("write_amplification", programmed as f64 / counts.host_bytes as f64);
         }
         if now.interval_ns > 0 {
             let interval_ns = now.interval_ns as f64;
             let per_s = |count: u64| count as f64 * 1e9 / interval_ns;
             let share_pct = |busy_ns: u64, of: f64| (busy_ns as f64 / (interval_ns * of) * 100.0).min(100.0);
-            tell("gc_share_pct", share_pct(counts.collecting_ns, modules));
-            tell("relocated_bytes_per_s", per_s(counts.relocated_pages * now.page_bytes));
-            tell("host_written_bytes_per_s", per_s(counts.host_bytes));
-            tell("erases_per_s", per_s(counts.erases));
-            tell("read_errors_per_s", per_s(counts.read_retries + counts.read_failures));
-            tell("dies_busy_pct", share_pct(counts.dies_ns, modules * f64::from(now.ways)));
-            tell("link_busy_pct", share_pct(counts.link_ns[0].max(counts.link_ns[1]), modules));
+            push("gc_share_pct", share_pct(counts.collecting_ns, modules));
+            push("relocated_bytes_per_s", per_s(counts.relocated_pages * now.page_bytes));
+            push("host_written_bytes_per_s", per_s(counts.host_bytes));
+            push("erases_per_s", per_s(counts.erases));
+            push("read_errors_per_s", per_s(counts.read_retries + counts.read_failures));
+            push("dies_busy_pct", share_pct(counts.dies_ns, modules * f64::from(now.ways)));
+            push("link_busy_pct", share_pct(counts.link_ns[0].max(counts.link_ns[1]), modules));
         }
-        tell("free_blocks", now.free_units as f64);
-        tell("utilisation_pct", now.utilisation / modules * 100.0);
-        tell("media_wearout", now.media_wearout);
-        tell("available_reserve_pct", now.spare_left_share * 100.0);
-        tell("bad_blocks", now.bad_units as f64);
-        tell("erase_count_mean", now.erase_count_mean / modules);
-        tell("erase_count_max", f64::from(now.erase_count_max));
-        tell("buffer_bytes", now.buffer_bytes as f64);
+        push("free_blocks", now.free_units as f64);
+        push("utilisation_pct", now.utilisation / modules * 100.0);
+        push("media_wearout", now.media_wearout);
+        push("available_reserve_pct", now.spare_left_share * 100.0);
+        push("bad_blocks", now.bad_units as f64);
+        push("erase_count_mean", now.erase_count_mean / modules);
+        push("erase_count_max", f64::from(now.erase_count_max));
+        push("buffer_bytes", now.buffer_bytes as f64);
     }
 }
 
 /// The wear of a module, as JSON.
-pub fn state(ftl: &Counters, life_used: f64) -> String {
+pub fn wear_json(ftl: &Counters, life_used: f64) -> String {
     format!(
         r#"{{"host_pages":{},"relocated_pages":{},"erases":{},"erase_count_mean":{},"erase_count_max":{},"bad_units":{},"life_used":{}}}"#,
         ftl.host_pages,
@@ -181,7 +181,7 @@ pub fn state(ftl: &Counters, life_used: f64) -> String {
     )
 }
 
-/// Life left by the mean erase count: 100 when new, down to 1 at the rated cycles (0: it has no end), where it stays.
+/// Remaining life by the mean erase count: 100 when new, 1 from the rated cycles on. With 0 rated cycles it stays 100.
 fn media_wearout(counters: &Counters, rated_cycles: u32) -> f64 {
     if rated_cycles == 0 {
         100.0
