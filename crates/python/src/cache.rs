@@ -108,7 +108,8 @@ impl CacheServer {
     /// JSON of what was counted, of the settings as they are, and of where requests are recorded.
     fn statistics(&self, py: Python<'_>) -> PyResult<String> {
         let handle = self.server.handle();
-        let (statistics, settings, record) = py.detach(|| (handle.statistics(), handle.settings(), handle.records()));
+        let (statistics, settings, record) =
+            py.detach(|| (handle.statistics(), handle.settings(), handle.recorded_to()));
         let statistics = statistics.ok_or_else(|| engine_error("the cache has ended"))?;
         Ok(json!({"statistics": statistics, "settings": settings, "record": record}).to_string())
     }
@@ -143,7 +144,7 @@ impl CacheServer {
 
     /// What happened by itself since the last call: when, in nanoseconds of the server's clock, and in words.
     fn told(&self, py: Python<'_>) -> Vec<(u64, String)> {
-        let told = py.detach(|| self.server.handle().told());
+        let told = py.detach(|| self.server.handle().incidents());
         let mut last = self.told_ns.lock().unwrap_or_else(PoisonError::into_inner);
         let new: Vec<_> = told.into_iter().filter(|one| last.is_none_or(|last| one.at_ns > last)).collect();
         if let Some(newest) = new.last() {

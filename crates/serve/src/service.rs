@@ -1,4 +1,4 @@
-//! Requests in real time: what arrives goes to the model at once, and is answered when both its IO and the model are done.
+//! Requests in real time. A request goes to the model when it arrives, and is answered when its IO and the model have ended.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -8,20 +8,20 @@ use flatwater_model::storage::{Command, Device, Failure, Operation};
 
 use crate::lag::Lag;
 use crate::lock::lock;
-use crate::pacing::{Due, Pacing};
+use crate::pacing::{Due, FlightId, Pacing};
 
-/// Something that can be sent to whoever asked.
+/// An answer that can be sent.
 pub trait Answer: Send {
-    /// Sends it, or the errno of what went wrong; false when it failed.
+    /// Sends it, or the errno of a failure. Returns false if the request failed.
     fn send(self, result: Result<(), i32>) -> bool;
 
-    /// What must end before it may be sent, now that its own command has.
+    /// A further command that must end before the answer is sent. It is called when the first command has ended.
     fn then(&mut self) -> Option<Command> {
         None
     }
 }
 
-/// Requests by what they asked for.
+/// Counts of requests by kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// Reads.
@@ -62,20 +62,20 @@ pub struct Service<T> {
 
 struct Turn<T> {
     pacing: Pacing<T>,
-    /// When the thread that waits for the model wakes up by itself.
+    /// When the thread that waits for the model wakes up without a notification.
     wakes_ns: u64,
     stopping: bool,
 }
 
-/// Of a wait that is nearly over, so much is spent awake: less than putting a thread to sleep and waking it takes.
+/// The last part of a wait, which the thread spends awake. To put a thread to sleep and to wake it takes longer.
 const SPIN_NS: u64 = 10_000;
-/// A wait for the model is never taken to be shorter by more than this for the sake of waking up in time.
+/// A sleep ends early by at most this, so that the thread is awake in time.
 const EARLY_MAX_NS: u64 = 60_000;
-/// A thread that waits for nothing looks up this often.
+/// A thread without work wakes up this often.
 const IDLE: Duration = Duration::from_secs(1);
 
 impl<T: Answer> Service<T> {
-    /// Begins; the device's time has come to `began_ns`.
+    /// A service of a device whose time is `began_ns`.
     pub fn new(device: Box<dyn Device>, began_ns: u64) -> Self {
         let turn = Turn { pacing: Pacing::new(device, began_ns), wakes_ns: u64::MAX, stopping: false };
         Self {
@@ -93,20 +93,20 @@ impl<T: Answer> Service<T> {
         self.began_ns + self.began.elapsed().as_nanos() as u64
     }
 
-    /// How long it has been at work.
+    /// How long it has been running.
     pub fn running(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// Whether the device said that it takes no more writes.
+    /// Whether a request has failed because the device is worn out.
     pub fn worn_out(&self) -> bool {
         self.worn_out.load(Relaxed)
     }
 
-    /// A request has come; gives its number.
-    pub fn arrive(&self, command: Command) -> usize {
+    /// A request has arrived. Returns its id for `finish`.
+    pub fn arrive(&self, command: Command) -> FlightId {
         let mut turn = lock(&self.turn);
-        let number = turn.pacing.arrive(self.now_ns(), command);
+        let id = turn.pacing.arrive(self.now_ns(), command);
         let sooner = turn.pacing.next_ns().is_some_and(|next_ns| next_ns < turn.wakes_ns);
         drop(turn);
         if sooner {
@@ -123,25 +123,25 @@ impl<T: Answer> Service<T> {
             Operation::Flush => counts.flushes += 1,
             Operation::Trim => counts.trims += 1,
         }
-        number
+        id
     }
 
-    /// The IO of a request is done: answers it, and whatever else may be answered by now.
-    pub fn finish(&self, number: usize, answer: T) {
+    /// The IO of a request has ended: answers all requests that may be answered by now.
+    pub fn finish(&self, id: FlightId, answer: T) {
         let mut due = Vec::new();
         let mut turn = lock(&self.turn);
-        turn.pacing.done(number, answer);
-        turn.pacing.due(self.now_ns(), &mut due);
+        turn.pacing.finish(id, answer);
+        turn.pacing.take_due(self.now_ns(), &mut due);
         drop(turn);
         self.answer(due);
     }
 
-    /// Waits for the model and answers, until `stop`: the work of one thread.
+    /// Waits for the model and answers requests, until `stop`. It is the work of one thread.
     pub fn pace(&self) {
         let (mut due, mut early_ns) = (Vec::new(), 0);
         let mut turn = lock(&self.turn);
         while !turn.stopping {
-            turn.pacing.due(self.now_ns(), &mut due);
+            turn.pacing.take_due(self.now_ns(), &mut due);
             if !due.is_empty() {
                 drop(turn);
                 self.answer(std::mem::take(&mut due));
@@ -186,7 +186,7 @@ impl<T: Answer> Service<T> {
         let mut due = Vec::new();
         let mut turn = lock(&self.turn);
         let now_ns = self.now_ns();
-        turn.pacing.due(now_ns, &mut due);
+        turn.pacing.take_due(now_ns, &mut due);
         let result = work(now_ns, turn.pacing.device());
         drop(turn);
         self.answer(due);
@@ -198,12 +198,12 @@ impl<T: Answer> Service<T> {
         lock(&self.turn).pacing.in_flight()
     }
 
-    /// What was counted since the last `take_tally`, and in all before that.
+    /// The counts since the last `take_tally`, and all counts before that.
     pub fn tally(&self) -> [Tally; 2] {
         lock(&self.tally).clone()
     }
 
-    /// What was counted since the last call.
+    /// Takes the counts since the last call.
     pub fn take_tally(&self) -> Tally {
         let tally = &mut *lock(&self.tally);
         let taken = std::mem::take(&mut tally[0]);
@@ -212,35 +212,35 @@ impl<T: Answer> Service<T> {
     }
 
     fn answer(&self, due: Vec<Due<T>>) {
-        for Due { mut answer, result, arrived_ns, over_ns } in due {
+        for Due { mut answer, result, arrived_ns, ended_ns } in due {
             if let (Ok(()), Some(command)) = (result, answer.then()) {
-                let number = self.arrive(command);
-                self.finish(number, answer);
+                let id = self.arrive(command);
+                self.finish(id, answer);
                 continue;
             }
             if result == Err(Failure::ReadOnly) {
                 self.worn_out.store(true, Relaxed);
             }
             let failed = !answer.send(result.map_err(Failure::errno));
-            let behind_ns = self.now_ns().saturating_sub(over_ns);
+            let behind_ns = self.now_ns().saturating_sub(ended_ns);
             let tally = &mut lock(&self.tally)[0];
-            tally.lag.record(over_ns.saturating_sub(arrived_ns), behind_ns);
+            tally.lag.record(ended_ns.saturating_sub(arrived_ns), behind_ns);
             tally.counts.failed += u64::from(failed);
         }
     }
 }
 
 impl Tally {
-    /// Adds another's counts.
+    /// Adds the counts of another.
     pub fn merge(&mut self, other: &Self) {
         self.lag.merge(&other.lag);
-        let (own, more) = (&mut self.counts, &other.counts);
-        own.reads += more.reads;
-        own.read_bytes += more.read_bytes;
-        own.writes += more.writes;
-        own.written_bytes += more.written_bytes;
-        own.flushes += more.flushes;
-        own.trims += more.trims;
-        own.failed += more.failed;
+        let (sum, more) = (&mut self.counts, &other.counts);
+        sum.reads += more.reads;
+        sum.read_bytes += more.read_bytes;
+        sum.writes += more.writes;
+        sum.written_bytes += more.written_bytes;
+        sum.flushes += more.flushes;
+        sum.trims += more.trims;
+        sum.failed += more.failed;
     }
 }

@@ -70,7 +70,7 @@ impl Cache {
     }
 
     fn befall(&self, side: Side, read_errno: i32, write_errno: i32) {
-        self.server().handle().befall(side, Adversity { read_errno, write_errno, ..Adversity::default() });
+        self.server().handle().set_adversity(side, Adversity { read_errno, write_errno, ..Adversity::default() });
     }
 
     fn write(&self, block: u64, byte: u8) -> Result<(), Failure> {
@@ -92,7 +92,7 @@ impl Cache {
     }
 
     fn told(&self) -> String {
-        self.server().handle().told().into_iter().map(|one| one.text + "\n").collect()
+        self.server().handle().incidents().into_iter().map(|one| one.text + "\n").collect()
     }
 
     fn until(&self, what: &str, done: impl Fn(&Statistics) -> bool) {

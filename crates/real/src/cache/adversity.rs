@@ -1,4 +1,4 @@
-//! Slow and failing devices on purpose: for tests, and for trying out what a cache does when it happens.
+//! Devices that are slow or that fail on purpose: for tests, and to try out what a cache does then.
 
 use std::collections::BTreeMap;
 
@@ -6,62 +6,62 @@ use flatwater_core::cache::{IoKind, Side};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What befalls the IOs of one device.
+/// How the IOs of one device are delayed or fail.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adversity {
-    /// Reads fail with this errno; 0: they do not.
+    /// Reads fail with this errno; 0: they do not fail.
     pub read_errno: i32,
-    /// Writes, syncs and discards do.
+    /// Writes, syncs and discards fail with this errno; 0: they do not fail.
     pub write_errno: i32,
-    /// Each read or write takes at least so long, µs, ...
+    /// Each read or write takes at least so long, µs.
     pub latency_us: u64,
-    /// ... and each sync so long ...
+    /// Each sync takes at least so long, µs.
     pub sync_us: u64,
-    /// ... with so many at once; 0: any number. A disk has 1.
+    /// How many IOs the device serves at once; 0: any number. A disk serves 1.
     pub at_once: u32,
 }
 
 impl Adversity {
-    /// The errno that such an IO fails with.
+    /// The errno with which an IO of this kind fails.
     pub fn errno(&self, kind: IoKind) -> Option<i32> {
         let errno = if kind == IoKind::Read { self.read_errno } else { self.write_errno };
         (errno != 0).then_some(errno)
     }
 }
 
-/// The adversities of the three devices, and the IOs that are held back.
+/// The adversities of the three devices, and the IOs that are delayed.
 #[derive(Debug, Default)]
 pub struct Adversities {
     of: [Adversity; 3],
     /// When each of a device's servers is free again.
     free_ns: [Vec<u64>; 3],
-    /// Held back until then: the second number keeps the order of those that are due at once.
+    /// Delayed IOs by the time at which they end. The second number keeps the order of those that end at the same time.
     waiting: BTreeMap<(u64, u64), (u32, i32)>,
     counted: u64,
     any: bool,
 }
 
 impl Adversities {
-    /// Changes what befalls a device.
+    /// Sets the adversity of a device.
     pub fn set(&mut self, side: Side, adversity: Adversity) {
         self.of[side as usize] = adversity;
         self.free_ns[side as usize] = vec![0; adversity.at_once as usize];
-        self.any = self.of.iter().any(|one| *one != Adversity::default());
+        self.any = self.of.iter().any(|adversity| *adversity != Adversity::default());
     }
 
-    /// Whether there is none at all: the usual case.
+    /// Whether there is no adversity, and no IO is delayed: the usual case.
     #[inline]
     pub fn none(&self) -> bool {
         !self.any && self.waiting.is_empty()
     }
 
-    /// The errno that an IO fails with.
+    /// The errno with which an IO fails.
     pub fn errno(&self, side: Side, kind: IoKind) -> Option<i32> {
         self.of[side as usize].errno(kind)
     }
 
-    /// Holds back an IO that ended; false if it need not be.
+    /// Delays an IO that ended. Returns false if it is not delayed.
     pub fn hold(&mut self, now_ns: u64, side: Side, kind: IoKind, id: u32, result: i32) -> bool {
         let Adversity { latency_us, sync_us, .. } = self.of[side as usize];
         let latency_ns = 1000 * if kind == IoKind::Sync { sync_us } else { latency_us };
@@ -81,12 +81,12 @@ impl Adversities {
         true
     }
 
-    /// When one of those held back is due.
+    /// When the next delayed IO ends.
     pub fn next_ns(&self) -> Option<u64> {
         self.waiting.keys().next().map(|(at_ns, _)| *at_ns)
     }
 
-    /// One that is due.
+    /// Takes a delayed IO that has ended by `now_ns`.
     pub fn due(&mut self, now_ns: u64) -> Option<(u32, i32)> {
         let first = self.waiting.first_entry()?;
         (first.key().0 <= now_ns).then(|| first.remove())
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_says_how() {
+    fn an_io_fails_with_the_errno_of_its_device_and_kind() {
         let mut all = Adversities::default();
         all.set(Side::Fast, Adversity { write_errno: 5, ..Adversity::default() });
         assert_eq!(all.errno(Side::Fast, IoKind::Sync), Some(5));

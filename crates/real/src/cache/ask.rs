@@ -1,33 +1,39 @@
 //! A request of a source, and the answer to it.
 
 use flatwater_core::cache::{Failure, Kind};
+use flatwater_core::slab_key;
 
 use super::pool::Region;
 
-/// As a request's source: a step of an unaligned one.
+slab_key!(
+    /// An unaligned request under way.
+    pub UnalignedId
+);
+
+/// As the source of a request: a step of an unaligned request.
 pub const STEP: u8 = 254;
-/// As a request's source: the handle's, from another thread.
+/// As the source of a request: the handle, from another thread.
 pub const HANDLE: u8 = 253;
-/// As a request's source: the engine's stop, at the end.
+/// As the source of a request: the stop of the engine at the end.
 pub const STOP: u8 = 252;
 
-/// A request of a source, at any offset and of any length: what is no whole sectors is made so below.
+/// A request of a source, at any offset and of any length. It need not consist of whole sectors.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
-    /// What.
+    /// Its kind.
     pub kind: Kind,
-    /// First byte; 0 for a flush.
+    /// Its first byte; 0 for a flush.
     pub offset: u64,
-    /// Length; 0 for a flush.
+    /// Its length; 0 for a flush.
     pub bytes: u32,
-    /// Durable before it ends (writes, zeros and trims).
+    /// Whether it is durable before it ends (writes, zeros and trims).
     pub durable: bool,
-    /// The process that asks; 0: nobody knows.
+    /// The process that requests it; 0: unknown.
     pub process: u32,
-    /// Where a read goes and a write comes from, at least `bytes` long, untouched until the answer; `Region::NONE` else.
-    /// Whole sectors take the direct way if it is aligned to 512.
+    /// The memory of a read or a write, at least `bytes` long; `Region::NONE` for others. The source does not touch it until
+    /// the answer. If it is aligned to 512, whole sectors need no copy.
     pub memory: Region,
 }
 
-/// An answer for a source: whose, its key, and what.
+/// An answer for a source: the source, the key of the request, and the result.
 pub type Answer = (u8, u64, Result<(), Failure>);

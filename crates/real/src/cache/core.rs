@@ -1,4 +1,4 @@
-//! The engine's IOs and the requests under way: all of the reactor but its sources.
+//! The IOs of the engine and the requests under way: all of the reactor apart from its sources.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,7 +13,7 @@ use flatwater_core::trace::recorder::Options;
 use io_uring::{opcode, squeue, types};
 
 use super::adversity::Adversities;
-use super::ask::{Answer, Ask, STEP};
+use super::ask::{Answer, Ask, UnalignedId};
 use super::devices::{Devices, Medium};
 use super::marks::Marks;
 use super::memory::{Held, Requests};
@@ -24,9 +24,9 @@ use super::target::Target;
 use super::unaligned::{SECTOR_BYTES, Unaligned};
 use crate::clock::Clock;
 
-/// What is remembered of what happened by itself.
-const TOLD_MAX: usize = 1000;
-/// Best effort, the lowest level: nobody waits for it (linux/ioprio.h).
+/// Incidents that are kept: the latest ones.
+const INCIDENTS_MAX: usize = 1000;
+/// Best effort at the lowest level, for IOs for which no request waits (linux/ioprio.h).
 const BACKGROUND_PRIORITY: u16 = (2 << 13) | 7;
 
 /// An IO of the engine that is under way.
@@ -35,17 +35,17 @@ struct Flight {
     io: Io,
     memory: Region,
     done: u32,
-    /// The file system refused it past the page cache.
+    /// It goes through the page cache, because the file system refused direct IO.
     buffered: bool,
 }
 
-/// All of the reactor but its sources.
+/// All of the reactor apart from its sources.
 pub struct Core {
     pub(super) memory: Requests,
     pub(super) target: Target,
     pub(super) zeros_holes: bool,
-    pub(super) told: VecDeque<Told>,
-    /// The reactor is asked to end; with or without writing back first.
+    pub(super) incidents: VecDeque<Told>,
+    /// Whether the reactor is to stop, and whether it writes back first.
     stop_wanted: Option<bool>,
     pub(super) adversities: Adversities,
     pub(super) answers: VecDeque<Answer>,
@@ -56,17 +56,17 @@ pub struct Core {
     out: Out,
     flights: Vec<Flight>,
     in_flight: u32,
-    /// IOs that end without the ring: refused on purpose, or nothing to do.
+    /// IOs that end without the ring: they fail on purpose, or need no work.
     short_cuts: Vec<(u32, i32)>,
     unaligned: Unaligned,
     recording: Option<Recording>,
 }
 
 impl Core {
-    /// A ring over these devices.
+    /// A core with a new ring over these devices.
     ///
     /// # Errors
-    /// What the system says of the ring.
+    /// The system's error for the ring.
     pub fn new(devices: Devices, target: Target, clock: Clock, witness: Option<Witness>) -> io::Result<Self> {
         let mut ring = Ring::new()?;
         for medium in [&devices.fast, &devices.slow, &devices.pair] {
@@ -78,7 +78,7 @@ impl Core {
             memory: Requests::new(ring),
             target,
             zeros_holes,
-            told: VecDeque::new(),
+            incidents: VecDeque::new(),
             stop_wanted: None,
             adversities: Adversities::default(),
             answers: VecDeque::new(),
@@ -95,13 +95,13 @@ impl Core {
         })
     }
 
-    /// The clock, as of the last `look_at_clock`.
+    /// The time at the last `read_clock`.
     pub fn now_ns(&self) -> u64 {
         self.now_ns
     }
 
-    /// Lets time pass.
-    pub fn look_at_clock(&mut self) {
+    /// Reads the clock.
+    pub fn read_clock(&mut self) {
         self.now_ns = self.clock.now_ns();
     }
 
@@ -118,57 +118,57 @@ impl Core {
         }
     }
 
-    /// Records all requests to a file from now on; None: no more.
+    /// Records all requests to a file from now on; None: stops recording.
     ///
     /// # Errors
-    /// What hinders it, in words.
+    /// Why that is impossible, in words.
     pub fn record(&mut self, path: Option<&Path>) -> Result<(), String> {
-        if let (Some(now), Some(path)) = (self.records(), path) {
+        if let (Some(now), Some(path)) = (self.recorded_to(), path) {
             return if now == path { Ok(()) } else { Err(already(now)) };
         }
         let ended = self.take_recording().map(Recording::end).transpose()?;
-        self.told.extend(ended.map(|text| Told { at_ns: self.now_ns, text }));
+        self.incidents.extend(ended.map(|text| Told { at_ns: self.now_ns, text }));
         self.recording = path.map(|path| Recording::begin(path, self.recording_options())).transpose()?;
         Ok(())
     }
 
-    /// What a recording that begins now is made with.
+    /// The options of a recording that begins now.
     pub(super) fn recording_options(&self) -> Options {
         Options { device_bytes: self.target.bytes(), limit_bytes: 0, now_ns: self.now_ns }
     }
 
-    /// Records no more: what was.
+    /// Stops recording, and returns the recording.
     pub(super) fn take_recording(&mut self) -> Option<Recording> {
         self.recording.take()
     }
 
-    /// Records from now on.
+    /// Begins to record.
     pub(super) fn give_recording(&mut self, recording: Recording) {
         self.recording = Some(recording);
     }
 
-    /// Asks the reactor to end; `drain`: all that is dirty is written back first. The latest request holds.
+    /// Makes the reactor stop. With `drain` all dirty blocks are written back first. The last call counts.
     pub(super) fn stop(&mut self, drain: bool) {
         self.stop_wanted = Some(drain);
     }
 
-    /// As `stop`, unless somebody has asked before.
-    pub(super) fn stop_unless_asked(&mut self, drain: bool) {
+    /// As `stop`, unless `stop` was called before.
+    pub(super) fn stop_unless_stopping(&mut self, drain: bool) {
         self.stop_wanted.get_or_insert(drain);
     }
 
-    /// Whether the reactor is asked to end, and whether to write back first.
+    /// Whether the reactor is to stop, and whether it writes back first.
     pub(super) fn stop_wanted(&self) -> Option<bool> {
         self.stop_wanted
     }
 
-    /// Remembers what happened.
-    pub(super) fn tell(&mut self, text: String) {
-        self.told.push_back(Told { at_ns: self.now_ns, text });
+    /// Adds an incident.
+    pub(super) fn report(&mut self, text: String) {
+        self.incidents.push_back(Told { at_ns: self.now_ns, text });
     }
 
-    /// The file that requests are recorded to.
-    pub fn records(&self) -> Option<&Path> {
+    /// The file to which requests are recorded.
+    pub fn recorded_to(&self) -> Option<&Path> {
         self.recording.as_ref().map(Recording::path)
     }
 
@@ -187,26 +187,26 @@ impl Core {
         }
         let bits = ask.offset | u64::from(ask.bytes) | ask.memory.pointer as u64;
         if !bits.is_multiple_of(SECTOR_BYTES.into()) && ask.kind != Kind::Flush {
-            let step = self.unaligned.begin(source, key, ask);
-            return self.go_on_unaligned(step);
+            let id = self.unaligned.begin(source, key, ask);
+            return self.continue_unaligned(id);
         }
-        self.submit_request(Held { source, key, memory: ask.memory, step: 0 }, ask);
+        self.submit_request(Held { source, key, memory: ask.memory, unaligned: None }, ask);
     }
 
-    /// Hands whole sectors to the engine.
+    /// Passes a request of whole sectors to the engine.
     pub(super) fn submit_request(&mut self, held: Held, ask: Ask) {
-        let tag = self.memory.hold(held);
+        let tag = self.memory.insert(held);
         let Ask { kind, offset, bytes, durable, process, .. } = ask;
         let request = Request { tag, kind, offset, bytes, durable, process };
         self.target.submit(self.now_ns, request, &mut self.memory, &mut self.out);
     }
 
-    /// Takes the next steps of an unaligned request, and of those that waited for it.
-    fn go_on_unaligned(&mut self, step: Option<u32>) {
-        let mut next = step;
-        while let Some(step) = next {
-            next = self.unaligned.go_on(step, &mut self.memory, &mut self.answers);
-            if let Some((held, ask)) = self.unaligned.wanted() {
+    /// Continues an unaligned request, and those that waited for it.
+    fn continue_unaligned(&mut self, id: Option<UnalignedId>) {
+        let mut next = id;
+        while let Some(id) = next {
+            next = self.unaligned.advance(id, &mut self.memory, &mut self.answers);
+            if let Some((held, ask)) = self.unaligned.take_request() {
                 self.submit_request(held, ask);
             }
         }
@@ -214,11 +214,11 @@ impl Core {
 
     /// Takes a command.
     pub fn command(&mut self, source: u8, key: u64, command: Command) {
-        let tag = self.memory.hold(Held { source, key, memory: Region::NONE, step: 0 });
+        let tag = self.memory.insert(Held { source, key, memory: Region::NONE, unaligned: None });
         self.target.command(self.now_ns, tag, command, &mut self.memory, &mut self.out);
     }
 
-    /// Lets the engine do what time has come for.
+    /// Lets the engine do what is due.
     pub fn tick(&mut self) {
         if self.target.next_ns().is_some_and(|at_ns| at_ns <= self.now_ns) {
             self.target.tick(self.now_ns, &mut self.memory, &mut self.out);
@@ -227,45 +227,46 @@ impl Core {
             recording.tick(self.now_ns);
         }
         while let Some((id, result)) = self.adversities.due(self.now_ns) {
-            self.over(id, result);
+            self.end_io(id, result);
         }
     }
 
-    /// When something is to be done by itself.
+    /// When `tick` is due next.
     pub fn next_ns(&self) -> Option<u64> {
         [self.target.next_ns(), self.adversities.next_ns()].into_iter().flatten().min()
     }
 
-    /// Issues what the engine wants, and collects its answers for the sources in `answers`.
+    /// Issues the IOs of the engine, and collects its answers for the sources in `answers`.
     pub fn settle(&mut self) {
         loop {
             let mut ios = std::mem::take(&mut self.out.ios);
             for io in ios.drain(..) {
                 self.issue(io);
             }
-            // Its memory is used again, unless an IO that ended at once asked for more.
+            // The memory of the list is used again, unless an IO that ended at once led to new IOs.
             if self.out.ios.is_empty() {
                 self.out.ios = ios;
             }
             for at in 0..self.short_cuts.len() {
                 let (id, result) = self.short_cuts[at];
-                self.over(id, result);
+                self.end_io(id, result);
             }
             self.short_cuts.clear();
             for at in 0..self.out.answers.len() {
                 let (tag, result) = self.out.answers[at];
-                let held = self.memory.let_go(tag);
-                if held.source == STEP {
-                    self.unaligned.answered(held.step, result);
-                    self.go_on_unaligned(Some(held.step));
-                } else {
-                    self.answers.push_back((held.source, held.key, result));
+                let held = self.memory.remove(tag);
+                match held.unaligned {
+                    Some(id) => {
+                        self.unaligned.note_result(id, result);
+                        self.continue_unaligned(Some(id));
+                    }
+                    None => self.answers.push_back((held.source, held.key, result)),
                 }
             }
             self.out.answers.clear();
-            self.told.extend(self.out.told.drain(..));
-            let over = self.told.len().saturating_sub(TOLD_MAX);
-            self.told.drain(..over);
+            self.incidents.extend(self.out.told.drain(..));
+            let too_many = self.incidents.len().saturating_sub(INCIDENTS_MAX);
+            self.incidents.drain(..too_many);
             if self.out.ios.is_empty() && self.out.answers.is_empty() {
                 return;
             }
@@ -288,19 +289,19 @@ impl Core {
         if let Some(errno) = self.adversities.errno(io.side, io.kind) {
             return self.short_cuts.push((io.id.number(), -errno));
         }
-        // A hole in the cache's file would only make its next write slow.
+        // A hole in the file of the cache would only slow down the next write to it.
         if io.kind == IoKind::Discard && io.side == Side::Fast && !self.devices.fast.is_device() {
             return self.short_cuts.push((io.id.number(), 0));
         }
         self.start(io.id.number());
     }
 
-    /// After a stop: looks at the backing device, so that no other one is taken for it.
+    /// After a stop: records the state of the backing device, so that no other device is mistaken for it.
     pub(super) fn seal(&mut self) {
         self.marks.seal(&mut self.devices);
     }
 
-    /// Puts an IO, or what is left of it, into the ring.
+    /// Puts an IO, or the rest of it, into the ring.
     fn start(&mut self, id: u32) {
         let Flight { io, memory, done, buffered } = self.flights[id as usize];
         let (offset, bytes) = (io.offset + u64::from(done), io.bytes - done);
@@ -330,18 +331,18 @@ impl Core {
                 opcode::Fallocate::new(file, bytes.into()).offset(offset).mode(mode).build()
             }
         };
-        // SAFETY: the memory is a request's or the pool's, and both are kept until the IO ended.
+        // SAFETY: the memory belongs to a request or to the pool, and both keep it until the IO has ended.
         unsafe { self.push(Owner::Engine, id.into(), entry) }
     }
 
-    /// The kernel is done with an IO of the engine, or with a part of it.
+    /// Handles the end of an IO of the engine, or of a part of it.
     pub fn io_ended(&mut self, id: u32, result: i32) {
         let flight = &mut self.flights[id as usize];
         let io = flight.io;
         let transfers = matches!(io.kind, IoKind::Read | IoKind::Write);
         match -result {
             libc::EAGAIN | libc::EINTR => return self.start(id),
-            // Not every file system that opens a file for direct IO does it.
+            // Some file systems open a file for direct IO but refuse the IO itself.
             libc::EINVAL if transfers && !flight.buffered => {
                 flight.buffered = true;
                 return self.start(id);
@@ -354,7 +355,7 @@ impl Core {
             if flight.done < io.bytes && result > 0 {
                 return self.start(id);
             }
-            // Nothing more comes: somebody cut the file off below us.
+            // The file has become shorter since it was opened.
             result = if flight.done < io.bytes { -libc::EIO } else { 0 };
         }
         if io.kind == IoKind::Discard && matches!(-result, libc::EOPNOTSUPP | libc::ENOSYS) && !self.zeros_holes {
@@ -363,10 +364,11 @@ impl Core {
         if !self.adversities.none() && self.adversities.hold(self.now_ns, io.side, io.kind, id, result) {
             return;
         }
-        self.over(id, result);
+        self.end_io(id, result);
     }
 
-    fn over(&mut self, id: u32, result: i32) {
+    /// Passes the end of an IO to the engine.
+    fn end_io(&mut self, id: u32, result: i32) {
         self.in_flight -= 1;
         let result = if result < 0 { Err(-result) } else { Ok(()) };
         self.target.ended(self.now_ns, IoId::from_number(id), result, &mut self.memory, &mut self.out);
@@ -375,16 +377,16 @@ impl Core {
     /// Puts an operation into the ring.
     ///
     /// # Safety
-    /// What it points to must stay until it ended.
+    /// The memory that it points to must stay until it has ended.
     pub unsafe fn push(&mut self, owner: Owner, key: u64, entry: squeue::Entry) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         unsafe { self.memory.ring().push(owner, key, entry) }
     }
 
-    /// Hands over what was pushed and waits until something ended, or until `until_ns`; appends what ended.
+    /// Submits what was pushed, waits until an operation has ended or until `until_ns`, and appends all that have ended.
     ///
     /// # Errors
-    /// Of the ring itself.
+    /// Those of the ring itself.
     pub fn wait(&mut self, until_ns: Option<u64>, ended: &mut Vec<Completed>) -> io::Result<()> {
         let now_ns = self.clock.now_ns();
         self.memory.ring().wait(until_ns.map(|until_ns| until_ns.saturating_sub(now_ns)), ended)

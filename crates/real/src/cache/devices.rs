@@ -1,4 +1,4 @@
-//! The files and block devices of a cache: opened for direct IO, read and written by one who waits (`Blocks`) or
+//! The files and block devices of a cache, opened for direct IO. They are read and written synchronously (`Blocks`) or
 //! through a ring.
 
 use std::fs::{File, OpenOptions};
@@ -16,43 +16,43 @@ use crate::storage::buffer::ALIGNMENT_BYTES;
 #[derive(Debug)]
 pub struct Medium {
     path: PathBuf,
-    /// Past the page cache, if its file system lets that be.
+    /// For direct IO, if the file system supports it.
     direct: Option<File>,
-    /// Through the page cache: for what direct IO does not take.
+    /// Through the page cache, for IOs that direct IO does not take.
     buffered: File,
     bytes: u64,
-    /// What offset and length of a direct IO must be multiples of.
+    /// Offset and length of a direct IO must be multiples of this.
     alignment_bytes: u32,
     is_device: bool,
 }
 
 impl Medium {
-    /// Opens a file or device; `direct`: past the page cache where that can be. It is locked (and a device claimed) for
-    /// this process as long as it is open.
+    /// Opens a file or device, with `direct` for direct IO if possible. It is locked (and a device claimed) for this process
+    /// as long as it is open.
     ///
     /// # Errors
-    /// What the system says; `WouldBlock` when another process has it; `InvalidInput` when it is neither file nor device.
+    /// The system's error; `WouldBlock` if another process has locked it; `InvalidInput` if it is neither file nor device.
     pub fn open(path: &Path, direct: bool) -> io::Result<Self> {
         let kind = std::fs::metadata(path)?.file_type();
         if !kind.is_file() && !kind.is_block_device() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is neither a file nor a block device"));
         }
-        // Of a device that is mounted or held by another, the kernel refuses an exclusive claim (EBUSY).
+        // The kernel refuses an exclusive claim on a device that is mounted or claimed already (EBUSY).
         let claim = if kind.is_block_device() { libc::O_EXCL } else { 0 };
         let open = |flags| OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
         let buffered = open(claim)?;
         lock(&buffered)?;
         let bytes = length(&buffered)?;
-        // The claim is the first descriptor's; a second one by the same path would be refused.
+        // The claim belongs to the first descriptor. A second claim by the same path would be refused.
         let direct = if direct { reopen(&buffered, libc::O_DIRECT).ok() } else { None };
         let alignment_bytes = direct.as_ref().map_or(1, |file| alignment(file, path));
-        // Where direct IO has no alignment that is bearable, it is none.
+        // Direct IO is not used if it needs a larger alignment than the buffers have.
         let direct = direct.filter(|_| alignment_bytes <= ALIGNMENT_BYTES as u32);
         let path = path.to_owned();
         Ok(Self { path, direct, buffered, bytes, alignment_bytes, is_device: kind.is_block_device() })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -62,39 +62,39 @@ impl Medium {
         self.is_device
     }
 
-    /// Whether IO goes past the page cache.
+    /// Whether direct IO is used.
     pub fn is_direct(&self) -> bool {
         self.direct.is_some()
     }
 
-    /// The descriptor through the page cache, and the direct one if there is one.
+    /// The descriptor through the page cache, and that for direct IO if there is one.
     pub(super) fn files(&self) -> (&File, Option<&File>) {
         (&self.buffered, self.direct.as_ref())
     }
 
-    /// Whether an IO can go past the page cache.
+    /// Whether an IO can be a direct one.
     #[inline]
     pub(super) fn takes_direct(&self, offset: u64, bytes: u32, pointer: *const u8) -> bool {
         let mask = u64::from(self.alignment_bytes) - 1;
         self.direct.is_some() && (offset | u64::from(bytes) | pointer as u64) & mask == 0
     }
 
-    /// Whether a range that was given back surely reads as zeros: a hole can be punched.
+    /// Whether a discarded range is certain to read as zeros: then the system can punch holes.
     pub fn zeros_holes(&self) -> bool {
         if self.is_device {
             return queue_limit(&self.buffered, "write_zeroes_max_bytes").is_some_and(|bytes| bytes > 0);
         }
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        // SAFETY: plain system call; there is nothing beyond the end that could be harmed.
+        // SAFETY: a plain system call. There is no data beyond the end.
         unsafe { libc::fallocate(self.buffered.as_raw_fd(), mode, self.bytes as i64, 4096) == 0 }
     }
 }
 
-/// How long the IOs of a process that was killed may take to end.
+/// How long the last IOs of a killed process may take.
 const DYING_AT_MOST: Duration = Duration::from_secs(30);
 
-/// Locks a file. The lock of a process that was killed is there until its ring is taken down, and so until its last IO
-/// has ended: that is waited for. A process that lives is not.
+/// Locks a file. A killed process keeps its lock until its ring is gone, which is when its last IO has ended: this waits for
+/// that. It does not wait for a process that is alive.
 fn lock(file: &File) -> io::Result<()> {
     let begun = Instant::now();
     loop {
@@ -103,15 +103,15 @@ fn lock(file: &File) -> io::Result<()> {
             return Ok(());
         }
         let error = io::Error::last_os_error();
-        if error.raw_os_error() != Some(libc::EWOULDBLOCK) || begun.elapsed() > DYING_AT_MOST || holder_lives(file) {
+        if error.raw_os_error() != Some(libc::EWOULDBLOCK) || begun.elapsed() > DYING_AT_MOST || holder_is_alive(file) {
             return Err(error);
         }
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Whether the process that locked the file is there; yes, if that cannot be found out.
-fn holder_lives(file: &File) -> bool {
+/// Whether the process that locked the file is alive; true if that is unknown.
+fn holder_is_alive(file: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
     let (Ok(metadata), Ok(locks)) = (file.metadata(), std::fs::read_to_string("/proc/locks")) else { return true };
     let (device, inode) = (metadata.dev(), metadata.ino());
@@ -122,7 +122,7 @@ fn holder_lives(file: &File) -> bool {
         (words.get(1) == Some(&"FLOCK") && words.get(5) == Some(&place.as_str())).then(|| words[4].to_owned())
     });
     holders.any(|process| match std::fs::read_to_string(format!("/proc/{process}/stat")) {
-        // What stands after the name, which may hold anything: the state. Z and X are dead.
+        // The state follows the name, which may contain any character. Z and X mean that the process is dead.
         Ok(stat) => !stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z") || rest.starts_with(" X")),
         Err(_) => false,
     })
@@ -141,23 +141,23 @@ fn length(file: &File) -> io::Result<u64> {
     file.seek(SeekFrom::End(0))
 }
 
-/// A limit of a block device's queue, as the kernel tells it.
+/// A limit of a block device's queue, from the kernel.
 fn queue_limit(file: &File, name: &str) -> Option<u64> {
     use std::os::unix::fs::MetadataExt;
     let number = file.metadata().ok()?.rdev();
     let (major, minor) = (libc::major(number), libc::minor(number));
-    // A partition has no queue of its own: its disk has.
+    // A partition has no queue. Its disk has one.
     ["queue", "../queue"].iter().find_map(|place| {
         std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/{place}/{name}")).ok()?.trim().parse().ok()
     })
 }
 
-/// What direct IO must be aligned to: as statx says, else as a first sector can be read.
+/// The alignment of direct IO: that of statx, or else a safe one.
 fn alignment(file: &File, path: &Path) -> u32 {
-    // SAFETY: the struct is plain numbers, and is filled by the call.
+    // SAFETY: the struct consists of numbers, and the call fills it.
     let mut status: libc::statx = unsafe { std::mem::zeroed() };
     let (flags, mask) = (libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN);
-    // SAFETY: the empty path and the struct live until it returns.
+    // SAFETY: the empty path and the struct outlive the call.
     let failed = unsafe { libc::statx(file.as_raw_fd(), c"".as_ptr(), flags, mask, &raw mut status) } != 0;
     if !failed && status.stx_mask & libc::STATX_DIOALIGN != 0 && status.stx_dio_offset_align > 0 {
         return status.stx_dio_offset_align.max(status.stx_dio_mem_align).max(512);
@@ -190,7 +190,7 @@ impl Blocks for Medium {
     }
 }
 
-/// What a cache stands on.
+/// The devices of a cache.
 #[derive(Debug)]
 pub struct Devices {
     /// The cache device.
@@ -202,20 +202,20 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// Opens all three, the first two past the page cache.
+    /// Opens all three, the first two for direct IO.
     ///
     /// # Errors
-    /// What the system says of which.
+    /// The system's error, with the path.
     pub fn open(fast: &Path, slow: &Path, pair: &Path) -> io::Result<Self> {
         let open = |path: &Path, direct| {
-            Medium::open(path, direct).map_err(|error| io::Error::new(error.kind(), told(path, &error)))
+            Medium::open(path, direct).map_err(|error| io::Error::new(error.kind(), open_error(path, &error)))
         };
         Ok(Self { fast: open(fast, true)?, slow: open(slow, true)?, pair: open(pair, false)? })
     }
 }
 
-/// A failure to open, in words.
-pub fn told(path: &Path, error: &io::Error) -> String {
+/// A failure to open a path, in words.
+pub fn open_error(path: &Path, error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EWOULDBLOCK) => format!("{}: another process uses it", path.display()),
         Some(libc::EBUSY) => format!("{}: it is mounted, or held by another device", path.display()),
@@ -250,7 +250,7 @@ mod tests {
         std::fs::write(&path, vec![0; 4096]).unwrap();
         let first = Medium::open(&path, true).unwrap();
         let error = Medium::open(&path, true).unwrap_err();
-        assert!(told(&path, &error).ends_with("another process uses it"), "{error}");
+        assert!(open_error(&path, &error).ends_with("another process uses it"), "{error}");
         drop(first);
         Medium::open(&path, true).unwrap();
         let error = Medium::open(folder.path(), true).unwrap_err();

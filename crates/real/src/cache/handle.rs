@@ -1,4 +1,4 @@
-//! How other threads reach the reactor: a queue that an eventfd wakes it for.
+//! The handle through which other threads use the reactor: a queue of messages, and an eventfd that wakes the reactor.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,10 +15,10 @@ use super::adversity::Adversity;
 use super::core::Core;
 use super::recording::{Recording, already};
 
-/// Something done in the reactor's thread, between two requests.
+/// Work that the reactor's thread does between two requests.
 type Work = Box<dyn FnOnce(&mut Core) + Send>;
 
-/// What is sent to the reactor.
+/// A message to the reactor.
 pub(super) enum Message {
     Work(Work),
     Command(Command, Sender<Result<(), Failure>>),
@@ -27,31 +27,31 @@ pub(super) enum Message {
 
 /// A request of another thread of this process, with its data.
 pub(super) struct LocalAsk {
-    /// What is done.
+    /// Its kind.
     pub kind: Kind,
-    /// First byte.
+    /// Its first byte.
     pub offset: u64,
-    /// What a write writes.
+    /// The data of a write.
     pub data: Vec<u8>,
-    /// Length.
+    /// Its length.
     pub bytes: u32,
-    /// Durable before it ends.
+    /// Whether it is durable before it ends.
     pub durable: bool,
-    /// Where its end, and what a read has read, is sent to.
+    /// The channel for its result and the data of a read.
     pub answer: Sender<(Result<(), Failure>, Vec<u8>)>,
 }
 
 /// How a reactor ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// What went wrong, if anything did.
+    /// The failure, if there was one.
     pub trouble: Option<String>,
 }
 
 #[derive(Debug, Default)]
 struct Ending {
     ended: Option<Ended>,
-    /// Of sources that can serve nobody any more.
+    /// Why sources cannot serve any more.
     over: Vec<String>,
 }
 
@@ -62,11 +62,11 @@ pub(super) struct Shared {
     changed: Condvar,
 }
 
-/// A reactor, for other threads. Clones are of the same one.
+/// The handle of a reactor, for other threads. Clones are handles of the same reactor.
 #[derive(Clone)]
 pub struct Handle(pub(super) Arc<Shared>);
 
-/// A command that was sent: its answer comes later.
+/// A command that was sent. Its answer comes later.
 pub struct Pending(Receiver<Result<(), Failure>>);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -74,7 +74,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Pending {
-    /// Waits so long for the answer; None: not yet.
+    /// Waits at most so long for the answer. None: it has not come yet.
     pub fn wait(&self, at_most: Duration) -> Option<Result<(), Failure>> {
         use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
         match self.0.recv_timeout(at_most) {
@@ -92,7 +92,7 @@ impl Handle {
         if wake < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: it was just made, and nobody else has it.
+        // SAFETY: it was just made, and no other owner has it.
         let wake = File::from(unsafe { OwnedFd::from_raw_fd(wake) });
         let shared = Shared { queue: Mutex::default(), wake, ending: Mutex::default(), changed: Condvar::new() };
         Ok(Self(Arc::new(shared)))
@@ -106,7 +106,7 @@ impl Handle {
         std::mem::take(&mut lock(&self.0.queue))
     }
 
-    /// The reactor ended: whoever waits for an answer of it learns that there is none.
+    /// Notes that the reactor has ended. Callers that wait for an answer learn that none comes.
     pub(super) fn end(&self, ended: Ended) {
         lock(&self.0.ending).ended = Some(ended);
         self.take();
@@ -123,15 +123,15 @@ impl Handle {
         if lock(&self.0.ending).ended.is_some() {
             self.take();
         }
-        // An eventfd's counter does not fill up.
+        // The counter of an eventfd does not overflow in practice.
         let _ = (&self.0.wake).write_all(&1u64.to_ne_bytes());
     }
 
-    /// Does something in the reactor's thread and waits for what it gives; None when the reactor ended.
+    /// Does work in the reactor's thread and waits for its result. None: the reactor has ended.
     fn within<R: Send + 'static>(&self, work: impl FnOnce(&mut Core) -> R + Send + 'static) -> Option<R> {
         let (sender, receiver) = channel();
         self.send(Message::Work(Box::new(move |core| {
-            // Who does not wait any more needs no answer.
+            // The caller may have stopped waiting.
             let _ = sender.send(work(core));
         })));
         receiver.recv().ok()
@@ -176,64 +176,65 @@ impl Handle {
         result.map(|()| data)
     }
 
-    /// What was counted; None when the reactor ended.
+    /// The statistics; None: the reactor has ended.
     pub fn statistics(&self) -> Option<Statistics> {
         self.within(|core| core.target.statistics(core.now_ns()))
     }
 
-    /// The settings as they are; None when it ended, or there is no cache.
+    /// The present settings; None: the reactor has ended, or there is no cache.
     pub fn settings(&self) -> Option<Settings> {
         self.within(|core| core.target.settings().cloned()).flatten()
     }
 
-    /// What happened by itself, the latest thousand, oldest first.
-    pub fn told(&self) -> Vec<Told> {
-        self.within(|core| core.told.iter().cloned().collect()).unwrap_or_default()
+    /// The latest thousand incidents, oldest first.
+    pub fn incidents(&self) -> Vec<Told> {
+        self.within(|core| core.incidents.iter().cloned().collect()).unwrap_or_default()
     }
 
-    /// Records all requests to a file from now on; None: no more.
+    /// Records all requests to a file from now on; None: stops recording.
     ///
     /// # Errors
-    /// What hinders it, in words.
+    /// Why that is impossible, in words.
     pub fn record(&self, path: Option<PathBuf>) -> Result<(), String> {
-        // What takes long is done here: nobody else has to wait for it.
-        let over = || "the cache has ended".to_owned();
-        if let (Some(now), Some(path)) = (self.records(), &path) {
-            // What is being recorded is somebody's: nobody else ends it without a word.
+        // The slow steps are done in this thread, so that the reactor need not wait for them.
+        let ended = || "the cache has ended".to_owned();
+        if let (Some(now), Some(path)) = (self.recorded_to(), &path) {
+            // Another user may have begun the recording: it does not end unnoticed.
             return if now == *path { Ok(()) } else { Err(already(&now)) };
         }
-        if let Some(recording) = self.within(Core::take_recording).ok_or_else(over)? {
+        if let Some(recording) = self.within(Core::take_recording).ok_or_else(ended)? {
             let text = recording.end()?;
-            self.within(move |core| core.tell(text)).ok_or_else(over)?;
+            self.within(move |core| core.report(text)).ok_or_else(ended)?;
         }
         let Some(path) = path else { return Ok(()) };
-        let options = self.within(|core| core.recording_options()).ok_or_else(over)?;
+        let options = self.within(|core| core.recording_options()).ok_or_else(ended)?;
         let recording = Recording::begin(&path, options)?;
-        self.within(move |core| core.give_recording(recording)).ok_or_else(over)
+        self.within(move |core| core.give_recording(recording)).ok_or_else(ended)
     }
 
-    /// The file that requests are recorded to; None when they are not, or the reactor ended.
-    pub fn records(&self) -> Option<PathBuf> {
-        self.within(|core| core.records().map(PathBuf::from)).flatten()
+    /// The file to which requests are recorded; None: there is no recording, or the reactor has ended.
+    pub fn recorded_to(&self) -> Option<PathBuf> {
+        self.within(|core| core.recorded_to().map(PathBuf::from)).flatten()
     }
 
-    /// Lets something befall a device.
-    pub fn befall(&self, side: Side, adversity: Adversity) {
+    /// Sets the adversity of a device.
+    pub fn set_adversity(&self, side: Side, adversity: Adversity) {
         self.within(move |core| core.adversities.set(side, adversity));
     }
 
-    /// Asks the reactor to end: sources take nothing more, what is under way is answered, the engine stops cleanly; with
-    /// `drain`, all that is dirty is written back first. `wait` tells when and how.
+    /// Makes the reactor stop. Sources take no new requests, requests under way are answered, and the engine stops cleanly.
+    /// With `drain` all dirty blocks are written back first. `wait` returns when and how it ended.
     pub fn stop(&self, drain: bool) {
         self.send(Message::Work(Box::new(move |core| core.stop(drain))));
     }
 
-    /// Waits until the reactor ended; None: not within that time.
+    /// Waits until the reactor has ended. None: it has not ended within that time.
     pub fn wait(&self, at_most: Duration) -> Option<Ended> {
         self.wait_for(at_most, |ending| ending.ended.clone())
     }
 
-    /// Waits until it ended or a source can serve nobody any more (the mount is gone): why. None: not within that time.
+    /// Waits until the reactor has ended or a source cannot serve any more (its mount is gone), and returns why. None: neither
+    /// within that time.
     pub fn wait_over(&self, at_most: Duration) -> Option<String> {
         self.wait_for(at_most, |ending| match &ending.ended {
             Some(ended) => Some(ended.trouble.clone().unwrap_or_default()),

@@ -1,40 +1,52 @@
-//! The memory that requests and IOs go to and come from, and the requests under way that it belongs to.
+//! The memory of requests and IOs, and the requests under way to which it belongs.
 
 use std::slice;
 
 use flatwater_core::cache::{BufferId, Memory, Place};
-use flatwater_core::slab::Key;
+use flatwater_core::slab::{Key, Slab};
+use flatwater_core::slab_key;
 
+use super::ask::UnalignedId;
 use super::pool::{Buffer, Pool, Region};
 use super::ring::Ring;
 
-/// Whose a request is and what it has.
+slab_key!(
+    /// A request under way: the engine's tag of it.
+    Tag
+);
+
+impl Tag {
+    fn of(tag: u64) -> Self {
+        Self::from_number(tag as u32)
+    }
+}
+
+/// The owner and the memory of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
-    /// The source's number; `NOBODY` for the reactor's own.
+    /// The number of the source, or one of those in `ask.rs`.
     pub source: u8,
-    /// The source's name for it.
+    /// The source's key of it.
     pub key: u64,
     /// Its memory.
     pub memory: Region,
-    /// Of the reactor's own: what it is a step of.
-    pub step: u32,
+    /// The unaligned request of which it is a step.
+    pub unaligned: Option<UnalignedId>,
 }
 
-/// Requests under way by tag, and the buffers. The ring is dropped first: while it is there, the kernel may still write
-/// to the buffers.
+/// The requests under way, and the buffers. The ring is dropped first: as long as it exists, the kernel may write to the
+/// buffers.
 pub struct Requests {
     ring: Ring,
     pool: Pool,
-    held: Vec<Held>,
-    free: Vec<u32>,
+    held: Slab<Held, Tag>,
 }
 
 impl Requests {
-    /// None yet.
+    /// No requests yet.
     pub fn new(ring: Ring) -> Self {
         let pool = Pool::new(Some(ring.io_uring()));
-        Self { ring, pool, held: Vec::new(), free: Vec::new() }
+        Self { ring, pool, held: Slab::new() }
     }
 
     /// The ring.
@@ -43,31 +55,14 @@ impl Requests {
         &mut self.ring
     }
 
-    /// A tag for a request.
-    pub fn hold(&mut self, held: Held) -> u64 {
-        if let Some(tag) = self.free.pop() {
-            self.held[tag as usize] = held;
-            return tag.into();
-        }
-        self.held.push(held);
-        self.held.len() as u64 - 1
+    /// Adds a request, and returns its tag.
+    pub fn insert(&mut self, held: Held) -> u64 {
+        self.held.insert(held).number().into()
     }
 
-    /// The request with this tag.
-    #[inline]
-    pub fn get(&self, tag: u64) -> Held {
-        self.held[tag as usize]
-    }
-
-    /// Ends a request: its tag may be used again.
-    pub fn let_go(&mut self, tag: u64) -> Held {
-        self.free.push(tag as u32);
-        self.held[tag as usize]
-    }
-
-    /// How many are under way.
-    pub fn under_way(&self) -> usize {
-        self.held.len() - self.free.len()
+    /// Ends a request. Its tag is free from now on.
+    pub fn remove(&mut self, tag: u64) -> Held {
+        self.held.remove(Tag::of(tag))
     }
 
     /// Takes a buffer.
@@ -75,7 +70,7 @@ impl Requests {
         self.pool.take(bytes, Some(self.ring.io_uring()))
     }
 
-    /// Gives it back.
+    /// Gives a buffer back.
     pub fn give_buffer(&mut self, number: u32) {
         self.pool.give(number);
     }
@@ -83,11 +78,11 @@ impl Requests {
     /// The memory of a place.
     ///
     /// # Panics
-    /// If it ends beyond what it is a part of.
+    /// If it ends beyond the memory of its request or buffer.
     #[inline]
     pub fn region(&self, place: Place, bytes: u32) -> Region {
         match place {
-            Place::Request { tag, at } => self.held[tag as usize].memory.part(at, bytes),
+            Place::Request { tag, at } => self.held[Tag::of(tag)].memory.part(at, bytes),
             Place::Buffer { buffer, at } => self.pool.region(buffer.number()).part(at, bytes),
             Place::Nowhere => Region::NONE,
         }
@@ -98,8 +93,8 @@ impl Requests {
         if region.pointer.is_null() {
             return &mut [];
         }
-        // SAFETY: `region` checked the length; the owner of a request does not touch its memory before the answer, and
-        // a buffer is the engine's from take to give.
+        // SAFETY: `region` checked the length. The source does not touch the memory of a request before the answer, and a
+        // buffer belongs to the engine until it is given back.
         unsafe { slice::from_raw_parts_mut(region.pointer, region.bytes as usize) }
     }
 }
@@ -115,7 +110,7 @@ impl Memory for Requests {
 
     fn copy(&mut self, from: Place, to: Place, bytes: u32) {
         let (from, to) = (self.region(from, bytes), self.region(to, bytes));
-        // SAFETY: `region` checked both lengths; `copy` allows that they overlap.
+        // SAFETY: `region` checked both lengths, and `copy` allows overlaps.
         unsafe { std::ptr::copy(from.pointer, to.pointer, bytes as usize) }
     }
 

@@ -1,10 +1,10 @@
-//! The flash cache at work on real devices: one thread with one ring, the engine, and sources of requests.
+//! The flash cache on real devices: one thread with one ring, the engine, and sources of requests.
 //!
-//! `reactor.rs` is the thread's loop; `port.rs` what a source (FUSE, NBD, a queue for local callers) sees of it;
-//! `core.rs` the engine's IOs and the requests under way; `ask.rs` one request; `ring.rs` the ring; `recording.rs` the
-//! trace of the requests; `marks.rs` what the backing device is known by; `target.rs` the engine, or the file with no cache for measuring a transport; `pool.rs` and
-//! `memory.rs` the memory; `devices.rs` files and block devices; `handle.rs` how other threads reach the reactor;
-//! `unaligned.rs` requests that are no whole sectors; `adversity.rs` slow and failing devices on purpose.
+//! `reactor.rs` is the loop of the thread, `port.rs` the reactor as a source (FUSE, NBD, local callers) sees it, `core.rs`
+//! the IOs of the engine and the requests under way, `ask.rs` one request, `ring.rs` the ring, `recording.rs` the trace of
+//! requests, `marks.rs` the witness of the backing device, `target.rs` the engine, or the file without a cache to measure a
+//! transport, `pool.rs` and `memory.rs` the memory, `devices.rs` files and block devices, `handle.rs` the handle for other
+//! threads, `unaligned.rs` requests that are not whole sectors, `adversity.rs` devices that are slow or fail on purpose.
 
 pub mod adversity;
 pub mod ask;

@@ -1,4 +1,7 @@
-//! Aligned buffers of many lengths, cut from huge pages that the ring knows.
+//! Aligned buffers of many lengths, cut from huge pages that are registered with the ring.
+//!
+//! The pool keeps a list of free buffers for each class of lengths, and not a slab: a chunk adds many free buffers at once,
+//! and a buffer keeps its memory while it is free.
 
 use std::io;
 use std::ptr::NonNull;
@@ -7,33 +10,33 @@ use io_uring::IoUring;
 
 use crate::storage::buffer::ALIGNMENT_BYTES;
 
-/// A transparent huge page of x86-64 and of arm64 with 4 KiB pages: the kernel pins and maps one piece for all buffers
-/// in it.
+/// A transparent huge page of x86-64 and of arm64 with 4 KiB pages. The kernel pins and maps it as one piece for all its
+/// buffers.
 const CHUNK_BYTES: usize = 2 << 20;
 /// Buffers come in powers of two, from 4 KiB to a whole chunk.
 const CLASSES: usize = 10;
-/// Chunks that the ring has places for: 2 GiB. What is over that works too, unregistered.
+/// Chunks for which the ring has places: 2 GiB. Further chunks work too, but are not registered.
 const CHUNKS_MAX: u32 = 1024;
 
-/// Memory of an IO: where, how much, and in which registered piece it lies.
+/// The memory of an IO: its place, its length, and its registered buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
     /// Its first byte; aligned to 512 for direct IO.
     pub pointer: *mut u8,
     /// Its length.
     pub bytes: u32,
-    /// The ring's registered buffer that it lies in.
+    /// The registered buffer of the ring in which it is.
     pub fixed: Option<u16>,
 }
 
-// SAFETY: it only says where memory is; what reads or writes it answers for that.
+// SAFETY: it is only an address. The code that reads or writes the memory must make sure that it may.
 unsafe impl Send for Region {}
 
 impl Region {
-    /// No memory: of a flush or a trim.
+    /// No memory, for a flush or a trim.
     pub const NONE: Self = Self { pointer: std::ptr::null_mut(), bytes: 0, fixed: None };
 
-    /// So many bytes of it from `at` on.
+    /// `bytes` bytes of it, from `at` on.
     ///
     /// # Panics
     /// If it is shorter.
@@ -48,9 +51,9 @@ impl Region {
 /// A buffer that was taken from the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// The pool's name for it.
+    /// Its number in the pool.
     pub number: u32,
-    /// Its memory: at least as long as was asked for.
+    /// Its memory, at least as long as requested.
     pub region: Region,
 }
 
@@ -60,23 +63,23 @@ struct Piece {
     taken: bool,
 }
 
-/// Longer than a chunk: a mapping of its own, let go when it is given back.
+/// Buffers that are longer than a chunk. Each has its own mapping, which is freed when the buffer is given back.
 const HUGE_CLASS: u8 = u8::MAX;
 
-/// The buffers. Those that are given back are taken again first: they are warm.
+/// The buffers. The one that was given back last is taken first: it may still be in the processor's cache.
 pub struct Pool {
     mappings: Vec<(NonNull<u8>, usize)>,
     pieces: Vec<Piece>,
     free: [Vec<u32>; CLASSES],
-    /// Numbers of huge pieces that may be used again.
+    /// Free numbers of huge buffers.
     vacant: Vec<u32>,
-    /// Whether chunks are registered with the ring, and how many are.
+    /// Whether new chunks are registered with the ring, and how many chunks are.
     registers: bool,
     registered: u32,
     taken: u32,
 }
 
-// SAFETY: the mappings are the pool's own, and are reached only through what it hands out.
+// SAFETY: the pool owns the mappings, and only its buffers point to them.
 unsafe impl Send for Pool {}
 
 fn class_of(bytes: u32) -> u8 {
@@ -92,13 +95,13 @@ fn map(bytes: usize, alignment: usize) -> (NonNull<u8>, usize, *mut u8) {
     assert!(start != libc::MAP_FAILED, "no memory for buffers of {bytes} B");
     let start = start.cast::<u8>();
     let aligned = start.wrapping_add(start.align_offset(alignment));
-    // SAFETY: within the mapping; advice that is refused changes nothing.
+    // SAFETY: the range is within the mapping. Refused advice changes nothing.
     unsafe { libc::madvise(aligned.cast(), bytes, libc::MADV_HUGEPAGE) };
     (NonNull::new(start).expect("the kernel does not map at 0"), whole, aligned)
 }
 
 impl Pool {
-    /// An empty pool; with a ring, its chunks are registered there.
+    /// An empty pool. With a ring, its chunks are registered there.
     pub fn new(ring: Option<&IoUring>) -> Self {
         let registers = ring.is_some_and(|ring| ring.submitter().register_buffers_sparse(CHUNKS_MAX).is_ok());
         Self {
@@ -117,7 +120,7 @@ impl Pool {
         self.taken
     }
 
-    /// A buffer of at least `bytes`; its content is arbitrary.
+    /// Takes a buffer of at least `bytes`. Its content is arbitrary.
     pub fn take(&mut self, bytes: u32, ring: Option<&IoUring>) -> Buffer {
         let class = class_of(bytes);
         self.taken += 1;
@@ -145,12 +148,12 @@ impl Pool {
         }
         let region = std::mem::replace(&mut piece.region, Region::NONE);
         self.vacant.push(number);
-        let own = |(start, bytes): &(NonNull<u8>, usize)| {
+        let holds = |(start, bytes): &(NonNull<u8>, usize)| {
             (start.as_ptr() as usize..start.as_ptr() as usize + bytes).contains(&(region.pointer as usize))
         };
-        if let Some(at) = self.mappings.iter().position(own) {
+        if let Some(at) = self.mappings.iter().position(holds) {
             let (start, bytes) = self.mappings.swap_remove(at);
-            // SAFETY: mapped by `take_huge`, and nobody has it any more.
+            // SAFETY: it was mapped by `take_huge`, and nothing uses it any more.
             unsafe { libc::munmap(start.as_ptr().cast(), bytes) };
         }
     }
@@ -192,10 +195,10 @@ impl Pool {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let vector = libc::iovec { iov_base: chunk.cast(), iov_len: CHUNK_BYTES };
-        // SAFETY: the chunk stays mapped as long as the pool, which outlives the ring (`Core` declares it after).
+        // SAFETY: the chunk stays mapped as long as the pool, which outlives the ring (`Requests` declares it after).
         let registered = unsafe { ring.submitter().register_buffers_update(self.registered, &[vector], None) };
         if registered.is_err() {
-            // Registered memory counts against RLIMIT_MEMLOCK; without it the requests still work.
+            // Registered memory counts against RLIMIT_MEMLOCK. Requests also work without registration.
             self.registers = false;
         }
         registered?;
@@ -207,7 +210,7 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         for (start, bytes) in self.mappings.drain(..) {
-            // SAFETY: mapped by `map` with this length.
+            // SAFETY: it was mapped by `map` with this length.
             unsafe { libc::munmap(start.as_ptr().cast(), bytes) };
         }
     }
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_back_last_is_taken_first() {
+    fn the_buffer_that_was_given_back_last_is_taken_first() {
         let mut pool = Pool::new(None);
         let (first, second) = (pool.take(4096, None), pool.take(4096, None));
         pool.give(second.number);

@@ -1,4 +1,4 @@
-//! What a source of requests sees of the reactor.
+//! The reactor as a source of requests sees it.
 
 use std::path::Path;
 
@@ -10,35 +10,35 @@ use super::core::Core;
 use super::pool::Buffer;
 use super::ring::Owner;
 
-/// Where requests come from: the reactor owns it and calls it from its one thread. None of the calls may wait.
+/// A source of requests. The reactor owns it and calls it from its one thread. No call may wait.
 pub trait Source: Send {
     /// The reactor begins: the source puts its first operations into the ring.
     ///
     /// # Errors
-    /// What hinders it; the reactor then does not begin.
+    /// Why the source cannot begin. Then the reactor does not begin either.
     fn begin(&mut self, port: &mut Port<'_>) -> Result<(), String>;
 
-    /// An operation that was pushed with this key ended, with what the kernel says: a negative errno, or a count. `more`:
-    /// it is one that ends several times, and will again.
+    /// An operation that was pushed with this key has ended. `result` is that of the kernel: a negative errno, or a count.
+    /// `more`: the operation ends several times, and will end again.
     fn completed(&mut self, port: &mut Port<'_>, key: u64, result: i32, more: bool);
 
-    /// A request or command that was asked for with this key ended. Its memory is the source's again.
+    /// A request or command with this key has ended. Its memory belongs to the source again.
     fn answered(&mut self, port: &mut Port<'_>, key: u64, result: Result<(), Failure>);
 
-    /// All that could be done now is done: the reactor is about to wait. Sources that batch send now, or look for more
-    /// to do; true: there is more already, so do not wait.
+    /// The reactor is about to wait. A source that collects batches sends them now, or looks for more work. Returns true if
+    /// there is more work already; then the reactor does not wait.
     fn turn(&mut self, port: &mut Port<'_>) -> bool {
         let _ = port;
         false
     }
 
-    /// The reactor wants to end: no new request from now on. Those under way are answered still.
+    /// The reactor stops: the source takes no new requests from now on. Those under way are still answered.
     fn stopping(&mut self, port: &mut Port<'_>);
 
-    /// Whether nothing of it is under way any more (asked while it ends): its answers are sent, its operations over.
+    /// While the reactor stops: whether all answers of the source are sent and all its operations have ended.
     fn idle(&self) -> bool;
 
-    /// Why it can serve nobody any more (its mount is gone, its socket broke), if so: the reactor's handle tells.
+    /// Why the source cannot serve any more (its mount is gone, its socket broke); None: it can. The handle reports it.
     fn over(&self) -> Option<String> {
         None
     }
@@ -51,7 +51,7 @@ pub struct Port<'a> {
 }
 
 impl Port<'_> {
-    /// The reactor's clock, as of this turn.
+    /// The time of this turn, by the reactor's clock.
     pub fn now_ns(&self) -> u64 {
         self.core.now_ns()
     }
@@ -61,8 +61,8 @@ impl Port<'_> {
         self.core.target.bytes()
     }
 
-    /// Takes a request; `answered` comes later, never from within this call. Ranges beyond the device are refused
-    /// there (`Failure::Outside`).
+    /// Takes a request. `answered` is called later, never within this call. A range beyond the device fails
+    /// (`Failure::Outside`).
     pub fn ask(&mut self, key: u64, ask: Ask) {
         self.core.ask(self.source, key, ask);
     }
@@ -72,31 +72,31 @@ impl Port<'_> {
         self.core.command(self.source, key, command);
     }
 
-    /// The settings as they are; None when there is no cache.
+    /// The present settings; None: there is no cache.
     pub fn settings(&self) -> Option<&Settings> {
         self.core.target.settings()
     }
 
-    /// Whether anybody looks at `Ask::process`: finding it out costs a source time.
+    /// Whether `Ask::process` is used: to find it out costs a source time.
     pub fn wants_processes(&self) -> bool {
         let listed = |settings: &Settings| !settings.allow_processes.is_empty() || !settings.deny_processes.is_empty();
-        self.core.records().is_some() || self.core.target.settings().is_some_and(listed)
+        self.core.recorded_to().is_some() || self.core.target.settings().is_some_and(listed)
     }
 
-    /// Records all requests to a file from now on; None: no more.
+    /// Records all requests to a file from now on; None: stops recording.
     ///
     /// # Errors
-    /// What hinders it, in words.
+    /// Why that is impossible, in words.
     pub fn record(&mut self, path: Option<&Path>) -> Result<(), String> {
         self.core.record(path)
     }
 
-    /// The file that requests are recorded to.
-    pub fn records(&self) -> Option<&Path> {
-        self.core.records()
+    /// The file to which requests are recorded.
+    pub fn recorded_to(&self) -> Option<&Path> {
+        self.core.recorded_to()
     }
 
-    /// What was counted; zeros when there is no cache.
+    /// The statistics; zeros without a cache.
     pub fn statistics(&self) -> Statistics {
         self.core.target.statistics(self.core.now_ns())
     }
@@ -116,35 +116,34 @@ impl Port<'_> {
         self.core.memory.give_buffer(buffer.number);
     }
 
-    /// Puts an operation into the ring; it goes to the kernel before the reactor waits, and `completed` tells of its
-    /// end with this key (below 2^48). Multishot operations may end several times.
+    /// Puts an operation into the ring. It goes to the kernel before the reactor waits. `completed` is called with this key
+    /// (below 2^48) when it has ended. A multishot operation may end several times.
     ///
     /// # Safety
-    /// What the operation points to must stay until it ended.
+    /// The memory that the operation points to must stay until it has ended.
     pub unsafe fn push(&mut self, entry: squeue::Entry, key: u64) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         unsafe { self.core.push(Owner::Source(self.source), key, entry) }
     }
 
-    /// Registers a descriptor with the ring: operations on `types::Fixed` of it are cheaper. None when the ring has no
-    /// more places.
+    /// Registers a descriptor with the ring: operations on `types::Fixed` of it are cheaper. None: the ring has no more
+    /// places.
     pub fn register(&mut self, descriptor: i32) -> Option<u32> {
         self.core.memory.ring().register(&[descriptor]).ok().flatten()
     }
 
-    /// Starts what was pushed, without waiting.
+    /// Submits what was pushed, without waiting.
     pub fn submit(&mut self) {
         self.core.memory.ring().submit();
     }
 
-    /// Lets the reactor end, as `Handle::stop` does.
+    /// Makes the reactor stop, as `Handle::stop` does.
     pub fn stop(&mut self, drain: bool) {
-        self.core.stop_unless_asked(drain);
+        self.core.stop_unless_stopping(drain);
     }
 
-    /// What happened by itself since the cache began to serve, latest last, and what was told about a change that was
-    /// refused.
-    pub fn told(&self) -> impl DoubleEndedIterator<Item = &flatwater_core::cache::Told> {
-        self.core.told.iter()
+    /// The incidents since the cache began to serve, the latest last, with those of changes that were refused.
+    pub fn incidents(&self) -> impl DoubleEndedIterator<Item = &flatwater_core::cache::Told> {
+        self.core.incidents.iter()
     }
 }

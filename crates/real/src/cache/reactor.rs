@@ -1,4 +1,4 @@
-//! The one thread that serves: it waits for the ring, lets sources and engine do what follows, and waits again.
+//! The one thread that serves. It waits for the ring, lets the sources and the engine do what is due, and waits again.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsRawFd;
@@ -21,33 +21,33 @@ use super::ring::{Completed, Owner};
 use super::target::Target;
 use crate::clock::Clock;
 
-/// What a reactor is made of.
+/// The parts of a reactor.
 pub struct Parts {
     /// The devices.
     pub devices: Devices,
-    /// What is served of them.
+    /// What is served.
     pub target: Target,
-    /// The clock that the engine was made with.
+    /// The clock with which the engine was made.
     pub clock: Clock,
-    /// Who asks.
+    /// The sources of requests.
     pub sources: Vec<Box<dyn Source>>,
-    /// What befalls the devices (fast, slow, pair) from the beginning.
+    /// The adversities of the devices (fast, slow, pair) at the beginning.
     pub adversities: [Adversity; 3],
-    /// Where requests are recorded to, from the first on.
+    /// The file to which all requests are recorded.
     pub record: Option<PathBuf>,
-    /// What the backing device is known by, of a cache.
+    /// Of a cache: the witness of its backing device.
     pub witness: Option<Witness>,
 }
 
-/// How far it is with ending.
+/// The phase of a reactor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Serving,
-    /// The sources finish; then the engine is stopped, drained or not.
+    /// The sources finish. Then the engine stops, after a drain or without one.
     Finishing(bool),
-    /// The engine stops.
+    /// The engine stops, after a drain or without one.
     Stopping(bool),
-    /// The last IOs end.
+    /// The engine has stopped. The last IOs end.
     Leaving,
 }
 
@@ -66,23 +66,23 @@ pub struct Reactor {
     next_key: u64,
     woken: Box<[u8; 8]>,
     phase: Phase,
-    /// The engine has marked the cache as stopped.
+    /// Whether the engine has marked the cache as stopped.
     stopped_well: bool,
     trouble: Option<String>,
 }
 
 impl Reactor {
-    /// Starts a thread that serves; gives its handle once all sources have begun.
+    /// Starts a thread that serves. Returns its handle when all sources have begun.
     ///
     /// # Errors
-    /// What hinders it, in words.
+    /// Why it cannot begin, in words.
     pub fn start(parts: Parts) -> Result<(Handle, JoinHandle<()>), String> {
         let handle = Handle::new().map_err(|error| format!("no eventfd: {error}"))?;
         let (begun, begins) = channel();
-        let own = handle.clone();
+        let of_thread = handle.clone();
         let run = move || {
-            // Made here: only the thread that made the ring may use it.
-            let ended = match Self::begin(parts, own.clone()) {
+            // It is made here, because only the thread that made the ring may use it.
+            let ended = match Self::begin(parts, of_thread.clone()) {
                 Ok(mut reactor) => {
                     let _ = begun.send(Ok(()));
                     reactor.run()
@@ -92,7 +92,7 @@ impl Reactor {
                     Ended { trouble: Some(trouble) }
                 }
             };
-            own.end(ended);
+            of_thread.end(ended);
         };
         let thread = std::thread::Builder::new().name("fw-cache".into()).spawn(run);
         let thread = thread.map_err(|error| format!("no thread: {error}"))?;
@@ -122,7 +122,7 @@ impl Reactor {
         Ok(reactor)
     }
 
-    /// Waits for the next wake-up by another thread.
+    /// Puts a read of the eventfd into the ring, which ends when another thread wakes the reactor.
     fn listen(&mut self) {
         let wake = types::Fd(self.handle.wake_file().as_raw_fd());
         let entry = opcode::Read::new(wake, self.woken.as_mut_ptr(), 8).build();
@@ -149,11 +149,11 @@ impl Reactor {
             if let Err(error) = self.core.wait(until_ns, &mut ended) {
                 return Ended { trouble: Some(format!("the ring broke: {error}")) };
             }
-            self.core.look_at_clock();
+            self.core.read_clock();
             for Completed { owner, key, result, more } in ended.drain(..) {
                 match owner {
                     Owner::Engine => self.core.io_ended(key as u32, result),
-                    Owner::Reactor => self.wake_up(),
+                    Owner::Reactor => self.handle_messages(),
                     Owner::Source(number) => {
                         let port = &mut Port { core: &mut self.core, source: number };
                         self.sources[number as usize].completed(port, key, result, more);
@@ -164,7 +164,7 @@ impl Reactor {
         }
     }
 
-    /// Lets engine and sources do all that follows from what happened.
+    /// Lets the engine and the sources do all that is due.
     fn settle(&mut self) {
         loop {
             self.core.settle();
@@ -184,7 +184,8 @@ impl Reactor {
         }
     }
 
-    fn wake_up(&mut self) {
+    /// Handles the messages of other threads.
+    fn handle_messages(&mut self) {
         self.listen();
         for message in self.handle.take() {
             let key = self.next_key;
@@ -222,7 +223,7 @@ impl Reactor {
     }
 
     fn answer_local(&mut self, key: u64, result: Result<(), Failure>) {
-        // Who does not wait any more needs no answer.
+        // The caller may have stopped waiting.
         match self.waiting.remove(&key) {
             Some(Waiting::Command(answer)) => drop(answer.send(result)),
             Some(Waiting::Ask(local, buffer)) => {
@@ -230,7 +231,7 @@ impl Reactor {
                 if let Some(buffer) = buffer {
                     if local.kind == Kind::Read {
                         let region = buffer.region.part(0, local.bytes);
-                        // SAFETY: the engine has filled it, and it is nobody else's now.
+                        // SAFETY: the engine has filled it, and nothing else uses it now.
                         data.extend_from_slice(unsafe {
                             std::slice::from_raw_parts(region.pointer, region.bytes as usize)
                         });
@@ -243,7 +244,7 @@ impl Reactor {
         }
     }
 
-    /// Goes on with ending, if that is wanted; true when it is over.
+    /// Continues to stop, if the reactor is to stop. Returns whether it has stopped.
     fn finished(&mut self) -> bool {
         for (number, source) in self.sources.iter().enumerate() {
             if !self.over[number]
@@ -278,7 +279,7 @@ impl Reactor {
 
     fn engine_stopped(&mut self, result: Result<(), Failure>) {
         match (self.phase, result) {
-            // What could not be written back stays in the cache, for the next time.
+            // Blocks that could not be written back stay in the cache until the next start.
             (Phase::Stopping(true), Err(failure)) => {
                 let left = self.core.target.statistics(self.core.now_ns()).dirty_blocks;
                 self.trouble = Some(format!(

@@ -1,18 +1,18 @@
-//! The ring: operations that know their owner, and the descriptors that are registered.
+//! The ring: operations with owners, and registered descriptors.
 
 use std::io;
 
 use io_uring::{IoUring, cqueue, squeue, types};
 
-/// Entries of the ring. More may be under way: a full queue is handed over, and the kernel keeps what does not fit into
-/// the queue of completions.
+/// Entries of the ring. More operations may be under way: a full queue is submitted, and the kernel keeps completions that do
+/// not fit into their queue.
 const ENTRIES: u32 = 512;
-/// Places for descriptors that are registered.
+/// Places for registered descriptors.
 const FILES_MAX: u32 = 256;
-/// Where a key ends and the owner begins in an operation's user data.
+/// The bits of a key in the user data of an operation. The owner is above them.
 const OWNER_SHIFT: u32 = 48;
 
-/// Whose an operation is.
+/// The owner of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// An IO of the engine.
@@ -44,13 +44,13 @@ impl Owner {
 /// An operation that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completed {
-    /// Whose it is.
+    /// Its owner.
     pub owner: Owner,
-    /// The key that it was pushed with.
+    /// The key with which it was pushed.
     pub key: u64,
-    /// What the kernel says: a negative errno, or a count.
+    /// The result of the kernel: a negative errno, or a count.
     pub result: i32,
-    /// Whether more will come of the same.
+    /// Whether the operation will end again.
     pub more: bool,
 }
 
@@ -64,7 +64,7 @@ impl Ring {
     /// A ring with places for descriptors.
     ///
     /// # Errors
-    /// What the system says of the ring.
+    /// The system's error for the ring.
     pub fn new() -> io::Result<Self> {
         let mut builder = IoUring::builder();
         // One thread submits, and completions are handled when it waits (Linux 6.1); older kernels get a plain ring.
@@ -74,15 +74,15 @@ impl Ring {
         Ok(Self { ring, files: 0 })
     }
 
-    /// The kernel's ring, which buffers are registered with.
+    /// The ring of the kernel, with which buffers are registered.
     pub fn io_uring(&self) -> &IoUring {
         &self.ring
     }
 
-    /// Registers descriptors side by side; the place of the first. None when there are no more places.
+    /// Registers descriptors in consecutive places, and returns the first place. None: there are not enough places.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn register(&mut self, descriptors: &[i32]) -> io::Result<Option<u32>> {
         let (place, end) = (self.files, self.files + descriptors.len() as u32);
         if end > FILES_MAX {
@@ -96,27 +96,27 @@ impl Ring {
     /// Puts an operation into the ring.
     ///
     /// # Safety
-    /// What it points to must stay until it ended.
+    /// The memory that it points to must stay until it has ended.
     pub unsafe fn push(&mut self, owner: Owner, key: u64, entry: squeue::Entry) {
         debug_assert!(key >> OWNER_SHIFT == 0, "a key of {key:x} is too long");
         let entry = entry.user_data(u64::from(owner.number()) << OWNER_SHIFT | key);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         while unsafe { self.ring.submission().push(&entry) }.is_err() {
             self.submit();
         }
     }
 
-    /// Hands over what was pushed, without waiting.
+    /// Submits what was pushed, without waiting.
     pub fn submit(&mut self) {
-        // Whatever hinders this call hinders the one in `wait` too, which says so.
+        // An error here comes again in `wait`, which returns it.
         let _ = self.ring.submit();
     }
 
-    /// Hands over what was pushed and waits until something ended, at most `wait_ns` (None: for ever); appends what
-    /// ended.
+    /// Submits what was pushed, waits until an operation has ended, but at most `wait_ns` (None: without a limit), and appends
+    /// all that have ended.
     ///
     /// # Errors
-    /// Of the ring itself.
+    /// Those of the ring itself.
     pub fn wait(&mut self, wait_ns: Option<u64>, ended: &mut Vec<Completed>) -> io::Result<()> {
         /// `IORING_ENTER_GETEVENTS`: completions are handled even if none is waited for.
         const GET_EVENTS: u32 = 1;
@@ -135,7 +135,7 @@ impl Ring {
         };
         match answer {
             Ok(_) => {}
-            // A timeout, a signal, or a full completion queue: what has completed is still there to reap.
+            // A timeout, a signal, or a full completion queue: the completions are still there.
             Err(error)
                 if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN)) => {}
             Err(error) => return Err(error),
@@ -171,10 +171,10 @@ mod tests {
         while ended.len() < pushed.len() {
             ring.wait(None, &mut ended).unwrap();
         }
-        assert_eq!(ended.iter().map(|one| (one.owner, one.key)).collect::<Vec<_>>(), pushed);
-        assert!(ended.iter().all(|one| one.result == 0 && !one.more));
+        assert_eq!(ended.iter().map(|end| (end.owner, end.key)).collect::<Vec<_>>(), pushed);
+        assert!(ended.iter().all(|end| end.result == 0 && !end.more));
         ring.wait(Some(0), &mut ended).unwrap();
-        assert_eq!(ended.len(), pushed.len(), "nothing is under way, and nobody waits for ever");
+        assert_eq!(ended.len(), pushed.len(), "nothing is under way, and it does not wait");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a reactor serves: a cache, or the backing file as it is, for measuring a transport.
+//! What a reactor serves: a cache, or the backing file without a cache to measure a transport.
 
 use flatwater_core::cache::{
     Command, Engine, Failure, Io, IoId, IoKind, Kind, Out, Place, Request, Settings, Side, Statistics,
@@ -11,15 +11,15 @@ use super::memory::Requests;
 pub enum Target {
     /// A cache.
     Cache(Box<Engine>),
-    /// The slow device with no cache.
+    /// The slow device without a cache.
     Plain(Plain),
 }
 
-/// The slow device with no cache.
+/// The slow device without a cache.
 #[derive(Debug)]
 pub struct Plain {
     bytes: u64,
-    /// Of each IO: the request's tag, and whether it still must be made durable.
+    /// By IO: the tag of its request, and whether a sync must follow.
     under_way: Slab<(u64, bool), IoId>,
 }
 
@@ -43,7 +43,7 @@ impl Plain {
             Kind::Read => IoKind::Read,
             Kind::Write => IoKind::Write,
             Kind::Flush => IoKind::Sync,
-            // Of a file, a hole is what zeros are; of a device, the kernel writes them.
+            // A file gets a hole, which reads as zeros. For a device the kernel writes zeros.
             Kind::Zero | Kind::Trim => IoKind::Discard,
         };
         let durable = request.durable && !matches!(request.kind, Kind::Read | Kind::Flush);
@@ -86,7 +86,7 @@ impl Target {
         }
     }
 
-    /// An IO ended.
+    /// An IO has ended.
     #[inline]
     pub fn ended(&mut self, now_ns: u64, id: IoId, result: Result<(), i32>, memory: &mut Requests, out: &mut Out) {
         match self {
@@ -95,7 +95,7 @@ impl Target {
         }
     }
 
-    /// When `tick` is wanted next.
+    /// When `tick` is due next.
     pub fn next_ns(&self) -> Option<u64> {
         match self {
             Self::Cache(engine) => engine.next_ns(),
@@ -103,14 +103,14 @@ impl Target {
         }
     }
 
-    /// Time has come to `now_ns`.
+    /// Does what is due at `now_ns`.
     pub fn tick(&mut self, now_ns: u64, memory: &mut Requests, out: &mut Out) {
         if let Self::Cache(engine) = self {
             engine.tick(now_ns, memory, out);
         }
     }
 
-    /// The settings, of a cache.
+    /// The settings of a cache.
     pub fn settings(&self) -> Option<&Settings> {
         match self {
             Self::Cache(engine) => Some(engine.settings()),
@@ -118,7 +118,7 @@ impl Target {
         }
     }
 
-    /// What was counted, zeros without a cache.
+    /// The statistics; zeros without a cache.
     pub fn statistics(&self, now_ns: u64) -> Statistics {
         match self {
             Self::Cache(engine) => engine.statistics(now_ns),

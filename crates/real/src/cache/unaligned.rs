@@ -1,17 +1,19 @@
-//! Requests that are no whole sectors, made of such: read, merged, written. Two that write never overlap in time.
+//! Requests that are not whole sectors. They are served by requests of whole sectors, which are read, merged and written. Those
+//! that write are served one after the other.
 
 use std::collections::VecDeque;
 
 use flatwater_core::cache::{Failure, Kind};
+use flatwater_core::slab::Slab;
 
-use super::ask::{Answer, Ask, STEP};
+use super::ask::{Answer, Ask, STEP, UnalignedId};
 use super::memory::{Held, Requests};
 use super::pool::{Buffer, Region};
 
-/// What offsets and lengths of the engine's requests are multiples of.
+/// Offsets and lengths of the engine's requests are multiples of this.
 pub const SECTOR_BYTES: u32 = 512;
 
-/// A piece of an unaligned request: what is done about it.
+/// A piece of an unaligned request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece {
     kind: Kind,
@@ -21,14 +23,15 @@ struct Piece {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The first piece begins next.
+    /// The next piece begins.
     Begin,
-    /// The sectors are being read, to be merged with what is written.
+    /// The sectors are being read. Then they are merged with the data of the write.
     Reading,
     /// The last request of the piece is under way.
     Ending,
 }
 
+/// An unaligned request under way.
 #[derive(Clone, Debug)]
 struct Step {
     source: u8,
@@ -40,17 +43,17 @@ struct Step {
     result: Result<(), Failure>,
 }
 
-/// Those under way.
+/// The unaligned requests under way.
 #[derive(Debug, Default)]
 pub struct Unaligned {
-    steps: Vec<Option<Step>>,
-    free: Vec<u32>,
-    /// Those that write: the first is at work, the others wait for it.
-    writers: VecDeque<u32>,
-    wanted: Option<(Held, Ask)>,
+    steps: Slab<Step, UnalignedId>,
+    /// Those that write. The first one is being served, and the others wait for it.
+    writers: VecDeque<UnalignedId>,
+    /// The request of whole sectors that comes next.
+    next: Option<(Held, Ask)>,
 }
 
-/// The whole sectors that a range lies in.
+/// The whole sectors that cover a range.
 fn covering(offset: u64, bytes: u32) -> (u64, u32) {
     let sector = u64::from(SECTOR_BYTES);
     let begin = offset / sector * sector;
@@ -58,8 +61,8 @@ fn covering(offset: u64, bytes: u32) -> (u64, u32) {
     (begin, (end - begin) as u32)
 }
 
-/// What a request comes to: a read or a write in one piece; of zeros and trims the edges are written, whole sectors
-/// between them are left as they are.
+/// The pieces of a request. A read or a write is one piece. The edges of zeros and trims are written, and the whole sectors
+/// between them are a piece of the same kind.
 fn pieces(ask: &Ask) -> VecDeque<Piece> {
     let Ask { kind, offset, bytes, .. } = *ask;
     if matches!(kind, Kind::Read | Kind::Write) {
@@ -75,59 +78,57 @@ fn pieces(ask: &Ask) -> VecDeque<Piece> {
         let edge = |from: u64, to: u64| Piece { kind: Kind::Write, offset: from, bytes: (to - from) as u32 };
         pieces.extend([edge(offset, from), edge(to, end), Piece { kind, ..edge(from, to) }]);
     }
-    // What is given back may stay as it was.
+    // A trimmed range may keep its content.
     pieces.retain(|piece| piece.bytes > 0 && !(kind == Kind::Trim && piece.kind == Kind::Write));
     pieces
 }
 
 impl Unaligned {
-    /// Takes a request; gives its number if it may go on at once.
-    pub fn begin(&mut self, source: u8, key: u64, ask: Ask) -> Option<u32> {
+    /// Takes a request. Returns its id if it need not wait for another.
+    pub fn begin(&mut self, source: u8, key: u64, ask: Ask) -> Option<UnalignedId> {
         let step = Step { source, key, ask, pieces: pieces(&ask), stage: Stage::Begin, buffer: None, result: Ok(()) };
-        let number = self.free.pop().unwrap_or(self.steps.len() as u32);
-        if number as usize == self.steps.len() {
-            self.steps.push(None);
-        }
-        self.steps[number as usize] = Some(step);
+        let id = self.steps.insert(step);
         if ask.kind != Kind::Read {
-            self.writers.push_back(number);
-            return (self.writers.front() == Some(&number)).then_some(number);
+            self.writers.push_back(id);
+            return (self.writers.front() == Some(&id)).then_some(id);
         }
-        Some(number)
+        Some(id)
     }
 
-    /// A request of a step ended.
-    pub fn answered(&mut self, number: u32, result: Result<(), Failure>) {
-        if let Some(step) = &mut self.steps[number as usize] {
-            step.result = result;
-        }
+    /// Notes the result of the last request of whole sectors.
+    pub fn note_result(&mut self, id: UnalignedId, result: Result<(), Failure>) {
+        self.steps[id].result = result;
     }
 
-    /// The request that the last `go_on` wants done.
-    pub fn wanted(&mut self) -> Option<(Held, Ask)> {
-        self.wanted.take()
+    /// Takes the request of whole sectors that the last `advance` made.
+    pub fn take_request(&mut self) -> Option<(Held, Ask)> {
+        self.next.take()
     }
 
-    /// Takes a step further: its next request is `wanted`, or it is answered, and then the number of the one that waited
-    /// for it is given.
-    pub fn go_on(&mut self, number: u32, memory: &mut Requests, answers: &mut VecDeque<Answer>) -> Option<u32> {
-        let step = self.steps[number as usize].as_mut()?;
+    /// Advances a request: makes its next request of whole sectors, or answers it. Returns the id of one that waited for the
+    /// answer.
+    pub fn advance(
+        &mut self,
+        id: UnalignedId,
+        memory: &mut Requests,
+        answers: &mut VecDeque<Answer>,
+    ) -> Option<UnalignedId> {
+        let step = &mut self.steps[id];
         if step.stage == Stage::Reading && step.result.is_ok() {
             step.stage = Stage::Ending;
-            self.wanted = Some(step.write(number));
+            self.next = Some(step.write(id));
             return None;
         }
         if step.stage != Stage::Begin {
             step.end_piece(memory);
         }
         if step.result.is_ok() && !step.pieces.is_empty() {
-            self.wanted = Some(step.begin_piece(number, memory));
+            self.next = Some(step.begin_piece(id, memory));
             return None;
         }
+        let step = self.steps.remove(id);
         answers.push_back((step.source, step.key, step.result));
-        self.steps[number as usize] = None;
-        self.free.push(number);
-        if self.writers.front() == Some(&number) {
+        if self.writers.front() == Some(&id) {
             self.writers.pop_front();
             return self.writers.front().copied();
         }
@@ -136,43 +137,44 @@ impl Unaligned {
 }
 
 impl Step {
-    fn request(&self, number: u32, kind: Kind, range: (u64, u32), memory: Region) -> (Held, Ask) {
-        let held = Held { source: STEP, key: 0, memory, step: number };
+    fn request(&self, id: UnalignedId, kind: Kind, range: (u64, u32), memory: Region) -> (Held, Ask) {
+        let held = Held { source: STEP, key: 0, memory, unaligned: Some(id) };
         (held, Ask { kind, offset: range.0, bytes: range.1, memory, ..self.ask })
     }
 
-    fn begin_piece(&mut self, number: u32, memory: &mut Requests) -> (Held, Ask) {
+    fn begin_piece(&mut self, id: UnalignedId, memory: &mut Requests) -> (Held, Ask) {
         let Piece { kind, offset, bytes } = self.pieces[0];
         if !matches!(kind, Kind::Read | Kind::Write) {
             self.stage = Stage::Ending;
-            return self.request(number, kind, (offset, bytes), Region::NONE);
+            return self.request(id, kind, (offset, bytes), Region::NONE);
         }
         let range = covering(offset, bytes);
         let buffer = memory.take_buffer(range.1);
         self.buffer = Some(buffer);
-        // Whole sectors in memory that is not aligned need no merging.
+        // Whole sectors whose memory is not aligned need no merging.
         if kind == Kind::Write && range == (offset, bytes) {
             self.stage = Stage::Ending;
-            return self.write(number);
+            return self.write(id);
         }
         self.stage = if kind == Kind::Read { Stage::Ending } else { Stage::Reading };
-        self.request(number, Kind::Read, range, buffer.region.part(0, range.1))
+        self.request(id, Kind::Read, range, buffer.region.part(0, range.1))
     }
 
-    /// Where the piece lies in the sectors that were read.
+    /// The memory of the piece within the sectors.
     fn inner(&self) -> Option<Region> {
         let Piece { offset, bytes, .. } = self.pieces[0];
         Some(self.buffer?.region.part((offset - covering(offset, bytes).0) as u32, bytes))
     }
 
-    fn write(&self, number: u32) -> (Held, Ask) {
+    /// The request that writes the piece with the sectors around it.
+    fn write(&self, id: UnalignedId) -> (Held, Ask) {
         let Piece { offset, bytes, .. } = self.pieces[0];
         let range = covering(offset, bytes);
         let Some((inner, buffer)) = self.inner().zip(self.buffer) else {
-            return self.request(number, Kind::Flush, (0, 0), Region::NONE);
+            return self.request(id, Kind::Flush, (0, 0), Region::NONE);
         };
-        // SAFETY: the inner region is as long as the piece; the caller's memory is as long as its request, which of
-        // writes is the piece.
+        // SAFETY: the inner region is as long as the piece. The memory of the source is as long as its request, and a write
+        // is one piece.
         unsafe {
             if self.ask.kind == Kind::Write {
                 std::ptr::copy_nonoverlapping(self.ask.memory.part(0, bytes).pointer, inner.pointer, bytes as usize);
@@ -180,7 +182,7 @@ impl Step {
                 inner.pointer.write_bytes(0, bytes as usize);
             }
         }
-        self.request(number, Kind::Write, range, buffer.region.part(0, range.1))
+        self.request(id, Kind::Write, range, buffer.region.part(0, range.1))
     }
 
     fn end_piece(&mut self, memory: &mut Requests) {
@@ -189,7 +191,7 @@ impl Step {
             && self.result.is_ok()
         {
             let to = self.ask.memory.part(0, inner.bytes);
-            // SAFETY: both are as long as the request, and lie apart.
+            // SAFETY: both are as long as the request, and they do not overlap.
             unsafe { std::ptr::copy_nonoverlapping(inner.pointer, to.pointer, inner.bytes as usize) };
         }
         if let Some(buffer) = self.buffer.take() {

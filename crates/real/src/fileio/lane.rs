@@ -1,8 +1,9 @@
-//! One thread of a run: its closed or open loop over its queue.
+//! One thread of a run: a closed or open loop over its queue.
 
 use std::mem::ManuallyDrop;
 use std::time::Duration;
 
+use flatwater_core::slab::Slab;
 use flatwater_core::storage::{Completion, Kind, Queue, Request};
 use flatwater_core::workload::fileio::{Generator, Schedule, Turn};
 use flatwater_core::workload::payload::Payload;
@@ -11,11 +12,11 @@ use super::job::Job;
 use crate::Error;
 use crate::crew::STOP_CHECK_NS;
 
-/// Requests of a batch that go to an idle device at once, while the rest of the batch is still being made. Measured at
-/// depth 32 on a virtio disk: with the whole batch in one call the device idles meanwhile (0.8x the IOPS), with a call
-/// for every 8 requests the CPU time per request is 1.1x; one early call gets both.
+/// An idle device gets the first requests of a batch at once, while the rest of the batch is made. Measured at depth 32 on a
+/// virtio disk: if the whole batch goes in one call, the device is idle meanwhile (0.8x the IOPS); with a call for every 8
+/// requests, a request takes 1.1x the CPU time. One early call avoids both.
 const HEAD_REQUESTS: usize = 8;
-/// How long a lane with nothing outstanding waits for blocks that other lanes hold: about the time of a fast request.
+/// How long a lane without outstanding requests waits for blocks that other lanes hold: about the time of a fast request.
 const HELD_PAUSE: Duration = Duration::from_micros(50);
 
 /// A request under way.
@@ -23,21 +24,22 @@ const HELD_PAUSE: Duration = Duration::from_micros(50);
 struct Flight {
     request: Request,
     started_ns: u64,
-    /// Verified block: its generation before this request (0: unknown).
+    /// The generation of a verified block before this request (0: unknown).
     generation: u32,
 }
 
-/// One thread's closed or open loop over its queue.
+/// The closed or open loop of one thread over its queue.
 pub(super) struct Lane<'a, Q> {
     job: &'a Job,
     lane: usize,
-    /// Dropped only when nothing is outstanding: the kernel may still write into the buffers of what is, so after an
-    /// error or a panic they are never freed.
+    /// It is dropped only when no request is outstanding, because the kernel may still write into the buffers of outstanding
+    /// ones. After an error or a panic it is never dropped.
     queue: ManuallyDrop<Q>,
     schedule: Schedule,
     payload: Payload,
-    flights: Vec<Option<Flight>>,
-    free: Vec<u32>,
+    /// The requests under way, by the slot of the queue.
+    flights: Slab<Flight>,
+    depth: usize,
     /// Kept to reuse its memory.
     outcomes: Vec<(Completion, Flight, Result<(), Error>)>,
 }
@@ -59,16 +61,16 @@ impl<'a, Q: Queue> Lane<'a, Q> {
             queue: ManuallyDrop::new(queue),
             schedule,
             payload,
-            flights: vec![None; depth as usize],
-            free: (0..depth).rev().collect(),
+            flights: Slab::new(),
+            depth: depth as usize,
             outcomes: Vec::with_capacity(depth as usize),
         }
     }
 
     pub(super) fn run(mut self) {
         if self.schedule.is_open_loop() {
-            // The kernel may otherwise wake a sleeper 50 us late, which would all count as latency.
-            // SAFETY: plain system call about this thread alone.
+            // Otherwise the kernel may wake this thread 50 us late, and all of that would count as latency.
+            // SAFETY: a plain system call that concerns only this thread.
             unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
         }
         if let Err(source) = self.run_until_stopped().and_then(|()| self.sync_at_end()) {
@@ -78,30 +80,30 @@ impl<'a, Q: Queue> Lane<'a, Q> {
             self.job.crew.fail(Error::Workload(problem));
         }
         self.job.crew.recorder.flights(self.lane).close();
-        if self.free.len() == self.flights.len() {
+        if self.flights.is_empty() {
             drop(ManuallyDrop::into_inner(self.queue));
         }
     }
 
     fn run_until_stopped(&mut self) -> std::io::Result<()> {
-        let mut fresh = Vec::with_capacity(self.flights.len());
-        let mut done = Vec::with_capacity(self.flights.len());
+        let mut fresh = Vec::with_capacity(self.depth);
+        let mut done = Vec::with_capacity(self.depth);
         loop {
             let stopping = self.job.crew.stopping() || self.schedule.is_exhausted();
             if !stopping {
                 self.fill(&mut fresh);
             }
-            if self.free.len() == self.flights.len() {
+            if self.flights.is_empty() {
                 if stopping {
                     return Ok(());
                 }
                 match self.schedule.next_arrival_ns() {
-                    // Nothing to do before the next arrival.
+                    // There is nothing to do before the next arrival.
                     Some(next_ns) => {
                         let now_ns = self.job.crew.clock.now_ns();
                         self.job.crew.clock.sleep_until(next_ns.min(now_ns + STOP_CHECK_NS));
                     }
-                    // Other lanes hold the blocks that came up.
+                    // Other lanes hold the blocks of the next requests.
                     None => std::thread::sleep(HELD_PAUSE),
                 }
                 continue;
@@ -113,32 +115,31 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         }
     }
 
-    /// How long the queue may wait: to the next arrival when it could still be sent, else for ever.
+    /// How long the queue may wait: until the next arrival if there is a slot for it, otherwise without a limit.
     fn timeout_ns(&self, stopping: bool) -> Option<u64> {
-        if stopping || self.free.is_empty() {
+        if stopping || self.flights.len() == self.depth {
             return None;
         }
         let next_ns = self.schedule.next_arrival_ns()?;
         Some(next_ns.saturating_sub(self.job.crew.clock.now_ns()).min(STOP_CHECK_NS))
     }
 
-    /// Pushes as many requests as there are free slots (and arrivals); the first of them go to an idle device at once.
+    /// Pushes as many requests as there are free slots and arrivals. An idle device gets the first of them at once.
     fn fill(&mut self, fresh: &mut Vec<u32>) {
         let now_ns = if self.schedule.is_open_loop() { self.job.crew.clock.now_ns() } else { 0 };
         let verification = self.job.verification.as_ref();
         let claim = |request| verification.map_or(Some(0), |blocks| blocks.claim(request));
-        // A device that still has work need not be woken before the whole batch is there.
-        let mut head_due = self.flights.len() - self.free.len() < HEAD_REQUESTS;
-        while let Some(&slot) = self.free.last() {
+        // A device that has work can wait for the whole batch.
+        let mut head_due = self.flights.len() < HEAD_REQUESTS;
+        while self.flights.len() < self.depth {
             let Turn::Send { request, claim: generation, intended_ns } = self.schedule.next(now_ns, claim) else {
                 break;
             };
-            self.free.pop();
+            let slot = self.flights.insert(Flight { request, started_ns: intended_ns.unwrap_or(0), generation });
             match request.kind {
                 Kind::Write => self.prepare_write(slot, request, generation),
                 kind => drop(self.queue.take_buffer(slot, kind)),
             }
-            self.flights[slot as usize] = Some(Flight { request, started_ns: intended_ns.unwrap_or(0), generation });
             self.queue.push(slot, request);
             fresh.push(slot);
             if head_due && fresh.len() == HEAD_REQUESTS {
@@ -160,7 +161,7 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         }
     }
 
-    /// Marks what was pushed as begun: now in a closed loop, at its intended start in an open one.
+    /// Marks the pushed requests as begun: now in a closed loop, at their intended start in an open one.
     fn begin(&mut self, fresh: &mut Vec<u32>) {
         if fresh.is_empty() {
             return;
@@ -168,18 +169,17 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         let now_ns = self.job.crew.clock.now_ns();
         let flights = self.job.crew.recorder.flights(self.lane);
         for slot in fresh.drain(..) {
-            if let Some(flight) = &mut self.flights[slot as usize] {
-                if flight.started_ns == 0 {
-                    flight.started_ns = now_ns;
-                }
-                if self.job.spec.record {
-                    flights.begin(slot, flight.started_ns);
-                }
+            let flight = &mut self.flights[slot];
+            if flight.started_ns == 0 {
+                flight.started_ns = now_ns;
+            }
+            if self.job.spec.record {
+                flights.begin(slot, flight.started_ns);
             }
         }
     }
 
-    /// Counts what ended, checks it, and frees its slots.
+    /// Counts and checks the requests that ended, and frees their slots.
     fn finish(&mut self, done: &mut Vec<Completion>) {
         if done.is_empty() {
             return;
@@ -187,12 +187,11 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         let now_ns = self.job.crew.clock.now_ns();
         let job = self.job;
         for completion in done.drain(..) {
-            let Some(flight) = self.flights[completion.slot as usize].take() else { continue };
-            self.free.push(completion.slot);
+            let flight = self.flights.remove(completion.slot);
             let outcome = self.check(completion, flight);
             self.outcomes.push((completion, flight, outcome));
         }
-        // One lock a batch, and nothing slow under it: up to 64 lanes have one of their own.
+        // One lock for a batch, and nothing slow under it. Up to 64 lanes have their own lock.
         let mut kinds = job.crew.recorder.shard(self.lane).lock().expect("no lane panics while it records");
         for (completion, flight, outcome) in self.outcomes.drain(..) {
             let kind = &mut kinds[flight.request.kind as usize];
@@ -211,7 +210,7 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         }
     }
 
-    /// Whether a request did what it should; gives its block back.
+    /// Checks the result of a request, and gives its block back.
     fn check(&mut self, completion: Completion, flight: Flight) -> Result<(), Error> {
         let request = flight.request;
         let outcome = self.check_result(completion, flight);
@@ -223,7 +222,7 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         outcome.map(|_| ())
     }
 
-    /// The generation that a read found (0 where nothing was read or blocks are not verified).
+    /// The generation that a read found; 0 if nothing was read or blocks are not verified.
     fn check_result(&mut self, completion: Completion, flight: Flight) -> Result<u32, Error> {
         let request = flight.request;
         let path = || self.job.target.path(request.file);
@@ -246,15 +245,14 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         }
     }
 
-    /// The last lane to end makes everything durable, when the workload says so.
+    /// The last lane that ends makes all data durable, if the workload requires it.
     fn sync_at_end(&mut self) -> std::io::Result<()> {
         let mut done = Vec::new();
         for request in self.job.end_of_lane() {
-            let Some(slot) = self.free.pop() else { break };
-            self.flights[slot as usize] = Some(Flight { request, started_ns: 0, generation: 0 });
+            let slot = self.flights.insert(Flight { request, started_ns: 0, generation: 0 });
             self.queue.push(slot, request);
             self.begin(&mut vec![slot]);
-            while self.flights[slot as usize].is_some() {
+            while !self.flights.is_empty() {
                 self.queue.wait(None, &mut done)?;
                 self.finish(&mut done);
             }

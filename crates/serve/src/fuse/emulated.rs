@@ -131,9 +131,9 @@ impl EmulatedFiles {
 
     fn trim(&self, offset: u64, length: u64, reply: ReplyEmpty) {
         let bytes = self.within(offset, length);
-        let number = self.service.arrive(Command { operation: Operation::Trim, offset, bytes });
+        let id = self.service.arrive(Command { operation: Operation::Trim, offset, bytes });
         let result = if self.service.worn_out() { Ok(()) } else { self.backing.trim(offset, bytes) };
-        self.service.finish(number, Reply::Done(reply, result));
+        self.service.finish(id, Reply::Done(reply, result));
     }
 
     fn texts(&self) -> std::sync::MutexGuard<'_, Texts> {
@@ -241,8 +241,8 @@ impl Filesystem for EmulatedFiles {
         if bytes == 0 {
             return reply.data(&[]);
         }
-        let number = self.service.arrive(Command { operation: Operation::Read, offset, bytes });
-        self.service.finish(number, Reply::Data(reply, self.backing.read(offset, bytes)));
+        let id = self.service.arrive(Command { operation: Operation::Read, offset, bytes });
+        self.service.finish(id, Reply::Data(reply, self.backing.read(offset, bytes)));
     }
 
     fn write(
@@ -264,7 +264,7 @@ impl Filesystem for EmulatedFiles {
         if bytes == 0 && !data.is_empty() {
             return reply.error(Errno::ENOSPC);
         }
-        let number = self.service.arrive(Command { operation: Operation::Write, offset, bytes });
+        let id = self.service.arrive(Command { operation: Operation::Write, offset, bytes });
         let durable = flags.0 & libc::O_DSYNC != 0;
         let mut result = Ok(());
         // What a worn out device refuses must not be found in it later.
@@ -274,15 +274,15 @@ impl Filesystem for EmulatedFiles {
                 result = self.backing.flush();
             }
         }
-        self.service.finish(number, Reply::Written(reply, result.map(|()| bytes as u32), durable));
+        self.service.finish(id, Reply::Written(reply, result.map(|()| bytes as u32), durable));
     }
 
     fn fsync(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         if ino != DEVICE {
             return reply.ok();
         }
-        let number = self.service.arrive(FLUSH);
-        self.service.finish(number, Reply::Done(reply, self.backing.flush()));
+        let id = self.service.arrive(FLUSH);
+        self.service.finish(id, Reply::Done(reply, self.backing.flush()));
     }
 
     /// Holes and zeroes are trims, as a loop device's discards arrive; space cannot be reserved on a device.

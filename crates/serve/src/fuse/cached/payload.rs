@@ -1,79 +1,88 @@
-//! The memory that requests arrive in: before it is read, nobody knows how long the next one is.
+//! The memory into which requests are read. The length of a request is not known before it is read.
 
 use std::ptr::NonNull;
 
-use super::wire::WRITE_HEADER_BYTES;
+use flatwater_core::slab::{Key as _, Slab};
+use flatwater_core::slab_key;
 use flatwater_real::cache::Region;
+
+use super::wire::WRITE_HEADER_BYTES;
+
+slab_key!(
+    /// A place for one request.
+    pub PlaceId
+);
 
 /// Places that are mapped together.
 const GROUP: usize = 64;
-/// What stands beyond a request's data: the longest of all, names and lists of nodes, needs less.
+/// Room beyond the data of a write, for other requests: the longest, with names and lists of nodes, need less.
 const SLACK_BYTES: usize = 4096;
 
-/// Places for requests: a header each, and as much aligned memory as the longest write has. Of the memory only what was
-/// once written to is there; those used last are used again first.
+/// Places for requests. Each has a header and as much aligned memory as the longest write needs. The kernel provides the
+/// memory when it is first written to. The place that was freed last is used again first.
 pub struct Payloads {
     place_bytes: usize,
     groups: Vec<NonNull<u8>>,
     headers: Vec<[u8; WRITE_HEADER_BYTES]>,
-    free: Vec<u32>,
+    places: Slab<(), PlaceId>,
 }
 
-// SAFETY: the mappings are its own.
+// SAFETY: it owns the mappings.
 unsafe impl Send for Payloads {}
 
 impl Payloads {
     /// Places for writes of up to `write_bytes_max`.
     pub fn new(write_bytes_max: u32) -> Self {
         let place_bytes = (write_bytes_max as usize).next_multiple_of(4096) + SLACK_BYTES;
-        Self { place_bytes, groups: Vec::new(), headers: Vec::new(), free: Vec::new() }
+        Self { place_bytes, groups: Vec::new(), headers: Vec::new(), places: Slab::new() }
     }
 
     /// Takes a place.
-    pub fn take(&mut self) -> u32 {
-        if self.free.is_empty() {
+    pub fn take(&mut self) -> PlaceId {
+        let place = self.places.insert(());
+        if place.number() as usize == self.headers.len() {
             self.map();
         }
-        self.free.pop().expect("a group was just mapped")
+        place
     }
 
-    /// Gives it back.
-    pub fn give(&mut self, place: u32) {
-        self.free.push(place);
+    /// Gives a place back.
+    pub fn give(&mut self, place: PlaceId) {
+        self.places.remove(place);
     }
 
-    /// The header's memory.
-    pub fn header(&mut self, place: u32) -> &mut [u8; WRITE_HEADER_BYTES] {
-        &mut self.headers[place as usize]
+    /// The memory of the header.
+    pub fn header(&mut self, place: PlaceId) -> &mut [u8; WRITE_HEADER_BYTES] {
+        &mut self.headers[place.number() as usize]
     }
 
-    /// What follows the header.
-    pub fn region(&self, place: u32) -> Region {
-        let start = self.groups[place as usize / GROUP].as_ptr();
-        let pointer = start.wrapping_add(place as usize % GROUP * self.place_bytes);
+    /// The memory of what follows the header.
+    pub fn region(&self, place: PlaceId) -> Region {
+        let place = place.number() as usize;
+        let start = self.groups[place / GROUP].as_ptr();
+        let pointer = start.wrapping_add(place % GROUP * self.place_bytes);
         Region { pointer, bytes: self.place_bytes as u32, fixed: None }
     }
 
+    /// Maps the next group of places.
     fn map(&mut self) {
         let bytes = self.place_bytes * GROUP;
         let (read_write, private) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a new anonymous mapping; nothing is replaced.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, read_write, private, -1, 0) };
         assert!(start != libc::MAP_FAILED, "no memory for requests");
-        // A huge page would be there whole for the first 16 KiB of a place.
-        // SAFETY: the mapping was just made; advice that is refused changes nothing.
+        // With huge pages the first 16 KiB of a place would take a whole one.
+        // SAFETY: the mapping was just made. Refused advice changes nothing.
         unsafe { libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE) };
-        let first = self.headers.len() as u32;
         self.groups.push(NonNull::new(start.cast()).expect("the kernel does not map at 0"));
         self.headers.resize(self.headers.len() + GROUP, [0; WRITE_HEADER_BYTES]);
-        self.free.extend((first..first + GROUP as u32).rev());
     }
 }
 
 impl Drop for Payloads {
     fn drop(&mut self) {
         for group in self.groups.drain(..) {
-            // SAFETY: mapped with this length.
+            // SAFETY: it was mapped with this length.
             unsafe { libc::munmap(group.as_ptr().cast(), self.place_bytes * GROUP) };
         }
     }
@@ -84,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_aligned_and_apart() {
+    fn places_are_aligned_and_do_not_overlap() {
         let mut payloads = Payloads::new(1 << 20);
         let taken: Vec<_> = (0..GROUP + 3).map(|_| payloads.take()).collect();
         let mut starts: Vec<_> = taken.iter().map(|place| payloads.region(*place).pointer as usize).collect();

@@ -19,7 +19,7 @@ use io_uring::{opcode as operation, types};
 
 use super::files::{DEVICE, Files};
 use super::mount::Protocol;
-use super::payload::Payloads;
+use super::payload::{Payloads, PlaceId};
 use super::process::Processes;
 use super::wire::{Fields, Header, IN_HEADER_BYTES, Out, WRITE_HEADER_BYTES, opcode};
 use crate::fuse::limits;
@@ -44,7 +44,7 @@ enum Flight {
     /// A read: answered with the buffer's content.
     Read { unique: u64, buffer: Buffer, bytes: u32 },
     /// A write, which lies in this place.
-    Write { unique: u64, place: u32, bytes: u32 },
+    Write { unique: u64, place: PlaceId, bytes: u32 },
     /// A flush, or a range in pieces: what is left of it.
     Range(Range),
     /// A setting.
@@ -145,7 +145,7 @@ impl Session {
     }
 
     /// Takes a request that lies in a place; true if it keeps the place until it is answered.
-    fn take(&mut self, port: &mut Port<'_>, place: u32, length: usize) -> bool {
+    fn take(&mut self, port: &mut Port<'_>, place: PlaceId, length: usize) -> bool {
         let whole = *self.payloads.header(place);
         let header = Header::parse(&whole);
         if header.opcode == opcode::WRITE && length >= WRITE_HEADER_BYTES {
@@ -212,7 +212,14 @@ impl Session {
         self.ask(port, flight, header.thread, Kind::Read, (offset, bytes), false, buffer.region);
     }
 
-    fn write(&mut self, port: &mut Port<'_>, header: Header, fields: Fields<'_>, place: u32, arrived: usize) -> bool {
+    fn write(
+        &mut self,
+        port: &mut Port<'_>,
+        header: Header,
+        fields: Fields<'_>,
+        place: PlaceId,
+        arrived: usize,
+    ) -> bool {
         let (offset, unique, flags) = (fields.u64(8), header.unique, fields.u32(32) as i32);
         let bytes = fields.u32(16).min(arrived as u32);
         let region = self.payloads.region(place);

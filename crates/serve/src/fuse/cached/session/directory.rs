@@ -79,10 +79,10 @@ impl Directory {
         match node {
             STATS => files::stats_text(port.bytes(), &port.statistics()),
             STATS_JSON => files::stats_json(&self.name, port.bytes(), &port.statistics(), port.settings()),
-            EVENTS => files::events_text(port.told()),
+            EVENTS => files::events_text(port.incidents()),
             ERROR => self.error.clone(),
             _ => match (port.settings(), self.files.setting(node)) {
-                (_, Some(RECORD)) => port.records().map_or("off\n".into(), |path| format!("{}\n", path.display())),
+                (_, Some(RECORD)) => port.recorded_to().map_or("off\n".into(), |path| format!("{}\n", path.display())),
                 (Some(settings), Some(name)) => settings.value(name).map_or_else(String::new, |value| value + "\n"),
                 _ => String::new(),
             },
