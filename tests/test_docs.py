@@ -29,7 +29,7 @@ SPEAKERS = ("analysis", "cli", "report", "what_if")
 #: Headings of the report that need no explanation.
 PLAIN_HEADINGS = {
     *("Title", "The machine", "The experiment, as it was run"),
-    *("Recoveries", "Response times", "Servers", "The server"),
+    *("Recoveries", "Response times", "Servers", "The server", "Drives"),
 }
 #: Folders that pages name and runs make.
 MADE_BY_RUNS = {"run/", "set-aside/", "settings/"}

@@ -122,6 +122,8 @@ def test_together_by_the_wear(one: float, other: float, expected: list[str]) -> 
 def test_together_by_the_day_of_the_end() -> None:
     # 60 and 62 % over the same hours: 5,844 and 5,373 hours are left, 8 % apart.
     assert _pair(60, 62, _array(), power_on_hours=A_YEAR_H) == ["warning"]
+    # 90 and 95 %: 41 and 19 days are left, less than a month apart.
+    assert _pair(90, 95, _array(), power_on_hours=A_YEAR_H) == ["warning"]
     # 20 and 22 %: 35,064 and 31,080, 11 % apart, though the shares are near.
     assert _pair(20, 22, _array(), power_on_hours=A_YEAR_H) == []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from flatwater.cli.drive_lines import DriveLines
 from flatwater.cli.warned import Warned
 
 if TYPE_CHECKING:
@@ -28,12 +29,13 @@ class CellPrinter:
         self._as_json = as_json
         self._warned = Warned()
         self._bounds: list[str] = []
+        self._drives = DriveLines()
 
     def __enter__(self) -> CellPrinter:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        for line in [*self._warned.lines(), *self._bounds]:
+        for line in [*self._drives.lines(), *self._warned.lines(), *self._bounds]:
             self.note(line)
         self.reporter.close()
 
@@ -50,7 +52,9 @@ class CellPrinter:
             self.note(f"{experiment} {cell_line(summary, done, total)}".lstrip())
             if (line := bound_line(summary, experiment)) is not None:
                 self._bounds.append(line)
-        self._warned.add(summary, f"{experiment} {cell_label(summary)}".strip())
+        label = f"{experiment} {cell_label(summary)}".strip()
+        self._warned.add(summary, label)
+        self._drives.add(summary, label)
 
 
 def cell_json(summary: CellSummary, experiment: str = "") -> str:

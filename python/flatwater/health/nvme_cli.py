@@ -50,7 +50,7 @@ def read_smart_log(told: Told) -> Gauges | None:
         spare_threshold_pct=_either(told, "spare_thresh", "available_spare_threshold"),
         host_written_bytes=None if written is None else written * DATA_UNIT_BYTES,
         host_read_bytes=None if read is None else read * DATA_UNIT_BYTES,
-        host_step_bytes=DATA_UNIT_BYTES,
+        host_step_bytes=None if written is None else DATA_UNIT_BYTES,
         media_errors=told.at("media_errors").number,
         temperature_c=kelvin - _ZERO_CELSIUS_K if kelvin else None,
         throttle_events=sum(throttled) if throttled else None,

@@ -25,7 +25,7 @@ def read_nvme(told: Told) -> Gauges:
         spare_threshold_pct=log.at("available_spare_threshold").number,
         host_written_bytes=None if written is None else written * DATA_UNIT_BYTES,
         host_read_bytes=None if read is None else read * DATA_UNIT_BYTES,
-        host_step_bytes=DATA_UNIT_BYTES,
+        host_step_bytes=None if written is None else DATA_UNIT_BYTES,
         media_errors=log.at("media_errors").number,
         temperature_c=_temperature(told, log),
         temperature_warning_c=told.at("temperature", "op_limit_max").number,

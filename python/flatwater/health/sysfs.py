@@ -15,6 +15,8 @@ NAME = "sysfs"
 _SECTOR_BYTES = 512
 #: JEDEC eMMC 5.0, EXT_CSD registers 268 and 269: 1 is 0 to 10 % of the life used, 10 is 90 to 100 %, 11 is over.
 _MMC_STEP_PCT, _MMC_OVER = 10, 11
+#: Where a disk's hwmon device is, below its folder.
+_HWMON = ("device/hwmon*", "device/hwmon/hwmon*", "device/device/hwmon/hwmon*")
 _STEP = re.compile(r"0x[0-9a-fA-F]{1,2}")
 
 
@@ -77,15 +79,21 @@ def _temperatures(machine: Machine, folder: Path) -> dict[str, float]:
     the module drivetemp (Documentation/hwmon/).
     """
     found: dict[str, float] = {}
-    patterns = ("device/hwmon*/temp1_*", "device/hwmon/hwmon*/temp1_*", "device/device/hwmon/hwmon*/temp1_*")
-    for pattern in patterns:
-        for path in sorted(folder.glob(pattern)):
+    for pattern in _HWMON:
+        for path in sorted(folder.glob(f"{pattern}/temp1_*")):
             text = machine.read(path) or ""
             kind = path.name.removeprefix("temp1_")
             if text.removeprefix("-").isdecimal() and len(text) < 10 and kind not in found:
                 found[kind] = int(text) / 1000
     # A drive that knows no limit tells 0 K, or all ones, of it.
     return {kind: value for kind, value in found.items() if -60 <= value <= 150}
+
+
+def temperature_files(machine: Machine, disk: Disk) -> list[Path]:
+    """The file of the sensor that is read as the disk's temperature; none where there is no sensor."""
+    folder = folder_of(machine, disk)
+    found = [path for pattern in _HWMON for path in sorted(folder.glob(f"{pattern}/temp1_input"))]
+    return found[:1]
 
 
 def _mmc_used_pct(machine: Machine, folder: Path) -> float | None:

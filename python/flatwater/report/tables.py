@@ -31,7 +31,14 @@ class Table:
 
 def tables(summary: CellSummary) -> list[Table]:
     """The tables of one cell, without empty ones."""
-    found = [_limits(summary), _counters(summary), _recoveries(summary), _servers(summary), _consistency(summary)]
+    found = [
+        _limits(summary),
+        _counters(summary),
+        _recoveries(summary),
+        _servers(summary),
+        _consistency(summary),
+        _drives(summary),
+    ]
     return [table for table in found if table.rows]
 
 
@@ -209,6 +216,14 @@ def _consistency(summary: CellSummary) -> Table:
         number = f"{one.number}, server {one.instance}" if many else str(one.number)
         rows.append([number, one.title, word, one.note])
     return Table("Consistency", ["condition", "what must hold", "", ""], rows, frozenset(bad))
+
+
+def _drives(summary: CellSummary) -> Table:
+    """What the cell did to the drives below, and how long they last; of modelled ones what is predicted."""
+    health = summary.health
+    rows = [[sentence] for sentence in (health.text if health is not None else [])[:ROWS_MAX]]
+    modelled = health is not None and any(drive.modelled for drive in health.drives)
+    return Table("Drives", ["as the model predicts" if modelled else "what they say"], rows)
 
 
 def _counters(summary: CellSummary) -> Table:

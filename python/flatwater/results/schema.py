@@ -7,10 +7,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from flatwater.results.health import CellHealth
+
 #: Version of everything in a result folder; a folder with a newer one is refused.
 #: 2: what database servers add (consistency, response limits, counters, recoveries, servers).
 #: 3: what modelled devices add (incidents among the events), and the transition of a write run.
-#: 4: what bounded a cell.
+#: 4: what bounded a cell; what the drives say before and after it, or what a model predicts of them (health).
 SCHEMA_VERSION = 4
 
 Verdict = Literal["flat", "dips", "stalls", "drifting", "not steady"]
@@ -305,6 +307,8 @@ class CellSummary(_Stored):
     #: Seconds from each crash's discovery until the server answered again.
     recoveries_s: list[float] = Field(default_factory=list)
     servers: list[ServerFacts] = Field(default_factory=list)
+    #: The drives below; None where there are none, or of a result of before it was written.
+    health: CellHealth | None = None
     published: Published | None = None
     published_others: list[Published] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)

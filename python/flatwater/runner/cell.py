@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from flatwater._engine import EngineError, Run
 from flatwater.errors import FlatwaterError, Interrupted, UserError
-from flatwater.experiment import PlannedCell
+from flatwater.experiment import Fileio, PlannedCell
+from flatwater.health.around import DriveWatch
 from flatwater.results import Cell, CellSummary, Result
+from flatwater.results.health import CellHealth
 from flatwater.results.phases import DRAIN, MEASURE, PRECONDITION, VERIFY, measured_s
 from flatwater.results.schema import CellStatus, Condition, now_utc
 from flatwater.runner.interrupt import Interrupt
@@ -59,13 +61,15 @@ class CellRunner:
         status: CellStatus = "complete"
         failure, begun, over = None, False, False
         conditions: list[Condition] = []
+        health: CellHealth | None = None
         # What a kill or a power cut takes of a modelled cell, another run computes again.
         durable = not self._experiment.in_virtual_time
         unit = self._experiment.workload.unit
         with Journal(self._cell.journal, unit, self._cell.index, durable=durable) as journal:
             try:
                 self._prepare(journal)
-                journal.probes = self._stack.probes()
+                watch = self._watch_drives()
+                journal.probes = [*self._stack.probes(), *(watch.probes() if watch is not None else [])]
                 begun = True
                 self._run_phases(journal)
                 if self._interrupt.asked:
@@ -73,6 +77,7 @@ class CellRunner:
                 else:
                     conditions = self._stack.workload.check(self._reporter)
                 over = not self._interrupt.asked
+                health = self._end_watch(watch, journal)
             except Interrupted as error:
                 status, failure = "interrupted", str(error)
             except UserError:
@@ -103,10 +108,25 @@ class CellRunner:
             warnings=self._warnings,
         )
         summary.consistency = conditions
+        summary.health = health or summary.health
         self._cell.finish(summary, durable=durable)
         if self._stack.recomputes and status != "interrupted":
             self._compare_recomputed(summary)
         return summary
+
+    def _watch_drives(self) -> DriveWatch | None:
+        """The drives below, read before the run; None where nothing real is below."""
+        places = self._stack.real_places(self._experiment)
+        return DriveWatch(places) if places else None
+
+    def _end_watch(self, watch: DriveWatch | None, journal: Journal) -> CellHealth | None:
+        """The drives after the run. One that was interrupted ends at once: nobody waits for a drive."""
+        if watch is None or self._interrupt.asked:
+            return None
+        unit = "request" if isinstance(self._experiment.workload, Fileio) else "transaction"
+        health = watch.end(journal.operations, unit)
+        self._warnings += health.warnings if health is not None else []
+        return health
 
     @property
     def _logs(self) -> Path:

@@ -23,7 +23,7 @@ from flatwater.results.phases import DRAIN, MEASURE, RECORDED
 from flatwater.results.schema import Line
 from flatwater.results.series import PartWriter, read_journal
 from flatwater.results.stored import validate
-from flatwater.runner.tally import Tally
+from flatwater.runner.tally import Tally, operations_of
 
 if TYPE_CHECKING:
     from flatwater._engine import Interval
@@ -51,6 +51,8 @@ class Journal:
 
     def _begin(self) -> None:
         self.at_s = 0.0
+        #: What was done in all phases that this process wrote.
+        self.operations = 0
         self.phases: list[Phase] = []
         self.events: list[Event] = []
         self.tally = Tally()
@@ -124,6 +126,7 @@ class Journal:
     def interval(self, interval: Interval, offset_s: float, phase: str) -> dict[str, float]:
         """Writes an interval with what the probes tell of it; returns its metrics."""
         assert phase in RECORDED, phase
+        self.operations += operations_of(interval["totals"])
         metrics = {f"workload.{name}": value for name, value in interval["metrics"].items()}
         # What stands on a modelled device, in virtual time, names its own layer.
         metrics |= {name if "." in name else f"storage.{name}": value for name, value in interval["storage"].items()}

@@ -10,6 +10,7 @@ import numpy as np
 from flatwater.analysis import analyse, find_transition
 from flatwater.analysis.bound import diagnose, gather, server_folder, with_interruptions
 from flatwater.experiment import Experiment, Fileio, PlannedCell, PublishedFigure, published_for
+from flatwater.health.modelled import modelled_health
 from flatwater.probe.disk import storage_warning
 from flatwater.results import Cell, CellSummary, Phase, Published, Result, Series
 from flatwater.results.phases import APPROACH, MEASURE, began_s, measured_phases, measured_samples
@@ -76,6 +77,7 @@ def summarise_cell(
         events=journal.events,
         started_at=started_at,
         histograms=tally.histograms(),
+        health=modelled_health(experiment, series, phases),
     )
     if measured_phases(phases):
         evidence = gather(summary, experiment, result.machine, series, recorded, server_folder(result, cell.index))

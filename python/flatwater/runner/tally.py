@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from flatwater._engine import Histogram
 from flatwater.results import LatencyUs
@@ -11,6 +12,11 @@ from flatwater.results.schema import Line
 
 #: Kinds that only serve the workload's own: told apart, and no operations.
 _SERVING = ("fsync",)
+
+
+def operations_of(totals: Mapping[str, Sequence[int]]) -> int:
+    """How many operations there are among the totals of an interval, by kind."""
+    return sum(moved[0] for kind, moved in totals.items() if kind not in _SERVING)
 
 
 class Tally:

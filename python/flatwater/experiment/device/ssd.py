@@ -160,6 +160,8 @@ class Wear(Table):
     cell: CellName
     #: Erases that a block is good for; None: as its cell.
     rated_cycles: int | None = Field(default=None, gt=0, le=10_000_000)
+    #: TB (10^12 B) that the maker allows the host to write over the life; None: no source tells.
+    endurance_tbw: float | None = Field(default=None, gt=0, le=10_000_000)
     #: Spread of the blocks' own endurance around that: standard deviation over mean.
     spread_pct: Percent = 0
     #: Cold data moves when its block has been erased so much less than the others; 0: never.

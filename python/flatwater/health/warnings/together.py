@@ -14,8 +14,10 @@ from flatwater.health.evidence import Drive, Evidence
 from flatwater.health.warnings.finding import Finding, Level
 
 NAME = "together"
-#: Our choice: lives that end within a tenth of what is left; and from which wear on it is more than a note.
-_APART_SHARE, _WARNING_PCT = 0.1, 50.0
+#: Our choice: lives that end within a tenth of what is left, or within the month that a new drive and its rebuild take.
+_APART_SHARE, _APART_YEARS = 0.1, 30 / 365.25
+#: Our choice: from so much wear on it is more than a note.
+_WARNING_PCT = 50.0
 #: Accounts of wear in whole percent that are so near cannot be told from equal ones.
 _APART_PCT = 3.0
 
@@ -30,11 +32,12 @@ def warn(evidence: Evidence) -> Iterator[Finding]:
         near = [pair for pair in pairwise(worn) if _together(*pair)]
         if not near:
             continue
-        group = list(dict.fromkeys(drive.reading.device for pair in near for drive in pair))
+        group = sorted({drive.reading.device for pair in near for drive in pair})
         most = max(_used(drive) for pair in near for drive in pair)
         level: Level = "warning" if most >= _WARNING_PCT else "ok"
         low = min(_used(drive) for pair in near for drive in pair)
-        span = f"{low:.0f} %" if low == most else f"{low:.0f} to {most:.0f} %"
+        ends = dict.fromkeys(f"{used:.0f}" for used in (low, most))
+        span = f"{' to '.join(ends)} %"
         text = f"{', '.join(group)} will wear out together: {span} of their rated lives are used"
         hint = "replace one of them well before the others" if level == "warning" else ""
         yield Finding(level, NAME, array.name, text, hint)
@@ -48,5 +51,5 @@ def _together(one: Drive, other: Drive) -> bool:
     """By the days on which they end where both are known, else by the shares that are used."""
     ends = [drive.life.years for drive in (one, other) if drive.life is not None and drive.life.years is not None]
     if len(ends) == 2 and max(ends) > 0:
-        return max(ends) - min(ends) <= _APART_SHARE * max(ends)
+        return max(ends) - min(ends) <= max(_APART_SHARE * max(ends), _APART_YEARS)
     return abs(_used(one) - _used(other)) <= _APART_PCT

@@ -62,6 +62,12 @@ class Stack:
         """Where the bytes go, for the machine's description; None when that is another machine's affair."""
         return self._storage.place(self.workload.used or self.database.used)
 
+    def real_places(self, cell: Experiment) -> list[Path]:
+        """Where a cell's bytes go to real drives of this machine: those of its storage, and of a cache's own device."""
+        storage = self.place if cell.layers["storage"] == "real" else None
+        cache = self._cache.place if self._cache is not None else None
+        return [place for place in (storage, cache) if place is not None]
+
     @property
     def device(self) -> str:
         """The storage in a few words."""

@@ -64,6 +64,13 @@ class RealCache(Cache, GroundLayer):
             return ""
         return f"{self._cache.text}, on {self._fast.text(None)}"
 
+    @property
+    def place(self) -> Path | None:
+        """Where the cache's own device is, if that is real."""
+        if self._cache is None or self._fast is None or self._cache.fast.REALITY != "real":
+            return None
+        return self._fast.place(None)
+
     def turn_to(self, plan: PlannedCell) -> None:
         super().turn_to(plan)
         places = [("storage.path", self._path)]

@@ -1,0 +1,40 @@
+"""What a run did to its drives, told once a run: of a sweep, what the cell did that wears them most."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flatwater.results import CellSummary
+
+#: The sentences that a terminal shows; the report has all.
+_SHOWN = ("life", "wear out", "wrote")
+
+
+class DriveLines:
+    """The cell at whose rate a drive ends first, and what is to be told of it."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._hardest: tuple[float, str, list[str]] | None = None
+
+    def add(self, summary: CellSummary, label: str) -> None:
+        """A cell is over."""
+        self._count += 1
+        health = summary.health
+        if health is None:
+            return
+        years = float("inf") if health.years is None else health.years
+        if self._hardest is None or years < self._hardest[0]:
+            self._hardest = years, label, health.text
+
+    def lines(self) -> list[str]:
+        """A line for each sentence."""
+        if self._hardest is None:
+            return []
+        years, label, text = self._hardest
+        shown = [sentence for sentence in text if any(word in sentence for word in _SHOWN)]
+        if self._count == 1:
+            return [f"drives: {sentence}" for sentence in shown]
+        # Of a sweep in which nothing tells of wear, one cell is as good as another.
+        return [] if years == float("inf") else [f"drives: {label} wears them most: {sentence}" for sentence in shown]
