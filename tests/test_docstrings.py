@@ -4,17 +4,21 @@ The rules for what needs none:
 - A name with a leading underscore is private, and so is everything in it.
 - A method that overrides a documented method of flatwater promises the same, and needs no text of its own.
 - A function inside a function belongs to that function.
+- The compiled engine is asked itself, and not its stub.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
+from flatwater import _engine
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "python" / "flatwater"
@@ -155,6 +159,20 @@ def undocumented(package: Path) -> list[str]:
 def test_every_public_item_has_a_docstring() -> None:
     assert len(modules_of(SOURCE)) > 100
     assert undocumented(SOURCE) == []
+
+
+def test_every_public_item_of_the_compiled_engine_has_a_docstring() -> None:
+    # Its stub has only types: its texts are the comments of the Rust source, where `help` finds them.
+    items = {name: item for name, item in vars(_engine).items() if not name.startswith("_")}
+    members = {
+        f"{name}.{member}": value
+        for name, item in items.items()
+        if inspect.isclass(item)
+        for member, value in vars(item).items()
+        if not member.startswith("_")
+    }
+    assert len(members) > len(items) > 20
+    assert [name for name, item in {**items, **members}.items() if not inspect.getdoc(item)] == []
 
 
 BASE = '"""Has text."""\nclass Base:\n    """Has text."""\n    def drawn(self):\n        """Has text."""\n'

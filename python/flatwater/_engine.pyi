@@ -78,6 +78,8 @@ def cache_settings(preset: str | None, changes: list[tuple[str, str]]) -> str: .
 
 @type_check_only
 class Interval(TypedDict):
+    """What one interval of a run brought; histograms are HdrHistogram V2 by kind of request, in nanoseconds."""
+
     start_s: float
     end_s: float
     metrics: dict[str, float]

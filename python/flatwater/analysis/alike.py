@@ -239,7 +239,7 @@ def _value_in(run: _Run, name: str) -> Any:
     return _NOT_THERE if layer in run.kinds or role_of(name) not in DECISIVE else _UNKNOWN
 
 
-def _schema(kinds: Mapping[str, str]) -> dict[str, Any]:
+def _schema(kinds: Mapping[str, str]) -> dict[str, str | int | float | bool | None]:
     """Every field of these kinds that a written experiment has, with its default (None where there is none)."""
     tables = [(layer, BUILT[layer][kind]) for layer, kind in kinds.items()]
     found = {

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 from flatwater.plan.cache import EngineSettings
 
 #: The counters of the engine, by name.
-Statistics = dict[str, Any]
+Statistics = dict[str, float]
 #: The identity of a socket's file: device, inode, time of birth in ns, and file handle in hexadecimal. The last two are
 #: None on a file system that does not have them.
 SocketIdentity = list[int | str | None]

@@ -91,7 +91,7 @@ def gauges(statistics: Statistics) -> Report:
     """The most important figures, from the engine's counters."""
     asked = statistics["reads"] + statistics["writes"]
     hits = statistics["read_hits"] + statistics["write_hits"]
-    dirty, slots = statistics["dirty_blocks"], statistics["slots"]
+    dirty, slots = int(statistics["dirty_blocks"]), statistics["slots"]
     return {
         "hit_ratio": hits / asked if asked else None,
         "dirty_blocks": dirty,

@@ -185,7 +185,7 @@ class Serving:
 
     def _progress(self, statistics: Statistics) -> dict[int, tuple[int, int]]:
         """Progress of the jobs in blocks: done, total."""
-        flushed = (statistics["flush_blocks_done"], statistics["flush_blocks"])
+        flushed = (int(statistics["flush_blocks_done"]), int(statistics["flush_blocks"]))
         found = {number: self._progressed.get(number) for number in self._jobs}
         found |= {number: flushed for number, job in self._jobs.items() if job["do"] == "flush"}
         return {number: progress for number, progress in found.items() if progress is not None}

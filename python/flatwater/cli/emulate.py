@@ -14,7 +14,7 @@ from flatwater.printing import make_console
 
 if TYPE_CHECKING:
     from flatwater._engine import Emulator
-    from flatwater.experiment.device import Initial
+    from flatwater.experiment.device import Device, Initial, Use
     from flatwater.experiment.tables import Tables
     from flatwater.runner.interrupt import Interrupt
     from flatwater.runner.stack.storage.modelled.emulation import Emulation
@@ -69,9 +69,11 @@ def verb(
         raise UserError(f"{scale:g} is no share of the device", where="--scale", hint="over 0, up to 1")
     if not 0 <= seed < _SEED_END:
         raise UserError(f"{seed} is no seed", where="--seed", hint="0 to 2^53 - 1")
+    modelled, use = _device(device, set_ or [], scale)
     emulation = Emulation(
         name=device,
-        **_device(device, set_ or [], scale),
+        device=modelled,
+        use=use,
         backing=file,
         mount=mount,
         size_bytes=_size(size),
@@ -97,7 +99,7 @@ def verb(
         _serve(emulator, mount, interrupt)
 
 
-def _device(name: str, set_: list[str], scale: float) -> dict[str, Any]:
+def _device(name: str, set_: list[str], scale: float) -> tuple[Device, Use]:
     from flatwater.errors import UserError
     from flatwater.experiment.device import Use
     from flatwater.experiment.device.load import load_device
@@ -117,7 +119,7 @@ def _device(name: str, set_: list[str], scale: float) -> dict[str, Any]:
         raise UserError(
             error.what, where=where or ("DEVICE" if field == "device" else field), hint=error.hint
         ) from None
-    return {"device": device, "use": Use(asynchronous=True, initial="fresh", scale=scale)}
+    return device, Use(asynchronous=True, initial="fresh", scale=scale)
 
 
 def _value(text: str) -> object:

@@ -7,9 +7,8 @@ import hashlib
 import itertools
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from flatwater.errors import UserError
 from flatwater.experiment.conflicts import layer_conflicts
@@ -99,7 +98,7 @@ def cell_seed(seed: int, index: int) -> int:
     return int.from_bytes(digest[:8], "big") >> 11
 
 
-def make_cell(experiment: Experiment, values: Mapping[str, Any]) -> Experiment:
+def make_cell(experiment: Experiment, values: FieldValues) -> Experiment:
     """The experiment of one cell: swept fields set, nothing swept, once.
 
     Raises UserError where values that are valid alone do not go together.
@@ -144,12 +143,13 @@ def _cells_to_check(sweep: Sweep) -> Iterator[FieldValues]:
             yield first | {field: values[step] for field, values in dimension.items()}
 
 
-def _read_cell(experiment: Experiment, values: Mapping[str, Any]) -> Read[Experiment]:
+def _read_cell(experiment: Experiment, values: FieldValues) -> Read[Experiment]:
     """A cell, and the conflicts between its values. Layers of which nothing is swept are shared with the experiment."""
     found = Findings()
     tables = _changed_tables(experiment, values)
     kinds = found.keep(read_kinds({layer: {"kind": getattr(experiment, layer).kind} for layer in BUILT} | tables))
-    changes: Tables = {layer: found.keep(read_layer(layer, tables[layer], kinds)) for layer in BUILT if layer in tables}
+    changed = [layer for layer in BUILT if layer in tables]
+    changes: dict[str, object] = {layer: found.keep(read_layer(layer, tables[layer], kinds)) for layer in changed}
     if "record" in tables:
         changes["record"] = found.keep(read_table(Record, "record", tables["record"], kinds)) or Record()
     if isinstance(database := changes.get("database"), Server) and isinstance(experiment.database, Server):
@@ -161,7 +161,7 @@ def _read_cell(experiment: Experiment, values: Mapping[str, Any]) -> Read[Experi
     return Read(cell, found.problems)
 
 
-def _changed_tables(experiment: Experiment, values: Mapping[str, Any]) -> Tables:
+def _changed_tables(experiment: Experiment, values: FieldValues) -> Tables:
     """The tables that these values change; for a modelled twin, also those that it replaces."""
     names = {field.partition(".")[0] for field in values}
     is_twin = experiment.twin is not None and bool(values.get(TWIN_FIELD))
@@ -171,5 +171,5 @@ def _changed_tables(experiment: Experiment, values: Mapping[str, Any]) -> Tables
     return tables | as_twin(tables, Twin.model_validate(tables["twin"])) if is_twin else tables
 
 
-def _text(values: Mapping[str, Any]) -> str:
+def _text(values: FieldValues) -> str:
     return ", ".join(f"{field} = {value}" for field, value in values.items())

@@ -143,7 +143,7 @@ def _explain(error: ValidationError) -> tuple[str, str | None]:
     return f"{place}: {what}" if place and details["type"] != "literal_error" else what, hint
 
 
-def resolve_cells(cells: Mapping[str, Any], kinds: Kinds = ANY) -> FieldValues:
+def resolve_cells(cells: FieldValues, kinds: Kinds = ANY) -> FieldValues:
     """Fields and values that name cells, in plain units."""
     return {field: resolve_value(field, value, kinds) for field, value in cells.items()}
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from flatwater.experiment.expected import Expectation
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.fields import get_value, resolve_cells
 from flatwater.experiment.published import PublishedFigure
+from flatwater.results.schema import FieldValues
 
 
 def published_for(
     experiment: Experiment,
-    set: Mapping[str, Any],  # noqa: A002 (the file's own word)
+    set: FieldValues,  # noqa: A002 (the file's own word)
 ) -> list[PublishedFigure]:
     """The figures that were published for the cell with this `set`, in the file's order: the first is the main one."""
     if not experiment.published:
@@ -23,18 +21,18 @@ def published_for(
     return [figure for figure in experiment.published if _has(experiment, cell, figure.resolved(kinds))]
 
 
-def has_values(experiment: Experiment, set: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:  # noqa: A002
+def has_values(experiment: Experiment, set: FieldValues, wanted: FieldValues) -> bool:  # noqa: A002
     """Whether the cell with this `set` has all the values that are `wanted` (in plain units)."""
     return _has(experiment, resolve_cells(set, experiment.kinds), wanted)
 
 
-def _has(experiment: Experiment, cell: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def _has(experiment: Experiment, cell: FieldValues, wanted: FieldValues) -> bool:
     return all(
         (cell[field] if field in cell else get_value(experiment, field)) == value for field, value in wanted.items()
     )
 
 
-def positions_of(experiment: Experiment, cells: Mapping[str, Any]) -> list[int]:
+def positions_of(experiment: Experiment, cells: FieldValues) -> list[int]:
     """The positions of the sweep that have these values."""
     kinds = experiment.kinds
     wanted = resolve_cells(cells, kinds)
@@ -42,7 +40,7 @@ def positions_of(experiment: Experiment, cells: Mapping[str, Any]) -> list[int]:
     return experiment.sweep.matcher(kinds).positions(wanted) if _has(experiment, {}, fixed) else []
 
 
-def cells_text(cells: Mapping[str, Any]) -> str:
+def cells_text(cells: FieldValues) -> str:
     """Fields and values as a message names cells by them."""
     return ", ".join(f"{field} = {value}" for field, value in cells.items()) or "an empty table"
 

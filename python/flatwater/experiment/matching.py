@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
+from pydantic import JsonValue
+
 from flatwater.experiment.fields import resolve_value
 from flatwater.experiment.kinds import ANY, Kinds
+from flatwater.results.schema import FieldValues
 
 #: One dimension of a sweep: fields -> lists of the same length.
-Dimension = dict[str, list[Any]]
+Dimension = dict[str, list[JsonValue]]
 
 
 def length(dimension: Dimension) -> int:
@@ -35,7 +38,7 @@ class Matcher:
                     column.setdefault(_key(resolve_value(field, value, kinds)), []).append(step)
             self._steps.append(columns)
 
-    def steps(self, number: int, wanted: Mapping[str, Any]) -> Iterable[int]:
+    def steps(self, number: int, wanted: FieldValues) -> Iterable[int]:
         """The steps of a dimension at which all its fields have the values that are `wanted` (in plain units) of
         them, in order.
         """
@@ -46,7 +49,7 @@ class Matcher:
         first, *others = sorted(asked, key=len)
         return [step for step in first if all(step in other for other in others)] if others else first
 
-    def positions(self, wanted: Mapping[str, Any]) -> list[int]:
+    def positions(self, wanted: FieldValues) -> list[int]:
         """The positions at which the swept ones of the `wanted` values stand, in order."""
         found = [0]
         for number, length in enumerate(self._lengths):

@@ -15,6 +15,7 @@ from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.device import parameters
 from flatwater.experiment.tables import Tables
 from flatwater.experiment.workload import ALTERNATIVES
+from flatwater.results.schema import FieldValues
 
 #: Tables whose names are not flatwater's, but the server's or the device's.
 OPEN = (settings.TABLE, "database.tables", *parameters.TABLES)
@@ -77,7 +78,7 @@ def without_field(table: Any, field: str) -> Any:
     return kept
 
 
-def with_values(tables: Mapping[str, Any], values: Mapping[str, Any]) -> Tables:
+def with_values(tables: Mapping[str, Any], values: FieldValues) -> Tables:
     """A copy of the tables with some fields set. Tables without such a field are shared, not copied."""
     changed = dict(tables)
     for field, value in values.items():

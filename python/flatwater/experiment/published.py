@@ -98,7 +98,7 @@ def _flatten_set(table: Mapping[str, Any], kinds: Kinds) -> Iterator[tuple[str, 
             yield spell_field(name), value
 
 
-def _set_faults(flat: Mapping[str, Any], kinds: Kinds) -> Iterator[Problem]:
+def _set_faults(flat: FieldValues, kinds: Kinds) -> Iterator[Problem]:
     for field, value in flat.items():
         missing = why_no_field(field, kinds)
         if missing is not None:

@@ -53,7 +53,7 @@ def read_table(
 
 def reset_fields(table: Kind, fields: Iterable[str]) -> Kind:
     """The table with these fields, dotted from it, at their defaults."""
-    changes: Tables = {}
+    changes: dict[str, object] = {}
     for field in fields:
         name, _, inner = field.partition(".")
         value = changes.get(name, getattr(table, name))

@@ -25,7 +25,6 @@ from flatwater.experiment.report import Report
 from flatwater.experiment.stage import Findings, Read
 from flatwater.experiment.sweep import Sweep, read_sweep
 from flatwater.experiment.table import read_table
-from flatwater.experiment.tables import Tables
 from flatwater.experiment.twin import Twin, swept_with_twin, twin_conflicts
 from flatwater.experiment.views import Views, forget_lost_cells, view_problems
 from flatwater.experiment.workload.transactions import Transactions
@@ -82,11 +81,11 @@ def _read_parts(tables: Mapping[str, Any], sweep: Sweep, kinds: Kinds) -> Read[E
     heading = found.keep(_read_heading(tables, kinds))
     layers = found.keep(read_layers(tables, kinds))
     others = {name: found.keep(_read_other(name, tables, kinds)) for name in _OTHERS if tables.get(name) is not None}
-    parts: Tables = {name: getattr(heading, name) for name in heading.model_fields_set} | layers | others
+    parts: dict[str, object] = {name: getattr(heading, name) for name in heading.model_fields_set} | layers | others
     # A field that is left out is not swept either. The number of cells is then not the file's.
     parts["sweep"] = kept = sweep.without(found.left_out)
     left_out = found.left_out if kept.fields == sweep.fields else found.left_out | {"sweep"}
-    return Read(Experiment(**parts), found.problems, left_out)
+    return Read(Experiment.model_validate(parts), found.problems, left_out)
 
 
 def _read_heading(tables: Mapping[str, Any], kinds: Kinds) -> Read[Heading]:

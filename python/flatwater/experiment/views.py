@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from flatwater.experiment.lookup import cells_text, has_values, positions_of, pu
 from flatwater.experiment.problem import Problem, quote
 from flatwater.experiment.published import IN_SECONDS, IN_THROUGHPUT_UNIT, PublishedFigure
 from flatwater.experiment.roles import role_of
-from flatwater.experiment.tables import Tables
+from flatwater.results.schema import FieldValues
 from flatwater.spelling import nearest
 
 #: In a larger sweep, the cell to which a ratio refers is not searched for.
@@ -59,7 +59,8 @@ def _is_known(cells: Iterable[tuple[str, Any]], kinds: Kinds) -> bool:
 def forget_lost_cells(experiment: Experiment) -> Experiment:
     """The experiment without entries that name cells which an override removed."""
     report = experiment.report
-    lost: Tables = {axis: None for axis in ("x", "series") if getattr(report, axis) not in experiment.sweep.fields}
+    swept = experiment.sweep.fields
+    lost: dict[str, object] = {axis: None for axis in ("x", "series") if getattr(report, axis) not in swept}
     if len(report.names) != experiment.sweep.positions:
         lost["names"] = []
     kept = [figure for figure in experiment.published if not any(_all_faults(experiment, figure))]
@@ -126,7 +127,7 @@ def figure_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[t
 
 def set_faults(
     experiment: Experiment,
-    set: Mapping[str, Any],  # noqa: A002 (the file's own word)
+    set: FieldValues,  # noqa: A002 (the file's own word)
 ) -> Iterator[tuple[str, str | None]]:
     """Why no cell of the experiment has this `set`: what is wrong, and a hint."""
     kinds = experiment.kinds
@@ -178,7 +179,7 @@ def direction_faults(experiment: Experiment, places: Iterable[int]) -> Iterator[
             yield f"is of cells in {' and '.join(found)}, which cannot be compared", f"narrow it to one {field}"
 
 
-def one_cell_faults(experiment: Experiment, cells: Mapping[str, Any], why: str) -> Iterator[tuple[str, str | None]]:
+def one_cell_faults(experiment: Experiment, cells: FieldValues, why: str) -> Iterator[tuple[str, str | None]]:
     """Why these values name no cell, or several. `why` says what needs exactly one."""
     sweep = experiment.sweep
     if sweep.positions > MAX_SEARCHED_CELLS:

@@ -11,6 +11,7 @@ from flatwater.errors import UserError
 from flatwater.experiment.device import Device, Use
 from flatwater.experiment.device.files import find_device, read_tables
 from flatwater.experiment.device.load import load_device
+from flatwater.experiment.device.parameters import Parameter
 from flatwater.experiment.device.ssd import SsdDevice
 from flatwater.experiment.units import parse_size
 from flatwater.fit.table import Condition, Measurement
@@ -42,11 +43,11 @@ class Evaluator:
         self.runs = 0
         self._computed: dict[tuple[Any, ...], dict[str, float]] = {}
 
-    def load(self, parameters: Mapping[str, Any] | None = None) -> Device:
+    def load(self, parameters: Mapping[str, Parameter] | None = None) -> Device:
         """The device with some of its figures replaced. Errors: UserError if such a device is impossible."""
         return load_device(self.device, parameters)
 
-    def figures(self, condition: Condition, parameters: Mapping[str, Any] | None = None) -> dict[str, float]:
+    def figures(self, condition: Condition, parameters: Mapping[str, Parameter] | None = None) -> dict[str, float]:
         """Every metric of `table.METRICS` under a condition.
 
         Errors: UserError if the device is impossible, or cannot be used like that.
@@ -56,7 +57,7 @@ class Evaluator:
             self._computed[key] = self._simulate(self.load(parameters), condition)
         return self._computed[key]
 
-    def values(self, rows: Sequence[Measurement], parameters: Mapping[str, Any] | None = None) -> list[float]:
+    def values(self, rows: Sequence[Measurement], parameters: Mapping[str, Parameter] | None = None) -> list[float]:
         """The model's figure of each row."""
         return [self.figures(row.condition, parameters)[row.metric] for row in rows]
 
@@ -169,7 +170,7 @@ def free_value(device: str, name: str) -> float:
     return float(table)
 
 
-def with_free(device: str, values: Mapping[str, float]) -> dict[str, Any]:
+def with_free(device: str, values: Mapping[str, float]) -> dict[str, Parameter]:
     """Values in the form of the device's file: sizes as text, counts as whole numbers, others with a fraction."""
     return {name: as_written(device, name, value) for name, value in values.items()}
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import platform
 from pathlib import Path
+from typing import cast
 
 import psutil
 
 from flatwater import __version__
 from flatwater.owned.mounted import find_block_device, mount_of
-from flatwater.results.schema import Facts
+from flatwater.results.facts import MachineFacts, StorageFacts
 
 
 def _first_line(path: str | Path) -> str | None:
@@ -27,7 +28,7 @@ def _cpu_model() -> str | None:
     return None
 
 
-def describe_machine() -> Facts:
+def describe_machine() -> MachineFacts:
     """Hardware, kernel and versions. No host name, no user: results are made to be shared."""
     os_release = platform.freedesktop_os_release() if Path("/etc/os-release").exists() else {}
     found = {
@@ -44,12 +45,12 @@ def describe_machine() -> Facts:
         "python": platform.python_version(),
         "flatwater": __version__,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return cast("MachineFacts", {name: value for name, value in found.items() if value is not None})
 
 
-def describe_storage(path: Path) -> Facts:
+def describe_storage(path: Path) -> StorageFacts:
     """The mount and the block device under a path, as far as the kernel reports them."""
-    found: Facts = {"path": str(path)}
+    found: dict[str, str | int | None] = {"path": str(path)}
     if not path.is_block_device():
         mount = mount_of(path)
         found |= {
@@ -74,7 +75,7 @@ def describe_storage(path: Path) -> Facts:
             "queue_requests": int(_first_line(disk / "queue/nr_requests") or 0),
             "discard_bytes_max": int(_first_line(disk / "queue/discard_max_bytes") or 0),
         }
-    return {name: value for name, value in found.items() if value is not None}
+    return cast("StorageFacts", {name: value for name, value in found.items() if value is not None})
 
 
 def device_text(path: Path) -> str:

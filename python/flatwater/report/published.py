@@ -144,7 +144,7 @@ def needless_reasons(named: Named) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def published_data(named: Named, left_out: Mapping[str, str]) -> dict[str, Any]:
+def published_data(named: Named, left_out: Mapping[str, str]) -> dict[str, object]:
     """The contents of the page, for programs."""
     done = [(name, result) for name, result in named if result is not None]
     whole = total(result for _, result in done).model_dump(mode="json", exclude={"findings", "tau"})

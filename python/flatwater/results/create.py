@@ -11,9 +11,10 @@ from pathlib import Path
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned import is_random_name, write_atomic
 from flatwater.results.collection import INDEX
+from flatwater.results.facts import MachineFacts
 from flatwater.results.opening import open_result
 from flatwater.results.result import Result
-from flatwater.results.schema import Facts, Manifest
+from flatwater.results.schema import Manifest
 from flatwater.results.started import STARTED, Started, resume_command
 from flatwater.results.stored import exists
 
@@ -25,7 +26,7 @@ def create_result(
     path: Path,
     manifest: Manifest,
     experiment_toml: str,
-    machine: Facts,
+    machine: MachineFacts,
     *,
     exist_ok: bool = False,
     started: Started | None = None,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flatwater.results.schema import Event, Line, Phase
+from flatwater.results.schema import Event, JournalLine, Phase
 from flatwater.results.series import read_journal
 from flatwater.results.stored import validate
 
 
-def add_to_phases(phases: list[Phase], line: Line) -> None:
+def add_to_phases(phases: list[Phase], line: JournalLine) -> None:
     """Extends the last phase by an interval's line, or begins the next phase; skips an event's line."""
     name, end_s = line.get("phase"), line.get("time_s")
     if not isinstance(name, str) or not isinstance(end_s, int | float):

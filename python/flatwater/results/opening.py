@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from flatwater.errors import UserError
+from flatwater.results.facts import MachineFacts
 from flatwater.results.result import Cell, Result
-from flatwater.results.schema import SCHEMA_VERSION, Agreement, CellSummary, Facts, Manifest
+from flatwater.results.schema import SCHEMA_VERSION, Agreement, CellSummary, Manifest
 from flatwater.results.stored import exists, read_file, read_json, validate
 from flatwater.spelling import guessed_path
 
@@ -81,11 +82,11 @@ def _read_experiment(path: Path) -> dict[str, Any]:
         raise UserError(f"cannot read experiment.toml: {error}", where=str(path)) from None
 
 
-def _read_machine(path: Path) -> Facts:
+def _read_machine(path: Path) -> MachineFacts:
     machine = read_json(path / "machine.json") if exists(path / "machine.json") else {}
     if not isinstance(machine, dict):
         raise UserError("machine.json is not an object", where=str(path))
-    return machine
+    return cast("MachineFacts", machine)
 
 
 def _read_summaries(path: Path) -> tuple[dict[int, CellSummary], Agreement | None]:

@@ -17,6 +17,7 @@ from typing import Any
 from flatwater.errors import UserError
 from flatwater.owned import write_atomic
 from flatwater.results import series as on_disk
+from flatwater.results.facts import MachineFacts
 from flatwater.results.journal_phases import events_of_journal, phases_of_journal
 from flatwater.results.phases import measured_samples, measured_span
 from flatwater.results.schema import (
@@ -25,7 +26,6 @@ from flatwater.results.schema import (
     CellPlan,
     CellSummary,
     Event,
-    Facts,
     FieldValues,
     Manifest,
     Phase,
@@ -191,7 +191,7 @@ class Result:
     path: Path
     manifest: Manifest
     experiment: dict[str, Any]
-    machine: Facts
+    machine: MachineFacts
     cells: list[Cell]
     #: How far it agrees with the published figures; None if there are none, or while the run is not over.
     agreement: Agreement | None = None

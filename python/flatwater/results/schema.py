@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from flatwater.results.health import CellHealth
 
@@ -18,11 +19,36 @@ SCHEMA_VERSION = 4
 Verdict = Literal["flat", "dips", "stalls", "drifting", "not steady"]
 CellStatus = Literal["complete", "interrupted", "failed"]
 #: A value of each swept field of a cell, by the dotted name of the field: whatever a field may be.
-FieldValues = dict[str, Any]
-#: What is known of a machine, or of a storage: as much as it tells.
-Facts = dict[str, Any]
-#: A line of a cell's journal, as JSON: an interval, an event, a phase.
-Line = dict[str, Any]
+FieldValues = dict[str, JsonValue]
+
+
+class StoredEvent(TypedDict):
+    """The fields of `Event` in a line of a journal."""
+
+    time_s: float
+    kind: str
+    text: str
+
+
+class JournalLine(TypedDict, total=False):
+    """A line of a cell's journal: an event alone, or an interval with everything else.
+
+    Times are seconds of the cell's time. Every key of `metrics` is `layer.metric`.
+    """
+
+    event: StoredEvent
+    #: The end and the start of the interval.
+    time_s: float
+    start_s: float
+    phase: str
+    #: CPU time of the load generator; None in virtual time.
+    cpu_s: float | None
+    #: By kind of request: operations, bytes, errors.
+    totals: dict[str, tuple[int, int, int]]
+    counters: dict[str, int]
+    metrics: Mapping[str, float | None]
+    #: By kind of request: base64 of HdrHistogram V2+DEFLATE, ns.
+    histograms: dict[str, str]
 
 
 def now_utc() -> str:

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.results.schema import Line
+from flatwater.results.schema import JournalLine
 from flatwater.results.started import resume_command
 
 #: Journal lines turned into one sorted part at a time: bounds the memory of sealing a run of days.
@@ -81,7 +81,7 @@ class Series:
 EMPTY = Series(np.empty(0), np.empty(0))
 
 
-def read_journal(path: Path) -> Iterator[Line]:
+def read_journal(path: Path) -> Iterator[JournalLine]:
     """The whole lines of a journal; a torn last line (the run was killed while writing it) ends it."""
     try:
         # Not to wait for the writer of a FIFO that has its name.
@@ -140,10 +140,10 @@ class PartWriter:
         self._cell = cell
         self._folder = folder
         self._where = where
-        self._block: list[Line] = []
+        self._block: list[JournalLine] = []
         self._parts = 0
 
-    def add(self, line: Line) -> None:
+    def add(self, line: JournalLine) -> None:
         """Takes an interval's line; an event's is passed over."""
         if "metrics" in line:
             self._block.append(line)
@@ -170,7 +170,7 @@ def seal_journal(cell: int, journal: Path, parts: Path) -> None:
     writer.close()
 
 
-def _write_part(cell: int, block: list[Line], journal: Path, parts: Path, number: int) -> None:
+def _write_part(cell: int, block: list[JournalLine], journal: Path, parts: Path, number: int) -> None:
     columns: dict[str, tuple[list[float], list[float]]] = {}
     for line in block:
         for name, value in line["metrics"].items():
@@ -199,7 +199,7 @@ def _write_part(cell: int, block: list[Line], journal: Path, parts: Path, number
     _write_histograms(cell, block, journal, parts / f"histograms-{number:05}.parquet")
 
 
-def _write_histograms(cell: int, block: list[Line], journal: Path, path: Path) -> None:
+def _write_histograms(cell: int, block: list[JournalLine], journal: Path, path: Path) -> None:
     rows = [(kind, line["time_s"], text) for line in block for kind, text in line.get("histograms", {}).items()]
     try:
         hdr = [base64.b64decode(text, validate=True) for _, _, text in rows]

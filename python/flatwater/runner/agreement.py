@@ -10,6 +10,7 @@ from flatwater.experiment import Expectation, Experiment
 from flatwater.experiment.expected import AS_PUBLISHED, agrees_with
 from flatwater.experiment.lookup import cells_text, positions_of, published_cells
 from flatwater.results import Agreement, Cell, CellSummary, Finding, Result
+from flatwater.results.schema import FieldValues
 from flatwater.runner.summary import lookup_figure
 
 #: Shares of the table's last columns.
@@ -63,7 +64,7 @@ class _Cells:
         values = [value for summary in self.at(position) if (value := lookup_figure(summary, metric)) is not None]
         return sum(values) / len(values) if values else None
 
-    def label(self, position: int, fields: Mapping[str, Any] | None = None) -> str:
+    def label(self, position: int, fields: FieldValues | None = None) -> str:
         """What a position is called: its name, the fields that name it, or its swept values in a few words."""
         names = self.experiment.report.names
         return names[position] if names else _words(fields or self.experiment.sweep.values_at(position))
@@ -177,7 +178,7 @@ def _tau_of_throughputs(cells: _Cells) -> float | None:
     return kendall_tau(groups.values())
 
 
-def _words(values: Mapping[str, Any]) -> str:
+def _words(values: FieldValues) -> str:
     """Fields and values in a few words."""
     return ", ".join(f"{field.rpartition('.')[2].replace('_', ' ')} {_word(value)}" for field, value in values.items())
 

@@ -20,7 +20,7 @@ from flatwater.probe import Probe
 from flatwater.results import Event, Phase, Series
 from flatwater.results.journal_phases import add_to_phases
 from flatwater.results.phases import DRAIN, MEASURE, RECORDED
-from flatwater.results.schema import Line
+from flatwater.results.schema import JournalLine
 from flatwater.results.series import PartWriter, read_journal
 from flatwater.results.stored import validate
 from flatwater.runner.tally import Tally, operations_of
@@ -61,7 +61,7 @@ class Journal:
         path = self._path
         self._parts = PartWriter(self._cell, path.parent, path)
         #: The lines of the intervals, as long as they are few.
-        self._lines: list[Line] | None = []
+        self._lines: list[JournalLine] | None = []
         path.parent.mkdir(parents=True, exist_ok=True)
         own_alone(path)
         if path.exists():
@@ -107,7 +107,7 @@ class Journal:
                     values.append(value)
         return {name: Series(np.array(times), np.array(values)) for name, (times, values) in columns.items()}
 
-    def _account(self, line: Line) -> None:
+    def _account(self, line: JournalLine) -> None:
         self._parts.add(line)
         if line.get("event") is not None:
             self.events.append(validate(Event, line["event"], self._path))
@@ -159,7 +159,7 @@ class Journal:
             at_s = self.at_s + (0.0 if self._interval_at is None else time.monotonic() - self._interval_at)
         self._write({"event": {"time_s": round(at_s, 6), "kind": kind, "text": text}})
 
-    def _write(self, line: Line) -> None:
+    def _write(self, line: JournalLine) -> None:
         # One write a line: a kill can tear the last line only.
         self._handle.write(json.dumps(line, separators=(",", ":")) + "\n")
         self._handle.flush()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from flatwater.health.modelled import modelled_health
 from flatwater.probe.disk import storage_warning
 from flatwater.results import Cell, CellSummary, Phase, Published, Result, Series
 from flatwater.results.phases import APPROACH, MEASURE, began_s, measured_phases, measured_samples
-from flatwater.results.schema import CellStatus, Line, ServerFacts, Transition, now_utc
+from flatwater.results.schema import CellStatus, FieldValues, JournalLine, ServerFacts, Transition, now_utc
 from flatwater.results.series import EMPTY, read_journal
 from flatwater.runner.journal import Journal
 from flatwater.runner.schedule import UntilSteady
@@ -99,7 +99,18 @@ def keep_without_running(cell: Cell, experiment: Experiment, status: CellStatus,
     return summary
 
 
-def _about(cell: Cell, experiment: Experiment) -> dict[str, Any]:
+class _About(TypedDict):
+    """The fields that every summary has."""
+
+    cell: int
+    repeat: int
+    set: FieldValues
+    seed: int
+    unit: str
+    interval_s: float
+
+
+def _about(cell: Cell, experiment: Experiment) -> _About:
     """Which cell it is, and in what it is measured: also of one that could not be run."""
     return {
         "cell": cell.index,
@@ -199,7 +210,7 @@ def _tally_of(cell: Cell, phases: list[Phase]) -> Tally:
     return tally
 
 
-def _is_measured(line: Line, phases: list[Phase]) -> bool:
+def _is_measured(line: JournalLine, phases: list[Phase]) -> bool:
     middle_s = (line["start_s"] + line["time_s"]) / 2
     return any(phase.start_s <= middle_s < phase.end_s for phase in measured_phases(phases))
 

@@ -14,8 +14,9 @@ from flatwater.errors import FlatwaterError, Interrupted, ReaderGoneError, UserE
 from flatwater.experiment import Experiment, count_cells, require_runnable, run_order, to_toml
 from flatwater.probe import describe_machine
 from flatwater.results import Cell, Result, create_result, open_result
+from flatwater.results.facts import MachineFacts
 from flatwater.results.result import EARLIER
-from flatwater.results.schema import CellStatus, Facts, Manifest, now_utc
+from flatwater.results.schema import CellStatus, Manifest, now_utc
 from flatwater.results.started import Started, resume_command
 from flatwater.runner.agreement import judge_agreement
 from flatwater.runner.executors import Course, Executor, OnCell, make_executor
@@ -92,7 +93,7 @@ def run_experiment(
 def start_course(
     experiment: Experiment,
     out: Path,
-    machine: Facts,
+    machine: MachineFacts,
     reporter: Reporter,
     interrupt: Interrupt,
     on_cell: OnCell,
@@ -142,7 +143,7 @@ def _reopen_result(experiment: Experiment, out: Path) -> Result | None:
     return result
 
 
-def _create_result(experiment: Experiment, out: Path, machine: Facts, started: Started | None = None) -> Result:
+def _create_result(experiment: Experiment, out: Path, machine: MachineFacts, started: Started | None = None) -> Result:
     manifest = Manifest(
         name=experiment.name,
         title=experiment.title,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from flatwater._engine import Histogram
 from flatwater.results import LatencyUs
-from flatwater.results.schema import Line
+from flatwater.results.schema import JournalLine
 
 #: Kinds that only serve the workload's own: told apart, and no operations.
 _SERVING = ("fsync",)
@@ -31,7 +31,7 @@ class Tally:
         self.counters: Counter[str] = Counter()
         self._latency: dict[str, Histogram] = {}
 
-    def add(self, line: Line) -> None:
+    def add(self, line: JournalLine) -> None:
         """Adds a journal line of the measured phase."""
         cpu_s = line["cpu_s"]
         self.cpu_s = None if cpu_s is None or self.cpu_s is None else self.cpu_s + cpu_s
@@ -44,13 +44,13 @@ class Tally:
         for kind in line["histograms"]:
             self._merge(line, kind)
 
-    def add_drained(self, line: Line) -> None:
+    def add_drained(self, line: JournalLine) -> None:
         """Adds a line of the time after the measured phase: its errors, and the fsyncs that made the rest durable."""
         self.errors += sum(errors for _, _, errors in line["totals"].values())
         if "fsync" in line["histograms"]:
             self._merge(line, "fsync")
 
-    def _merge(self, line: Line, kind: str) -> None:
+    def _merge(self, line: JournalLine, kind: str) -> None:
         found = Histogram.from_v2(base64.b64decode(line["histograms"][kind]))
         self._latency.setdefault(kind, Histogram()).merge(found)
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import JsonValue
+
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned import Folder, write_atomic
 from flatwater.server.binary import Binary
@@ -51,13 +53,13 @@ class Shape:
     flavour: str
     version: Version
     version_text: str
-    dataset: Mapping[str, Any]
+    dataset: Mapping[str, JsonValue]
     dataset_version: int
     settings: Mapping[str, str]
 
     @classmethod
     def of(
-        cls, binary: Binary, dataset: Mapping[str, Any], settings: Mapping[str, str], *, dataset_version: int
+        cls, binary: Binary, dataset: Mapping[str, JsonValue], settings: Mapping[str, str], *, dataset_version: int
     ) -> Shape:
         """The shape of a data set that a server loaded with these settings, of which only some matter."""
         return cls(

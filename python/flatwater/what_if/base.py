@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from flatwater.errors import UserError
 from flatwater.experiment import Experiment, Tpcc
 from flatwater.experiment.database.generation import generation_of, release_of
 from flatwater.experiment.database.innodb_settings import defaults, has
+from flatwater.experiment.database.settings import Setting
 from flatwater.fit.workload import count_run
 from flatwater.fit.workload.counters import CountedCell
 from flatwater.results import Cell, CellSummary, Result
@@ -54,7 +54,7 @@ class Base:
     server: str
     generation: str
     #: The settings that the server ran with, of those that the model has.
-    settings: dict[str, Any]
+    settings: dict[str, Setting]
     cores: int
     memory_bytes: int | None
     indexes: dict[str, dict[str, int]] | None
@@ -194,7 +194,7 @@ def _generation(flavour: str, version: str) -> tuple[str, list[str]]:
     return generation, notes
 
 
-def _settings(folder: Path, experiment: Experiment, generation: str) -> dict[str, Any]:
+def _settings(folder: Path, experiment: Experiment, generation: str) -> dict[str, Setting]:
     """The settings that the server ran with; those of the experiment if the server's variables were not recorded."""
     try:
         found = json.loads((folder / "variables.json").read_text())
@@ -205,7 +205,7 @@ def _settings(folder: Path, experiment: Experiment, generation: str) -> dict[str
     return {name: _value(found[name]) for name in known}
 
 
-def _value(written: Any) -> Any:
+def _value(written: Setting) -> Setting:
     """The value of a variable that the server printed: a number if it is one."""
     if not isinstance(written, str):
         return written

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, Literal, get_origin, get_type_hints
+from typing import Annotated, Literal, get_origin, get_type_hints
 
 from flatwater.analysis.bound.line import Line, Values
 from flatwater.analysis.bound.redo import RedoLimits
 from flatwater.experiment import Experiment
+from flatwater.results.facts import MachineFacts
 from flatwater.results.schema import Dip, Event, LatencyUs, Stall, Verdict
 
 Reality = Literal["real", "modelled", "none"]
@@ -104,7 +105,7 @@ class Machine:
     cores: int | None
     memory_bytes: int | None
     #: `machine.json`, as it was recorded.
-    facts: Mapping[str, Any]
+    facts: MachineFacts
     cpu_user_pct: Annotated[Line | None, "cpu_user_pct"] = None
     cpu_system_pct: Annotated[Line | None, "cpu_system_pct"] = None
     cpu_idle_pct: Annotated[Line | None, "cpu_idle_pct"] = None

@@ -28,8 +28,8 @@ from flatwater.experiment import Experiment, Fileio, InvalidExperimentError, Ser
 from flatwater.experiment.database.generation import generation_of, release_of
 from flatwater.experiment.database.innodb import InnodbModel
 from flatwater.results import Cell, CellSummary, Result, Series
+from flatwater.results.facts import MachineFacts
 from flatwater.results.phases import measured_samples
-from flatwater.results.schema import Facts
 
 #: How a recorded series is had, by layer and metric; empty if it was not recorded.
 Read = Callable[[str, str], Series]
@@ -64,7 +64,7 @@ def server_folder(result: Result, index: int) -> Path:
 def gather(
     summary: CellSummary,
     experiment: Experiment | None,
-    machine: Facts,
+    machine: MachineFacts,
     read: Read,
     names: Sequence[tuple[str, str]],
     servers: Path,
@@ -155,7 +155,7 @@ def _load(summary: CellSummary, experiment: Experiment | None, reader: _Reader) 
     )
 
 
-def _machine(experiment: Experiment | None, layers: Layers, machine: Facts, reader: _Reader) -> Machine:
+def _machine(experiment: Experiment | None, layers: Layers, machine: MachineFacts, reader: _Reader) -> Machine:
     if layers.virtual:
         modelled = experiment.database if experiment is not None else None
         return Machine(modelled.hardware.at_once if isinstance(modelled, InnodbModel) else None, None, {})

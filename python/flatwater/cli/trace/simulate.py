@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, NotRequired, TypedDict
 
 import typer
 
@@ -23,6 +23,19 @@ flatwater trace simulate zipf.oracleGeneral.bin.zst --size 100000      of object
 _SLOT_BYTES = 18
 #: A cache's slots are numbered by 32 bits.
 _BLOCKS_MAX = 2**32 - 2
+
+
+class _Row(TypedDict):
+    """What one cache did, as `--json` prints it. A ratio of no requests is None."""
+
+    policy: str
+    size_blocks: int
+    #: Not of a trace that tells objects.
+    size_bytes: NotRequired[int]
+    requests: int
+    miss_ratio: float | None
+    read_miss_ratio: float | None
+    write_miss_ratio: float | None
 
 
 def complete_policy(incomplete: str) -> list[str]:
@@ -73,20 +86,21 @@ def verb(
         cases = [(name, blocks) for blocks in sizes for name in policies]
         _check_memory(sum(blocks for _, blocks in cases))
         counts = trace_simulate(trace, cases, format_, block_bytes)
-    rows: list[dict[str, Any]] = []
+    rows: list[_Row] = []
     for (name, blocks), (reads, read_misses, writes, write_misses) in zip(cases, counts, strict=True):
         total = reads + writes
-        rows.append(
-            {
-                "policy": name,
-                "size_blocks": blocks,
-                **({} if objects else {"size_bytes": blocks * block_bytes}),
-                "requests": total,
-                "miss_ratio": (read_misses + write_misses) / total if total else None,
-                "read_miss_ratio": read_misses / reads if reads else None,
-                "write_miss_ratio": write_misses / writes if writes else None,
-            }
-        )
+        row: _Row = {
+            "policy": name,
+            "size_blocks": blocks,
+            "size_bytes": blocks * block_bytes,
+            "requests": total,
+            "miss_ratio": (read_misses + write_misses) / total if total else None,
+            "read_miss_ratio": read_misses / reads if reads else None,
+            "write_miss_ratio": write_misses / writes if writes else None,
+        }
+        if objects:
+            del row["size_bytes"]
+        rows.append(row)
     if as_json:
         typer.echo(json.dumps({"trace": str(trace), "block_bytes": block_bytes, "objects": objects, "caches": rows}))
         return
@@ -94,7 +108,7 @@ def verb(
     typer.echo(f"{'size':>12}  {'policy':<{width}}  {'miss ratio':>10}  {'of reads':>8}  {'of writes':>9}")
     for row in rows:
         told = f"{row['size_blocks']:,}" if objects else print_size(row["size_blocks"] * block_bytes)
-        ratios = [_ratio(row[name]) for name in ("miss_ratio", "read_miss_ratio", "write_miss_ratio")]
+        ratios = [_ratio(row["miss_ratio"]), _ratio(row["read_miss_ratio"]), _ratio(row["write_miss_ratio"])]
         typer.echo(f"{told:>12}  {row['policy']:<{width}}  {ratios[0]:>10}  {ratios[1]:>8}  {ratios[2]:>9}")
 
 

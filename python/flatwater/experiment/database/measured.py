@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from flatwater.errors import FlatwaterError
+from flatwater.experiment.database.settings import Setting
 from flatwater.experiment.problem import Table
 from flatwater.experiment.shipped import Shipped
 from flatwater.results.schema import FieldValues
@@ -75,8 +76,8 @@ class MeasuredWorkload(Table):
     date: str
     #: The experiment, its settings, and the workload that ran: figures are of its transactions.
     experiment: str
-    settings: dict[str, Any] = Field(default_factory=dict)
-    reference: dict[str, Any]
+    settings: dict[str, Setting] = Field(default_factory=dict)
+    reference: dict[str, JsonValue]
     transactions: int = Field(gt=0)
     statements: Figure
     page_requests: Figure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, model_serializer, model_validator
 
@@ -38,7 +38,7 @@ class ArrayEvent(Table):
         return self
 
     @model_serializer
-    def _write(self) -> dict[str, Any]:
+    def _write(self) -> dict[str, object]:
         told = {"kind": self.kind, "at_s": self.at_s, "duration_s": self.duration_s, "member": self.member}
         return {name: value for name, value in told.items() if value is not None}
 

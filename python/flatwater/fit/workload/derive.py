@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import tomli_w
+from pydantic import JsonValue
 from scipy.stats import t as student
 
 from flatwater.experiment import Experiment, Oltp, Tpcc
@@ -20,7 +21,6 @@ from flatwater.experiment.database.measured import (
     MeasuredCell,
     MeasuredWorkload,
 )
-from flatwater.experiment.tables import Tables
 from flatwater.fit.workload.counters import PAGE_BYTES, Counted, CountedCell, Window
 from flatwater.runner.stack.database.size import estimate_bytes
 
@@ -98,7 +98,7 @@ def _generation(counted: Counted) -> str:
     return f"{counted.server}-{numbers}"
 
 
-def _reference(experiment: Experiment) -> Tables:
+def _reference(experiment: Experiment) -> dict[str, JsonValue]:
     workload = experiment.workload
     if isinstance(workload, Tpcc):
         return {"kind": "tpcc", "warehouses": workload.warehouses, "connections": workload.connections}

@@ -14,10 +14,10 @@ from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError
 from flatwater.experiment import make_experiment
 from flatwater.experiment.database.measured import MeasuredCell, MeasuredWorkload
-from flatwater.experiment.tables import Tables
 from flatwater.experiment.units import parse_size
 from flatwater.plan.device import plain_memory
 from flatwater.plan.innodb import ModelledDatabase, server_cpu, write_innodb, write_measured
+from flatwater.results.schema import FieldValues
 from flatwater.runner.stack.database.modelled.innodb import PAGE_BYTES
 
 #: A fast device of memory.
@@ -133,7 +133,7 @@ def _plan(measured: MeasuredWorkload, cell: MeasuredCell, seed: int) -> Modelled
     )
 
 
-def _other_writes(measured: MeasuredWorkload) -> Tables:
+def _other_writes(measured: MeasuredWorkload) -> FieldValues:
     """Settings for the other writes of the measured server: those of neighbours, and those of a master thread."""
     if measured.generation not in _WITHOUT_CLEANER:
         return {"innodb_flush_neighbor_pages": "none", "innodb_io_capacity": 10_000}

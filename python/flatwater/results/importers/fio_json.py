@@ -13,7 +13,7 @@ import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pydantic
 
@@ -84,7 +84,7 @@ class _Job(pydantic.BaseModel):
     jobname: str
     error: int = 0
     total_err: Count = 0
-    options: dict[str, Any] = pydantic.Field(default_factory=dict, alias="job options")
+    options: dict[str, pydantic.JsonValue] = pydantic.Field(default_factory=dict, alias="job options")
     read: _Direction = _Direction()
     write: _Direction = _Direction()
     trim: _Direction = _Direction()
@@ -108,7 +108,7 @@ class _Job(pydantic.BaseModel):
 class _Output(pydantic.BaseModel):
     version: str = pydantic.Field("fio", alias="fio version")
     timestamp: int | None = None
-    options: dict[str, Any] = pydantic.Field(default_factory=dict, alias="global options")
+    options: dict[str, pydantic.JsonValue] = pydantic.Field(default_factory=dict, alias="global options")
     jobs: list[_Job] = []
     #: From `fio --client`: one entry a job and host, then their sum.
     client_stats: list[_Job] = []

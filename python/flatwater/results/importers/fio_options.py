@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from flatwater.results.schema import FieldValues
 
 #: fio's names of a job's options and values, in ours.
 MODES = {
@@ -24,9 +28,9 @@ OPTIONS = {
 }
 
 
-def settings(options: dict[str, Any]) -> dict[str, Any]:
+def settings(options: Mapping[str, JsonValue]) -> FieldValues:
     """A job's options as fields of an experiment; options that have no such field are left out."""
-    found: dict[str, Any] = {"workload.kind": "fileio", "storage.kind": "file"}
+    found: FieldValues = {"workload.kind": "fileio", "storage.kind": "file"}
     for name, value in options.items():
         text = str(value).strip()
         if name in ("rw", "readwrite"):
@@ -40,7 +44,7 @@ def settings(options: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _value(name: str, text: str) -> Any:
+def _value(name: str, text: str) -> JsonValue:
     if name in ("workload.block_size", "storage.size") and (
         match := re.fullmatch(r"(\d+)([kmgt])(?:i?b)?", text.lower())
     ):

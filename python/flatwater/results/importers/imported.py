@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
+
+from pydantic import JsonValue
 
 from flatwater.errors import UserError
-from flatwater.results.schema import Event, LatencyUs, MetricSummary, Phase
+from flatwater.results.schema import Event, FieldValues, LatencyUs, MetricSummary, Phase
 from flatwater.spelling import guessed_path
 
 #: Larger text is not the output of a benchmark but a mistake; per-IO logs of fio are read in another way.
@@ -53,7 +55,7 @@ class ImportedCell:
     #: In place of intervals.
     totals_only: Totals | None = None
     #: Fields of an experiment that the tool's output tells, e.g. `workload.threads`.
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: FieldValues = field(default_factory=dict)
     layers: dict[str, str] = field(default_factory=dict)
     #: Phases before the intervals (the ramp-up); the intervals themselves are the measured phase.
     before: list[Phase] = field(default_factory=list)
@@ -68,7 +70,7 @@ class ImportedCell:
     warnings: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     #: The tool's own totals, kept as it printed them.
-    totals: dict[str, Any] = field(default_factory=dict)
+    totals: dict[str, JsonValue] = field(default_factory=dict)
     started_at: str = ""
     #: Further files that it was read from.
     used: list[Path] = field(default_factory=list)

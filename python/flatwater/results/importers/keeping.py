@@ -15,7 +15,7 @@ from flatwater.errors import UserError
 from flatwater.results.create import create_result
 from flatwater.results.importers.imported import ImportedCell, Totals
 from flatwater.results.result import Cell, Result
-from flatwater.results.schema import CellPlan, CellSummary, Manifest, Phase, now_utc
+from flatwater.results.schema import CellPlan, CellSummary, FieldValues, Manifest, Phase, now_utc
 from flatwater.results.series import Series
 
 #: `flatwater.analysis.analyse`, whose result is named as in CellSummary. Results do not import the analysis: it reads
@@ -49,7 +49,7 @@ def keep(cells: list[ImportedCell], out: Path, name: str, about: str, analyse: A
     return result
 
 
-def distinguish(cells: list[ImportedCell]) -> list[dict[str, Any]]:
+def distinguish(cells: list[ImportedCell]) -> list[FieldValues]:
     """What tells the cells apart, as a sweep would: the settings in which they differ, else their labels."""
     if len(cells) == 1:
         return [{}]

@@ -14,6 +14,7 @@ from pathlib import Path
 from flatwater.errors import UserError
 from flatwater.results import LatencyUs, MetricSummary
 from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, numbered_lines, read_text
+from flatwater.results.schema import FieldValues
 
 NAME = "sysbench"
 
@@ -292,8 +293,8 @@ def _latency(totals: dict[str, float]) -> LatencyUs | None:
     return LatencyUs.model_validate(in_us) if in_us else None
 
 
-def _settings(run: _Run, fileio: bool) -> dict[str, str | int | float]:
-    found: dict[str, str | int | float] = {"workload.kind": "fileio" if fileio else "oltp"}
+def _settings(run: _Run, fileio: bool) -> FieldValues:
+    found: FieldValues = {"workload.kind": "fileio" if fileio else "oltp"}
     threads = _threads(run)
     if threads is not None:
         found["workload.threads" if fileio else "workload.connections"] = threads

@@ -9,7 +9,8 @@ from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Experiment, PlannedCell, cell_at
 from flatwater.experiment.cells import cell_seed
 from flatwater.results import Cell, CellSummary, Result
-from flatwater.results.schema import CellPlan, CellStatus, Facts, Manifest
+from flatwater.results.facts import MachineFacts
+from flatwater.results.schema import CellPlan, CellStatus, Manifest
 from flatwater.runner.cell import CellRunner
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
@@ -77,7 +78,7 @@ def plan_cell(experiment: Experiment, index: int) -> CellPlan:
     return CellPlan(index=index, repeat=repeat, set=values, seed=cell_seed(experiment.seed, index))
 
 
-def side_result(path: Path, experiment: Experiment, machine: Facts) -> Result:
+def side_result(path: Path, experiment: Experiment, machine: MachineFacts) -> Result:
     """A result as a process sees it that only runs some of its cells: nothing of it is read or written but they."""
     manifest = Manifest(
         name=experiment.name,

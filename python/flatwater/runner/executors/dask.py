@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from distributed import Client, KilledWorker
@@ -28,7 +28,7 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment
 from flatwater.owned import write_atomic
 from flatwater.results import Cell
-from flatwater.results.schema import Facts
+from flatwater.results.facts import MachineFacts
 from flatwater.runner.executors import site
 from flatwater.runner.executors.executor import Course, Executor, is_real_cell
 from flatwater.runner.progress import Reporter
@@ -67,7 +67,7 @@ class DaskExecutor(Executor):
         self._client: Any = None
         self._facts = site.facts()
 
-    def open(self, experiment: Experiment, reporter: Reporter) -> Facts:
+    def open(self, experiment: Experiment, reporter: Reporter) -> MachineFacts:
         _be_quiet()
         _knock(self._address)
         _check_certificates(self._address)
@@ -87,7 +87,7 @@ class DaskExecutor(Executor):
         self._check_devices(experiment)
         return {"executor": "dask", "workers": machines}
 
-    def _check_workers(self, workers: Workers) -> list[Facts]:
+    def _check_workers(self, workers: Workers) -> list[MachineFacts]:
         """Makes sure that all workers are the same flatwater as this; their machines."""
         if not workers:
             hint = f"start some: dask worker {self._address} --nthreads 1"
@@ -101,7 +101,7 @@ class DaskExecutor(Executor):
             if not isinstance(theirs, dict):
                 what = f"worker {worker} has no flatwater that could be asked for its version ({theirs})"
                 raise FlatwaterError(what, hint="install the same version everywhere, and start the workers again")
-            refused = site.refusal(worker, theirs, self._facts)
+            refused = site.refusal(worker, cast("site.WorkerFacts", theirs), self._facts)
             if refused is not None:
                 raise refused
             machines.append(theirs["machine"])
@@ -111,7 +111,9 @@ class DaskExecutor(Executor):
         """Makes sure that a modelled device of the user's own is known to all workers. Errors: FlatwaterError."""
         swept = [values["storage.device"] for values in experiment.sweep.dimensions if "storage.device" in values]
         written = swept[0] if swept else [getattr(experiment.storage, "device", None)]
-        paths = [device for device in written if device and ("/" in device or device.endswith(".toml"))]
+        paths = [
+            device for device in written if isinstance(device, str) and ("/" in device or device.endswith(".toml"))
+        ]
         if not paths:
             return
         ours = site.digests(paths)
@@ -139,7 +141,7 @@ class DaskExecutor(Executor):
 class _Round:
     """Cells of one sort, all of them under way or waiting for it."""
 
-    def __init__(self, client: Any, course: Course, facts: Mapping[str, Any], *, alone: bool) -> None:
+    def __init__(self, client: Any, course: Course, facts: site.WorkerFacts, *, alone: bool) -> None:
         self._client = client
         self._course = course
         self._facts = facts
@@ -182,7 +184,7 @@ class _Round:
         try:
             future = self._client.submit(
                 site.run_cells,
-                dict(self._facts),
+                self._facts,
                 self._errand,
                 [cell.index for cell in batch],
                 key=f"flatwater-{batch[0].index}-{uuid.uuid4()}",

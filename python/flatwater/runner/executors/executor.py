@@ -10,7 +10,7 @@ from typing import Protocol
 
 from flatwater.experiment import Experiment, cell_at, cell_seconds
 from flatwater.results import Cell, CellSummary, Result
-from flatwater.results.schema import Facts
+from flatwater.results.facts import MachineFacts
 from flatwater.runner.executors.remaining import Countdown, Remaining
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import LEFT_AFTER_S, Reporter, SweepProgress
@@ -142,7 +142,7 @@ def tell_together(courses: Sequence[Course], running: int) -> None:
 class Executor(Protocol):
     """Runs cells somewhere."""
 
-    def open(self, experiment: Experiment, reporter: Reporter) -> Facts:
+    def open(self, experiment: Experiment, reporter: Reporter) -> MachineFacts:
         """Gets ready before anything is made; what `machine.json` says of where the cells will run.
 
         Errors: UserError, FlatwaterError when no cell can run there.

@@ -24,7 +24,7 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment, cell_at
 from flatwater.probe import describe_storage
 from flatwater.results import Cell, CellSummary
-from flatwater.results.schema import Facts
+from flatwater.results.facts import MachineFacts
 from flatwater.runner.executors.bench import Bench
 from flatwater.runner.executors.executor import Clock, Course, Executor, tell_together
 from flatwater.runner.executors.following import Following
@@ -55,7 +55,7 @@ class LocalExecutor(Executor):
         self._jobs = jobs or len(os.sched_getaffinity(0))
         self._bench: Bench | None = None
 
-    def open(self, experiment: Experiment, reporter: Reporter) -> Facts:
+    def open(self, experiment: Experiment, reporter: Reporter) -> MachineFacts:
         self._bench = Bench(experiment)
         stack = self._bench.stack(cell_at(experiment, 0))
         stack.check_sweep()

@@ -18,7 +18,7 @@ from types import FrameType
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, cell_at
 from flatwater.results import Cell, CellSummary, Result
-from flatwater.results.schema import Facts
+from flatwater.results.facts import MachineFacts
 from flatwater.runner.executors.bench import Bench, plan_cell, side_result
 from flatwater.runner.executors.executor import Clock, Took
 from flatwater.runner.executors.following import Following
@@ -40,7 +40,7 @@ class Errand:
     experiment: Experiment
     #: The result folder; the process writes nothing but the folders of its cells.
     path: Path
-    machine: Facts
+    machine: MachineFacts
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import pickle
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from distributed import get_worker
 from distributed.worker import Worker
@@ -26,7 +26,7 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment
 from flatwater.probe import describe_machine
 from flatwater.results import Cell, CellSummary
-from flatwater.results.schema import Facts
+from flatwater.results.facts import MachineFacts
 from flatwater.runner.executors.bench import Bench, plan_cell, side_result
 from flatwater.runner.executors.executor import Clock, Took
 from flatwater.runner.interrupt import Interrupt
@@ -48,9 +48,17 @@ class Delivery:
     took: Took
 
 
+class WorkerFacts(TypedDict):
+    """What a process runs cells with: flatwater's version, the first digits of its engine's digest, its machine."""
+
+    flatwater: str
+    engine: str
+    machine: MachineFacts
+
+
 @lru_cache(maxsize=1)
-def facts() -> Facts:
-    """What this process runs cells with: flatwater's version, its engine's build, and the machine."""
+def facts() -> WorkerFacts:
+    """What this process runs cells with. Errors: OSError if the engine's file cannot be read."""
     # Two builds of one version may differ: modelled cells have the same bytes only from the same engine.
     with Path(_engine.__file__ or "").open("rb") as engine:
         build = hashlib.file_digest(engine, "sha256").hexdigest()[:12]
@@ -66,7 +74,7 @@ def digests(devices: Sequence[str]) -> dict[str, str | None]:
     return found
 
 
-def refusal(who: str, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> FlatwaterError | None:
+def refusal(who: str, theirs: WorkerFacts, ours: WorkerFacts) -> FlatwaterError | None:
     """Why a worker may not run cells of a client, as the client tells it; None if it may."""
     there, here = theirs.get("flatwater"), ours.get("flatwater")
     if there != here:
@@ -78,7 +86,7 @@ def refusal(who: str, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Fla
     return None
 
 
-def run_cells(client: Mapping[str, Any], errand: bytes, indexes: Sequence[int]) -> list[Delivery]:
+def run_cells(client: WorkerFacts, errand: bytes, indexes: Sequence[int]) -> list[Delivery]:
     """Runs cells of a pickled experiment, one after another. `client` are the facts of whoever asks.
 
     Errors: FlatwaterError when client and worker do not fit.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, FileStorage, Server
@@ -47,7 +46,7 @@ def check_served(cell: Experiment, what: str, hint: str) -> None:
 def served_ground(cell: Experiment, file: Path, volume: Path, size_bytes: int) -> Ground:
     """The ground that a cell has on a served file: the file system that is mounted on `volume`, or the file itself."""
     file_system = file_system_of(cell)
-    fields: dict[str, Any] = {"kind": "file", "path": str(volume if file_system else file)}
+    fields: dict[str, object] = {"kind": "file", "path": str(volume if file_system else file)}
     if not has_server(cell):
         fields |= {"size": size_bytes, "fill": cell.storage.fill, "overwrite": file_system is None}
     return Ground(FileStorage.model_validate(fields), lasts=False, is_device=file_system is None)

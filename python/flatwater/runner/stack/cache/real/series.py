@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from flatwater.cache.messages import Statistics
+from flatwater.plan.cache import EngineSettings
 
 #: Series -> the counts whose change an interval makes a rate of.
 _RATES: dict[str, tuple[str, ...]] = {
@@ -30,9 +30,7 @@ _RATIOS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
-def cache_series(
-    before: Mapping[str, Any], now: Mapping[str, Any], settings: Mapping[str, Any], interval_s: float
-) -> dict[str, float]:
+def cache_series(before: Statistics, now: Statistics, settings: EngineSettings, interval_s: float) -> dict[str, float]:
     """The series of an interval, without their layer: `before` and `now` are the engine's statistics at its ends."""
 
     def since(names: tuple[str, ...]) -> float:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from flatwater.errors import UserError
+from flatwater.experiment.database.innodb_values import Value
 from flatwater.experiment.problem import quote
 from flatwater.spelling import nearest
 
@@ -48,7 +49,7 @@ class View:
     sync_age: int
     max_age: int
     #: The server's settings by their own names; sizes are bytes.
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Value]
 
     @property
     def age(self) -> int:
@@ -59,7 +60,7 @@ class View:
 class Guard:
     """A policy as the engine calls it. What goes wrong in it is raised as a UserError of one line."""
 
-    def __init__(self, written: str, settings: Mapping[str, Any]) -> None:
+    def __init__(self, written: str, settings: Mapping[str, Value]) -> None:
         self._path, self._name = split(written)
         self._settings = MappingProxyType(dict(settings))
         try:

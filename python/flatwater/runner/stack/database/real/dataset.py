@@ -6,7 +6,8 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+
+from pydantic import JsonValue
 
 from flatwater._engine import EngineError, Load
 from flatwater.engine_json import as_data, to_json
@@ -25,7 +26,7 @@ LOAD_THREADS = max(2, min(16, os.cpu_count() or 2))
 STOP_PATIENCE_S = 2.0
 
 
-def describe_dataset(cell: Experiment) -> dict[str, Any]:
+def describe_dataset(cell: Experiment) -> dict[str, JsonValue]:
     """What the rows are a function of, and nothing else: cells that differ only in what they do share a snapshot."""
     dataset = as_data(write_dataset(cell))
     described = {name: value for name, value in dataset.items() if name != "spec"}

@@ -6,12 +6,10 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypedDict
 
 from flatwater.errors import FlatwaterError
 from flatwater.server import Instance
-
-#: Leaf pages, pages and rows of an index, with its table's name and its own.
-Size = dict[str, str | int]
 
 #: MySQL 5.6, MariaDB 10.0 and later keep their statistics in tables.
 _STATISTICS = (
@@ -36,6 +34,16 @@ _INDEX = re.compile(r"^\s*INDEX: name (\S+), id ")
 _PAGES = re.compile(r"^\s*root page \d+, .*leaf pages (\d+), size pages (\d+)$")
 
 
+class Size(TypedDict):
+    """How large an index is: `pages` of 16 KiB, leaf pages among them, and the rows of its table."""
+
+    table: str
+    index: str
+    leaf_pages: int
+    pages: int
+    rows: int
+
+
 def index_sizes(instance: Instance, schema: str, stop: Callable[[], bool] = lambda: False) -> list[Size]:
     """Leaf pages, pages and rows of every index of a schema, as the server itself has them.
 
@@ -49,10 +57,9 @@ def index_sizes(instance: Instance, schema: str, stop: Callable[[], bool] = lamb
         rows = [row for row in instance.query(_STATISTICS, columns=6) if row[0] == schema]
     except FlatwaterError as error:
         return read_monitor(_printed(instance, schema, stop, 0.0), schema) if _MISSING in str(error) else []
-    names = ("leaf_pages", "pages", "rows")
     return [
-        {"table": str(row[1]), "index": str(row[2])} | {n: int(v or 0) for n, v in zip(names, row[3:], strict=True)}
-        for row in rows
+        Size(table=str(table), index=str(index), leaf_pages=int(leaves or 0), pages=int(pages or 0), rows=int(n or 0))
+        for _, table, index, leaves, pages, n in rows
     ]
 
 
@@ -119,6 +126,5 @@ def read_monitor(text: str, schema: str) -> list[Size]:
         elif (match := _INDEX.match(line)) is not None:
             index = match[1]
         elif table and (match := _PAGES.match(line)) is not None:
-            pages = {"leaf_pages": int(match[1]), "pages": int(match[2]), "rows": rows}
-            found.append({"table": table, "index": index} | pages)
+            found.append(Size(table=table, index=index, leaf_pages=int(match[1]), pages=int(match[2]), rows=rows))
     return sorted(found, key=lambda one: (one["table"], one["index"]))

@@ -1,0 +1,46 @@
+"""What a result says of the machine and the storage that it was measured on: the contents of `machine.json`."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class StorageFacts(TypedDict, total=False):
+    """What the kernel tells of the mount and the block device under a path; what it does not tell is absent."""
+
+    path: str
+    file_system: str
+    mount_options: str
+    mount_source: str
+    device: str
+    device_bytes: int
+    model: str
+    rotational: bool
+    scheduler: str
+    write_cache: str
+    logical_block_bytes: int
+    physical_block_bytes: int
+    queue_requests: int
+    discard_bytes_max: int
+
+
+class MachineFacts(TypedDict, total=False):
+    """`machine.json`: where the cells of a result ran; what was not known is absent."""
+
+    cpu: str
+    cores: int
+    memory_bytes: int
+    architecture: str
+    kernel: str
+    system: str
+    hardware: str
+    hypervisor: bool
+    clock_source: str
+    cpu_governor: str
+    python: str
+    flatwater: str
+    #: Of a run on this machine with real files.
+    storage: StorageFacts
+    #: Of a run on other machines: `dask`, and a machine for each worker.
+    executor: str
+    workers: list[MachineFacts]
