@@ -8,7 +8,7 @@ import pytest
 
 from flatwater.experiment import make_experiment
 from flatwater.experiment.database import innodb
-from flatwater.plan.innodb import POLICIES, write_innodb
+from flatwater.plan.innodb import write_innodb
 
 
 def flushing(**database: Any) -> str | None:
@@ -24,11 +24,6 @@ def flushing(**database: Any) -> str | None:
 def test_a_policy_that_an_experiment_names_is_the_engines(policy: str) -> None:
     told = flushing(flushing=policy)
     assert told is not None and told.replace("_", "-") == policy
-
-
-def test_both_sides_have_the_same_policies() -> None:
-    missing = "name it in POLICIES of experiment/database/innodb.py, in Policy of plan/innodb.py, and in the engine"
-    assert set(POLICIES) == set(innodb.POLICIES), missing
 
 
 def test_the_generations_policy_and_a_users_replace_nothing() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from flatwater.experiment import Experiment
 from flatwater.experiment.database import InnodbModel
 from flatwater.experiment.database.innodb import Cpu as CpuTable
+from flatwater.experiment.database.innodb import Policy
 from flatwater.experiment.database.innodb_settings import Generation, InnodbSettings
 from flatwater.experiment.database.machine import Machine
 from flatwater.experiment.database.measured import CpuFigures, MeasuredWorkload
@@ -23,21 +24,6 @@ from flatwater.plan.units import interval_ms, ns
 #: What goes through the kernel's page cache comes in its pages, and data pages are larger. A log past it has sectors.
 ALIGN_BYTES = 4096
 DIRECT_ALIGN_BYTES = 512
-
-#: A built-in flushing policy.
-Policy = Literal[
-    "none",
-    "reflex",
-    "estimate",
-    "keep_average",
-    "native",
-    "mysql-5.6",
-    "mysql-5.7",
-    "mysql-8.0",
-    "mariadb-10.11",
-]
-#: The engine's words by the names that an experiment has for them.
-POLICIES: dict[str, Policy] = {word.replace("_", "-"): word for word in get_args(Policy)}
 
 
 @dataclass(frozen=True)
@@ -116,13 +102,6 @@ class ModelledDatabase:
         return False
 
 
-def _policy(database: InnodbModel) -> Policy | None:
-    """The built-in policy that replaces the generation's; None: the generation's, or one of the user's."""
-    if database.flushing is None or database.own_policy is not None:
-        return None
-    return POLICIES[database.flushing]
-
-
 def write_innodb(cell: Experiment, seed: int, *, fresh: bool = False) -> ModelledDatabase:
     """The plan of a cell's modelled servers (`fresh`: on devices that were never written, with an empty pool)."""
     database = innodb_of(cell)
@@ -134,7 +113,7 @@ def write_innodb(cell: Experiment, seed: int, *, fresh: bool = False) -> Modelle
         connections=cell.transactions.connections,
         generation=database.generation,
         settings=database.resolved,
-        flushing=_policy(database),
+        flushing=database.built_in_policy,
         cores=database.hardware.at_once,
         cpu=write_cpu(database.cpu, measured.cpu_us, database.hardware),
         warm=database.warm and not fresh,

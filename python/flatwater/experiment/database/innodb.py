@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -28,18 +28,20 @@ from flatwater.experiment.units import Size, print_size
 from flatwater.experiment.workload.transactions import Transactions
 from flatwater.spelling import nearest
 
-#: The built-in flushing policies.
-POLICIES = (
+#: A built-in flushing policy, as the engine spells it and servers do.
+Policy = Literal[
     "none",
     "reflex",
     "estimate",
-    "keep-average",
+    "keep_average",
     "native",
     "mysql-5.6",
     "mysql-5.7",
     "mysql-8.0",
     "mariadb-10.11",
-)
+]
+#: What a file writes for each: the same word, with hyphens.
+POLICIES: dict[str, Policy] = {policy.replace("_", "-"): policy for policy in get_args(Policy)}
 #: Cores of a server whose machine is not told.
 CORES = 16
 MAX_SERVERS = 64
@@ -165,6 +167,11 @@ class InnodbModel(Layer):
         if self.workload is not None:
             return load_workload(self.workload)
         return default_workload(kind, self.generation)
+
+    @property
+    def built_in_policy(self) -> Policy | None:
+        """The built-in flushing policy in place of the generation's; None: the generation's, or one of the user's."""
+        return POLICIES.get(self.flushing or "")
 
     @property
     def own_policy(self) -> str | None:
