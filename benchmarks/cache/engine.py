@@ -57,7 +57,7 @@ def section(found: dict[str, float]) -> str:
         rows.append([title, f"{found[name]:,.{decimals}f}", *verdict])
     return f"""\
 ## The engine
-What it takes to decide, without any IO: blocks of 16 KiB, a cache of 4 GiB, 32 requests under way.
+The CPU time of the decisions, without any IO: blocks of 16 KiB, a cache of 4 GiB, 32 requests in flight.
 
 {table(["", "", "target", ""], rows)}
 """

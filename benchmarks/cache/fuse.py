@@ -109,8 +109,9 @@ def section(found: list[Comparison]) -> str:
     head = ["16 KiB", "against", "IOPS", "its IOPS", "ratio", "target", ""]
     return f"""\
 ## Through FUSE
-One file, one client (fio, past the page cache). *The transport* is the same server with no cache behind it; hits are
-reads of a cache that holds everything, against that. Durable writes: fdatasync after each, against the file itself.
+One file and one client (fio, which bypasses the page cache). *The transport* is the same server without a cache. Hits
+are reads of a cache that contains the whole file; they are compared with the transport. Durable writes have an
+fdatasync after each; they are compared with the file itself.
 
 {table(head, [one.cells() for one in found])}
 """

@@ -224,11 +224,11 @@ def section(found: list[Found]) -> str:
     return f"""\
 ## The NBD server
 
-Beside nbdkit's file plugin, one file, one client (fio's nbd engine), no cache on either side. *From storage*:
-ours past the page cache, nbdkit through it, beginning with none of the file in it. *To storage*: ours past it, nbdkit
-with its `cache=none`. *From memory*: both through the page cache, with all of the file in it. What is not written when
-fio ends is written then, and that time counts. The server's CPU time is that of its process: what the kernel writes
-back for it is not in it.
+Compared with nbdkit's file plugin: one file, one client (fio's nbd engine), and no flash cache. *From storage*:
+flatwater bypasses the page cache; nbdkit uses it, and it contains nothing of the file at the start. *To storage*:
+flatwater bypasses it, and nbdkit has `cache=none`. *From memory*: both use the page cache, which contains the whole
+file. Data that are not written when fio ends are written then, and that time counts. The server's CPU time is that of
+its process; it does not include the kernel's write-back.
 
 {table(head, rows)}
 """

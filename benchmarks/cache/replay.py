@@ -123,8 +123,8 @@ def section(found: dict[str, Found], requests: int) -> str:
     note = f"\n\nNot measured beside libCacheSim: {skipped}." if skipped else ""
     return f"""\
 ## Simulating policies
-{requests:,} requests for {OBJECTS:,} objects by Zipf's law (exponent {EXPONENT:g}), a cache of {SLOTS:,}: CPU time of
-whole processes, one cache each.
+{requests:,} requests for {OBJECTS:,} objects by Zipf's law (exponent {EXPONENT:g}), and a cache of {SLOTS:,} objects.
+The CPU time is that of a whole process, which simulates one cache.
 
 {table(head, rows)}{note}
 """

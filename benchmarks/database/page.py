@@ -76,44 +76,46 @@ def page(where: Circumstances, found: Found) -> str:
 
 
 SERVER_TEXT = """\
-Started by flatwater on a new data directory, and stopped at the end. All programs reach it through the same unix
-socket, with the same account, in turns. The data fit into its memory and commits do not wait for the storage: the
-programs are compared, not the storage. What is not named here is the server's default."""
+flatwater starts the server on a new data directory, and stops it at the end. All programs take turns, and use the same
+Unix socket and the same account. The data fit into the server's memory, and commits do not wait for the storage: this
+compares the programs, not the storage. A setting that is not listed here has the server's default."""
 LOADING_TEXT = """\
-From no tables to tables with all rows, indexes and foreign keys, in turns ({rounds} each). flatwater as `flatwater run`
-loads with `database.load = true`, with the start of Python; tpcc-mysql as one process of tpcc_load, on tables made as
-flatwater's are, indexes and keys after the rows. tpcc_load sends a row a round trip and would take minutes:
-it gets fewer warehouses, and rows a second are compared. Rows were counted afterwards."""
+The time from an empty schema to tables with all rows, indexes and foreign keys, in turns ({rounds} each).
+flatwater loads as `flatwater run` does with `database.load = true`, and its time includes the start of Python.
+tpcc-mysql is one process of tpcc_load. Its tables are created as flatwater creates them: indexes and keys come after
+the rows. tpcc_load needs a round trip for each row and would take minutes, so it loads fewer warehouses, and rows a
+second are compared. The rows were counted afterwards."""
 RATE_TEXT = """\
-NOTPM are New-Order transactions a minute; tpcc_start calls them TpmC. Clients and server share the machine, so a client
-that takes less CPU time leaves more to the server."""
+NOTPM is the number of New-Order transactions a minute; tpcc_start calls it TpmC. The client and the server share the
+machine, so a client that uses less CPU time leaves more for the server."""
 CPU_TEXT = """\
-User and system time of all threads. flatwater's is that of the measured time (`client_cpu_us_per_op` in `flatwater run
---json`), its recorder and probes included. tpcc_start and sysbench tell none, so theirs is the whole process's less
-that of one that starts, connects and ends. *Whole* is flatwater's counted in that way too. *Server* is the server's
-meanwhile, from its /proc/PID/stat."""
+The user and system time of all threads. flatwater counts it during the measured time (`client_cpu_us_per_op` in
+`flatwater run --json`), with its recorder and its probes. tpcc_start and sysbench do not report it, so the figure is
+that of the whole process, minus that of a process that only starts, connects and ends. *Whole* is flatwater's CPU time,
+counted in the same way. *Server* is the server's CPU time of the same run, from its /proc/PID/stat."""
 CALLS_TEXT = """\
-Of the client only, counted with `strace -f -c` in runs of 2 s that stand apart from the others; those of a run with
-nothing to do are taken off. Queries are those that the server counted. A thread that strace slows down finds replies
-waiting more often than one that runs free."""
+The system calls of the client, counted with `strace -f -c` in separate runs of 2 s. The calls of a run without work are
+subtracted. The server counts the queries. strace slows the threads down, so a thread finds a reply ready more often
+than without strace."""
 CROWD_TEXT = """\
-`flatwater run` of OLTP point_select. It *held* if it ended well with all connections open at once and none of them
-failed or was made again."""
+`flatwater run` of OLTP point_select. *held* means that the run ended without an error, that all connections were open
+at the same time, and that none of them failed or was opened again."""
 STRIP_TEXT = """\
-{pairs} pairs of neighbouring intervals ({interval_s:g} s) of one run of the engine that does not stop: with the probe
-of the server asked once when the interval begins, as each second of a `flatwater run`, and without. InnoDB's counters
-that the probe switches on are on throughout. The CPU times of a sample are those of flatwater, and of the server's
-thread that answers."""
+{pairs} pairs of adjacent intervals ({interval_s:g} s) of one continuous run of the engine. In one of the two, the
+probe samples the server once, at the start of the interval; `flatwater run` does so each second. In the other one,
+it does not. The InnoDB counters that the probe enables are enabled in both. The CPU time of a sample is that of
+flatwater, and that of the server's thread that answers."""
 COMMANDS_TEXT = """\
-The first of each program, as it was run; `SOCKET` and `PASSWORD` stand for the server's. flatwater finds the password
-in FLATWATER_PASSWORD, tpcc_load the socket in MYSQL_UNIX_PORT. The experiments are in `benchmarks/database/`."""
+The first command of each program. `SOCKET` and `PASSWORD` replace those of the server. flatwater reads the password
+from FLATWATER_PASSWORD, and tpcc_load reads the socket from MYSQL_UNIX_PORT. The experiments are in
+`benchmarks/database/`."""
 
 
 def _head(where: Circumstances) -> str:
     setting = where.setting
     head = (
         "# flatwater beside tpcc-mysql and sysbench\n\n"
-        "Generated by `python -m benchmarks.database`, which replaces this page: edit nothing here."
+        "Generated by `python -m benchmarks.database`, which replaces this page. Do not edit it."
     )
     held = f"{setting.warehouses} warehouses, a table of {setting.rows:,} rows"
     told = circumstances(where.command, where.date, where.versions, where.machine, where.storage, held, where.noise)
@@ -126,14 +128,15 @@ def _how_to_read(where: Circumstances) -> str:
     return f"""\
 ## How to read it
 
-Programs take turns on the same tables, {rounds} x {seconds} s each, in alternating order (ABC CBA ABC), with no
-warm-up on any side: servers, storage and neighbours drift more than programs differ. A ratio is ours over theirs, round
-by round: the median, and in brackets the order statistics that hold the true median with {_sure(rounds)} confidence
-(loading, rounds: {loads}, {_sure(loads)}; the strip, pairs: {pairs}, {_sure(pairs)}). Other figures are medians of the
-rounds. *met* and *not met* go by the median ratio; *undecided*: it misses the target, but the interval reaches it.
+The programs take turns on the same tables, {rounds} x {seconds} s each, in alternating order (ABC CBA ABC), without a
+warm-up, because servers, storage and neighbours drift more than programs differ. A ratio is flatwater's figure divided
+by the other program's figure of the same round. The tables show the median of the ratios, and in brackets the order
+statistics that contain the true median with {_sure(rounds)} confidence (loading, rounds: {loads}, {_sure(loads)}; the
+strip, pairs: {pairs}, {_sure(pairs)}). Other figures are medians of the rounds. The median ratio decides between *met*
+and *not met*. *undecided* means that the median misses the target, but the interval contains it.
 
-*flatwater* sends a statement and waits for its reply, as the others do. *flatwater, pipeline* sends the statements
-whose replies no later one needs together (`workload.pipeline = true`)."""
+*flatwater* sends a statement and waits for its reply, as the other programs do. *flatwater, pipeline* sends several
+statements at once, if no later statement needs their replies (`workload.pipeline = true`)."""
 
 
 def _sure(rounds: int) -> str:

@@ -66,7 +66,7 @@ def test_preconditions_are_told_side_by_side() -> None:
 def test_the_peer_stands_beside_ours() -> None:
     found = Found(fresh=[told(3e6)] * 6, peers=[Peer(1e5, 300.0)] * 6, against_peer=ratio([30.0] * 6, [1.0] * 6))
     text = page(where(), found, REQUESTS)
-    assert "between 200,000 and 600,000\nrequests" in text
+    assert "between 200,000 and 600,000 requests" in text
     assert "|  | flatwater | MQSim | ratio, 97 % |" in text
     assert lines_of(text, "requests a") == [
         "| requests a CPU second | 3,000,000 | 100,000 | 30.000 [30.000, 30.000] |",
