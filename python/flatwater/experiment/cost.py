@@ -23,7 +23,7 @@ class CostItem(Table):
 
 
 class Cost(Table):
-    """`[cost]`."""
+    """`[cost]`: which prices count, and over how many years."""
 
     years: float = Field(default=YEARS, gt=0, le=YEARS_MAX)
     #: Prices as of this day: of several lines for a part the nearest one; the newest of the storage's if absent.

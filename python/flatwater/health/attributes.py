@@ -115,10 +115,14 @@ class Attributes:
 
     @property
     def spare_pct(self) -> float | None:
+        """The normalised value of the drive's spare blocks: what is left of them, in percent; None if it does not
+        report it.
+        """
         return self._first_value(_SPARE)
 
     @property
     def spare_threshold_pct(self) -> float | None:
+        """The value of the spare blocks at which the drive counts as failing; None if it has no such threshold."""
         name = next((name for name in _SPARE if name in self.table), None)
         threshold = self.table[name].threshold if name is not None and self.known else None
         return threshold or None
@@ -130,6 +134,7 @@ class Attributes:
 
     @property
     def read(self) -> tuple[float, float] | None:
+        """Bytes that the host read, and one step of the counter."""
         return self._counted(_HOST_READ, _SECTORS_READ)
 
     @property
@@ -149,19 +154,23 @@ class Attributes:
 
     @property
     def reallocated(self) -> float | None:
+        """Number of reallocated sectors or blocks; None if the drive does not count them."""
         return self._first_raw(_REALLOCATED)
 
     @property
     def pending(self) -> float | None:
+        """Number of unreadable sectors that wait for a reallocation; None if the drive does not count them."""
         return self._raw(_PENDING)
 
     @property
     def uncorrected(self) -> float | None:
+        """The largest of the drive's counts of errors that it could not correct; None if it has none."""
         found = [raw for name in _UNCORRECTED if (raw := self._raw(name)) is not None]
         return max(found) if found else None
 
     @property
     def temperature_c(self) -> float | None:
+        """Temperature in degrees Celsius: the lowest byte of the raw value. None if the drive does not report it."""
         raw = self._first_raw(_TEMPERATURE)
         return None if raw is None else float(int(raw) & 0xFF)
 

@@ -32,6 +32,7 @@ class Disk:
 
     @property
     def path(self) -> str:
+        """The device file that smartctl is given: the controller's, or the disk's own."""
         return self.through or f"/dev/{self.name}"
 
     @property
@@ -41,6 +42,7 @@ class Disk:
 
     @property
     def is_nvme(self) -> bool:
+        """Whether the disk is an NVMe drive that the kernel reaches directly."""
         return self.name.startswith("nvme") and not self.way
 
 
