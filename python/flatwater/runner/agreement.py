@@ -1,4 +1,4 @@
-"""How far a result agrees with what was published: its figures, and the shape that the experiment expects."""
+"""The agreement of a result with published figures, and with the shape that the experiment expects."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from flatwater.results import Agreement, Cell, CellSummary, Finding, Result
 from flatwater.results.schema import FieldValues
 from flatwater.runner.summary import lookup_figure
 
-#: Shares of the table's last columns.
+#: The errors that the last columns of the table count.
 _NEAR = {"within_10_pct": 0.10, "within_15_pct": 0.15, "within_25_pct": 0.25}
-#: Cells that an order names one by one; of more only how many.
+#: An order of more cells than this gives only their number.
 _NAMED_MAX = 6
 
 
 def judge_agreement(experiment: Experiment, result: Result) -> Agreement | None:
-    """Figures and shape of the cells that are complete; None where nothing was published."""
+    """The agreement of the complete cells, in figures and shape; None if nothing was published."""
     if not experiment.published and not experiment.expected:
         return None
     cells = _Cells(experiment, result)
@@ -52,7 +52,7 @@ class _Cells:
                 self._by_position.setdefault(position, []).append((cell.index, summary))
 
     def summaries(self) -> list[CellSummary]:
-        """Every complete cell's."""
+        """The summaries of all complete cells."""
         return [summary for at in self._by_position.values() for _, summary in at]
 
     def at(self, position: int) -> list[CellSummary]:
@@ -60,18 +60,18 @@ class _Cells:
         return [summary for _, summary in self._by_position.get(position, [])]
 
     def figure(self, position: int, metric: str) -> float | None:
-        """The mean of a figure over the repeats; None where no repeat has it."""
+        """The mean of a figure over the repeats; None if no repeat has it."""
         values = [value for summary in self.at(position) if (value := lookup_figure(summary, metric)) is not None]
         return sum(values) / len(values) if values else None
 
     def label(self, position: int, fields: FieldValues | None = None) -> str:
-        """What a position is called: its name, the fields that name it, or its swept values in a few words."""
+        """The label of a position: its name, the fields that name it, or its swept values."""
         names = self.experiment.report.names
         return names[position] if names else _words(fields or self.experiment.sweep.values_at(position))
 
 
 def complete_summary(cell: Cell) -> CellSummary | None:
-    """The summary of a cell that was measured to its end; its folder has it until the whole result is sealed."""
+    """The summary of a complete cell. Its folder has it until the whole result is sealed."""
     if (cell.folder / "summary.json").is_file():
         stored = cell.stored_summary()
         return stored if stored.status == "complete" else None
@@ -90,7 +90,7 @@ def _findings(cells: _Cells, wanted: Expectation) -> Iterator[Finding]:
 
 def _verdict(cells: _Cells, wanted: Expectation, place: int) -> Finding:
     words = wanted.verdict or []
-    # Of repeats each has its own.
+    # Each repeat has a verdict.
     verdicts = [summary.verdict for summary in cells.at(place)]
     judged = [verdict for verdict in verdicts if verdict is not None]
     return Finding(
@@ -108,7 +108,7 @@ def _verdict(cells: _Cells, wanted: Expectation, place: int) -> Finding:
 def _order(cells: _Cells, wanted: Expectation) -> Finding:
     if isinstance(wanted.order, list):
         named = [(positions_of(cells.experiment, wanted.set | one)[0], one) for one in wanted.order]
-        # Any falling numbers will do: only their order counts.
+        # Only the order of the figures counts, so ranks replace them.
         theirs = {place: float(-rank) for rank, (place, _) in enumerate(named)}
         labels = {place: cells.label(place, one) for place, one in named}
     else:
@@ -158,7 +158,7 @@ def _optimum(cells: _Cells, wanted: Expectation, places: list[int]) -> Finding:
         return finding
     best = (min if wanted.least else max)(have.values())
     at = {place: sweep.values_at(place)[axis] for place in have}
-    # Of cells that are equally good the published one counts.
+    # If several cells are equally good, the published one counts.
     winner = max((place for place, value in have.items() if value == best), key=lambda place: wanted.is_best(at[place]))
     slack = abs(best) * wanted.within
     finding.ours = _words({axis: at[winner]})
@@ -167,7 +167,7 @@ def _optimum(cells: _Cells, wanted: Expectation, places: list[int]) -> Finding:
 
 
 def _tau_of_throughputs(cells: _Cells) -> float | None:
-    """Over the first published throughput of each cell; ratios to another cell are an order among themselves."""
+    """Kendall's tau over the first published throughput of each cell. Ratios to one cell form a group of their own."""
     groups: dict[str, list[tuple[float, float]]] = {}
     for summary in cells.summaries():
         one = summary.published

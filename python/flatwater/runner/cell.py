@@ -19,7 +19,15 @@ from flatwater.results.schema import CellStatus, Condition, now_utc
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.progress import Reporter
-from flatwater.runner.resuming import CannotResume, Left, asides, forget_if_repeated, look_back, set_aside, told_aside
+from flatwater.runner.resuming import (
+    CannotResume,
+    Left,
+    asides,
+    delete_if_repeated,
+    note_of_setting_aside,
+    read_left,
+    set_aside,
+)
 from flatwater.runner.schedule import Schedule, Timed, UntilSteady
 from flatwater.runner.seeds import derived_seed
 from flatwater.runner.stack.stack import Stack
@@ -29,11 +37,11 @@ if TYPE_CHECKING:
     from flatwater._engine import Interval
     from flatwater.plan.run import Plan
 
-#: How often the runner looks up from waiting for an interval.
+#: How long the runner waits for an interval before it checks for Ctrl-C and for crashes, seconds.
 POLL_S = 0.25
 #: After Ctrl-C the result is written within two seconds, whether the device answers or not.
 INTERRUPT_PATIENCE_S = 1.0
-#: At the end of a run, how long a device may take to finish what is outstanding.
+#: At the end of a run, how long a device may take to complete the outstanding requests.
 DRAIN_PATIENCE_S = 60.0
 
 
@@ -50,19 +58,19 @@ class CellRunner:
         self._stack = stack
         self._reporter = reporter
         self._interrupt = interrupt
-        #: What is wrong with how it was measured, for the summary's warnings.
+        #: Doubts about the measurement, for the warnings of the summary.
         self._warnings: list[str] = []
         self._left = Left()
 
     def run(self) -> CellSummary:
-        """Runs the cell and keeps its summary, whatever happened: the summary's status tells."""
+        """Runs the cell and stores its summary, also of a cell that fails: the summary has its status."""
         started_at = now_utc()
-        self._left = self._look_back()
+        self._left = self._resume_or_set_aside()
         status: CellStatus = "complete"
         failure, begun, over = None, False, False
         conditions: list[Condition] = []
         health: CellHealth | None = None
-        # What a kill or a power cut takes of a modelled cell, another run computes again.
+        # A modelled cell that a kill or a power failure destroys can be computed again: no need to wait for the disk.
         durable = not self._experiment.in_virtual_time
         unit = self._experiment.workload.unit
         with Journal(self._cell.journal, unit, self._cell.index, durable=durable) as journal:
@@ -87,10 +95,10 @@ class CellRunner:
             except EngineError as error:
                 status, failure, over = "failed", with_hint(str(error)), begun
             finally:
-                # Whatever else it was (a reader that went away, a second Ctrl-C): nothing is left running.
-                self._let_go(journal, goes_on=not over and measured_s(journal.phases) > 0)
+                # Also for other exceptions (a closed output, a second Ctrl-C): nothing is left running.
+                self._end(journal, resumable=not over and measured_s(journal.phases) > 0)
         if status == "failed" and not begun and self._left.measured_s:
-            # Only what it stands on could not be had now: what was measured waits for the next run.
+            # Only the layers below could not be prepared: the earlier measurement waits for the next run.
             return keep_without_running(self._cell, self._experiment, "failed", failure or "")
         broken = [condition for condition in conditions if condition.holds is False]
         if broken and status == "complete":
@@ -130,12 +138,15 @@ class CellRunner:
 
     @property
     def _logs(self) -> Path:
-        """Where logs of the cell are kept."""
+        """The folder for the logs of the cell."""
         return self._result.path / "servers" / f"{self._cell.index:04}"
 
-    def _let_go(self, journal: Journal, *, goes_on: bool) -> None:
-        """Ends what the cell used; that it does not end well is worth a warning, but the measurement stands."""
-        # What happened since the last look belongs to the record.
+    def _end(self, journal: Journal, *, resumable: bool) -> None:
+        """Ends all layers of the cell. A failure here is a warning: the measurement remains valid.
+
+        `resumable`: a later run may continue the cell with what its layers leave.
+        """
+        # Records what happened since the last interval.
         with suppress(FlatwaterError):
             self._stack.watch(journal, None)
         for probe in journal.probes:
@@ -143,15 +154,15 @@ class CellRunner:
             if close is not None:
                 close()
         try:
-            self._stack.end_cell(self._logs, goes_on=goes_on)
+            self._stack.end_cell(self._logs, resumable=resumable)
         except FlatwaterError as error:
             self._warnings.append(str(error))
 
-    def _look_back(self) -> Left:
-        """What an earlier run left of this cell, if it can be gone on with; else it is out of the way."""
-        left = look_back(self._cell, self._experiment)
+    def _resume_or_set_aside(self) -> Left:
+        """What an earlier run left of this cell. If the cell cannot be resumed with it, it is set aside."""
+        left = read_left(self._cell, self._experiment)
         if not left.measured_s:
-            # What was before the measurement (preconditioning, a warm-up) only counts in one piece with it.
+            # Preconditioning and a warm-up count only together with the measurement that follows them.
             self._set_aside(left, "its journal is gone")
             return Left()
         why_not = left.why_not or self._stack.take_up(left)
@@ -163,24 +174,26 @@ class CellRunner:
     def _set_aside(self, left: Left, why: str) -> None:
         aside = set_aside(self._cell)
         if aside is not None and not self._stack.recomputes:
-            self._reporter.note(told_aside(left, aside, why))
+            self._reporter.note(note_of_setting_aside(left, aside, why))
 
     def _prepare(self, journal: Journal) -> None:
-        """Makes everything that the cell needs be there, as it was left or anew."""
+        """Prepares all layers: as the earlier run left them, or anew."""
         try:
             self._stack.prepare(self._reporter, self._interrupt)
         except CannotResume as error:
-            # Told before anything of what is left is touched.
+            # The layers raise it before they change anything that the earlier run left.
             self._set_aside(self._left, str(error))
             self._left = Left()
             journal.begin_anew()
             self._stack.prepare(self._reporter, self._interrupt)
 
     def _compare_recomputed(self, summary: CellSummary) -> None:
-        """The same seconds are measured once: what was set aside goes if the new journal has it."""
-        others = [aside for aside in asides(self._cell) if not forget_if_repeated(aside, self._cell.journal)]
+        """Deletes what was set aside if the new journal has the same lines; warns if it has others."""
+        others = [aside for aside in asides(self._cell) if not delete_if_repeated(aside, self._cell.journal)]
         if others:
-            summary.warnings += [f"an earlier run of this cell came to something else: {one} has it" for one in others]
+            summary.warnings += [
+                f"an earlier run of this cell had another result: it is in {aside}" for aside in others
+            ]
             self._cell.finish(summary)
 
     def _run_phases(self, journal: Journal) -> None:
@@ -194,7 +207,7 @@ class CellRunner:
             self._reporter.note(f"resuming after {measured_s:.0f} s of this cell")
             seed = derived_seed(seed, f"resumed at {journal.at_s}")
         elif precondition is not None:
-            before = self._drive(journal, precondition, lambda start_s: (PRECONDITION, None))
+            before = self._record_run(journal, precondition, lambda start_s: (PRECONDITION, None))
         if self._interrupt.asked:
             return
         schedule: Schedule = Timed(experiment, measured_s)
@@ -204,14 +217,14 @@ class CellRunner:
         drain = self._stack.workload.drain_plan(plan) if left.over and not left.drained else None
         run = before
         if not left.over:
-            run = self._drive(journal, plan, schedule.phase, schedule, after=before)
+            run = self._record_run(journal, plan, schedule.phase, schedule, after=before)
         elif drain is not None:
-            run = self._drive(journal, drain, lambda start_s: (DRAIN, None))
+            run = self._record_run(journal, drain, lambda start_s: (DRAIN, None))
         read_back = self._stack.workload.read_back_plan(plan)
         if read_back is not None and not self._interrupt.asked:
-            self._drive(journal, read_back, lambda start_s: (VERIFY, None), after=run)
+            self._record_run(journal, read_back, lambda start_s: (VERIFY, None), after=run)
 
-    def _drive(
+    def _record_run(
         self,
         journal: Journal,
         plan: Plan,
@@ -219,7 +232,7 @@ class CellRunner:
         schedule: Schedule | None = None,
         after: Run | None = None,
     ) -> Run:
-        """Runs one workload to its end, and records it.
+        """Runs one workload to its end, and records its intervals.
 
         Errors: EngineError with the place of the first failed request.
         """
@@ -245,10 +258,10 @@ class CellRunner:
                 interval = run.next_interval(POLL_S)
             except StopIteration:
                 break
-            if interval is None or (stop_by is not None and not _is_owed(interval)):
+            if interval is None or (stop_by is not None and not _has_news(interval)):
                 continue
             start_s, end_s = interval["start_s"], interval["end_s"]
-            # A figure over the last milliseconds is noise; but what failed in them, or was written by them, counts.
+            # The figures of a short last interval are noise. But it counts if something failed in it, or if it drained.
             short = end_s - start_s < self._experiment.record.interval_s / 2
             if short and schedule is not None and stop_by is None and run.failure() is None:
                 continue
@@ -283,13 +296,13 @@ class CellRunner:
         return run
 
 
-def _is_owed(interval: Interval) -> bool:
-    """After the end, an interval is worth recording if a device still owes answers, or has just made data durable."""
+def _has_news(interval: Interval) -> bool:
+    """Whether an interval after the end is recorded: requests are still outstanding, or an fsync has completed."""
     return interval["metrics"]["in_flight"] > 0 or interval["totals"].get("fsync", (0,))[0] > 0
 
 
 def with_hint(text: str) -> str:
-    """Adds what to do to an engine's failure, where that is known."""
+    """The message of an engine's failure, with a hint if there is one."""
     hints = {
         "os error 24": "fewer workload.files or workload.connections, or more with ulimit -n",
         "os error 28": "free space, or a smaller storage.size",

@@ -1,4 +1,4 @@
-"""Writing a cell's journal: one line an interval, flushed as it happens, so that a kill loses less than a second."""
+"""Writing a cell's journal: one line for each interval, flushed at once, so that a kill loses less than a second."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from flatwater._engine import Interval
 
 MIB = 2**20
-#: Lines that are kept in memory to be judged: reading them back from Parquet costs more than a small cell.
+#: Lines that are kept in memory for the analysis: to read them from Parquet takes longer than a small cell runs.
 LINES_KEPT = 1000
 
 
 class Journal:
-    """Appends to `journal.jsonl`, and keeps account of what is in it, so that the end of a long run has little to do.
+    """Appends to `journal.jsonl`, and updates totals with each line, so that the end of a long run has little to do.
 
-    `at_s` is the end of the last interval; `phases`, `events` and the `tally` of the measured phase cover the whole
-    journal, also what a killed run left in it.
+    `at_s` is the end of the last interval. `phases`, `events` and the `tally` of the measured phase cover the whole
+    journal, including the lines of a killed run.
     """
 
     def __init__(self, path: Path, unit: str, cell: int = 0, *, durable: bool = True) -> None:
-        """`durable` waits, when all is written, until the disk has it: what could be computed again need not."""
+        """`durable`: the end waits until the journal is on the disk. A modelled cell needs no such wait."""
         self._path = path
         self._unit = unit
         self._cell = cell
@@ -56,11 +56,11 @@ class Journal:
         self.phases: list[Phase] = []
         self.events: list[Event] = []
         self.tally = Tally()
-        #: When this process wrote its last interval, by its monotonic clock.
+        #: Time of this process's last interval, on the monotonic clock.
         self._interval_at: float | None = None
         path = self._path
         self._parts = PartWriter(self._cell, path.parent, path)
-        #: The lines of the intervals, as long as they are few.
+        #: The lines of the intervals; None once there are more than LINES_KEPT.
         self._lines: list[JournalLine] | None = []
         path.parent.mkdir(parents=True, exist_ok=True)
         own_alone(path)
@@ -71,7 +71,7 @@ class Journal:
         self._handle = path.open("a")
 
     def begin_anew(self) -> None:
-        """Forgets all that is in it, whose folder was moved away, and begins an empty one."""
+        """Begins an empty journal, after the folder of the old one was moved away."""
         self._handle.close()
         self._begin()
 
@@ -86,16 +86,16 @@ class Journal:
             if self._durable:
                 os.fsync(self._handle.fileno())
         finally:
-            # On a full disk, what could not be written cannot be now either; its first error is told.
+            # On a full disk this fails again. The first error was raised already.
             with suppress(OSError):
                 self._handle.close()
 
     def seal(self) -> None:
-        """Turns what is left of the journal into Parquet."""
+        """Writes the rest of the journal to Parquet."""
         self._parts.close()
 
     def series(self) -> dict[str, Series] | None:
-        """What was recorded, by `layer.metric`, where it is still in memory: that of a short cell."""
+        """The recorded series by `layer.metric`, if they are still in memory (a short cell); else None."""
         if self._lines is None:
             return None
         columns: dict[str, tuple[list[float], list[float]]] = {}
@@ -124,16 +124,16 @@ class Journal:
             self.tally.add_drained(line)
 
     def interval(self, interval: Interval, offset_s: float, phase: str) -> dict[str, float]:
-        """Writes an interval with what the probes tell of it; returns its metrics."""
+        """Writes an interval with the samples of the probes; returns its metrics."""
         assert phase in RECORDED, phase
         self.operations += operations_of(interval["totals"])
         metrics = {f"workload.{name}": value for name, value in interval["metrics"].items()}
-        # What stands on a modelled device, in virtual time, names its own layer.
+        # A series of a modelled layer above the storage has the name of its layer already.
         metrics |= {name if "." in name else f"storage.{name}": value for name, value in interval["storage"].items()}
         _add_throughput(metrics, self._unit)
         for probe in self.probes:
             metrics |= probe.sample()
-        # As they are written: who judges them now, and who reads them later, come to the same.
+        # Rounded as they are written, so that the analysis now and a later one use the same values.
         metrics = {name: float(f"{value:.7g}") for name, value in metrics.items()}
         self._write(
             {
@@ -154,19 +154,19 @@ class Journal:
         return metrics
 
     def event(self, kind: str, text: str, at_s: float | None = None) -> None:
-        """Writes something that happened now, or at a moment of the cell's time."""
+        """Writes an event: now, or at a moment of the cell's time."""
         if at_s is None:
             at_s = self.at_s + (0.0 if self._interval_at is None else time.monotonic() - self._interval_at)
         self._write({"event": {"time_s": round(at_s, 6), "kind": kind, "text": text}})
 
     def _write(self, line: JournalLine) -> None:
-        # One write a line: a kill can tear the last line only.
+        # One write for each line, so that a kill can tear only the last line.
         self._handle.write(json.dumps(line, separators=(",", ":")) + "\n")
         self._handle.flush()
         self._account(line)
 
 
-#: Unit -> the rate that it counts, and by how much a second's rate is multiplied.
+#: Unit -> the metric that it counts, and the factor from the metric to the unit.
 _RATES = {
     "MiB/s": ("workload.bytes_per_s", 1 / MIB),
     "NOTPM": ("workload.new_order_ops_per_s", 60.0),
@@ -175,7 +175,7 @@ _RATES = {
 
 
 def _add_throughput(metrics: dict[str, float], unit: str) -> None:
-    """Adds what is judged, of all instances together and of each."""
+    """Adds the throughput that is judged: that of all instances together, and of each."""
     rate, factor = _RATES.get(unit, ("workload.ops_per_s", 1.0))
     metrics["workload.throughput"] = metrics[rate] * factor
     for name in [name for name in metrics if _INSTANCE.fullmatch(name)]:
@@ -188,7 +188,7 @@ _INSTANCE = re.compile(r"workload\.instance\d+_operations_per_s")
 
 
 def _trim(path: Path) -> None:
-    """Cuts off a line that a kill tore."""
+    """Cuts off the last line if a kill has torn it."""
     with path.open("rb+") as handle:
         data_end = handle.seek(0, os.SEEK_END)
         while data_end > 0:

@@ -1,6 +1,6 @@
-"""What a run says while it runs: live on a terminal, one plain line every ten seconds elsewhere.
+"""The progress of a run: a live display on a terminal, else one plain line every ten seconds.
 
-All of it goes to standard error: standard output is for results.
+It goes to standard error, because standard output is for results.
 """
 
 from __future__ import annotations
@@ -20,67 +20,65 @@ from rich.text import Text
 from flatwater.experiment import print_duration, print_left, print_size
 from flatwater.printing import make_console
 
-#: Seconds between two lines where there is no terminal.
+#: Seconds between two plain lines.
 PLAIN_LINE_S = 10.0
 #: Seconds of the sparkline.
 SPARKLINE_WIDTH = 60
 _BARS = "▁▂▃▄▅▆▇█"
 
 
-#: Lines of real cells that a live view has room for.
+#: The number of real cells that the live display shows.
 CELLS_SHOWN_MAX = 8
-#: So many cells under way are told how far they are.
+#: The number of running cells whose progress is shown.
 SHARES_SHOWN_MAX = 8
-#: Before this many seconds, how long the rest will take is a guess.
+#: No time left is shown before this many seconds: it would be a guess.
 LEFT_AFTER_S = 2.0
 
 
 @dataclass(frozen=True)
 class SweepProgress:
-    """How far a sweep of several cells is."""
+    """The progress of a sweep of several cells."""
 
     done: int
     running: int
     failed: int
     total: int
-    #: Seconds for the rest, once that can be told.
+    #: Estimated seconds for the rest; None if there is no estimate yet.
     left_s: float | None = None
     #: A line for each real cell that runs on another machine.
     cells: tuple[str, ...] = ()
-    #: How far the modelled cells are that run, 0..1 each.
+    #: Progress of each running modelled cell, 0..1.
     shares: tuple[float, ...] = ()
 
     def text(self) -> str:
         """The counts in a line."""
-        told = f"{self.done:,} of {self.total:,} cells done"
+        text = f"{self.done:,} of {self.total:,} cells done"
         if self.done == self.total:
-            return told + (f", {self.failed:,} failed" if self.failed else "")
-        told += f", {self.running:,} running"
+            return text + (f", {self.failed:,} failed" if self.failed else "")
+        text += f", {self.running:,} running"
         if self.shares:
             shown = ", ".join(f"{100 * share:.0f} %" for share in sorted(self.shares, reverse=True)[:SHARES_SHOWN_MAX])
-            told += f" ({shown}{', ...' if len(self.shares) > SHARES_SHOWN_MAX else ''})"
+            text += f" ({shown}{', ...' if len(self.shares) > SHARES_SHOWN_MAX else ''})"
         if self.failed:
-            told += f", {self.failed:,} failed"
-        return told + (f", {print_left(self.left_s)}" if self.left_s is not None else "")
+            text += f", {self.failed:,} failed"
+        return text + (f", {print_left(self.left_s)}" if self.left_s is not None else "")
 
 
 class PhaseClock:
-    """How long the rest of a phase takes. Virtual time is computed and not waited for: there it is told by how fast
-    it passed so far.
-    """
+    """Estimates the rest of a phase. In virtual time it uses the speed of the computation so far."""
 
     def __init__(self, *, virtual: bool = False) -> None:
         self.virtual = virtual
         self._length_s: float | None = None
         self._began_s = 0.0
-        self._told_s = float("inf")
+        self._shown_s = float("inf")
 
     def begin(self, length_s: float | None) -> None:
         """A phase begins."""
-        self._length_s, self._began_s, self._told_s = length_s, time.monotonic(), float("inf")
+        self._length_s, self._began_s, self._shown_s = length_s, time.monotonic(), float("inf")
 
     def left_text(self, at_s: float) -> str:
-        """`12 s left` when `at_s` of it have passed; "" where that cannot be known."""
+        """`12 s left` when `at_s` of it have passed; "" if that is not known."""
         if not self._length_s:
             return ""
         left_s = max(0.0, self._length_s - at_s)
@@ -89,24 +87,24 @@ class PhaseClock:
             if at_s <= 0 or passed_s < LEFT_AFTER_S:
                 return ""
             left_s *= passed_s / at_s
-        # What is left never grows: who sees it counts on it.
-        self._told_s = min(self._told_s, left_s)
-        return print_left(self._told_s) if left_s else ""
+        # The shown time never grows.
+        self._shown_s = min(self._shown_s, left_s)
+        return print_left(self._shown_s) if left_s else ""
 
 
 class Reporter(Protocol):
-    """Told what happens; knows how to show it."""
+    """Shows what happens in a run."""
 
     def sweep(self, progress: SweepProgress) -> None:
-        """How far all cells are; told often."""
+        """The progress of all cells; called often."""
         ...
 
     def cell(self, number: int, total: int, label: str, *, virtual: bool = False) -> None:
-        """A cell begins; `virtual`: its time is computed and not waited for."""
+        """A cell begins; `virtual`: its time is computed."""
         ...
 
     def phase(self, name: str, length_s: float | None) -> None:
-        """A phase of the cell begins; its length when it is known."""
+        """A phase of the cell begins; `length_s` is its length if that is known."""
         ...
 
     def written(self, done: int, total: int) -> None:
@@ -122,23 +120,23 @@ class Reporter(Protocol):
         ...
 
     def note(self, text: str) -> None:
-        """Something worth a line."""
+        """A note for the user, in one line."""
         ...
 
     def close(self) -> None:
-        """Nothing more to show."""
+        """Ends the display."""
         ...
 
 
 def start_reporter(stream: TextIO | None = None) -> Reporter:
-    """The reporter that suits standard error."""
+    """The reporter for standard error: live on a terminal, else plain."""
     stream = stream or sys.stderr
     console = make_console(stream)
     return LiveReporter(console) if console.is_terminal else PlainReporter(stream)
 
 
 def latency_text(latency_us: float | None) -> str:
-    """A latency in the unit that suits it."""
+    """A latency in the best unit."""
     if latency_us is None:
         return "-"
     if latency_us < 1000:
@@ -153,7 +151,7 @@ def sparkline(values: list[float]) -> str:
 
 
 class _RowRate:
-    """How fast rows come, and how long the rest of them will take at that."""
+    """The rate of loaded rows, and the time for the rest at this rate."""
 
     def __init__(self) -> None:
         self._first: tuple[float, int] | None = None
@@ -163,16 +161,16 @@ class _RowRate:
         now = time.monotonic()
         self._first = self._first or (now, done)
         then, before = self._first
-        told = f"{done:,} of {total:,} rows"
+        text = f"{done:,} of {total:,} rows"
         if now - then < 1 or done == before:
-            return told
+            return text
         rate = (done - before) / (now - then)
         left = f", {print_left((total - done) / rate)}" if done < total else ""
-        return f"{told}, {rate:,.0f}/s{left}"
+        return f"{text}, {rate:,.0f}/s{left}"
 
 
 class SilentReporter(Reporter):
-    """Shows nothing: for processes whose parent shows what they tell it."""
+    """Shows nothing: for a process whose parent shows its progress."""
 
     def sweep(self, progress: SweepProgress) -> None:
         pass
@@ -200,7 +198,7 @@ class SilentReporter(Reporter):
 
 
 class PlainReporter(Reporter):
-    """One line every ten seconds: for logs, cron and pipes."""
+    """Prints a line every ten seconds: for logs, cron and pipes."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -231,7 +229,7 @@ class PlainReporter(Reporter):
 
     def cell(self, number: int, total: int, label: str, *, virtual: bool = False) -> None:
         self._clock.virtual = virtual
-        # Its lines say where the sweep is.
+        # The lines of the cell show the progress, too.
         self._next_sweep = time.monotonic() + PLAIN_LINE_S
         self._line(f"cell {number} of {total}: {label}")
 
@@ -248,16 +246,16 @@ class PlainReporter(Reporter):
             self._line(f"  {self._phase} {print_size(done)} of {print_size(total)}")
 
     def loaded(self, done: int, total: int) -> None:
-        # Asked for each time: the rate counts from the first.
-        told = self._rows.text(done, total)
+        # Computed each time, because the rate counts from the first call.
+        text = self._rows.text(done, total)
         if self._due():
-            self._line(f"  {self._phase}: {told}")
+            self._line(f"  {self._phase}: {text}")
 
     def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
         if self._due():
             left = self._clock.left_text(at_s)
-            told = f"{throughput:,.0f} {unit}, p95 {latency_text(p95_us)}{', ' if left else ''}{left}"
-            self._line(f"  {self._phase} {at_s:.0f} s: {told}")
+            figures = f"{throughput:,.0f} {unit}, p95 {latency_text(p95_us)}{', ' if left else ''}{left}"
+            self._line(f"  {self._phase} {at_s:.0f} s: {figures}")
 
     def note(self, text: str) -> None:
         self._line(f"  {text}")
@@ -267,7 +265,7 @@ class PlainReporter(Reporter):
 
 
 class LiveReporter(Reporter):
-    """A few lines that stay in place: where we are, throughput, p95, a sparkline, the time left."""
+    """A few lines that stay in place: cell, phase, throughput, p95, a sparkline, the time left."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

@@ -1,4 +1,4 @@
-"""Published figures that are ratios to another cell: filled in when the cells are there."""
+"""Published figures that are ratios to another cell: computed when both cells are complete."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from flatwater.runner.summary import lookup_figure
 
 
 def fill_relative(experiment: Experiment, result: Result) -> None:
-    """Puts our ratio beside each published one whose two cells are complete. Repeats of the other cell count as their
-    mean. Nothing is read where no figure is a ratio.
+    """Adds our ratio to each published ratio whose two cells are complete.
+
+    Repeats of the other cell count as their mean. Reads no summary if no figure is a ratio.
     """
     if not any(figure.relative_to is not None for figure in experiment.published):
         return
@@ -50,5 +51,5 @@ def _base(experiment: Experiment, figure: PublishedFigure, result: Result) -> fl
 
 
 def _is_complete(cell: Cell) -> bool:
-    """Whether a cell was measured to its end; its folder has the summary until the whole result is sealed."""
+    """Whether a cell is complete. Its folder has the summary until the whole result is sealed."""
     return (cell.folder / "summary.json").is_file() and cell.stored_summary().status == "complete"

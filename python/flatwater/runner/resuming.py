@@ -1,8 +1,8 @@
-"""What an earlier run left of a cell: whether it can be gone on with, and that nothing measured is thrown away.
+"""What an earlier run left of a cell: whether the cell can be resumed with it. No measurement is thrown away.
 
-A journal with measured seconds is never deleted. Either the cell goes on with it, or its folder is moved to the
-result's `set-aside/`, and the user is told where it is and why. Of a modelled cell the same seconds are computed again:
-what was set aside goes when the new journal begins with it.
+A journal with measured seconds is never deleted. Either the cell continues it, or the cell's folder is moved to
+`set-aside/` of the result, and a note says where it is and why. A modelled cell computes the same seconds again: its
+old journal is deleted when the new one begins with the same lines.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from flatwater.runner.schedule import UntilSteady
 
 
 class CannotResume(FlatwaterError):
-    """What a cell stood on is not as its run left it."""
+    """The layers of a cell are not as its run left them."""
 
 
 @dataclass(frozen=True)
 class Left:
     """What an earlier run left of a cell."""
 
-    #: Of the journal's own marks.
+    #: The phases in its journal.
     phases: Sequence[Phase] = ()
-    #: Seconds that were measured. With none of them there is nothing to lose.
+    #: Seconds that were measured; 0: there is nothing to lose.
     measured_s: float = 0.0
-    #: Whether the measurement was over, and only what follows it is missing.
+    #: Whether the measurement was complete, so that only the phases after it are missing.
     over: bool = False
-    #: When the journal was last written to, seconds since the epoch.
+    #: Time of the last write to the journal, seconds since the epoch.
     ended_at: float = 0.0
-    #: Why nothing can go on with it, whatever it stood on; None if there is no such reason.
+    #: Why the cell cannot be resumed, whatever its layers are; None if there is no such reason.
     why_not: str | None = None
-    #: Where the cell was kept that it is of.
+    #: The folder of the cell.
     folder: Path = field(default_factory=Path)
 
     @property
     def drained(self) -> bool:
-        """Whether what was outstanding had come to an end: the read-back had begun."""
+        """Whether all outstanding requests were completed: the read-back had begun."""
         return bool(self.phases) and self.phases[-1].name == VERIFY
 
 
-def look_back(cell: Cell, experiment: Experiment) -> Left:
+def read_left(cell: Cell, experiment: Experiment) -> Left:
     """Reads what an earlier run left of a cell."""
     journal = cell.journal
     try:
@@ -76,9 +76,9 @@ def look_back(cell: Cell, experiment: Experiment) -> Left:
 
 
 def set_aside(cell: Cell) -> Path | None:
-    """Moves what an earlier run left of a cell out of the way, if anything was measured; its new place.
+    """Moves what an earlier run left of a cell to `set-aside/`, if anything was measured; its new path.
 
-    Without a measured second it is deleted: there is nothing in it that a new run does not make again.
+    Without a measured second it is deleted: a new run makes all of it again.
     """
     folder = cell.folder
     if not folder.exists():
@@ -97,18 +97,18 @@ def set_aside(cell: Cell) -> Path | None:
 
 
 def asides(cell: Cell) -> list[Path]:
-    """What was set aside of a cell, by whatever run."""
+    """The folders that any run has set aside of a cell."""
     return sorted((cell.result.path / SET_ASIDE).glob(f"{cell.folder.name}-*"))
 
 
-def told_aside(left: Left, aside: Path, why: str) -> str:
-    """What the user is told of it."""
+def note_of_setting_aside(left: Left, aside: Path, why: str) -> str:
+    """The note for the user about a measurement that was set aside."""
     what = f"the {left.measured_s:.3g} s measured before" if left.measured_s > 0 else "what was measured before"
-    return f"cannot go on with {what}: {why}; kept in {aside}, measuring anew"
+    return f"cannot resume {what}: {why}; kept in {aside}, measuring again from the start"
 
 
-def forget_if_repeated(aside: Path, journal: Path) -> bool:
-    """Deletes what was set aside if the new journal begins with its whole lines, byte for byte; whether it did."""
+def delete_if_repeated(aside: Path, journal: Path) -> bool:
+    """Deletes a folder that was set aside if the new journal begins with all its whole lines; whether it did."""
     try:
         with (aside / journal.name).open("rb") as before, journal.open("rb") as now:
             # A kill may have torn the last line.
@@ -117,7 +117,7 @@ def forget_if_repeated(aside: Path, journal: Path) -> bool:
         return False
     if same:
         remove_cell(aside)
-        # Others may be in it.
+        # The folder stays if other cells are in it.
         with suppress(OSError):
             aside.parent.rmdir()
     return same
@@ -133,7 +133,7 @@ def _phases(journal: Path) -> list[Phase]:
 
 
 def _holds_measurement(cell: Cell) -> bool:
-    """Also what cannot be read, or has no journal but a summary, may hold some."""
+    """Whether a cell may have a measurement. An unreadable journal, or Parquet without a journal, may have one."""
     try:
         return bool(measured_s(_phases(cell.journal)))
     except FileNotFoundError:
@@ -143,8 +143,9 @@ def _holds_measurement(cell: Cell) -> bool:
 
 
 def _why_failed(cell: Cell) -> str | None:
-    """Why what an earlier run measured is no part of a sound run: it failed while it ran. One that only could not be
-    taken up (a disk that was not mounted) tells of no phases.
+    """Why the earlier measurement is not valid: the cell failed while it ran. None if it did not.
+
+    A cell that only could not be resumed (a disk was not mounted) has a summary without phases.
     """
     earlier = _earlier(cell)
     if earlier is None or earlier.status != "failed" or not earlier.phases:
@@ -163,7 +164,7 @@ def _earlier(cell: Cell) -> CellSummary | None:
 
 
 def _rounds_are_over(journal: Path, experiment: Experiment) -> bool:
-    """Shows the rounds to SNIA's rule again. What a seam divides is no sequence of rounds."""
+    """Whether the rounds in a journal fulfil SNIA's rule. Rounds before and after a seam do not count together."""
     rule = UntilSteady(experiment)
     began_s: float | None = None
     for line in read_journal(journal):

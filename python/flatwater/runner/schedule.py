@@ -1,4 +1,4 @@
-"""When a cell's phases begin and end: for a time, or until steady by SNIA's rule."""
+"""The schedule of a cell's phases: for a fixed time, or until it is steady by SNIA's rule."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from flatwater.results.phases import MEASURE, WARMUP
 
 
 class Schedule(Protocol):
-    """Told of each interval of the measured workload; says what it belongs to and when it is enough."""
+    """Decides the phase of each interval of the measured workload, and when the workload ends."""
 
-    #: What came to pass and is worth an event of the result, since the last look.
+    #: Notes for the events of the result. The caller clears them.
     notes: list[str]
 
     def phase(self, start_s: float) -> tuple[str, float | None]:
@@ -25,13 +25,13 @@ class Schedule(Protocol):
 
 
 class Timed(Schedule):
-    """Warm-up, then a fixed time (less what a killed run measured already)."""
+    """A warm-up, then a fixed time (less the time that a killed run has measured)."""
 
     def __init__(self, cell: Experiment, measured_s: float = 0.0) -> None:
         self.notes: list[str] = []
         self._warmup_s = cell.workload.warmup_s
         self._duration_s = cell.workload.duration_s - measured_s
-        # Intervals end a few microseconds late: half of one is as near as a length can be kept.
+        # Intervals end a few microseconds late, so lengths are compared to within half an interval.
         self._slack_s = cell.record.interval_s / 2
 
     def phase(self, start_s: float) -> tuple[str, float | None]:
@@ -44,7 +44,7 @@ class Timed(Schedule):
 
 
 class UntilSteady(Schedule):
-    """SNIA PTS 2.0: rounds with no gap between them, until the last five are steady or there were too many."""
+    """SNIA PTS 2.0: rounds without gaps, until the last five are steady or the maximum is reached."""
 
     def __init__(self, cell: Experiment) -> None:
         self.notes: list[str] = []
@@ -60,7 +60,7 @@ class UntilSteady(Schedule):
     def phase(self, start_s: float) -> tuple[str, float | None]:
         if start_s < self._warmup_s - self._slack_s:
             return WARMUP, self._warmup_s
-        # Nobody knows how many rounds it takes: the notes tell of each.
+        # The number of rounds is not known before. A note reports each of them.
         return MEASURE, None
 
     def over(self, start_s: float, end_s: float, throughput: float) -> bool:

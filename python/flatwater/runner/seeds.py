@@ -1,4 +1,4 @@
-"""Seeds that follow from a cell's own."""
+"""Seeds that are derived from the seed of a cell."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import hashlib
 
 
 def derived_seed(seed: int, purpose: str) -> int:
-    """A seed of its own for a part of a cell that must not repeat another's data and addresses."""
+    """The seed for a part of a cell, so that it does not repeat the data and addresses of another part."""
     return int.from_bytes(hashlib.sha256(f"flatwater:{seed}:{purpose}".encode()).digest()[:8], "big") >> 11

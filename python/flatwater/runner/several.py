@@ -1,7 +1,7 @@
-"""Running many modelled experiments as one: their cells share the processes, each has a result folder of its own.
+"""Running many modelled experiments together: they share the processes, and each has its own result folder.
 
 OUT/
-experiments.json    which experiments these are, which were left out and why
+experiments.json    the experiments, and those that were left out with the reasons
 NAME/               the result of each
 """
 
@@ -33,9 +33,9 @@ from flatwater.runner.interrupt import watch_signals
 from flatwater.runner.progress import Reporter
 from flatwater.runner.sweep import end_course, start_course
 
-#: Told the experiment's name, the finished cell's summary, how many cells of all are done, and how many there are.
+#: Is called with the experiment's name, the summary of a finished cell, the finished and the total number of cells.
 OnCell = Callable[[str, CellSummary, int, int], None]
-#: Told an experiment whose cells are over, with how it ended, and what its cells took in this run.
+#: Is called for an experiment that has ended: name, result, status, error, and the time of its cells in this run.
 OnExperiment = Callable[[str, Result, CellStatus, str | None, Took], None]
 
 
@@ -58,10 +58,10 @@ def run_several(
     resume: bool = False,
     jobs: int | None = None,
 ) -> Together:
-    """Runs what is missing of the experiments into folders of `out`; each is sealed as soon as its cells are over.
+    """Runs the missing cells of the experiments into folders of `out`. Each result is sealed when its cells are over.
 
-    Errors: UserError when `out` is taken, or with `resume` holds other experiments; FlatwaterError when the results
-    cannot be written.
+    Errors: UserError if `out` is in use, or with `resume` has other experiments; FlatwaterError if the results cannot
+    be written.
     """
     machine = describe_machine()
     _claim(collection, out, jobs, resume=resume)

@@ -38,7 +38,7 @@ class Outcome:
     result: Result
     status: CellStatus
     error: str | None = None
-    #: What its cells took, in all processes together.
+    #: The time of its cells, in all processes together.
     cells_took: Took = field(default_factory=Took)
 
 
@@ -52,11 +52,11 @@ def run_experiment(
     executor: Executor | None = None,
     started: Started | None = None,
 ) -> Outcome:
-    """Runs what is missing of an experiment into the folder `out`, on an executor (None: all of this machine).
+    """Runs the missing cells of an experiment into the folder `out`, on an executor (None: all cores of this machine).
 
-    `started` is what the command line said besides. `on_cell` is told each finished cell's summary, how many are done,
-    and how many there are. A cell that fails keeps its error, and the others go on; a run in which any failed has
-    failed.
+    `started` has the other options of the command line. `on_cell` is called with the summary of each finished cell, the
+    number of finished cells, and the number of all cells. A cell that fails keeps its error, and the others continue; a
+    run in which a cell failed has failed.
     """
     require_runnable(experiment)
     total = count_cells(experiment)
@@ -76,7 +76,7 @@ def run_experiment(
         return Outcome(result, "complete")
     executor = executor or make_executor()
     try:
-        # Ctrl-C before anything is made ends the run at once.
+        # Until here nothing is made, and Ctrl-C ends the run at once.
         machine = describe_machine() | executor.open(experiment, reporter)
         if result is None:
             result = _create_result(experiment, out, machine, started)
@@ -100,7 +100,7 @@ def start_course(
     *,
     resume: bool = False,
 ) -> Course:
-    """Opens the result in `out` (with `resume`, what a run left there; else a new one) for its missing cells.
+    """Opens the result in `out` (with `resume`, that of an earlier run; else a new one) for its missing cells.
 
     Errors: UserError, OSError.
     """
@@ -116,7 +116,7 @@ def start_course(
 
 
 def end_course(course: Course) -> Outcome:
-    """Judges and seals a course whose cells are over, or that was interrupted. Errors: OSError."""
+    """Judges and seals a course that has ended or was interrupted. Errors: OSError."""
     status, failure = _ended(course)
     seal_course(course, status)
     return Outcome(course.result, status, failure, course.took)
@@ -162,7 +162,7 @@ def _run_cells(result: Result, executor: Executor, course: Course) -> Outcome:
         try:
             executor.run(course)
         except ReaderGoneError:
-            # As if the user had stopped the run.
+            # It counts as stopped by the user.
             result.write_manifest("interrupted")
             what = f"whoever read the output went away; what was measured is in {result.path}"
             raise Interrupted(what, hint=f"to go on: {resume_command(result.path)}") from None
@@ -183,29 +183,29 @@ def _run_cells(result: Result, executor: Executor, course: Course) -> Outcome:
 
 
 def _failed(out: Path, error: OSError) -> FlatwaterError:
-    """What the system refused, told of the place where it did: the result, unless the error names another one."""
+    """The error for a failed system call, with its place: the result, unless the error names another file."""
     named = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
-    why, goes_on = error.strerror or str(error), resume_command(out)
-    # What is written in an open folder of the result has a name that is none from here.
+    why, to_resume = error.strerror or str(error), resume_command(out)
+    # Files that are written relative to an open folder of the result have a name without a path.
     of_result = not named or ("/" not in named and not os.path.lexists(named))
     if of_result or Path(named).resolve().is_relative_to(out.resolve()):
         return FlatwaterError(
-            f"cannot write the result: {why}", where=str(out), hint=f"make room there, then: {goes_on}"
+            f"cannot write the result: {why}", where=str(out), hint=f"make room there, then: {to_resume}"
         )
-    return FlatwaterError(f"cannot use {named}: {why}", where="storage.path", hint=f"mend that, then: {goes_on}")
+    return FlatwaterError(f"cannot use {named}: {why}", where="storage.path", hint=f"mend that, then: {to_resume}")
 
 
 def seal_course(course: Course, status: CellStatus) -> None:
-    """Completes and seals the result of a course whose cells are over. Errors: OSError."""
+    """Completes and seals the result of a course that has ended. Errors: OSError."""
     fill_relative(course.experiment, course.result)
     course.result.agreement = judge_agreement(course.experiment, course.result)
     course.result.seal(status)
 
 
 def _ended(course: Course) -> tuple[CellStatus, str | None]:
-    """How a run ended, and what to say of it."""
+    """The status of a run that has ended, and its error."""
     first = course.first_failure
-    # A cell that was under way may have been the last one, and have ended well.
+    # The cell under way may have been the last one, and may have completed.
     if course.interrupted is not None and not course.over:
         return "interrupted", course.interrupted
     assert course.over, f"an executor ended with {course.finished} of {len(course.cells)} cells"
@@ -219,8 +219,9 @@ def _ended(course: Course) -> tuple[CellStatus, str | None]:
 
 
 def _is_missing(cell: Cell) -> bool:
-    """Whether a cell is still to be run. How it ended before is kept beside its journal: whoever runs it decides what
-    becomes of that (resuming.py).
+    """Whether a cell is still to be run.
+
+    The summary of an earlier run is kept beside its journal: resuming.py decides whether the cell continues it.
     """
     summary = cell.summary
     if summary is None or summary.status == "complete":
@@ -229,7 +230,7 @@ def _is_missing(cell: Cell) -> bool:
     own, earlier = cell.folder / "summary.json", cell.folder / EARLIER
     with suppress(FileNotFoundError):
         if earlier.exists() and not summary.phases:
-            own.unlink()  # it was not begun since
+            own.unlink()  # the run after that did not begin it
         else:
             own.replace(earlier)
     return True

@@ -1,4 +1,4 @@
-"""Totals of the measured phase: fed line by line, while a cell runs or from the journal of a killed one."""
+"""Totals of the measured phase, from the lines of the journal: while a cell runs, or of a killed cell."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flatwater._engine import Histogram
 from flatwater.results import LatencyUs
 from flatwater.results.schema import JournalLine
 
-#: Kinds that only serve the workload's own: told apart, and no operations.
+#: Kinds of requests that only support the others. They have their own latencies and are not counted as operations.
 _SERVING = ("fsync",)
 
 
@@ -26,7 +26,7 @@ class Tally:
         self.operations = 0
         self.bytes = 0
         self.errors = 0
-        #: None where time is virtual: what a client costs is then nobody's.
+        #: CPU time of the client; None in virtual time.
         self.cpu_s: float | None = 0.0
         self.counters: Counter[str] = Counter()
         self._latency: dict[str, Histogram] = {}
@@ -64,7 +64,7 @@ class Tally:
         return {kind: _percentiles(histogram) for kind, histogram in self._merged().items()}
 
     def quantile_us(self, kind: str, share: float) -> float | None:
-        """The latency that a share (0..1) of one kind did not exceed; None when there was none of it."""
+        """The latency that a share (0..1) of the requests of a kind did not exceed; None if there were none."""
         histogram = self._latency.get(kind)
         return histogram.quantile_ns(share) / 1000 if histogram is not None else None
 
@@ -74,7 +74,7 @@ class Tally:
 
     def _merged(self) -> dict[str, Histogram]:
         together = Histogram()
-        # In an order that is always the same: how a histogram is written depends on it.
+        # Merged in a fixed order, because the bytes of the result depend on it.
         for kind in sorted(self._latency.keys() - set(_SERVING)):
             together.merge(self._latency[kind])
         return {**({"all": together} if together.count() else {}), **self._latency}

@@ -1,4 +1,4 @@
-"""How long modelled cells will take in this world, by computing a little of some of them."""
+"""Estimates how long modelled cells will take to compute, from a short trial of some of them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from flatwater.runner.executors.bench import Bench
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import SilentReporter
 
-#: The first cell, the last one and the middle one: sweeps go from little to much.
+#: The first, the middle and the last cell are tried: sweeps usually go from small to large.
 CELLS_TRIED = 3
-#: Each is computed for so long, and all of them have so long to get there.
+#: Time to compute each of them, and time for all of them together.
 TRIED_S = 0.4
 PATIENCE_S = 4.0
 
 
 def real_seconds(experiment: Experiment) -> float | None:
-    """Seconds of this world that all cells of an experiment in virtual time take, as many at once as there are cores.
+    """Seconds to compute all cells of an experiment in virtual time, with a process on each core.
 
-    Preconditioning comes on top. None where the cells are not ready soon enough to tell (large devices that are
-    simulated into their first state), or cannot be made: the run says why.
+    Preconditioning is not included. None if the cells are not ready soon enough (large devices whose initial state is
+    simulated), or cannot be made: the run will report why.
     """
     found: list[float] = []
     worker = threading.Thread(target=_try_cells, args=(experiment, found), daemon=True)
@@ -46,7 +46,7 @@ def _try_cells(experiment: Experiment, found: list[float]) -> None:
 
 
 def _try(experiment: Experiment, index: int) -> float:
-    """Seconds of one cell."""
+    """Seconds to compute one cell."""
     bench, plan, began_s = Bench(experiment), cell_at(experiment, index), time.perf_counter()
     try:
         stack = bench.stack(plan)
@@ -57,7 +57,7 @@ def _try(experiment: Experiment, index: int) -> float:
         while computed_s < TRIED_S and virtual_s < whole_s:
             try:
                 interval = run.next_interval(TRIED_S)
-            except StopIteration:  # a trace that is not repeated has come to its end, and so has the cell
+            except StopIteration:  # the end of a trace that is not repeated ends the cell
                 whole_s = virtual_s
                 break
             computed_s = time.perf_counter() - ready_s

@@ -1,4 +1,4 @@
-"""Whether cells are measured for long enough that a verdict can come: told before anything runs."""
+"""Checks, before a run, that cells are measured for long enough to get a verdict."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flatwater.experiment.workload import Replay
 from flatwater.results.phases import MEASURE
 from flatwater.runner.schedule import Schedule, Timed, UntilSteady
 
-#: Fields that the number of a cell's samples follows from.
+#: Fields that decide the number of a cell's samples.
 _FIELDS = {
     "workload.duration_s",
     "workload.warmup_s",
@@ -29,18 +29,18 @@ _FIELDS = {
     "database.fault.at_s",
     "database.fault.kind",
 }
-#: Beyond this many different times, they are sampled evenly.
+#: If a sweep has more different times than this, an even sample of them is checked.
 _MOST_TIMES = 1000
 
 
 @dataclass(frozen=True)
 class Shortfall:
-    """Cells that end without a verdict, whatever happens in them."""
+    """Cells that cannot get a verdict because they are too short."""
 
-    #: How many, and of how many; about, of a sweep over very many different times.
+    #: Their number, and the number of all cells; estimated for a sweep over very many different times.
     cells: int
     of: int
-    #: Why, and what to do, of the first of them.
+    #: The reason and the hint for the first of them.
     why: str
     hint: str
 
@@ -54,7 +54,7 @@ class Shortfall:
 
 
 def find_shortfall(experiment: Experiment) -> Shortfall | None:
-    """Which cells of an experiment cannot get a verdict; None where every one can. Nothing but times is looked at."""
+    """The cells of an experiment that cannot get a verdict, judged by their times only; None if all can."""
     timed = [dimension for dimension in experiment.sweep.dimensions if _FIELDS & dimension.keys()]
     times = Sweep(zips=timed)
     step = math.ceil(times.positions / _MOST_TIMES)
@@ -69,10 +69,10 @@ def find_shortfall(experiment: Experiment) -> Shortfall | None:
 
 
 def count_samples(cell: Experiment) -> int:
-    """Intervals that a cell's measured phase will have, or `SAMPLES_MIN` where it will have that many or more.
+    """The number of intervals of a cell's measured phase, at most `SAMPLES_MIN`.
 
-    Goes through the very schedule that the run goes through: warm-up, rounds and all. A resumed cell goes on to the
-    same number. Of SNIA's rounds, the last five are measured.
+    It uses the same schedule as the run, with warm-up and rounds. A resumed cell has the same number. Of SNIA's rounds,
+    the last five are measured.
     """
     interval_s = round(cell.record.interval_s * 1000) / 1000
     snia = cell.workload.steady_state == "snia"
@@ -81,7 +81,7 @@ def count_samples(cell: Experiment) -> int:
     if snia and window_s > (SAMPLES_MIN + 2) * interval_s:
         return SAMPLES_MIN
     over_s = _over_s(cell)
-    # What comes before the last interval of the warm-up tells nothing.
+    # The intervals before the end of the warm-up are skipped.
     number = max(0, int(cell.workload.warmup_s / interval_s) - 2)
     ends_s: list[float] = []
     while len(ends_s) < SAMPLES_MIN or snia:
@@ -97,7 +97,7 @@ def count_samples(cell: Experiment) -> int:
 
 
 def _over_s(cell: Experiment) -> float:
-    """When the workload ends by itself, seconds after its start; infinity where nobody knows."""
+    """When the workload ends by itself, seconds after its start; infinity if that is not known."""
     over_s = math.inf
     workload, database = cell.workload, cell.database
     if isinstance(workload, Replay) and not workload.repeat and workload.speed > 0:
@@ -110,7 +110,7 @@ def _over_s(cell: Experiment) -> float:
 
 
 def _explain(cell: Experiment) -> tuple[str, str]:
-    """Why a cell has too few samples, and what to set."""
+    """Why a cell has too few samples, and a hint."""
     interval_s, workload = cell.record.interval_s, cell.workload
     snia = workload.steady_state == "snia"
     measured_s = UntilSteady(cell).window_s if snia else workload.duration_s

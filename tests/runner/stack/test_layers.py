@@ -42,8 +42,8 @@ class Told(Layer):
     def warnings(self) -> list[str]:
         return [self.name]
 
-    def end_cell(self, logs: Path, *, goes_on: bool) -> None:
-        self.told.append(f"{self.name} ends" + (", to go on" if goes_on else ""))
+    def end_cell(self, logs: Path, *, resumable: bool) -> None:
+        self.told.append(f"{self.name} ends" + (", to go on" if resumable else ""))
 
     def remove(self) -> None:
         self.told.append(f"{self.name} is removed")
@@ -154,13 +154,13 @@ def test_what_is_made_for_each_cell_is_stood_on_when_it_is_there() -> None:
 
 def test_a_cell_ends_from_the_top_down() -> None:
     stack, told = prepared(cache=False)
-    stack.end_cell(Path("/logs"), goes_on=True)
+    stack.end_cell(Path("/logs"), resumable=True)
     assert told == ["workload ends, to go on", "database ends, to go on", "storage ends, to go on"]
 
 
 def test_what_stood_on_a_place_that_goes_is_let_go_before_it() -> None:
     stack, told = prepared(cache=True)
-    stack.end_cell(Path("/logs"), goes_on=True)
+    stack.end_cell(Path("/logs"), resumable=True)
     assert told == [
         "workload ends",
         "workload lets go",
@@ -175,7 +175,7 @@ def test_what_stood_on_a_place_that_goes_is_let_go_before_it() -> None:
 def test_a_layer_that_fails_to_end_keeps_no_other_from_it(layer: str) -> None:
     stack, told = prepared(cache=True)
 
-    def fail(logs: Path, *, goes_on: bool) -> None:
+    def fail(logs: Path, *, resumable: bool) -> None:
         raise FlatwaterError("it did not end well")
 
     getattr(stack, layer).end_cell = fail

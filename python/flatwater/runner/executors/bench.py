@@ -21,10 +21,10 @@ from flatwater.runner.summary import keep_without_running
 class Bench:
     """The stacks of an experiment: each is opened when its first cell comes, and turned from cell to cell."""
 
-    def __init__(self, experiment: Experiment, *, goes_on: bool = True) -> None:
-        """`goes_on`: a later run may find here what this one leaves of a cell."""
+    def __init__(self, experiment: Experiment, *, resumable: bool = True) -> None:
+        """`resumable`: a later run may find here what this one leaves of a cell."""
         self._experiment = experiment
-        self._goes_on = goes_on
+        self._resumable = resumable
         #: By the kinds of the layers, which decide the class.
         self._stacks: dict[tuple[str, ...], Stack] = {}
 
@@ -50,7 +50,7 @@ class Bench:
             raise
         except FlatwaterError as error:
             return self._end(result, cell, "failed", error)
-        stack.kept_in = cell.folder if self._goes_on else None
+        stack.kept_in = cell.folder if self._resumable else None
         summary = CellRunner(result, cell, plan, stack, reporter, interrupt).run()
         # What was interrupted goes on with it.
         if not plan.experiment.storage.keep and summary.status != "interrupted":

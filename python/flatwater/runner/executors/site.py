@@ -98,7 +98,7 @@ def run_cells(client: WorkerFacts, errand: bytes, indexes: Sequence[int]) -> lis
     topic, experiment = pickle.loads(errand)  # noqa: S301 (whoever can reach a worker runs what they like on it)
     reporter = SiteReporter(worker, topic, indexes[0])
     # The next run's worker may be another, and what this one measured is the client's.
-    bench = Bench(experiment, goes_on=False)
+    bench = Bench(experiment, resumable=False)
     done = []
     with _watched(worker) as interrupt, tempfile.TemporaryDirectory(dir=worker.local_directory) as folder:
         try:

@@ -146,9 +146,9 @@ class Stack:
         """What is weaker than it was asked to be."""
         return [warning for layer in self._layers for warning in layer.warnings()]
 
-    def end_cell(self, logs: Path, *, goes_on: bool = False) -> None:
+    def end_cell(self, logs: Path, *, resumable: bool = False) -> None:
         """The cell is over: what belongs to its result is put into the folder `logs`, and what it used is let go; but
-        what a resumed run needs of it stays where the cell `goes_on`. Errors: FlatwaterError.
+        what a resumed run needs stays if the cell is `resumable`. Errors: FlatwaterError.
         """
         with ExitStack() as ending:
             # The last is called first: from the top down, each whatever became of the others.
@@ -156,7 +156,7 @@ class Stack:
                 if not self._lasts and layer in (self.database, self.workload):
                     # What they stand on is taken away.
                     ending.callback(layer.release)
-                ending.callback(layer.end_cell, logs, goes_on=goes_on and self._lasts)
+                ending.callback(layer.end_cell, logs, resumable=resumable and self._lasts)
 
     def remove(self) -> None:
         """Deletes what was prepared (`storage.keep = false`); devices and files of others stay."""

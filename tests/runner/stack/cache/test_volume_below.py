@@ -72,7 +72,7 @@ def prepare(served: RealCache) -> bool:
 
 def test_it_is_kept_after_an_end_with_everything_written_back(served: RealCache, tmp_path: Path) -> None:
     assert prepare(served)
-    served.end_cell(tmp_path, goes_on=False)
+    served.end_cell(tmp_path, resumable=False)
     assert Process.last_words == DRAIN
     assert not prepare(served)
     served.release()
@@ -81,7 +81,7 @@ def test_it_is_kept_after_an_end_with_everything_written_back(served: RealCache,
 def test_it_is_made_anew_after_a_kill(served: RealCache, tmp_path: Path) -> None:
     """The cache had a part of it, and is made anew: what is left below is a file system with holes."""
     assert prepare(served)
-    served.end_cell(tmp_path, goes_on=False)
+    served.end_cell(tmp_path, resumable=False)
     assert not prepare(served)  # and now the power goes
     assert prepare(served)
     served.release()
@@ -92,7 +92,7 @@ def test_it_is_made_anew_when_not_all_was_written_back(served: RealCache, tmp_pa
     assert prepare(served)
     Process.ended_well = False
     if drained:
-        served.end_cell(tmp_path, goes_on=False)
+        served.end_cell(tmp_path, resumable=False)
     else:
         served.release()  # as after a second Ctrl-C
         assert Process.last_words == ""
@@ -103,7 +103,7 @@ def test_it_is_made_anew_when_not_all_was_written_back(served: RealCache, tmp_pa
 
 def test_nothing_else_in_the_folder_is_forgotten(served: RealCache, tmp_path: Path) -> None:
     prepare(served)
-    served.end_cell(tmp_path, goes_on=False)
+    served.end_cell(tmp_path, resumable=False)
     served.release()
     owned = Folder.find(tmp_path / "slow" / "flatwater-cached", where="storage.path")
     assert owned is not None and ground.MADE in owned.names()

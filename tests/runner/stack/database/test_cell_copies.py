@@ -73,14 +73,14 @@ def test_each_server_has_data_of_its_own(root: ServersRoot, cell: Path) -> None:
 def test_a_cell_that_is_over_leaves_none(root: ServersRoot, cell: Path) -> None:
     copies = copies_of(cell)
     made(copies, root)
-    copies.end_cell(root, goes_on=False)
+    copies.end_cell(root, resumable=False)
     assert root.runs() == [] and not (cell / SERVERS).exists()
 
 
 def test_a_cell_that_goes_on_finds_them_again(root: ServersRoot, cell: Path) -> None:
     before = copies_of(cell)
     folders = made(before, root)
-    before.end_cell(root, goes_on=True)
+    before.end_cell(root, resumable=True)
     after = copies_of(cell)
     assert after.take_up(kept_token(cell)[0], BINARY, root) is None
     assert after.find(root, Notes()) == (folders, "copy")
@@ -89,14 +89,14 @@ def test_a_cell_that_goes_on_finds_them_again(root: ServersRoot, cell: Path) -> 
 def test_without_a_place_to_go_on_from_none_are_kept(root: ServersRoot) -> None:
     copies = copies_of(None)
     made(copies, root)
-    copies.end_cell(root, goes_on=True)
+    copies.end_cell(root, resumable=True)
     assert root.runs() == []
 
 
 def test_what_is_gone_or_of_another_server_is_not_taken_up(root: ServersRoot, cell: Path) -> None:
     before = copies_of(cell)
     folders = made(before, root)
-    before.end_cell(root, goes_on=True)
+    before.end_cell(root, resumable=True)
     token = kept_token(cell)[0]
     newer: Any = SimpleNamespace(flavour="mariadb", version_text="11.4.2")
     assert "this is mariadb 11.4.2" in str(copies_of(cell).take_up(token, newer, root))
@@ -107,7 +107,7 @@ def test_what_is_gone_or_of_another_server_is_not_taken_up(root: ServersRoot, ce
 def test_others_are_deleted_only_if_no_run_needs_them(root: ServersRoot, cell: Path, tmp_path: Path) -> None:
     needed = copies_of(cell, many=1)
     (kept,) = made(needed, root)
-    needed.end_cell(root, goes_on=True)
+    needed.end_cell(root, resumable=True)
     (rubbish,) = made(copies_of(None, many=1), root)
     other, notes = copies_of(None, many=1), Notes()
     for _ in range(2):

@@ -35,10 +35,15 @@ def test_a_device_is_a_file_of_its_length_in_a_folder_of_ours(tmp_path: Path) ->
 
 
 def test_content_goes_on_only_if_it_is_kept_and_as_long(tmp_path: Path) -> None:
-    for size, kept, goes_on in ((MIB, True, False), (MIB, True, True), (2 * MIB, True, False), (2 * MIB, False, False)):
+    for size, kept, resumable in (
+        (MIB, True, False),
+        (MIB, True, True),
+        (2 * MIB, True, False),
+        (2 * MIB, False, False),
+    ):
         one = opened(tmp_path, size, kept=kept)
-        assert one.begun is goes_on, (size, kept)
-        assert one.file.read_bytes()[:4] == (b"data" if goes_on else bytes(4))
+        assert one.begun is resumable, (size, kept)
+        assert one.file.read_bytes()[:4] == (b"data" if resumable else bytes(4))
         with one.file.open("r+b") as handle:
             handle.write(b"data")
         one.close()

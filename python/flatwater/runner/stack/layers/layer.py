@@ -83,10 +83,10 @@ class Layer:
         """What is weaker than it was asked to be."""
         return []
 
-    def end_cell(self, logs: Path, *, goes_on: bool) -> None:
+    def end_cell(self, logs: Path, *, resumable: bool) -> None:
         """Ends the cell: puts what belongs to its result into the folder `logs`, and lets go of what it used.
 
-        What a resumed run needs stays if the cell `goes_on`. Errors: FlatwaterError.
+        What a resumed run needs stays if the cell is `resumable`. Errors: FlatwaterError.
         """
 
     def remove(self) -> None:

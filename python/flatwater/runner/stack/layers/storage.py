@@ -94,7 +94,7 @@ class Device(Storage):
     def close(self) -> None:
         """Lets it go. Errors: FlatwaterError."""
 
-    def end_cell(self, logs: Path, *, goes_on: bool) -> None:
+    def end_cell(self, logs: Path, *, resumable: bool) -> None:
         self.close()
 
     def release(self) -> None:

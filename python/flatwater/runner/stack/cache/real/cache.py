@@ -167,7 +167,7 @@ class RealCache(Cache, GroundLayer):
         place = storage_warning(Path(self._cache.fast.path or "")) if self._cache is not None else None
         return [*late, *([place] if place is not None else [])]
 
-    def end_cell(self, logs: Path, *, goes_on: bool) -> None:
+    def end_cell(self, logs: Path, *, resumable: bool) -> None:
         # What a server has loaded is there in the next cell.
         self._close(drain=has_server(self._cell))
 

@@ -34,12 +34,12 @@ class AttachedServer(Servers):
     def __init__(self) -> None:
         self._server: Attached | None = None
         self._facts: list[ServerFacts] = []
-        self._goes_on = False
+        self._resumed = False
         self._kept_in: Path | None = None
 
     def turn_to(self, plan: PlannedCell) -> None:
         super().turn_to(plan)
-        self._facts, self._goes_on = [], False
+        self._facts, self._resumed = [], False
         self._server = describe(self.logins(None)[0])
 
     def take_up(self, left: Left) -> str | None:
@@ -47,7 +47,7 @@ class AttachedServer(Servers):
         assert self._server is not None
         if server != _identity(self._server):
             return "another server answers at database.url now"
-        self._goes_on = True
+        self._resumed = True
         return None
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt, kept_in: Path | None, check: Check) -> None:
@@ -57,7 +57,7 @@ class AttachedServer(Servers):
         comment = told.version_comment
         self._facts = [ServerFacts(instance=0, flavour=told.flavour, version=told.version_text, comment=comment)]
         server = self._cell.server
-        if server.load and not self._goes_on:
+        if server.load and not self._resumed:
             load_dataset(self._cell, server.login(), reporter, interrupt)
         if kept_in is not None:
             keep_token(kept_in, "", _identity(told))
@@ -82,11 +82,11 @@ class AttachedServer(Servers):
     def facts(self) -> list[ServerFacts]:
         return self._facts
 
-    def end_cell(self, logs: Path, *, goes_on: bool) -> None:
+    def end_cell(self, logs: Path, *, resumable: bool) -> None:
         if self._facts and self._server is not None:
             logs.mkdir(parents=True, exist_ok=True)
             write_atomic(logs / "variables.json", json.dumps(dict(self._server.variables), indent=1))
-        if not goes_on and self._kept_in is not None:
+        if not resumable and self._kept_in is not None:
             (self._kept_in / SERVERS).unlink(missing_ok=True)
 
 

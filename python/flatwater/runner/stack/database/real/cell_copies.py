@@ -103,9 +103,9 @@ class CellCopies:
                 self._told.add(text)
                 reporter.note(text)
 
-    def end_cell(self, root: ServersRoot | None, *, goes_on: bool) -> None:
+    def end_cell(self, root: ServersRoot | None, *, resumable: bool) -> None:
         """Deletes the copies, unless a later run goes on with them."""
-        if goes_on and self._kept_in is not None:
+        if resumable and self._kept_in is not None:
             return
         if root is not None and self._token:
             for number in range(self._many):

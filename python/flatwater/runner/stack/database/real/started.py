@@ -206,10 +206,10 @@ class StartedServers(Servers):
             return text  # of data that could not be recovered, which stay where they are
         return self._fleet.kept(text, logs)
 
-    def end_cell(self, logs: Path, *, goes_on: bool) -> None:
+    def end_cell(self, logs: Path, *, resumable: bool) -> None:
         failures = self._fleet.end(logs, self._snapshot, self._cell.schema_name, self.hurried, self._tell_stop)
-        self._copies.end_cell(self._root, goes_on=goes_on)
-        self._left = None if not goes_on else self._left
+        self._copies.end_cell(self._root, resumable=resumable)
+        self._left = None if not resumable else self._left
         if failures:
             raise FlatwaterError(failures[0])
 

@@ -151,7 +151,7 @@ class EmulatedFiles(_Emulated, GroundLayer):
         sizes = {"size_bytes": storage.size if kept else None, "used_bytes": storage.used_bytes}
         return _emulation(storage, folder, self._plan.seed, self._cell.record.interval_s, kept=kept, **sizes)
 
-    def end_cell(self, logs: Path, *, goes_on: bool) -> None:
+    def end_cell(self, logs: Path, *, resumable: bool) -> None:
         self._close()
 
     def _close(self) -> None:
