@@ -1,12 +1,13 @@
-"""What is flatwater's below a user's path, and how it is made, opened, renamed and deleted there: only here.
+"""flatwater's files below a user's path. Only this room makes, opens, renames and deletes them there.
 
-witness.py  what tells a file or a folder that flatwater made from any other, also from one that took its inode
-folder.py   a folder of flatwater's, held by its descriptor, with a ledger of what flatwater made in it
-mounted.py  what is mounted where: under a path, and in a folder, where it would be deleted with it
-writing.py  files as a whole: replaced at once or not at all, under a name that nobody can guess
-permit.py   what the engine may write to, by what it is: it opens everything else read-only
+witness.py  recognises a file or a folder that flatwater made, even if another file has got its inode since
+folder.py   a folder of flatwater, held open, with a ledger of the entries that flatwater made in it
+mounted.py  mounts: under a path, and inside a folder, where a deletion would reach them
+writing.py  files that are replaced atomically, under a name that nobody can guess
+permit.py   the files that the engine may write to, by their identity: it opens all others read-only
 
-What is not provably flatwater's is never written, renamed or deleted. No link that a name has become is followed.
+A file that is not provably flatwater's is never written, renamed or deleted. A name that has become a link is not
+followed.
 """
 
 from flatwater.owned.folder import Folder

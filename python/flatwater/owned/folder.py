@@ -1,7 +1,7 @@
-"""A folder of flatwater's below a place of the user's.
+"""A folder of flatwater below a path of the user.
 
-It is held by its descriptor, so that nothing that its path may come to mean is touched. Its ledger, a file in it, has
-the witness of the folder itself and of each entry that flatwater made there; everything else in it is somebody else's.
+It is held by its descriptor: if its path leads to something else later, that is not touched. Its ledger, a file in it,
+has the witness of the folder itself and of each entry that flatwater made there. All other entries belong to others.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from flatwater.owned.writing import FOLDER_FLAGS, create_file, publish, random_n
 
 LEDGER = "flatwater-owned.json"
 _DIRECTORY = FOLDER_FLAGS | os.O_NOFOLLOW
-#: Not to wait for the writer of a FIFO that has the name of a file.
+#: O_NONBLOCK: an open must not wait for the writer of a FIFO that has the name of a file.
 _FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class Ledger(BaseModel):
-    """What flatwater made."""
+    """The entries that flatwater made in a folder."""
 
     model_config = ConfigDict(extra="forbid")
     kind: Literal["flatwater-owned"] = "flatwater-owned"
@@ -39,7 +39,7 @@ class Ledger(BaseModel):
 
 
 class Folder:
-    """The folder. `where` names the user's field that it comes from, for messages."""
+    """The folder. `where` names the field of the experiment that the path comes from, for messages."""
 
     def __init__(self, path: Path, descriptor: int, ledger: Ledger, where: str) -> None:
         self.path = path
@@ -49,9 +49,9 @@ class Folder:
 
     @classmethod
     def open(cls, path: Path, *, where: str) -> Folder:
-        """Makes the folder in its parent, which is the user's, or opens it.
+        """Opens the folder, or makes it in its parent, which belongs to the user.
 
-        Errors: UserError for one that flatwater did not make there, FlatwaterError.
+        Errors: UserError if it exists and flatwater did not make it there; FlatwaterError.
         """
         try:
             parent = os.open(path.parent, FOLDER_FLAGS)
@@ -69,7 +69,7 @@ class Folder:
 
     @classmethod
     def find(cls, path: Path, *, where: str) -> Folder | None:
-        """Opens the folder if it is there. Errors: as `open`."""
+        """Opens the folder if it exists. Errors: as of `open`."""
         try:
             parent = os.open(path.parent, FOLDER_FLAGS)
         except OSError:
@@ -103,7 +103,7 @@ class Folder:
                     where=where,
                     hint="move it, or use another directory",
                 )
-            if ledger is None:  # empty: nothing of anybody's is in it
+            if ledger is None:  # an empty folder belongs to nobody
                 ledger = Ledger(folder=Witness.put(descriptor))
                 _save(descriptor, ledger)
             elif not ledger.folder.knows(descriptor):
@@ -132,13 +132,13 @@ class Folder:
         return cls(path, descriptor, ledger, where)
 
     def close(self) -> None:
-        """Lets the folder go."""
+        """Closes the folder, which also unlocks it."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
     def lock(self) -> None:
-        """Keeps other runs from using the folder until it is closed. Errors: UserError when one does."""
+        """Locks the folder for this run until it is closed. Errors: UserError if another run has locked it."""
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -148,18 +148,18 @@ class Folder:
                 hint="wait for it, or use another directory",
             ) from None
 
-    # --- what is in it
+    # --- its entries
 
     def path_of(self, name: str) -> Path:
-        """The path of an entry, for whoever needs one: the entry must have been found or made before."""
+        """The path of an entry. The caller must have found or made the entry before."""
         return self.path / name
 
     def names(self) -> list[str]:
-        """Entries that flatwater made, and that may be there still."""
+        """The names of the entries that flatwater made. Some may be gone."""
         return sorted(self._ledger.entries)
 
     def holds(self, name: str) -> bool:
-        """Whether an entry is there. Errors: UserError when it is one that flatwater did not make."""
+        """Whether an entry exists. Errors: UserError if it exists and flatwater did not make it."""
         descriptor = self._open_own(name, os.O_RDONLY)
         if descriptor is None:
             return False
@@ -167,13 +167,13 @@ class Folder:
         return True
 
     def open_file(self, name: str, flags: int = os.O_RDWR) -> int | None:
-        """A descriptor of a file; None if there is none. Errors: UserError when it is not flatwater's."""
+        """A descriptor of a file; None if there is none. Errors: UserError if it is not flatwater's."""
         return self._open_own(name, flags)
 
     def make_file(self, name: str) -> int:
-        """A new, empty file, in place of one of flatwater's; a descriptor to read and write it.
+        """Makes an empty file, in place of one that flatwater made; a descriptor to read and write it.
 
-        Errors: UserError when something else has the name; FlatwaterError.
+        Errors: UserError if something else has the name; FlatwaterError.
         """
         self.remove(name)
         try:
@@ -190,7 +190,7 @@ class Folder:
         return descriptor
 
     def make_folder(self, name: str) -> Path:
-        """A folder in it, made if it is not there; its path. Errors: as `make_file`."""
+        """Makes a folder in it, unless it exists; its path. Errors: as of `make_file`."""
         if not self.holds(name):
             try:
                 partial, descriptor = _create_folder(self._descriptor)
@@ -207,7 +207,7 @@ class Folder:
         return self.path / name
 
     def read_text(self, name: str) -> str | None:
-        """The text of a file; None if there is none. Errors: UserError when it is not flatwater's."""
+        """The text of a file; None if there is none. Errors: UserError if it is not flatwater's."""
         descriptor = self._open_own(name, os.O_RDONLY)
         if descriptor is None:
             return None
@@ -215,7 +215,7 @@ class Folder:
             return handle.read()
 
     def write_text(self, name: str, text: str) -> None:
-        """Writes a file anew. Errors: as `make_file`."""
+        """Makes a file with a text. Errors: as of `make_file`."""
         descriptor = self.make_file(name)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
@@ -224,9 +224,9 @@ class Folder:
             raise _failed(self.path / name, error, self._where) from None
 
     def remove(self, name: str) -> None:
-        """Deletes an entry with all that is in it, if it is there.
+        """Deletes an entry with all its content, if it exists.
 
-        Errors: UserError when flatwater did not make it; FlatwaterError.
+        Errors: UserError if flatwater did not make it; FlatwaterError.
         """
         descriptor = self._open_own(name, os.O_RDONLY)
         if descriptor is None:
@@ -251,13 +251,13 @@ class Folder:
         self.forget(name)
 
     def move(self, name: str, other: Folder, new: str) -> None:
-        """Gives an entry to another folder of flatwater's, in place of what has its name there. Errors: as `remove`."""
+        """Moves an entry to another folder of flatwater, in place of its entry `new`. Errors: as of `remove`."""
         if not self.holds(name):
             raise FlatwaterError(f"{self.path / name} is gone", where=self._where)
         other.remove(new)
         witness = self._ledger.entries[name]
         try:
-            # Known in both until it is in one: a kill between leaves it ours.
+            # It is in both ledgers until it was moved: after a kill in between it still counts as flatwater's.
             other._ledger.entries[new] = witness
             _save(other._descriptor, other._ledger)
             os.rename(name, new, src_dir_fd=self._descriptor, dst_dir_fd=other._descriptor)
@@ -267,13 +267,13 @@ class Folder:
         self.forget(name)
 
     def forget(self, name: str) -> None:
-        """Strikes an entry that is gone from the ledger."""
+        """Removes an entry that is gone from the ledger."""
         if self._ledger.entries.pop(name, None) is not None:
-            with suppress(OSError):  # what is not there harms nobody by its line
+            with suppress(OSError):  # an entry in the ledger for a file that is gone does no harm
                 _save(self._descriptor, self._ledger)
 
     def remove_all(self) -> None:
-        """Deletes all that flatwater made, and the folder itself if nothing else is in it. It is closed then."""
+        """Deletes all entries that flatwater made, and the folder itself if it is empty then. Closes it."""
         for name in self.names():
             with suppress(UserError):
                 self.remove(name)
@@ -284,7 +284,7 @@ class Folder:
         self.close()
 
     def _enter(self, name: str, descriptor: int, partial: str) -> None:
-        """Enters what was made under a random name into the ledger, and then gives it its own."""
+        """Adds an entry with a random name to the ledger, and then gives it its final name."""
         self._ledger.entries[name] = Witness.put(descriptor)
         _save(self._descriptor, self._ledger)
         try:
@@ -298,7 +298,7 @@ class Folder:
         except FileNotFoundError:
             return None
         except OSError as error:
-            # A link, or no file that could be opened: nothing that flatwater makes.
+            # A link, or something that cannot be opened like a file: flatwater makes no such entries.
             if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
                 raise self._foreign(name) from None
             raise _failed(self.path / name, error, self._where) from None
@@ -317,7 +317,7 @@ class Folder:
 
 
 def _create_folder(parent: int) -> tuple[str, int]:
-    """A new folder in an open one, under a random name: the name, and its descriptor. Errors: OSError."""
+    """Makes a folder with a random name in an open one; the name and a descriptor. Errors: OSError."""
     name = random_name()
     os.mkdir(name, mode=0o700, dir_fd=parent)
     try:
@@ -329,9 +329,7 @@ def _create_folder(parent: int) -> tuple[str, int]:
 
 
 def _require_own(descriptor: int, path: Path, where: str) -> None:
-    """In another user's folder, names may come to mean anything at any moment, and its ledger says what that user
-    likes. Errors: UserError.
-    """
+    """Errors: UserError if the folder belongs to another user, who could change its names and ledger at any time."""
     owner = os.fstat(descriptor).st_uid
     if owner != os.geteuid():
         raise UserError(

@@ -1,4 +1,4 @@
-"""What is mounted where: under a path, and in a folder, where deleting the folder would delete what is not in it."""
+"""Mounts: the one that a path is on, and those inside a folder, which a deletion of the folder would reach."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 
 from flatwater.errors import UserError
 
-#: Of proc(5): whose mounts, and where in a line the place stands.
+#: The list of mounts of this process, and the field of the mount point in its lines (proc(5)).
 _MOUNTS, _PLACE = Path("/proc/self/mountinfo"), 4
 
 
 def unescape(name: str) -> str:
-    """A name from /proc, where blanks, line ends and backslashes are spelt as octal numbers, and nothing else is."""
+    """A name from /proc, which has blanks, line ends and backslashes as octal numbers."""
     return re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), name)
 
 
 def mounted_below(folder: int) -> str | None:
-    """A place on or below an open folder on which something is mounted, if there is one.
+    """A mount point on or below an open folder, if there is one.
 
-    A bind mount may have the device number of what it is mounted on: only the kernel's list tells. Errors: OSError.
+    A bind mount can have the device number of the folder that it covers, so the kernel's list is read. Errors: OSError.
     """
     path = os.readlink(f"/proc/self/fd/{folder}")
     for line in _MOUNTS.read_bytes().decode(errors="surrogateescape").rstrip("\n").split("\n"):

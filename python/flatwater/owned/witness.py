@@ -1,4 +1,4 @@
-"""What tells a file or a folder that flatwater made from any other."""
+"""Recognises a file or a folder that flatwater made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from flatwater._engine import file_witness
 
-#: The extended attribute that carries a mark.
+#: The extended attribute with the mark.
 MARK = "user.flatwater.mark"
 
 #: A file system without extended attributes, or one that was mounted without them.
@@ -18,10 +18,10 @@ _NO_ATTRIBUTES = {errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.ENOSYS}
 
 
 class Witness(BaseModel):
-    """What was seen of a file or folder when it was made. A number of an inode alone proves nothing: it is used again.
+    """Properties of a file or folder when it was made. The number of its inode alone proves nothing: it is used again.
 
-    The mark is a random word in an extended attribute. Where there are none, the time of birth and the handle (which
-    has the inode's generation) must do.
+    The mark is a random word in an extended attribute. On a file system without them, the time of birth and the handle
+    (which contains the inode's generation) are used.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,11 +42,11 @@ class Witness(BaseModel):
                 raise
             mark = None
         born_ns, handle = file_witness(descriptor)
-        told = None if handle is None else handle.hex()
-        return cls(inode=os.fstat(descriptor).st_ino, mark=mark, born_ns=born_ns, handle=told)
+        text = None if handle is None else handle.hex()
+        return cls(inode=os.fstat(descriptor).st_ino, mark=mark, born_ns=born_ns, handle=text)
 
     def knows(self, descriptor: int) -> bool:
-        """Whether an open file or folder is the one that was seen: at least one witness says so, and none denies it."""
+        """Whether an open file or folder is the one of this witness: at least one property agrees, and none differs."""
         if os.fstat(descriptor).st_ino != self.inode:
             return False
         born_ns, handle = file_witness(descriptor)
@@ -59,8 +59,8 @@ class Witness(BaseModel):
             except OSError as error:
                 if error.errno not in _NO_ATTRIBUTES:
                     return False
-        told = None if handle is None else handle.hex()
-        for kept, now in ((self.born_ns, born_ns), (self.handle, told)):
+        text = None if handle is None else handle.hex()
+        for kept, now in ((self.born_ns, born_ns), (self.handle, text)):
             if kept is not None and now is not None:
                 if kept != now:
                     return False

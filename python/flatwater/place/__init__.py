@@ -1,7 +1,7 @@
-"""A file or a block device of the user's, before anything is written to it: what it is, who uses it, what it holds, and
-the claim that keeps others out.
+"""Checks of a user's file or block device before anything is written to it, and the claim that keeps others out.
 
-Runs, emulated devices and caches all ask here, so that what one of them refuses no other destroys.
+The checks find what it is, who uses it and what it contains. Runs, emulated devices and caches all use them, so that
+none of them destroys what another refuses.
 """
 
 from flatwater.place.claim import claim

@@ -13,12 +13,13 @@ from flatwater.place.users import FLOCK
 
 
 def claim(place: Place, where: str, *, alone: bool = False) -> int:
-    """Claims a place until the descriptor is closed, among flatwaters and whoever else locks files: by a lock of the
-    open file (fcntl(2), OFD), which those that the descriptor is handed to have too.
+    """Claims a place until the descriptor is closed.
 
-    Of a device the kernel has the last word, also on what leaves no trace, like a second member of a mounted btrfs.
-    With `alone` it refuses to mount the device, too, for as long as the claim lasts; without, a child may make that
-    claim. Errors: UserError when somebody has it.
+    The claim is a lock of the open file (fcntl(2), OFD): other processes of flatwater and other programs that lock
+    files respect it, and a process that inherits the descriptor has it, too. For a device the kernel decides as well
+    (O_EXCL). It knows of users that leave no other trace, such as a second member of a mounted btrfs. With `alone` the
+    kernel also refuses to mount the device during the claim; without it, a child process may make that claim. Errors:
+    UserError if the place is in use.
     """
     try:
         exclusive = os.O_EXCL if place.is_device else 0

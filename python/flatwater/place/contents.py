@@ -1,4 +1,4 @@
-"""What is on a file or a block device: what would be lost."""
+"""The content of a file or a block device, which a write would destroy."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 
 from flatwater.place.place import Place
 
-#: What is looked at of a device on which no program finds anything known.
+#: Bytes that are read at the beginning and the end of a device on which blkid finds nothing.
 LOOKED_AT_BYTES = 1024 * 1024
 
 
 def contents(place: Place) -> str | None:
-    """What is on a place, in words, as `blkid -p` tells; None if there is nothing to lose."""
-    told = _probe(place.path)
-    if told:
-        kind = told.get("TYPE") or (f"a {told['PTTYPE']} partition table" if "PTTYPE" in told else None)
+    """The content of a place in words, from `blkid -p`; None if there is nothing to lose."""
+    found = _probe(place.path)
+    if found:
+        kind = found.get("TYPE") or (f"a {found['PTTYPE']} partition table" if "PTTYPE" in found else None)
         if kind is not None:
-            about = [f'{name} "{told[key]}"' for name, key in (("label", "LABEL"), ("UUID", "UUID")) if key in told]
-            kind = kind if kind.startswith("a ") else f"{kind} ({told.get('USAGE', 'known')})"
+            about = [f'{name} "{found[key]}"' for name, key in (("label", "LABEL"), ("UUID", "UUID")) if key in found]
+            kind = kind if kind.startswith("a ") else f"{kind} ({found.get('USAGE', 'known')})"
             return ", ".join([kind, *about])
     if place.bytes == 0 or not _has_data(place):
         return None
@@ -32,13 +32,13 @@ def _probe(path: Path) -> dict[str, str]:
         ran = subprocess.run(["blkid", "-p", "-o", "export", str(path)], capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return {}
-    # Whatever stands in a label is text of a stranger's.
+    # The text in a label is not trusted.
     pairs = (line.partition("=") for line in ran.stdout.splitlines() if line.isprintable())
     return {name: value.replace("\\", "") for name, equals, value in pairs if equals}
 
 
 def _has_data(place: Place) -> bool:
-    """Whether anything but zeros may be there: a hole, or space that was only reserved, holds nothing."""
+    """Whether a place may have other data than zeros. Holes and reserved space are no data."""
     with place.path.open("rb") as handle:
         if place.kind == "file":
             try:

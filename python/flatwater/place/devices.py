@@ -1,4 +1,4 @@
-"""Block devices as the kernel tells of them: partitions, loop devices, and what each of them stands on."""
+"""Block devices in sysfs: partitions, loop devices, and the devices and files below each of them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-#: What a file or a block device is, whatever its name: `("file", st_dev, st_ino)` or `("device", major, minor)`.
+#: A file or a block device, independent of its name: `("file", st_dev, st_ino)` or `("device", major, minor)`.
 Identity = tuple[str, int, int]
 
-#: sysfs counts sectors of 512 B whatever the device has.
+#: sysfs counts sectors of 512 B, whatever the sectors of the device are.
 _SECTOR_BYTES = 512
 #: LOOP_GET_STATUS64 and the length of its `struct loop_info64`, linux/loop.h. The first three words are the device and
 #: the inode of the backing file, and the number of a backing device.
@@ -21,7 +21,7 @@ _LOOP_GET_STATUS64, _LOOP_INFO_BYTES = 0x4C05, 232
 
 
 def identity_of(info: os.stat_result) -> Identity | None:
-    """What was looked at; None for what is neither a file nor a block device."""
+    """The identity in the result of stat(2); None for what is neither a file nor a block device."""
     if stat.S_ISREG(info.st_mode):
         return "file", info.st_dev, info.st_ino
     if stat.S_ISBLK(info.st_mode):
@@ -35,7 +35,7 @@ def sysfs_folder(device: Identity) -> Path:
 
 
 def device_bytes(device: Identity) -> int:
-    """How long a block device is. Errors: OSError."""
+    """The length of a block device. Errors: OSError."""
     return int((sysfs_folder(device) / "size").read_text()) * _SECTOR_BYTES
 
 
@@ -59,7 +59,7 @@ def partitions_of(device: Identity) -> list[Path]:
 
 
 def disk_of(identity: Identity) -> Identity | None:
-    """The disk that a partition is of; None for what is no partition."""
+    """The disk of a partition; None for what is no partition."""
     if identity[0] == "file":
         return None
     folder = sysfs_folder(identity)
@@ -67,18 +67,18 @@ def disk_of(identity: Identity) -> Identity | None:
 
 
 def backing_of(loop: Identity) -> Identity | None:
-    """What a loop device stands on; None for what is no loop device, or where nobody may know."""
+    """The file or device below a loop device; None if it is no loop device, or if the user may not see it."""
     folder = sysfs_folder(loop)
     if not (folder / "loop/backing_file").exists():
         return None
-    # By its inode: the name that sysfs has may be gone, or be another file's by now.
+    # The inode is used, because the name in sysfs may be gone or lead to another file by now.
     with suppress(OSError):
         descriptor = os.open(f"/dev/{folder.name}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            told = fcntl.ioctl(descriptor, _LOOP_GET_STATUS64, bytes(_LOOP_INFO_BYTES))
+            status = fcntl.ioctl(descriptor, _LOOP_GET_STATUS64, bytes(_LOOP_INFO_BYTES))
         finally:
             os.close(descriptor)
-        device, inode, number = struct.unpack_from("=QQQ", told)
+        device, inode, number = struct.unpack_from("=QQQ", status)
         return ("device", os.major(number), os.minor(number)) if number else ("file", device, inode)
     with suppress(OSError):
         return identity_of(Path((folder / "loop/backing_file").read_text().rstrip("\n")).stat())
@@ -86,7 +86,7 @@ def backing_of(loop: Identity) -> Identity | None:
 
 
 def loops_on(identity: Identity) -> list[str]:
-    """The loop devices that stand on a file or a device directly."""
+    """The loop devices directly above a file or a device."""
     found = []
     for backing in sorted(Path("/sys/block").glob("loop*/loop/backing_file")):
         device = backing.parent.parent
@@ -97,8 +97,8 @@ def loops_on(identity: Identity) -> list[str]:
 
 
 def chain(identity: Identity) -> Iterator[Identity]:
-    """A file or a device and what it stands on. A partition's part of the disk is its own: it does not stand on all of
-    it.
+    """A file or a device, and those below it. The disk of a partition is not below it, because the partition has only a
+    part of it.
     """
     yield identity
     if identity[0] == "file":

@@ -1,4 +1,4 @@
-"""A file or a block device: what it is, and what it has in common with another one."""
+"""A file or a block device: its identity, and whether it shares storage with another one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from flatwater.place.devices import Identity, chain, device_bytes, disk_of, iden
 class Place:
     """A file or a block device."""
 
-    #: With all links followed: what it is called in messages and kept in mind as.
+    #: With all links followed.
     path: Path
     kind: str  # "file" or "device"
     bytes: int
-    #: What it stands on: itself, the file of a loop device, the disk of a partition, a mapper's parts. Two places
-    #: that have one in common are, in part, the same storage.
+    #: Itself and all below it: the file of a loop device, the parts of a mapper. Two places with one in common share
+    #: storage.
     stands_on: frozenset[Identity]
-    #: Itself.
+    #: The identity of the place itself.
     identity: Identity
 
     @property
@@ -32,9 +32,9 @@ class Place:
 
 
 def look_at(path: str | Path, where: str) -> Place | None:
-    """Looks at a place without opening it; None if there is nothing.
+    """The place of a path, which is not opened; None if there is nothing.
 
-    Errors: UserError for what is neither a file nor a block device.
+    Errors: UserError if it is neither a file nor a block device.
     """
     try:
         real = Path(os.path.realpath(path))
@@ -51,7 +51,7 @@ def look_at(path: str | Path, where: str) -> Place | None:
 
 
 def open_place(path: str | Path, where: str) -> Place | None:
-    """The same, and makes sure that it may be read and written. Errors: UserError."""
+    """As `look_at`, with a check that it can be read and written. Errors: UserError."""
     place = look_at(path, where)
     if place is None:
         return None
@@ -68,7 +68,7 @@ def open_place(path: str | Path, where: str) -> Place | None:
 
 
 def overlap(one: Place, other: Place) -> str | None:
-    """How two places are the same storage, in words; None if they are not."""
+    """How two places share storage, in words; None if they do not."""
     if one.identity == other.identity:
         return f"{one.path} and {other.path} are the same {one.kind}"
     if one.stands_on & other.stands_on:
@@ -80,13 +80,13 @@ def overlap(one: Place, other: Place) -> str | None:
 
 
 def require_space(place_folder: Path, bytes_: int, where: str) -> None:
-    """A sparse file that cannot grow fails when it is full of dirty data: too late. Errors: UserError."""
+    """Errors: UserError if the file system has less free space. A sparse file would fail later, full of dirty data."""
     free = os.statvfs(place_folder)
     if bytes_ > free.f_bavail * free.f_frsize:
-        # Only here: the rest of that room takes longer to import than a cache to start.
+        # Imported here only: this import takes longer than a cache takes to start.
         from flatwater.experiment.units import print_size
 
-        told = (
+        what = (
             f"{print_size(bytes_)} are more than the {print_size(free.f_bavail * free.f_frsize)} free in {place_folder}"
         )
-        raise UserError(told, where=where, hint="a smaller --size, or another place")
+        raise UserError(what, where=where, hint="a smaller --size, or another place")

@@ -1,4 +1,4 @@
-"""Who uses a file or a block device: the kernel itself, as swap or as part of another device, or a program."""
+"""The users of a file or a block device: the kernel itself (a mount, swap, another device on it), or a program."""
 
 from __future__ import annotations
 
@@ -33,17 +33,15 @@ FLOCK = "hhqqi"
 
 @dataclass(frozen=True)
 class Use:
-    """One who uses a place."""
+    """A use of a place."""
 
-    #: In words, and how to end it.
+    #: The use in words, and how to end it.
     told: str
     remedy: str
 
 
 def require_unused(place: Place, where: str, *, claimed: bool = False) -> None:
-    """Errors: UserError that names who uses a place, whoever made it and whatever is allowed. `claimed`: this process
-    has a claim on it already.
-    """
+    """Errors: UserError with the users of a place, if there are any. `claimed`: this process has claimed it already."""
     found = users(place, claimed=claimed)
     if found:
         told, remedies = "; ".join(use.told for use in found), dict.fromkeys(use.remedy for use in found)
@@ -55,15 +53,16 @@ def require_unused(place: Place, where: str, *, claimed: bool = False) -> None:
 
 
 def users(place: Place, *, claimed: bool = False) -> list[Use]:
-    """Who else uses a place, or any other place that has the same bytes. Empty: nobody does."""
+    """The other users of a place, and of all other places with the same bytes."""
     shared = dict(_shared(place.identity))
-    found = [use for one, whole in shared.items() for use in _direct(one, whole, shared.keys())]
+    found = [use for identity, whole in shared.items() for use in _direct(identity, whole, shared.keys())]
     return list(dict.fromkeys([*found, *([] if claimed else _locks(place))]))
 
 
 def _shared(identity: Identity) -> Iterator[tuple[Identity, bool]]:
-    """A place and the others through which its bytes can be reached; and whether all of the other's bytes are its: of
-    the disk that a partition is of, the other partitions are not.
+    """The places through which the bytes of a place can be reached, and whether all bytes of each belong to it.
+
+    Not all bytes of the disk of a partition belong to the partition.
     """
     yield identity, True
     if identity[0] == "file":
@@ -77,7 +76,7 @@ def _shared(identity: Identity) -> Iterator[tuple[Identity, bool]]:
 
 
 def _direct(identity: Identity, whole: bool, shared: Collection[Identity]) -> Iterator[Use]:
-    """Who uses a place by its own name, or (of a whole disk) by that of a partition. What is `shared` is no user."""
+    """The users of a place itself and (for a whole disk) of its partitions. The places in `shared` are no users."""
     yield from _loops(identity, shared)
     if identity[0] == "file":
         yield from _swap_files(identity)
@@ -87,7 +86,7 @@ def _direct(identity: Identity, whole: bool, shared: Collection[Identity]) -> It
     for part in list(names)[1:]:
         yield from _loops(part, shared)
     for mount in read_mounts():
-        # btrfs and the like mount with a device number of their own: their source tells.
+        # File systems such as btrfs have their own device number in this list, so the source is compared as well.
         major, minor = mount["device"].split(":")
         source = _device(mount["source"])
         name = names.get(("device", int(major), int(minor))) or (names.get(source) if source is not None else None)
@@ -110,7 +109,7 @@ def _loops(identity: Identity, shared: Collection[Identity]) -> Iterator[Use]:
 
 
 def _device(source: str) -> Identity | None:
-    """The device that a path means, if it means one."""
+    """The device of a path; None if it is none."""
     if not source.startswith("/"):
         return None
     try:
@@ -128,7 +127,7 @@ def _swap_files(identity: Identity) -> Iterator[Use]:
 
 
 def _swaps() -> list[tuple[str, str]]:
-    """Where swap is on: the path, and `file` or `partition`."""
+    """The active swap areas: path, and `file` or `partition`."""
     try:
         lines = SWAPS.read_text(errors="surrogateescape").splitlines()[1:]
     except OSError:
@@ -138,7 +137,7 @@ def _swaps() -> list[tuple[str, str]]:
 
 
 def _holder_name(holder: Path) -> str:
-    """A holder as people know it: a logical volume or an encrypted device by its own name, md0 as it is."""
+    """The usual name of a holder: a logical volume or an encrypted device has a name of its own, md0 has not."""
     try:
         return (holder / "dm/name").read_text().strip()
     except OSError:
@@ -152,8 +151,8 @@ def _locks(place: Place) -> Iterator[Use]:
     except OSError:
         return
     try:
-        asked = struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-        kind, _, _, _, process = struct.unpack(FLOCK, fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, asked))
+        query = struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        kind, _, _, _, process = struct.unpack(FLOCK, fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, query))
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
             raise
@@ -162,7 +161,7 @@ def _locks(place: Place) -> Iterator[Use]:
         os.close(descriptor)
     if kind == fcntl.F_UNLCK:
         return
-    # Who locked it by an open file has no number (fcntl(2)).
+    # A lock of an open file has no process number (fcntl(2)).
     if process > 0:
         yield Use(f"process {process} ({_name_of(process)}) has locked it", "end that process")
     else:
