@@ -2,6 +2,7 @@
 
     FlatwaterError          exit 1   the run or the command failed
     ├── UserError           exit 2   the file or the arguments are wrong
+    ├── ThresholdsFailed    exit 1   the run ended, and what it measured breaks a limit of its experiment
     ├── OutputError         exit 1   what was asked for cannot be printed
     │   └── ReaderGoneError exit 0   nobody reads it any more; says nothing
     └── Interrupted         exit 130 the user stopped it; the result is whole
@@ -35,6 +36,10 @@ class UserError(FlatwaterError):
     """The experiment file or the arguments are wrong."""
 
     exit_code = 2
+
+
+class ThresholdsFailed(FlatwaterError):
+    """The run ended well, and a figure of it breaks a limit of `[thresholds]`, or cannot be held against it."""
 
 
 class OutputError(FlatwaterError):

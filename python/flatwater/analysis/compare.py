@@ -17,6 +17,7 @@ import dataclasses
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -99,9 +100,9 @@ def compare(results: list[Result], *, anyway: bool = False) -> Comparison:
     rows: list[Row] = []
     warnings: list[str] = []
     told: dict[str, list[Difference]] = {}
-    ours = _grouped(baseline)
+    ours = cells_by_set(baseline)
     for other, name in zip(others, names[1:], strict=True):
-        theirs = _grouped(other)
+        theirs = cells_by_set(other)
         whole = differences(baseline, other)
         shared = [key for key in ours if key in theirs]
         for missing, where in ((ours.keys() - theirs.keys(), name), (theirs.keys() - ours.keys(), names[0])):
@@ -163,7 +164,7 @@ def unique_names(results: list[Result]) -> list[str]:
 def nothing_shared(results: list[Result]) -> str:
     """Why the results share no cell: the fields that each sweeps, or the name of a result that has not finished."""
     names = unique_names(results)
-    unfinished = [name for name, result in zip(names, results, strict=True) if not _grouped(result)]
+    unfinished = [name for name, result in zip(names, results, strict=True) if not cells_by_set(result)]
     if unfinished:
         return f"no cell of {' and '.join(unfinished)} has finished with a mean"
     swept = [sorted({field for cell in result.cells for field in cell.set}) for result in results]
@@ -199,12 +200,17 @@ def cell_estimate(cell: Cell) -> Estimate | None:
     return Estimate(summary.mean, summary.mean_ci95 / factor, SUMMARY_FREEDOM)
 
 
-def _grouped(result: Result) -> dict[str, list[Cell]]:
+def set_key(values: Mapping[str, Any]) -> str:
+    """A text that is the same for the same swept values, however they are written."""
+    return json.dumps({name: _plain(value) for name, value in values.items()}, sort_keys=True, default=str)
+
+
+def cells_by_set(result: Result) -> dict[str, list[Cell]]:
+    """The cells that have a mean, repeats together, by `set_key`."""
     groups: dict[str, list[Cell]] = {}
     for cell in result.cells:
         if cell.summary is not None and cell.summary.mean is not None:
-            key = json.dumps({name: _plain(value) for name, value in cell.set.items()}, sort_keys=True, default=str)
-            groups.setdefault(key, []).append(cell)
+            groups.setdefault(set_key(cell.set), []).append(cell)
     return groups
 
 
@@ -269,7 +275,7 @@ def _shown(name: str, value: Any) -> str:
 
 def _side(cells: list[Cell]) -> Side:
     summaries = [cell.summary for cell in cells if cell.summary is not None]
-    estimate = _pooled(cells)
+    estimate = pooled_estimate(cells)
     return Side(
         mean=_mean([summary.mean for summary in summaries]),
         ci95=estimate.ci95 if estimate else None,
@@ -293,7 +299,7 @@ def _mean(values: list[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _pooled(cells: list[Cell]) -> Estimate | None:
+def pooled_estimate(cells: list[Cell]) -> Estimate | None:
     """The mean of the repeats, with the error of the runs themselves."""
     estimates = [estimate for cell in cells if (estimate := cell_estimate(cell)) is not None]
     if len(estimates) < len(cells):
@@ -321,7 +327,7 @@ def _between(cells: list[Cell]) -> Estimate | None:
 def _interval(ours: list[Cell], theirs: list[Cell]) -> tuple[float | None, float | None]:
     intervals = [
         ratio_interval(a, b)[1:]
-        for a, b in ((_pooled(ours), _pooled(theirs)), (_between(ours), _between(theirs)))
+        for a, b in ((pooled_estimate(ours), pooled_estimate(theirs)), (_between(ours), _between(theirs)))
         if a is not None and b is not None and a.mean > 0 and b.mean > 0
     ]
     if not intervals:

@@ -121,6 +121,10 @@ def run(request: RunRequest) -> None:
         )
     print_result(outcome, folder, request)
     raise_unless_complete(outcome, folder, request)
+    if experiment.thresholds is not None:
+        from flatwater.cli.threshold_lines import raise_unless_passed
+
+        raise_unless_passed([(experiment.name, folder)], as_json=request.as_json)
 
 
 def require_sense(request: RunRequest, *, together: bool) -> None:

@@ -66,6 +66,11 @@ def run_collection(collection: Collection, folder: Path, request: RunRequest) ->
         )
     print_table(folder, request)
     raise_unless_complete(ended, collection, folder, request)
+    limited = [(name, folder / name) for name, one in collection.experiments.items() if one.thresholds is not None]
+    if limited:
+        from flatwater.cli.threshold_lines import raise_unless_passed
+
+        raise_unless_passed(limited, as_json=request.as_json)
 
 
 def experiment_text(result: Result, ended: str, took: Took) -> str:

@@ -11,7 +11,7 @@ words.py, page.py    as a table and JSON; as a page or Markdown
 """
 
 from flatwater.cost.book import InvalidPricesError, PriceBook, Priced, prices_dir, read_book
-from flatwater.cost.candidate import Candidate, candidates_of, read_price_files
+from flatwater.cost.candidate import Candidate, candidate_of, candidates_of, read_price_files
 from flatwater.cost.comparison import Asked, Comparison, Row, compare_costs
 from flatwater.cost.line import PriceLine
 
@@ -24,6 +24,7 @@ __all__ = [
     "PriceLine",
     "Priced",
     "Row",
+    "candidate_of",
     "candidates_of",
     "compare_costs",
     "prices_dir",

@@ -91,23 +91,27 @@ def _candidate(
 ) -> Candidate:
     first, summaries = cells[0], [one.summary for one in cells if one.summary is not None]
     label = "" if alone and not first.given_name else first.label
-    throughput, low, high = _throughput(summaries)
     planned = None if experiment is None else make_cell(experiment, first.set)
-    parts = Parts(()) if planned is None else parts_of(planned)
-    modelled = planned is not None and planned.in_virtual_time
+    name = ": ".join(part for part in (prefix, label) if part) or result.name
+    return candidate_of(planned, summaries, first, name=name)
+
+
+def candidate_of(planned: Experiment | None, summaries: Sequence[CellSummary], cell: Cell, *, name: str) -> Candidate:
+    """A cell, with the summaries of its repeats; `planned` is its experiment, None where nothing tells one."""
+    throughput, low, high = _throughput(summaries)
     return Candidate(
-        name=": ".join(part for part in (prefix, label) if part) or result.name,
+        name=name,
         unit=summaries[0].unit,
         throughput=throughput,
         low=low,
         high=high,
-        parts=parts,
+        parts=Parts(()) if planned is None else parts_of(planned),
         cost=Cost() if planned is None or planned.cost is None else planned.cost,
         wearing={role: _wearing(summaries, role) for role in _WRITTEN},
-        member_years=None if planned is None else _member_years(first, planned),
-        run=str(result.path),
-        cell=first.index,
-        modelled=modelled,
+        member_years=None if planned is None else _member_years(cell, planned),
+        run=str(cell.result.path),
+        cell=cell.index,
+        modelled=planned is not None and planned.in_virtual_time,
     )
 
 

@@ -18,6 +18,7 @@ from flatwater.experiment.report import Report
 from flatwater.experiment.scale import SCALE_MAX
 from flatwater.experiment.storage import FileStorage, ModelledStorage, Storage
 from flatwater.experiment.sweep import Sweep
+from flatwater.experiment.thresholds import Thresholds
 from flatwater.experiment.twin import Twin
 from flatwater.experiment.workload import Fileio, Workload
 from flatwater.experiment.workload.transactions import Transactions
@@ -56,6 +57,7 @@ class Experiment(Heading):
     twin: Twin | None = None
     report: Report = Report()
     cost: Cost | None = None
+    thresholds: Thresholds | None = None
     published: list[PublishedFigure] = Field(default_factory=list)
     #: Of all cells together, so that a single cell has none.
     expected: list[Expectation] = Field(default_factory=list)

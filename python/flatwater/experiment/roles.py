@@ -65,7 +65,7 @@ ROLES: dict[str, Role] = {
     ),
     "record.interval_s": "timing",
     **_all("timing", "", "repeat seed"),
-    **_all("about", "", "name title about source scale scaled_by sweep report published expected cost"),
+    **_all("about", "", "name title about source scale scaled_by sweep report published expected cost thresholds"),
 }
 
 _RANDOM = "workload.distribution"

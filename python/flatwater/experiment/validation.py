@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from flatwater.experiment.cells import cell_conflicts
-from flatwater.experiment.conflicts import layer_conflicts, pairing_conflicts
+from flatwater.experiment.conflicts import layer_conflicts, pairing_conflicts, threshold_conflicts
 from flatwater.experiment.cost import Cost
 from flatwater.experiment.database import NoDatabase, Server
 from flatwater.experiment.expected import Expectation
@@ -25,6 +25,7 @@ from flatwater.experiment.report import Report
 from flatwater.experiment.stage import Findings, Read
 from flatwater.experiment.sweep import Sweep, read_sweep
 from flatwater.experiment.table import read_table
+from flatwater.experiment.thresholds import Thresholds
 from flatwater.experiment.twin import Twin, swept_with_twin, twin_conflicts
 from flatwater.experiment.views import Views, forget_lost_cells, view_problems
 from flatwater.experiment.workload.transactions import Transactions
@@ -67,12 +68,19 @@ def validate(tables: Mapping[str, Any], *, overridden: bool = False) -> Validate
     if overridden:
         experiment = forget_lost_cells(experiment)
     own = [*layer_conflicts(experiment), *twin_conflicts(experiment.twin, experiment.database.REALITY)]
+    own += threshold_conflicts(experiment, found.left_out)
     found.add([*own, *cell_conflicts(experiment, own), *view_problems(experiment, views)])
     return Validated(None if found.problems else experiment, found.problems)
 
 
 #: Tables that are neither layers nor lists, and what they are read as.
-_OTHERS: dict[str, type[Table]] = {"record": Record, "twin": Twin, "report": Report, "cost": Cost}
+_OTHERS: dict[str, type[Table]] = {
+    "record": Record,
+    "twin": Twin,
+    "report": Report,
+    "cost": Cost,
+    "thresholds": Thresholds,
+}
 
 
 def _read_parts(tables: Mapping[str, Any], sweep: Sweep, kinds: Kinds) -> Read[Experiment]:

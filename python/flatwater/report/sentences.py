@@ -30,7 +30,7 @@ LAYERS = ("workload", "database", "cache", "storage")
 class Notice:
     """A fact that the reader must know before the figures."""
 
-    level: Literal["bad", "warning"]
+    level: Literal["bad", "warning", "good"]
     text: str
 
 
@@ -138,6 +138,20 @@ def _published(done: list[tuple[Cell, CellSummary]]) -> str:
     return f"Against what was published: {', '.join(clauses)}." if clauses else ""
 
 
+def _threshold_notices(done: list[tuple[Cell, CellSummary]]) -> list[Notice]:
+    """A line on the limits of the experiment: how many were kept, and which were not."""
+    judged = [(cell, one) for cell, summary in done for one in summary.thresholds]
+    if not judged:
+        return []
+    failed = [(cell, one) for cell, one in judged if not one.passed]
+    told = f"Thresholds: {len(judged) - len(failed)} of {len(judged)} passed."
+    if not failed:
+        return [Notice("good", told)]
+    named = "; ".join(one.text + (f" ({label(cell)})" if len(done) > 1 else "") for cell, one in failed[:NAMED_MAX])
+    more = f"; and {len(failed) - NAMED_MAX} more" if len(failed) > NAMED_MAX else ""
+    return [Notice("bad", f"{told} Failed: {named}{more}.")]
+
+
 def notices(result: Result) -> list[Notice]:
     """The notices at the top of the page: unfinished, failed, faults, never steady, few samples, and every warning."""
     found: list[Notice] = []
@@ -164,6 +178,7 @@ def notices(result: Result) -> list[Notice]:
         if summary.status != "complete":
             why = f": {summary.error}" if summary.error else ""
             found.append(Notice("bad", f"{summary.status}{why}{of([cell])}"))
+    found += _threshold_notices(done)
     faults: dict[str, list[Cell]] = {}
     for cell in result.cells:
         if (kind := _injected(result, cell)) is not None:

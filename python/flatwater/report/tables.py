@@ -32,6 +32,7 @@ class Table:
 def tables(summary: CellSummary) -> list[Table]:
     """The tables of one cell, without empty ones."""
     found = [
+        _thresholds(summary),
         _limits(summary),
         _counters(summary),
         _recoveries(summary),
@@ -40,6 +41,24 @@ def tables(summary: CellSummary) -> list[Table]:
         _drives(summary),
     ]
     return [table for table in found if table.rows]
+
+
+def _thresholds(summary: CellSummary) -> Table:
+    """The limits of the experiment beside the cell's figures."""
+    rows = [
+        [one.name, _limit_text(one.limit), _value_text(one.value), "passed" if one.passed else "failed", one.text]
+        for one in summary.thresholds[:ROWS_MAX]
+    ]
+    bad = frozenset(place for place, one in enumerate(summary.thresholds[:ROWS_MAX]) if not one.passed)
+    return Table("Thresholds", ["threshold", "limit", "value", "", "in words"], rows, bad)
+
+
+def _limit_text(limit: float | list[str]) -> str:
+    return " or ".join(limit) if isinstance(limit, list) else number(limit)
+
+
+def _value_text(value: float | str | None) -> str:
+    return value if isinstance(value, str) else number(value)
 
 
 def published_table(result: Result) -> Table:

@@ -13,7 +13,7 @@ from flatwater.results.health import CellHealth
 #: Version of everything in a result folder; a folder with a newer one is refused.
 #: 2: what database servers add (consistency, response limits, counters, recoveries, servers).
 #: 3: what modelled devices add (incidents among the events), and the transition of a write run.
-#: 4: what bounded a cell; what the drives say before and after it, or what a model predicts of them (health).
+#: 4: what bounded a cell, and its thresholds.
 SCHEMA_VERSION = 4
 
 Verdict = Literal["flat", "dips", "stalls", "drifting", "not steady"]
@@ -287,6 +287,21 @@ class Bound(_Stored):
     interruptions_text: str = ""
 
 
+class ThresholdResult(_Stored):
+    """One limit of `[thresholds]` beside a cell's figure."""
+
+    name: str
+    #: A number, or the words of which one is asked.
+    limit: float | list[str]
+    #: None where it could not be judged for want of a figure.
+    value: float | str | None = None
+    passed: bool
+    #: What cannot be judged has failed.
+    judged: bool = True
+    #: The limit and the figure in a sentence, or why it cannot be judged.
+    text: str
+
+
 class CellSummary(_Stored):
     """One cell: the JSON object that `flatwater run --json` prints, and an entry of `summary.json`."""
 
@@ -337,6 +352,7 @@ class CellSummary(_Stored):
     health: CellHealth | None = None
     published: Published | None = None
     published_others: list[Published] = Field(default_factory=list)
+    thresholds: list[ThresholdResult] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
     phases: list[Phase] = Field(default_factory=list)
     events: list[Event] = Field(default_factory=list)

@@ -1,0 +1,42 @@
+"""A cell that was just measured, beside the same cell of a stored result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flatwater.analysis.alike import experiment_differences
+from flatwater.analysis.autocorrelation import estimate_mean
+from flatwater.analysis.compare import cells_by_set, pooled_estimate, ratio_interval, set_key
+from flatwater.analysis.thresholds import Ratio
+from flatwater.errors import UserError
+from flatwater.experiment import PlannedCell, load, make_cell
+from flatwater.results import Series, open_result
+
+
+def ratio_to(baseline: str, plan: PlannedCell, measured: Series) -> Ratio:
+    """The cell's mean as a ratio to that of the baseline's cell of the same swept values, with its 95 % interval.
+
+    `measured` is the cell's throughput over the measured phase. There is no ratio, but the reason, where the baseline
+    cannot be read, has no such cell, or answers another question.
+    """
+    try:
+        stored = open_result(Path(baseline))
+        if stored.manifest.source != "run":
+            return Ratio(why=f"{baseline} was imported: nothing tells whether it measured the same")
+        partners = cells_by_set(stored).get(set_key(plan.set))
+        if not partners:
+            return Ratio(why=f"{baseline} has no complete cell of these values")
+        theirs = make_cell(load(stored.path / "experiment.toml"), partners[0].set)
+    except UserError as error:
+        return Ratio(why=str(error))
+    found = experiment_differences(theirs.model_dump(), plan.experiment.model_dump())
+    decisive = [one.field for one in found if one.decisive]
+    if decisive:
+        return Ratio(why=f"it answers another question than {baseline}: they differ in {', '.join(decisive)}")
+    before = pooled_estimate(partners)
+    after = estimate_mean(measured.value) if len(measured.value) > 1 else None
+    if before is None or after is None:
+        return Ratio(why="one of the two runs is too short for a confidence interval")
+    if before.mean <= 0 or after.mean <= 0:
+        return Ratio(why="one of the two runs did nothing")
+    return Ratio(*ratio_interval(before, after))
