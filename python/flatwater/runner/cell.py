@@ -32,7 +32,6 @@ from flatwater.runner.schedule import Schedule, Timed, UntilSteady
 from flatwater.runner.seeds import derived_seed
 from flatwater.runner.stack.stack import Stack
 from flatwater.runner.summary import keep_without_running, summarise_cell
-from flatwater.runner.thresholds import judge_cell
 
 if TYPE_CHECKING:
     from flatwater._engine import Interval
