@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from flatwater.results import CellSummary
 
 #: The sentences that a terminal shows; the report has all.
-_SHOWN = ("life", "wear out", "wrote")
+_SHOWN = ("life", "wear out", "wrote", "maker allows")
 
 
 class DriveLines:

@@ -47,6 +47,12 @@ class Card:
     layer: str
     prefix: str
 
+    @property
+    def rated_tb(self) -> float | None:
+        """What the host may write to the whole card, by its maker."""
+        module = self.device.wear.endurance_tbw
+        return None if module is None else module * self.device.modules
+
     def raw_bytes(self) -> float:
         """Flash of the whole card."""
         return float(self.device.geometry.raw * self.device.modules)
@@ -140,7 +146,7 @@ class _Worn:
 
     def rated_years(self) -> float | None:
         """Until the bytes are written that the maker allows, where the device's file has them."""
-        rated = self.card.device.wear.endurance_tbw
+        rated = self.card.rated_tb
         if rated is None or not self.host_bytes_per_s:
             return None
         return rated * _TB * (1 - self.card.life_used) / self.host_bytes_per_s / YEAR_S
@@ -187,8 +193,7 @@ class _Worn:
         yield f"{self.card.name}: {used}; always written like this{written}, {lasts}"
         rated = self.rated_years()
         if rated is not None:
-            tbw = self.card.device.wear.endurance_tbw
-            yield f"{self.card.name}: the maker allows {tbw:,.0f} TB, which last {span_text(rated)}"
+            yield f"{self.card.name}: the maker allows {self.card.rated_tb:,.0f} TB, which last {span_text(rated)}"
 
 
 def _used_pct(left: float) -> float:

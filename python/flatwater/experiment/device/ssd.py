@@ -160,7 +160,7 @@ class Wear(Table):
     cell: CellName
     #: Erases that a block is good for; None: as its cell.
     rated_cycles: int | None = Field(default=None, gt=0, le=10_000_000)
-    #: TB (10^12 B) that the maker allows the host to write over the life; None: no source tells.
+    #: TB (10^12 B) that the host may write over the life of a module, by its maker; None: no source tells.
     endurance_tbw: float | None = Field(default=None, gt=0, le=10_000_000)
     #: Spread of the blocks' own endurance around that: standard deviation over mean.
     spread_pct: Percent = 0
