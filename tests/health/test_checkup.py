@@ -10,10 +10,10 @@ import pytest
 from recordings import NOW_S, Lab, recording
 
 from flatwater.health import Checkup, Warranty, look_over
+from flatwater.health.as_json import checkup_json
 from flatwater.health.history import DAY_S, load_history
 from flatwater.health.openmetrics import openmetrics
-from flatwater.health.told_json import checkup_json
-from flatwater.health.told_text import checkup_lines
+from flatwater.health.text import checkup_lines
 
 #: A serial number for the recordings, which have none.
 SERIAL = "SECRET-SERIAL-NUMBER"

@@ -12,7 +12,7 @@ from flatwater.health.controller import Battery, Task
 from flatwater.health.megacli import read_batteries, read_megacli, read_patrol
 from flatwater.health.schedules import find_check
 from flatwater.health.storcli import read_output, read_storcli
-from flatwater.health.told import Told
+from flatwater.health.untrusted import Untrusted
 
 #: netdata, collector/storcli/testdata/megaraid-controllers-info.json, without what is not read.
 SERVERAID: dict[str, Any] = {
@@ -44,9 +44,9 @@ Exit Code: 0x00
 """
 
 
-def controllers(**changes: Any) -> Told:
+def controllers(**changes: Any) -> Untrusted:
     data = {name: value for name, value in (SERVERAID | changes).items() if value is not None}
-    return Told({"Controllers": [{"Command Status": {"Status": "Success"}, "Response Data": data}]})
+    return Untrusted({"Controllers": [{"Command Status": {"Status": "Success"}, "Response Data": data}]})
 
 
 def test_a_controller_that_is_well() -> None:

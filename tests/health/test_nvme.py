@@ -18,7 +18,7 @@ from flatwater.health.nvme_log import critical_words, decode_log
 from flatwater.health.ocp import IDENTIFIER, decode_ocp, read_ocp_json
 from flatwater.health.reading import read_drive
 from flatwater.health.smartctl_nvme import read_nvme
-from flatwater.health.told import Told
+from flatwater.health.untrusted import Untrusted
 
 DISK = Disk("nvme0n1")
 
@@ -80,7 +80,7 @@ def nvme_machine(lab: Lab, pages: dict[int, bytes]) -> Machine:
 
 
 def test_the_page_says_what_nvme_cli_says_of_the_same_drive() -> None:
-    page, told = decode_log(smart_page()), read_smart_log(Told(recording("intel-ssdpedmd400g4-nvme-cli").output))
+    page, told = decode_log(smart_page()), read_smart_log(Untrusted(recording("intel-ssdpedmd400g4-nvme-cli").output))
     assert page is not None and told is not None
     for name in (
         "used_pct",
@@ -115,18 +115,18 @@ def test_critical_warnings_in_words() -> None:
 @pytest.mark.parametrize("name", ["nvme-cli-2-11", "nvme-cli-2-3-floats", "nvme-cli-2-3-strings"])
 def test_nvme_cli_in_each_of_its_formats(name: str) -> None:
     recorded = recording(name)
-    gauges = read_smart_log(Told(recorded.output))
+    gauges = read_smart_log(Untrusted(recorded.output))
     assert gauges is not None and gauges.passed is True
     assert gauges.host_written_bytes == recorded.expected["host_written_bytes"]
 
 
 def test_nvme_cli_without_readings_is_none() -> None:
-    assert read_smart_log(Told({"error": "no such device"})) is None
+    assert read_smart_log(Untrusted({"error": "no such device"})) is None
 
 
 def test_smartctls_limits_of_the_temperature_and_transitions() -> None:
     log = {"percentage_used": 1, "thermal_temp_1_transition_count": 3, "thermal_temp_2_transition_count": 4}
-    told = Told(
+    told = Untrusted(
         {
             "temperature": {"current": 44, "op_limit_max": 75, "critical_limit_max": 80},
             "nvme_smart_health_information_log": log,
@@ -154,13 +154,13 @@ def test_nvme_clis_account_of_the_ocp_page_in_both_spellings() -> None:
         "Log page GUID": "0xafd514c97c6f4f9ca4f2bfea2810afc5",
     }
     second = {"physical_media_units_written": {"hi": 1, "lo": 5}, "thermal_throttling_events": 2}
-    found = read_ocp_json(Told(first))
+    found = read_ocp_json(Untrusted(first))
     assert found is not None
     assert (found.nand_written_bytes, found.endurance_bytes, found.throttle_events) == (527805403860992, 7.008e15, 1)
-    other = read_ocp_json(Told(second))
+    other = read_ocp_json(Untrusted(second))
     assert other is not None and other.nand_written_bytes == float(2**64 + 5)
-    assert read_ocp_json(Told(first | {"Log page GUID": "0x1234"})) is None
-    assert read_ocp_json(Told({"Log page GUID": "0xafd514c97c6f4f9ca4f2bfea2810afc5"})) is None
+    assert read_ocp_json(Untrusted(first | {"Log page GUID": "0x1234"})) is None
+    assert read_ocp_json(Untrusted({"Log page GUID": "0xafd514c97c6f4f9ca4f2bfea2810afc5"})) is None
 
 
 def test_the_kernel_is_asked_where_no_program_is_installed(machine_lab: Lab) -> None:

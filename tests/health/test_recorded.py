@@ -12,7 +12,7 @@ from flatwater.health.drive import Reading
 from flatwater.health.life import life_at, lifetime_write_amplification, rate_of_life
 from flatwater.health.nvme_cli import read_smart_log
 from flatwater.health.smartctl import read_output
-from flatwater.health.told import read_told
+from flatwater.health.untrusted import parse_json
 from flatwater.health.words import life_text
 
 ALL = recordings()
@@ -21,7 +21,7 @@ SILENT = {"intel-raid-1-volume"}
 
 
 def reading_of(recorded: Recording) -> Reading:
-    told = read_told(recorded.text.encode())
+    told = parse_json(recorded.text.encode())
     if recorded.program == "nvme":
         gauges = read_smart_log(told)
         assert gauges is not None

@@ -10,13 +10,13 @@ from recordings import recording
 from flatwater.health.drive import Gauges
 from flatwater.health.life import lifetime_write_amplification
 from flatwater.health.smartctl_ata import read_ata
-from flatwater.health.told import Told
+from flatwater.health.untrusted import Untrusted
 
 MIB32, GIB = 32 * 2**20, 2**30
 
 
 def gauges_of(name: str) -> Gauges:
-    return read_ata(Told(recording(name).output))
+    return read_ata(Untrusted(recording(name).output))
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,11 @@ def test_the_device_statistics_log_comes_first() -> None:
         for line in page["table"]
         if line["name"] == "Logical Sectors Written"
     ]
-    assert read_ata(Told(recorded.output)).host_written_bytes == written * 512
+    assert read_ata(Untrusted(recorded.output)).host_written_bytes == written * 512
 
 
 def _drive(table: list[dict[str, Any]], **more: Any) -> Gauges:
-    return read_ata(Told({"ata_smart_attributes": {"table": table}, **more}))
+    return read_ata(Untrusted({"ata_smart_attributes": {"table": table}, **more}))
 
 
 def _attribute(number: int, name: str, value: int, raw: int, thresh: int = 0) -> dict[str, Any]:
@@ -99,14 +99,14 @@ def test_sectors_have_the_drives_own_size() -> None:
 def test_statistics_that_are_not_valid_do_not_count() -> None:
     line = {"name": "Percentage Used Endurance Indicator", "value": 7, "flags": {"valid": False}}
     told = {"ata_device_statistics": {"pages": [{"table": [line]}]}}
-    assert read_ata(Told(told)).used_pct is None
+    assert read_ata(Untrusted(told)).used_pct is None
     line["flags"] = {"valid": True}
-    assert read_ata(Told(told)).used_pct == 7
+    assert read_ata(Untrusted(told)).used_pct == 7
 
 
 def test_the_newer_fields_of_smartctl() -> None:
     gauges = read_ata(
-        Told(
+        Untrusted(
             {
                 "endurance_used": {"current_percent": 12},
                 "spare_available": {"current_percent": 90, "threshold_percent": 5},

@@ -6,11 +6,11 @@ from recordings import recording
 
 from flatwater.health.drive import Gauges
 from flatwater.health.smartctl_scsi import read_scsi
-from flatwater.health.told import Told
+from flatwater.health.untrusted import Untrusted
 
 
 def gauges_of(name: str) -> Gauges:
-    return read_scsi(Told(recording(name).output))
+    return read_scsi(Untrusted(recording(name).output))
 
 
 def test_an_old_disk_with_errors() -> None:
@@ -29,7 +29,7 @@ def test_a_volume_of_a_controller_is_silent() -> None:
 
 
 def test_gigabytes_are_decimal() -> None:
-    told = Told(
+    told = Untrusted(
         {"scsi_error_counter_log": {"write": {"gigabytes_processed": "1234.567", "total_uncorrected_errors": 2}}}
     )
     gauges = read_scsi(told)
@@ -38,7 +38,7 @@ def test_gigabytes_are_decimal() -> None:
 
 
 def test_a_counter_that_is_not_kept_is_not_zero() -> None:
-    gauges = read_scsi(Told({"scsi_error_counter_log": {"write": {"gigabytes_processed": "0.000"}}}))
+    gauges = read_scsi(Untrusted({"scsi_error_counter_log": {"write": {"gigabytes_processed": "0.000"}}}))
     assert gauges.host_written_bytes is None
 
 
@@ -49,6 +49,6 @@ def test_a_failure_that_the_drive_predicts() -> None:
             "scsi": {"asc": 93, "ascq": 16, "ie_string": "FAILURE PREDICTION THRESHOLD EXCEEDED"},
         }
     }
-    gauges = read_scsi(Told(told))
+    gauges = read_scsi(Untrusted(told))
     assert gauges.passed is False
     assert gauges.critical == ("FAILURE PREDICTION THRESHOLD EXCEEDED",)

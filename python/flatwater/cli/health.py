@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,6 +22,8 @@ flatwater health /dev/nvme0n1 --json
 flatwater health /var/lib/mysql --dwpd 1 --warranty-years 5
 
 flatwater health /dev/sda --device-type megaraid,4
+
+flatwater health --out drives.html
 
 flatwater health --openmetrics > /var/lib/node_exporter/flatwater.prom
 
@@ -50,6 +53,10 @@ def verb(
     as_openmetrics: Annotated[
         bool, typer.Option("--openmetrics", help="Print OpenMetrics text for Prometheus.")
     ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE.html|.md", help="Write a page, or Markdown.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace --out although flatwater did not write it.")] = False,
     no_history: Annotated[
         bool,
         typer.Option(
@@ -63,14 +70,18 @@ def verb(
     It reads only. Exit code 0: all is well; 1: a warning; 2: critical; 3: unknown, because a drive cannot be seen.
     """
     from flatwater.health import Machine, look_over
+    from flatwater.health.as_json import checkup_json
     from flatwater.health.openmetrics import openmetrics
-    from flatwater.health.told_json import checkup_json
-    from flatwater.health.told_text import checkup_lines
+    from flatwater.health.text import checkup_lines
     from flatwater.health.warnings import EXIT_CODES
 
     _require_sense(devices or [], device_type, both=as_json and as_openmetrics)
     warranty = _warranty(dwpd, warranty_years)
     checkup = look_over(Machine(), devices or [], time.time(), way=device_type, warranty=warranty, kept=not no_history)
+    if out is not None:
+        from flatwater.health.page import write_out
+
+        write_out(checkup, out, force=force)
     if as_json:
         print(checkup_json(checkup))
     elif as_openmetrics:
@@ -78,6 +89,8 @@ def verb(
     else:
         for line in checkup_lines(checkup):
             print(line)
+        if out is not None:
+            print(f"written: {out}")
     raise typer.Exit(EXIT_CODES[checkup.level])
 
 

@@ -2,7 +2,7 @@
 
 machine.py     the one way to the kernel's files, to programs and to devices; bounded, and never raising
 disks.py       which disks there are, and which of them a file stands on
-told.py        JSON of other programs, read with suspicion
+untrusted.py   JSON of other programs, read with suspicion
 drive.py       what a drive says at one moment
 reading.py     all sources of one drive, the best first: smartctl (ATA, SCSI, NVMe), nvme-cli, the kernel's ioctl, sysfs
 arrays/        drives that hold data together; one file a kind
@@ -10,7 +10,8 @@ controller.py  batteries and patrol reads; storcli.py, megacli.py; schedules.py 
 history.py     what drives said before
 life.py        what is left, at a rate of writing
 warnings/      one file each
-checkup.py     all of it together; openmetrics.py the gauges for monitoring
+checkup.py     all of it together; text.py, as_json.py, page.py, openmetrics.py what is printed of it
+around.py      the drives under a real run, before and after it; modelled.py those of a model
 """
 
 from flatwater.health.checkup import Checkup, look_over

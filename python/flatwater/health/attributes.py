@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flatwater.health.told import Told
+from flatwater.health.untrusted import Untrusted
 
 _MIB, _GIB = 2.0**20, 2.0**30
 
@@ -81,7 +81,7 @@ class Attributes:
     sector_bytes: float
 
     @classmethod
-    def of(cls, told: Told) -> Attributes:
+    def of(cls, told: Untrusted) -> Attributes:
         """The table of smartctl's JSON. A name that is there twice counts as its first line."""
         table: dict[str, Attribute] = {}
         for line in told.at("ata_smart_attributes", "table").items():

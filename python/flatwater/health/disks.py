@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flatwater.errors import UserError
 from flatwater.health.machine import Machine
-from flatwater.health.told import one_line
+from flatwater.health.untrusted import one_line
 from flatwater.owned.mounted import find_block_device
 
 #: Names of devices that are no hardware of their own (Documentation/admin-guide/devices.txt of Linux).

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.health.drive import Reading
-from flatwater.health.told import UnreadableError, one_line, read_told
+from flatwater.health.untrusted import UnreadableError, one_line, parse_json
 from flatwater.owned import Folder
 
 _FILE, _WHERE = "history.jsonl", "the history of drives"
@@ -126,7 +126,7 @@ def _entry(line: bytes) -> Entry | None:
     if len(line) > _LINE_BYTES_MAX:
         return None
     try:
-        told = read_told(line)
+        told = parse_json(line)
     except UnreadableError:
         return None
     at_s, key = told.at("at_s").number, told.at("key").text

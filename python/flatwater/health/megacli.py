@@ -9,7 +9,7 @@ import re
 
 from flatwater.health.controller import Battery, Controller, Task
 from flatwater.health.machine import Machine
-from flatwater.health.told import one_line
+from flatwater.health.untrusted import one_line
 
 NAME = "MegaCli"
 PROGRAMS = ("megacli", "MegaCli", "MegaCli64", "megacli64")

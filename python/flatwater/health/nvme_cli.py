@@ -9,7 +9,7 @@ from flatwater.health.disks import Disk
 from flatwater.health.drive import Gauges
 from flatwater.health.machine import Machine
 from flatwater.health.nvme_log import DATA_UNIT_BYTES, critical_words
-from flatwater.health.told import Told, UnreadableError, read_told
+from flatwater.health.untrusted import UnreadableError, Untrusted, parse_json
 
 NAME = "nvme-cli"
 #: The log's temperature is in kelvin.
@@ -27,13 +27,13 @@ def read_nvme_cli(machine: Machine, disk: Disk) -> tuple[Gauges | None, str]:
     if said.code != 0:
         return None, f"nvme smart-log ended with {said.code}"
     try:
-        gauges = read_smart_log(read_told(said.output))
+        gauges = read_smart_log(parse_json(said.output))
     except UnreadableError as error:
         return None, f"nvme smart-log: {error}"
     return (gauges, "") if gauges is not None else (None, "nvme smart-log told nothing")
 
 
-def read_smart_log(told: Told) -> Gauges | None:
+def read_smart_log(told: Untrusted) -> Gauges | None:
     """The gauges of `nvme smart-log --output-format=json`; None where it has none of them."""
     written, read = told.at("data_units_written").number, told.at("data_units_read").number
     kelvin = told.at("temperature").number
@@ -64,7 +64,7 @@ def read_smart_log(told: Told) -> Gauges | None:
     return gauges if gauges.used_pct is not None or gauges.host_written_bytes is not None else None
 
 
-def _either(told: Told, name: str, other: str) -> float | None:
+def _either(told: Untrusted, name: str, other: str) -> float | None:
     """Versions differ in how they call a field."""
     value = told.at(name).number
     return value if value is not None else told.at(other).number

@@ -11,7 +11,7 @@ from flatwater.health.drive import Gauges
 from flatwater.health.machine import Machine
 from flatwater.health.nvme_ioctl import read_page
 from flatwater.health.nvme_log import whole
-from flatwater.health.told import Told, UnreadableError, read_told
+from flatwater.health.untrusted import UnreadableError, Untrusted, parse_json
 
 LOG_ID, LOG_BYTES = 0xC0, 512
 #: The log page's identifier AFD514C97C6F4F9CA4F2BFEA2810AFC5h, least significant byte first.
@@ -30,7 +30,7 @@ def read_ocp(machine: Machine, disk: Disk) -> tuple[Gauges | None, str]:
         why = said.trouble or (f"nvme ocp ended with {said.code}" if said.code else "")
         if not why:
             try:
-                found = read_ocp_json(read_told(said.output))
+                found = read_ocp_json(parse_json(said.output))
             except UnreadableError as error:
                 found, why = None, str(error)
             if found is not None:
@@ -49,21 +49,21 @@ def decode_ocp(data: bytes | bytearray) -> Gauges | None:
     return _gauges(whole(data, 0, 16), whole(data, 176, 16), data[96], whole(data, 56, 8))
 
 
-def read_ocp_json(told: Told) -> Gauges | None:
+def read_ocp_json(told: Untrusted) -> Gauges | None:
     """The gauges of `nvme ocp smart-add-log -o json`, whose two formats differ in how they spell names."""
     named = {name.lower().replace(" ", "_"): value for name, value in told.entries()}
-    identifier = named.get("log_page_guid", Told()).text.lower().removeprefix("0x")
+    identifier = named.get("log_page_guid", Untrusted()).text.lower().removeprefix("0x")
     if identifier and identifier.replace("-", "") not in (_IDENTIFIER_TEXT, _IDENTIFIER_TEXT.lstrip("0")):
         return None
-    written = _long(named.get("physical_media_units_written", Told()))
+    written = _long(named.get("physical_media_units_written", Untrusted()))
     if written is None:
         return None
-    throttled = named.get("number_of_thermal_throttling_events", named.get("thermal_throttling_events", Told()))
-    errors = named.get("uncorrectable_read_error_count", named.get("uncorrectable_read_errors", Told()))
-    return _gauges(written, _long(named.get("endurance_estimate", Told())), throttled.whole, errors.whole)
+    throttled = named.get("number_of_thermal_throttling_events", named.get("thermal_throttling_events", Untrusted()))
+    errors = named.get("uncorrectable_read_error_count", named.get("uncorrectable_read_errors", Untrusted()))
+    return _gauges(written, _long(named.get("endurance_estimate", Untrusted())), throttled.whole, errors.whole)
 
 
-def _long(told: Told) -> int | None:
+def _long(told: Untrusted) -> int | None:
     """A number of 128 bits, whole or in two halves."""
     high, low = told.at("hi").whole, told.at("lo").whole
     if high is not None and low is not None:

@@ -15,7 +15,7 @@ from flatwater.health.nvme_log import LOG_BYTES, LOG_ID, decode_log
 from flatwater.health.ocp import read_ocp
 from flatwater.health.smartctl import drive_key, read_smartctl
 from flatwater.health.sysfs import is_virtual, read_sysfs
-from flatwater.health.told import one_line
+from flatwater.health.untrusted import one_line
 
 VIRTUAL = "a disk that a hypervisor makes has no gauges of its own: ask on the host"
 

@@ -10,7 +10,7 @@ from flatwater.health.machine import Machine
 from flatwater.health.smartctl_ata import read_ata
 from flatwater.health.smartctl_nvme import read_nvme
 from flatwater.health.smartctl_scsi import read_scsi
-from flatwater.health.told import Told, UnreadableError, one_line, read_told
+from flatwater.health.untrusted import UnreadableError, Untrusted, one_line, parse_json
 
 NAME = "smartctl"
 #: What is asked: no test is begun, no log is cleared. What a protocol does not have is left out by smartctl itself.
@@ -30,14 +30,14 @@ def read_smartctl(machine: Machine, disk: Disk, at_s: float) -> tuple[Reading | 
     if said.trouble:
         return None, said.trouble
     try:
-        told = read_told(said.output)
+        told = parse_json(said.output)
     except UnreadableError as error:
         old = (said.code or 0) & _BAD_ARGUMENTS
         return None, f"smartctl: {'its version has no JSON (7.0 has)' if old else error}"
     return read_output(told, disk, at_s)
 
 
-def read_output(told: Told, disk: Disk, at_s: float) -> tuple[Reading | None, str]:
+def read_output(told: Untrusted, disk: Disk, at_s: float) -> tuple[Reading | None, str]:
     """The JSON as a reading; and why it is none."""
     protocol = told.at("device", "protocol").text
     if protocol not in _READERS or (told.at("smartctl", "exit_status").whole or 0) & (_BAD_ARGUMENTS | _NOT_OPENED):
@@ -52,14 +52,14 @@ def read_output(told: Told, disk: Disk, at_s: float) -> tuple[Reading | None, st
     return Reading(disk.called, at_s, (NAME,), identity, gauges), ""
 
 
-def _complaint(told: Told) -> str:
+def _complaint(told: Untrusted) -> str:
     """What smartctl says is wrong."""
     messages = [line.at("string").text for line in told.at("smartctl", "messages").items()]
     said = "; ".join(message for message in messages if message)
     return said or "the device could not be read"
 
 
-def _identity(told: Told, protocol: str) -> Identity:
+def _identity(told: Untrusted, protocol: str) -> Identity:
     model = next(
         (text for name in ("model_name", "scsi_model_name", "product") if (text := told.at(name).text)),
         "",
@@ -94,7 +94,7 @@ def drives_behind(machine: Machine, disks: list[Disk]) -> list[Disk]:
         return []
     said = machine.ask(program, "--json=c", "--scan")
     try:
-        told = read_told(said.output)
+        told = parse_json(said.output)
     except UnreadableError:
         return []
     first = next(disk for disk in disks if is_megaraid(machine, disk))

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from flatwater.health.attributes import Attributes
 from flatwater.health.drive import Gauges
-from flatwater.health.told import Told
+from flatwater.health.untrusted import Untrusted
 
 _USED = "Percentage Used Endurance Indicator"
 
 
-def read_ata(told: Told) -> Gauges:
+def read_ata(told: Untrusted) -> Gauges:
     """The gauges of smartctl's JSON."""
     table, log = Attributes.of(told), _statistics(told)
     sector = table.sector_bytes
@@ -47,7 +47,7 @@ def read_ata(told: Told) -> Gauges:
     )
 
 
-def _statistics(told: Told) -> dict[str, float]:
+def _statistics(told: Untrusted) -> dict[str, float]:
     """The statistics that the drive calls valid, by name."""
     found: dict[str, float] = {}
     for page in told.at("ata_device_statistics", "pages").items():

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from flatwater.health.drive import Gauges
 from flatwater.health.nvme_log import DATA_UNIT_BYTES, critical_words
-from flatwater.health.told import Told
+from flatwater.health.untrusted import Untrusted
 
 
-def read_nvme(told: Told) -> Gauges:
+def read_nvme(told: Untrusted) -> Gauges:
     """The gauges of smartctl's JSON."""
     log = told.at("nvme_smart_health_information_log")
     written, read = log.at("data_units_written").number, log.at("data_units_read").number
@@ -40,7 +40,7 @@ def read_nvme(told: Told) -> Gauges:
     )
 
 
-def _temperature(told: Told, log: Told) -> float | None:
+def _temperature(told: Untrusted, log: Untrusted) -> float | None:
     """In degrees Celsius here, unlike in the log itself."""
     current = told.at("temperature", "current").number
     return current if current is not None else log.at("temperature").number

@@ -7,14 +7,14 @@ error counter log pages, parameter 5; smartctl prints 10^9 bytes with three deci
 from __future__ import annotations
 
 from flatwater.health.drive import Gauges
-from flatwater.health.told import Told
+from flatwater.health.untrusted import Untrusted
 
 _GB = 1e9
 #: smartctl prints three decimals of a gigabyte.
 _STEP_BYTES = 1e6
 
 
-def read_scsi(told: Told) -> Gauges:
+def read_scsi(told: Untrusted) -> Gauges:
     """The gauges of smartctl's JSON."""
     log = told.at("scsi_error_counter_log")
     written, read = (log.at(way, "gigabytes_processed").number for way in ("write", "read"))
@@ -42,11 +42,11 @@ def read_scsi(told: Told) -> Gauges:
     )
 
 
-def _lost(log: Told, way: str) -> float | None:
+def _lost(log: Untrusted, way: str) -> float | None:
     return log.at(way, "total_uncorrected_errors").number
 
 
-def _status(told: Told) -> tuple[str, ...]:
+def _status(told: Untrusted) -> tuple[str, ...]:
     """What the drive calls it that does not pass: `FAILURE PREDICTION THRESHOLD EXCEEDED`."""
     scsi = told.at("smart_status", "scsi", "ie_string").text
     return (scsi,) if scsi and told.at("smart_status", "passed").flag is False else ()

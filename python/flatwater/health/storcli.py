@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from flatwater.health.controller import Battery, Controller, Task
 from flatwater.health.machine import Machine
-from flatwater.health.told import Told, UnreadableError, read_told
+from flatwater.health.untrusted import UnreadableError, Untrusted, parse_json
 
 NAME = "storcli"
 PROGRAMS = ("storcli", "storcli64", "perccli", "perccli64")
@@ -25,12 +25,12 @@ def read_storcli(machine: Machine) -> tuple[list[Controller], str]:
     if said.trouble:
         return [], said.trouble
     try:
-        return read_output(read_told(said.output)), ""
+        return read_output(parse_json(said.output)), ""
     except UnreadableError as error:
         return [], f"{NAME}: {error}"
 
 
-def read_output(told: Told) -> list[Controller]:
+def read_output(told: Untrusted) -> list[Controller]:
     """The controllers of the JSON."""
     found = []
     for number, entry in enumerate(told.at("Controllers").items()):
@@ -49,7 +49,7 @@ def read_output(told: Told) -> list[Controller]:
     return found
 
 
-def _battery(data: Told) -> Battery | None:
+def _battery(data: Untrusted) -> Battery | None:
     """The battery or capacitor; missing where the controller has a place for it, and nothing in it."""
     for table in ("BBU_Info", "Cachevault_Info"):
         line = data.at(table, 0)
@@ -66,7 +66,7 @@ def _battery(data: Told) -> Battery | None:
     return Battery(present=False) if told in ("absent", "no", "not present") else None
 
 
-def _tasks(table: Told) -> list[Task]:
+def _tasks(table: Untrusted) -> list[Task]:
     found = []
     entries = {key.lower(): value.text for key, value in table.entries()}
     for field, name in _TASKS.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 from flatwater.health.disks import Disk, folder_of
 from flatwater.health.drive import Gauges, Identity, Protocol, Reading
 from flatwater.health.machine import Machine
-from flatwater.health.told import one_line
+from flatwater.health.untrusted import one_line
 
 NAME = "sysfs"
 #: The kernel counts sectors of 512 B, whatever the device's sector size is.

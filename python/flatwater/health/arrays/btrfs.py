@@ -7,7 +7,7 @@ from pathlib import Path
 from flatwater.health.arrays.array import Array
 from flatwater.health.disks import Disk, disks_under
 from flatwater.health.machine import Machine
-from flatwater.health.told import one_line
+from flatwater.health.untrusted import one_line
 
 KIND = "btrfs"
 _UUID_PARTS = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flatwater.health.arrays.array import Array
 from flatwater.health.disks import disks_under
 from flatwater.health.machine import Machine
-from flatwater.health.told import one_line
+from flatwater.health.untrusted import one_line
 
 KIND = "dm"
 _DISKS_MIN = 2

@@ -8,7 +8,7 @@ from flatwater.errors import UserError
 from flatwater.health.arrays.array import Array
 from flatwater.health.disks import Disk, find_disks
 from flatwater.health.machine import Machine
-from flatwater.health.told import one_line
+from flatwater.health.untrusted import one_line
 
 KIND = "zfs"
 _GROUP = re.compile(r"(mirror|raidz[123]?|draid[123]?)(?:-|:|$)")

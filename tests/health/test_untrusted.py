@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from flatwater.health.disks import Disk
 from flatwater.health.smartctl import read_output
 from flatwater.health.storcli import read_output as read_controllers
-from flatwater.health.told import TEXT_MAX, Told, UnreadableError, one_line, read_told
+from flatwater.health.untrusted import TEXT_MAX, UnreadableError, Untrusted, one_line, parse_json
 
 NVME = {"device": {"protocol": "NVMe"}, "nvme_smart_health_information_log": {"percentage_used": 5}}
 
@@ -42,25 +42,25 @@ NVME = {"device": {"protocol": "NVMe"}, "nvme_smart_health_information_log": {"p
     ],
 )
 def test_what_is_a_number(value: object, number: float | None) -> None:
-    assert Told(value).number == number
+    assert Untrusted(value).number == number
 
 
 def test_what_is_whole() -> None:
-    assert Told(2**64 + 1).whole == 2**64 + 1
-    assert [Told(value).whole for value in (1.5, -3, "x", True, 2**200, float("nan"))] == [None] * 6
+    assert Untrusted(2**64 + 1).whole == 2**64 + 1
+    assert [Untrusted(value).whole for value in (1.5, -3, "x", True, 2**200, float("nan"))] == [None] * 6
 
 
 def test_ways_that_lead_nowhere() -> None:
-    told = Told({"a": [1, {"b": 2}]})
+    told = Untrusted({"a": [1, {"b": 2}]})
     assert told.at("a", 1, "b").number == 2
     for way in (("a", 7), ("a", "b"), ("c", "d", 0), (0,), ("a", -9)):
         assert told.at(*way).value is None
 
 
 def test_text_cannot_act_on_a_terminal() -> None:
-    text = Told("evil\x1b[2J\r\nSECOND \u202eline\x00").text
+    text = Untrusted("evil\x1b[2J\r\nSECOND \u202eline\x00").text
     assert "\x1b" not in text and "\n" not in text and "\u202e" not in text
-    assert len(Told("x" * 10_000).text) == TEXT_MAX
+    assert len(Untrusted("x" * 10_000).text) == TEXT_MAX
     assert one_line("a\n\tb") == "a b"
 
 
@@ -79,26 +79,26 @@ def test_text_cannot_act_on_a_terminal() -> None:
 )
 def test_broken_json_is_told(data: bytes) -> None:
     with pytest.raises(UnreadableError):
-        read_told(data)
+        parse_json(data)
 
 
 def test_deep_nesting_is_refused_before_it_is_parsed() -> None:
     with pytest.raises(UnreadableError, match="nested 100000 deep"):
-        read_told(b"[" * 100_000 + b"]" * 100_000)
+        parse_json(b"[" * 100_000 + b"]" * 100_000)
     with pytest.raises(UnreadableError):
-        read_told(b'{"a":' * 65 + b"1" + b"}" * 65)
-    assert read_told(b'{"a":' * 64 + b"1" + b"}" * 64).entries()
+        parse_json(b'{"a":' * 65 + b"1" + b"}" * 65)
+    assert parse_json(b'{"a":' * 64 + b"1" + b"}" * 64).entries()
     # Brackets in a text are no nesting.
-    assert read_told(json.dumps({"a": "[" * 1000}).encode()).at("a").text
+    assert parse_json(json.dumps({"a": "[" * 1000}).encode()).at("a").text
 
 
 def test_not_a_number_is_nothing() -> None:
-    told = read_told(b'{"a": NaN, "b": Infinity, "c": -Infinity}')
+    told = parse_json(b'{"a": NaN, "b": Infinity, "c": -Infinity}')
     assert [told.at(name).number for name in "abc"] == [None] * 3
 
 
 def test_a_name_that_is_there_twice_with_two_values_says_nothing() -> None:
-    told = read_told(b'{"used": 5, "used": 90, "same": 1, "same": 1}')
+    told = parse_json(b'{"used": 5, "used": 90, "same": 1, "same": 1}')
     assert told.at("used").value is None
     assert told.at("same").number == 1
 
@@ -118,7 +118,7 @@ def test_a_name_that_is_there_twice_with_two_values_says_nothing() -> None:
     ],
 )
 def test_smartctls_json_in_any_wrong_shape(output: object) -> None:
-    reading, why = read_output(Told(output), Disk("sda"), 0.0)
+    reading, why = read_output(Untrusted(output), Disk("sda"), 0.0)
     assert reading is not None or why
 
 
@@ -136,11 +136,11 @@ _FIELDS = st.sampled_from(
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # other work on the machine
 @given(st.sampled_from(["ATA", "SCSI", "NVMe"]), st.dictionaries(_FIELDS, _JSON))
 def test_no_json_makes_the_readers_fail(protocol: str, fields: dict[str, object]) -> None:
-    reading, why = read_output(Told(fields | {"device": {"protocol": protocol}}), Disk("sda"), 0.0)
+    reading, why = read_output(Untrusted(fields | {"device": {"protocol": protocol}}), Disk("sda"), 0.0)
     assert reading is not None or why
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # other work on the machine
 @given(_JSON)
 def test_no_json_makes_the_reader_of_controllers_fail(value: object) -> None:
-    read_controllers(Told({"Controllers": [{"Response Data": {"BBU_Info": value, "Scheduled Tasks": value}}]}))
+    read_controllers(Untrusted({"Controllers": [{"Response Data": {"BBU_Info": value, "Scheduled Tasks": value}}]}))

@@ -28,12 +28,12 @@ class UnreadableError(Exception):
 
 
 @dataclass(frozen=True)
-class Told:
+class Untrusted:
     """A value from outside; `nothing` where there was none."""
 
     value: object = None
 
-    def at(self, *keys: str | int) -> Told:
+    def at(self, *keys: str | int) -> Untrusted:
         """What is below these names and numbers."""
         value = self.value
         for key in keys:
@@ -42,16 +42,16 @@ class Told:
             elif isinstance(key, int) and isinstance(value, list) and -len(value) <= key < len(value):
                 value = value[key]
             else:
-                return Told()
-        return Told(value)
+                return Untrusted()
+        return Untrusted(value)
 
-    def items(self) -> list[Told]:
+    def items(self) -> list[Untrusted]:
         """The entries of a list."""
-        return [Told(one) for one in self.value] if isinstance(self.value, list) else []
+        return [Untrusted(one) for one in self.value] if isinstance(self.value, list) else []
 
-    def entries(self) -> list[tuple[str, Told]]:
+    def entries(self) -> list[tuple[str, Untrusted]]:
         """The names and values of an object."""
-        return [(name, Told(one)) for name, one in self.value.items()] if isinstance(self.value, dict) else []
+        return [(name, Untrusted(one)) for name, one in self.value.items()] if isinstance(self.value, dict) else []
 
     @property
     def number(self) -> float | None:
@@ -91,7 +91,7 @@ def one_line(text: str) -> str:
     return " ".join(printable(text[: 4 * TEXT_MAX]).split())[:TEXT_MAX]
 
 
-def read_told(data: bytes) -> Told:
+def parse_json(data: bytes) -> Untrusted:
     """JSON of a program. Errors: UnreadableError."""
     if not data.strip():
         raise UnreadableError("it printed nothing")
@@ -106,7 +106,7 @@ def read_told(data: bytes) -> Told:
         value = json.loads(data.decode(errors="replace"), parse_constant=_refuse, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         raise UnreadableError("it printed no whole JSON") from None
-    return Told(value)
+    return Untrusted(value)
 
 
 def _refuse(_: str) -> None:
