@@ -69,8 +69,8 @@ def cell_label(summary: CellSummary) -> str:
 
 
 def bound_line(summary: CellSummary, experiment: str = "") -> str | None:
-    """What bounded a cell, with its evidence, in a line; None where nothing was measured."""
-    if summary.bound is None:
+    """What bounded a cell, with its evidence, in a line; None where too little was measured for a verdict."""
+    if summary.bound is None or summary.verdict is None:
         return None
     cell = f"{experiment} {cell_label(summary)}".strip()
     why = "; ".join(summary.bound.evidence[:EVIDENCE_PRINTED])
