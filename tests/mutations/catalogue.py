@@ -277,7 +277,7 @@ RUST = (
         "cache/journal/page.rs",
         "&& get64(page, 24) == life.number",
         "",
-        "cache::journal::page::tests::a_page_of_records_comes_back",
+        "cache::journal::page::tests::a_page_is_believed_in_its_own_life_only",
     ),
     _rust(
         "core",

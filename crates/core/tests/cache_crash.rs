@@ -1,14 +1,16 @@
-//! The flash cache with the power cut after every single IO: nothing that was acknowledged as durable is lost, nothing torn
-//! or stale or never written is ever found, and what is found stays.
+//! The flash cache with the power cut after every single IO: nothing that was acknowledged as durable is lost, nothing
+//! torn or stale or never written is ever found, and what is found stays.
 //!
-//! `FLATWATER_SEED` replays the world of a failure; `FLATWATER_CUTS` says how many cuts are made in all. The digest of each
-//! world is printed: a change of the engine's shape that changes none of its deeds leaves them all as they were
+//! `FLATWATER_SEED` replays the world of a failure; `FLATWATER_CUTS` says how many cuts are made in all. The digest of
+//! each world is printed: a change of the engine's shape that changes none of its deeds leaves them all as they were
 //! (`scripts/digests.py`).
 
 #[path = "cache_crash/damage.rs"]
 mod damage;
 #[path = "cache_crash/disk.rs"]
 mod disk;
+#[path = "cache_crash/faults.rs"]
+mod faults;
 #[path = "cache_crash/memory.rs"]
 mod memory;
 #[path = "cache_crash/offline.rs"]
@@ -19,6 +21,8 @@ mod oracle;
 mod pages;
 #[path = "cache_crash/plan.rs"]
 mod plan;
+#[path = "cache_crash/users.rs"]
+mod users;
 #[path = "cache_crash/world.rs"]
 mod world;
 

@@ -22,7 +22,7 @@ pub fn damaged(seed: u64) -> Checked<(u32, u32)> {
     world.make()?;
     let mut end = End::Middle;
     for _ in 0..3 {
-        end = world.live()?;
+        end = world.run_to_end()?;
         world.die(end == End::Stopped)?;
     }
     world.cut_all();
@@ -91,8 +91,8 @@ fn make_up(world: &mut World, rng: &mut seed::Rng) {
     }
 }
 
-/// What is given out passes its checksum, belongs there, and is not older than what was durable. Of a cache that was not
-/// stopped the journal's very last pages may have rotted, which looks like a cut: then it may be older.
+/// What is given out passes its checksum, belongs there, and is not older than what was durable. Of a cache that was
+/// not stopped the journal's very last pages may have rotted, which looks like a cut: then it may be older.
 fn looked_at(world: &mut World, recovered: &Recovered, strictly: bool) -> Checked {
     let block_bytes = world.plan.block_bytes as usize;
     let held = recovered.held.iter().filter(|held| held.entry.holding != Holding::Superseded);

@@ -44,10 +44,10 @@ impl World {
         hows
     }
 
-    /// Losing the fast device leaves an older, but consistent slow one, if write-back is ordered. In the first life only:
-    /// later the slow device begins behind what the oracle knows.
+    /// Losing the fast device leaves an older, but consistent slow one, if write-back is ordered. In the first life
+    /// only: later the slow device begins behind what the oracle knows.
     fn slow_alone(&mut self) -> Checked {
-        if !self.plan.settings.ordered || self.fast_failed || self.lives > 1 || !self.cuts.is_multiple_of(4) {
+        if !self.plan.settings.ordered || self.fast_failed() || self.lives > 1 || !self.cuts.is_multiple_of(4) {
             return Ok(());
         }
         let mut bytes = vec![0; self.plan.slow_bytes as usize];
@@ -120,7 +120,7 @@ impl World {
             for (nth, &value) in values.iter().enumerate() {
                 ops.push(self.oracle.after_cut((block * per_block + nth) as u32, value)?);
             }
-            if self.plan.whole && !self.fast_failed && values.len() == per_block {
+            if self.plan.whole && !self.fast_failed() && values.len() == per_block {
                 self.oracle.whole(block as u32, &ops)?;
             }
         }
@@ -165,8 +165,7 @@ impl World {
         }
         self.running.clear();
         self.disks.iter_mut().for_each(|disk| disk.abandon(&mut self.rng));
-        self.asked.clear();
-        self.commands.clear();
+        self.users.abandon();
         if stopped && self.faults.is_none() && self.memory.taken() > 0 {
             return Err(format!("{} buffers were not given back", self.memory.taken()));
         }

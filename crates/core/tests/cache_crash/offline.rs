@@ -128,7 +128,7 @@ fn dirty_world(seed: u64) -> (World, u64) {
     for seed in seed.. {
         let mut world = World::new(seed);
         world.make().unwrap();
-        let end = world.live().unwrap();
+        let end = world.run_to_end().unwrap();
         world.die(end == End::Stopped).unwrap();
         world.cut_all();
         let dirty = looked_at(&mut world).dirty_blocks;

@@ -1,17 +1,17 @@
 //! One cache through several lives: random requests, IOs that end in random order, the power cut after each of them.
 
-use std::collections::BTreeMap;
-
 use flatwater_core::cache::journal::recovery::{self, Devices, Layout};
 use flatwater_core::cache::journal::{PAIR_BYTES, Witness};
-use flatwater_core::cache::{Command, Engine, Failure, Io, IoKind, Kind, Out, Request};
+use flatwater_core::cache::{Command, Engine, Io, IoKind, Out};
 use flatwater_core::seed::{self, Rng};
 use rand::Rng as _;
 
 use crate::disk::{AtOnce, Disk, SECTOR};
-use crate::memory::{Plain, stamp, stamped};
+use crate::faults::Faults;
+use crate::memory::Plain;
 use crate::oracle::Oracle;
 use crate::plan::Plan;
+use crate::users::Users;
 
 /// Requests of one life at most, and at once.
 const REQUESTS: u32 = 60;
@@ -30,38 +30,6 @@ pub enum End {
     Stopped,
 }
 
-/// IOs of one side fail now and then.
-#[derive(Clone, Copy, Debug)]
-struct Faults {
-    side: usize,
-    /// One of so many.
-    one_of: u32,
-    /// From this step on.
-    from: u64,
-    /// One of so many IOs of the pairing record fails too; 0: none does.
-    pair: u32,
-}
-
-impl Faults {
-    /// One of how many IOs of a side fails; 0: none does.
-    fn one_of(self, side: usize) -> u32 {
-        if side == self.side {
-            self.one_of
-        } else if side == 2 {
-            self.pair
-        } else {
-            0
-        }
-    }
-}
-
-/// A request under way.
-struct Asked {
-    request: Request,
-    issued: u64,
-    op: Option<u32>,
-}
-
 /// An IO under way.
 struct Running {
     io: Io,
@@ -71,7 +39,10 @@ struct Running {
 
 #[path = "look.rs"]
 mod look;
+#[path = "requests.rs"]
+mod requests;
 
+/// One cache, the devices under it, and what its users may expect.
 pub struct World {
     seed: u64,
     pub rng: Rng,
@@ -79,17 +50,13 @@ pub struct World {
     pub disks: [Disk; 3],
     pub oracle: Oracle,
     memory: Plain,
-    out: Out,
     engine: Option<Engine>,
-    /// What the backing device is known by: whoever drives the engine keeps it.
+    /// What identifies the slow device's contents. The caller of the engine keeps it.
     witness: Option<Witness>,
-    asked: BTreeMap<u64, Asked>,
-    commands: BTreeMap<u64, bool>,
+    users: Users,
     running: Vec<Running>,
     step: u64,
     now_ns: u64,
-    tags: u64,
-    values: u64,
     lives: u32,
     /// Cuts that were made and looked at.
     pub cuts: u64,
@@ -99,9 +66,6 @@ pub struct World {
     note: String,
     idle: u32,
     faults: Option<Faults>,
-    /// An IO of the fast device failed: what it alone had may be lost, and writes may go past it, where they can be torn
-    /// and keep no order.
-    fast_failed: bool,
     /// The fast device failed so that dirty blocks were given up.
     given_up: bool,
 }
@@ -123,16 +87,12 @@ impl World {
             disks,
             oracle,
             memory: Plain::default(),
-            out: Out::default(),
             engine: None,
             witness: None,
-            asked: BTreeMap::new(),
-            commands: BTreeMap::new(),
+            users: Users::default(),
             running: Vec::new(),
             step: 1,
             now_ns: 0,
-            tags: 0,
-            values: 0,
             lives: 0,
             cuts: 0,
             digest: 0,
@@ -140,15 +100,14 @@ impl World {
             note: String::new(),
             idle: 0,
             faults: None,
-            fast_failed: false,
             given_up: false,
         }
     }
 
-    /// Lives until so many cuts were made.
+    /// Runs lives of the cache until so many cuts were made.
     pub fn run(&mut self, cuts: u64) -> Checked {
         self.cuts_left = cuts;
-        let result = self.lives();
+        let result = self.run_lives();
         result.map_err(|what| {
             format!(
                 "FLATWATER_SEED={} cut {} (life {}, step {}): {what}\n{:?}, blocks of {} B, {} of them, depth {}",
@@ -166,21 +125,19 @@ impl World {
 
     /// From now on IOs of one side fail now and then, or all of them.
     pub fn fail(&mut self) {
-        let side = [0, 0, 1][self.rng.random_range(0..3)];
-        let one_of = [1, 3, 10, 30][self.rng.random_range(0..4)];
-        // A slow device that takes nothing any more lets nothing be emptied.
-        let one_of = if side == 1 { one_of.max(3) } else { one_of };
-        let from = self.rng.random_range(0..300);
-        // Only when the fast device fails is there any IO of the pairing record.
-        let pair = if side == 0 { [0, 2, 4][self.rng.random_range(0..3)] } else { 0 };
-        self.faults = Some(Faults { side, one_of, from, pair });
+        self.faults = Some(Faults::any(&mut self.rng));
     }
 
-    fn lives(&mut self) -> Checked {
+    /// Whether an IO of the fast device failed.
+    fn fast_failed(&self) -> bool {
+        self.faults.as_ref().is_some_and(Faults::fast_failed)
+    }
+
+    fn run_lives(&mut self) -> Checked {
         self.make()?;
         while self.cuts < self.cuts_left && !self.given_up {
             self.lives += 1;
-            self.life()?;
+            self.run_life()?;
         }
         Ok(())
     }
@@ -190,9 +147,9 @@ impl World {
         Devices { fast, slow, pair }
     }
 
-    /// From a start to a cut for good.
-    fn life(&mut self) -> Checked {
-        let end = self.live()?;
+    /// Runs the cache from a start to a power cut for good.
+    fn run_life(&mut self) -> Checked {
+        let end = self.run_to_end()?;
         self.cut_for_good(end == End::Stopped)
     }
 
@@ -213,9 +170,10 @@ impl World {
         Ok(())
     }
 
-    /// From a start to where the power is to be cut: some lives end in the middle, some when all was answered, some cleanly.
-    pub fn live(&mut self) -> Checked<End> {
-        assert!(!self.disks.iter().any(Disk::writes), "a write of a dead life is under way");
+    /// Runs the cache from a start to where the power is to be cut: some lives end in the middle, some when all
+    /// requests are answered, some cleanly.
+    pub fn run_to_end(&mut self) -> Checked<End> {
+        assert!(!self.disks.iter().any(Disk::writes), "a write of an earlier life is under way");
         let mut recovered = self.recover()?;
         self.witness = recovered.witness.take();
         let values = self.content(&recovered)?;
@@ -224,11 +182,11 @@ impl World {
         let mut requests = self.rng.random_range(1..REQUESTS);
         let end = [End::Middle, End::Quiet, End::Quiet, End::Stopped][self.rng.random_range(0..4)];
         while requests > 0 {
-            if self.asked.len() < self.plan.depth && self.rng.random_range(0..3) > 0 {
+            if self.users.requests() < self.plan.depth && self.rng.random_range(0..3) > 0 {
                 self.ask()?;
                 requests -= 1;
             } else {
-                self.go_on()?;
+                self.take_step()?;
             }
         }
         if end != End::Middle {
@@ -241,14 +199,14 @@ impl World {
     }
 
     /// One IO ends, or time goes on.
-    fn go_on(&mut self) -> Checked {
+    fn take_step(&mut self) -> Checked {
         if self.running.is_empty() || self.rng.random_range(0..40) == 0 {
             self.idle = if self.running.is_empty() { self.idle + 1 } else { 0 };
-            if self.idle > IDLE && !(self.asked.is_empty() && self.commands.is_empty()) {
+            if self.idle > IDLE && !self.users.are_idle() {
                 return Err(self.hangs());
             }
             let next = self.engine.as_ref().and_then(Engine::next_ns).unwrap_or(self.now_ns + 1_000_000);
-            // Who waits long waits for a pause to end.
+            // A long wait is a wait for the end of a pause.
             self.now_ns = self.now_ns.max(next) + if self.idle > 20 { 1_000_000_000 } else { 0 };
             self.note = "tick".into();
             self.call(|engine, now, memory, out| engine.tick(now, memory, out))
@@ -261,26 +219,24 @@ impl World {
 
     fn finish(&mut self) -> Checked {
         for _ in 0..STEPS {
-            if self.asked.is_empty() && self.commands.is_empty() {
+            if self.users.are_idle() {
                 return Ok(());
             }
-            self.go_on()?;
+            self.take_step()?;
         }
         Err(self.hangs())
     }
 
     fn hangs(&self) -> String {
-        let left: Vec<_> = self.asked.values().map(|asked| asked.request).collect();
         let running: Vec<_> = self.running.iter().map(|running| running.io).collect();
-        format!("it hangs: {left:?}, commands {:?}, IOs {running:?}", self.commands)
+        format!("it hangs: {}, IOs {running:?}", self.users)
     }
 
     /// A clean stop makes everything durable.
     fn stop(&mut self) -> Checked {
         let drain = self.rng.random();
-        self.tags += 1;
-        let tag = self.tags;
-        self.commands.insert(tag, true);
+        let tag = self.users.next_tag();
+        self.users.begin_command(tag, true);
         let issued = self.step;
         self.call(|engine, now, memory, out| engine.command(now, tag, Command::Stop { drain }, memory, out))?;
         self.finish()?;
@@ -301,9 +257,9 @@ impl World {
         if std::env::var_os("FLATWATER_TRACE").is_some() {
             eprintln!("step {} {}", self.step, self.note);
         }
-        what(&mut engine, self.now_ns, &mut self.memory, &mut self.out);
+        let mut out = Out::default();
+        what(&mut engine, self.now_ns, &mut self.memory, &mut out);
         self.engine = Some(engine);
-        let out = std::mem::take(&mut self.out);
         for io in out.ios {
             self.begin(io)?;
         }
@@ -311,79 +267,6 @@ impl World {
             self.answered(tag, result)?;
         }
         Ok(())
-    }
-
-    fn ask(&mut self) -> Checked {
-        self.tags += 1;
-        let tag = self.tags;
-        let kind = match self.rng.random_range(0..100) {
-            0..35 => Kind::Read,
-            35..80 => Kind::Write,
-            80..84 => Kind::Zero,
-            84..88 => Kind::Trim,
-            88..98 => Kind::Flush,
-            _ => return self.command(tag),
-        };
-        let changes = matches!(kind, Kind::Write | Kind::Zero | Kind::Trim);
-        let (first, last) = if kind == Kind::Flush { (0, 0) } else { self.range() };
-        let durable = changes && self.rng.random_range(0..6) == 0;
-        let request = Request {
-            tag,
-            kind,
-            offset: u64::from(first) * SECTOR as u64,
-            bytes: (last - first) * SECTOR as u32,
-            durable,
-            process: 0,
-        };
-        let mut memory = vec![0xdd; request.bytes as usize];
-        let mut op = None;
-        if changes {
-            self.values += 1;
-            let value = if kind == Kind::Write { self.values } else { 0 };
-            for (nth, sector) in memory.chunks_exact_mut(SECTOR).enumerate() {
-                stamp(sector, first + nth as u32, value);
-            }
-            op = Some(self.oracle.issue(self.step, (first, last), value, kind != Kind::Trim));
-        }
-        self.memory.requests.insert(tag, memory);
-        self.asked.insert(tag, Asked { request, issued: self.step, op });
-        self.note = format!("{request:?}");
-        self.call(|engine, now, memory, out| engine.submit(now, request, memory, out))
-    }
-
-    fn command(&mut self, tag: u64) -> Checked {
-        let command = match self.rng.random_range(0..3) {
-            0 => Command::WriteBack(None),
-            1 => Command::WriteBack(Some((0, self.plan.slow_bytes / 2 / 512 * 512))),
-            _ => Command::Preload((0, self.plan.slow_bytes.min(4 * u64::from(self.plan.block_bytes)))),
-        };
-        self.commands.insert(tag, false);
-        self.note = format!("{command:?}");
-        self.call(|engine, now, memory, out| engine.command(now, tag, command, memory, out))
-    }
-
-    /// Sectors, first and past the last: whole blocks, parts of one, or over several.
-    fn range(&mut self) -> (u32, u32) {
-        let per_block = self.plan.block_bytes / SECTOR as u32;
-        let sectors = (self.plan.slow_bytes / SECTOR as u64) as u32;
-        // Half of the requests go to a few blocks.
-        let blocks = if self.rng.random() { self.plan.blocks } else { self.plan.blocks.min(6) };
-        let block = self.rng.random_range(0..blocks);
-        let first = block * per_block;
-        let (first, last) = match self.rng.random_range(0..10) {
-            0..6 => (first, first + per_block),
-            6..8 => {
-                let from = self.rng.random_range(0..per_block);
-                (first + from, first + self.rng.random_range(from..per_block) + 1)
-            }
-            8 => (first, first + per_block * self.rng.random_range(1..4)),
-            _ => {
-                let from = first + self.rng.random_range(0..per_block);
-                (from, from + self.rng.random_range(1..3 * per_block))
-            }
-        };
-        let first = first.min(sectors - 1);
-        (first, last.clamp(first + 1, sectors))
     }
 
     fn begin(&mut self, io: Io) -> Checked {
@@ -418,12 +301,7 @@ impl World {
     fn end(&mut self, at: usize) -> Checked {
         let Running { io, disk } = self.running.swap_remove(at);
         let side = io.side as usize;
-        if let Some(faults) = self.faults
-            && self.step >= faults.from
-            && faults.one_of(side) > 0
-            && self.rng.random_range(0..faults.one_of(side)) == 0
-        {
-            self.fast_failed |= side == 0;
+        if self.faults.as_mut().is_some_and(|faults| faults.strike(side, self.step, &mut self.rng)) {
             if matches!(io.kind, IoKind::Write | IoKind::Discard) {
                 self.disks[side].fail_write(disk, &mut self.rng);
             }
@@ -452,38 +330,5 @@ impl World {
         for word in words {
             self.digest = crc32c::crc32c_append(self.digest, &word.to_le_bytes());
         }
-    }
-
-    fn answered(&mut self, tag: u64, result: Result<(), Failure>) -> Checked {
-        self.digest_words([self.step, tag, result.is_ok().into()]);
-        if let Some(stop) = self.commands.remove(&tag) {
-            return match result {
-                Err(failure) if stop && self.faults.is_none() => Err(format!("the stop failed: {failure:?}")),
-                _ => Ok(()),
-            };
-        }
-        let asked = self.asked.remove(&tag).ok_or_else(|| format!("an answer to nobody: {tag}"))?;
-        let memory = self.memory.requests.remove(&tag).expect("its memory");
-        if let Err(failure) = result {
-            if self.faults.is_some() && failure == Failure::Medium {
-                return Ok(());
-            }
-            return Err(format!("{:?} failed: {failure:?}", asked.request));
-        }
-        match (asked.request.kind, asked.op) {
-            (Kind::Flush, _) => self.oracle.flushed(asked.issued, self.step),
-            (_, Some(op)) => self.oracle.answered(op, self.step, asked.request.durable),
-            _ => {
-                let first = (asked.request.offset / SECTOR as u64) as u32;
-                for (nth, sector) in memory.chunks_exact(SECTOR).enumerate() {
-                    let sector_number = first + nth as u32;
-                    let value = stamped(sector, sector_number)?;
-                    self.oracle
-                        .read(sector_number, value, asked.issued)
-                        .map_err(|what| format!("{:?}: {what}", asked.request))?;
-                }
-            }
-        }
-        Ok(())
     }
 }

@@ -1,8 +1,8 @@
-//! A device as the journal's offline work needs it.
+//! A device, for the work on a cache that does not serve.
 
 use std::io;
 
-/// A device read and written by one caller who waits: what making, recovery, `check` and `drain` need.
+/// A device that one caller reads and writes synchronously. Making, recovery, `check` and `drain` use it.
 pub trait Blocks {
     /// Its length.
     fn bytes(&self) -> u64;

@@ -1,4 +1,4 @@
-//! What else may lie on a device: found by its magic, so that nothing is overwritten that somebody still wants.
+//! Recognises other contents of a device by their magic numbers, so that nobody's data are overwritten by mistake.
 
 /// A signature: its name, where it lies, its bytes.
 type Signature = (&'static str, u64, &'static [u8]);
@@ -40,11 +40,11 @@ const MD: &[u8] = &[0xfc, 0x4e, 0x2b, 0xa9];
 /// Bytes at the beginning of a device in which all of these show.
 pub const HEAD_BYTES: u64 = 512 << 10;
 
-/// Bytes at its end in which the rest does.
+/// Bytes at its end in which the others show.
 pub const TAIL_BYTES: u64 = 256 << 10;
 
-/// What a device seems to hold, from its first bytes and its last ones (which may overlap); None: nothing known. A
-/// superblock of flatwater is not looked for.
+/// What a device seems to hold, by its first bytes and its last ones, which may overlap. None: nothing that is
+/// recognised. The function does not look for a superblock of flatwater.
 pub fn found(head: &[u8], tail: &[u8]) -> Option<&'static str> {
     at_magic(head).or_else(|| ext(head)).or_else(|| zfs(head, tail)).or_else(|| md_at_end(tail)).or_else(|| mbr(head))
 }
@@ -59,7 +59,7 @@ fn ext(head: &[u8]) -> Option<&'static str> {
     if superblock[56..58] != [0x53, 0xef] {
         return None;
     }
-    // The features tell the generations apart: extents and 64-bit are ext4's, a journal is ext3's.
+    // The features distinguish the generations: extents and 64-bit are ext4's, a journal is ext3's.
     Some(match (superblock[96], superblock[92]) {
         (incompatible, _) if incompatible & 0xc0 != 0 => "an ext4 file system",
         (_, compatible) if compatible & 4 != 0 => "an ext3 file system",
@@ -86,7 +86,7 @@ fn md_at_end(tail: &[u8]) -> Option<&'static str> {
     old.then_some("a member of an MD array (metadata at its end)")
 }
 
-/// A partition table of the old kind: its mark, and an entry that is one.
+/// A master boot record: its signature, and a valid partition entry.
 fn mbr(head: &[u8]) -> Option<&'static str> {
     let sector = head.get(..512)?;
     let entries = sector[446..510].chunks_exact(16);

@@ -18,7 +18,7 @@ pub const REGIONS_MAX: u32 = 4096;
 /// How a cache is laid out, fixed when it is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Who it is.
+    /// The cache's identity.
     pub uuid: [u8; 16],
     /// Bytes of the cache device that are used.
     pub fast_bytes: u64,
@@ -51,7 +51,7 @@ pub struct Geometry {
     pub region_bytes: u64,
 }
 
-/// What may be chosen when a cache is made; 0: as it fits.
+/// Sizes that the maker of a cache may choose. 0: a size that fits is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
     /// Bytes of the journal.
@@ -64,7 +64,7 @@ impl Geometry {
     /// Lays a cache out.
     ///
     /// # Errors
-    /// What cannot be, in words.
+    /// Why the layout is impossible.
     pub fn new(layout: &Layout, sizes: Sizes) -> Result<Self, String> {
         let page = u64::from(PAGE_BYTES);
         let block = u64::from(layout.block_bytes);
@@ -82,7 +82,8 @@ impl Geometry {
         let checkpoint_pages = most.div_ceil(SLOTS_PER_PAGE);
         let checkpoint_bytes = u64::from(checkpoint_pages) * page;
         let journal_bytes = match sizes.journal_bytes {
-            // A checkpoint goes out for each half of it: long enough that checkpoints are the smaller part of what is written.
+            // A checkpoint is written for each half of the ring. The ring is long enough that checkpoints are the
+            // smaller part of the writes.
             0 => (checkpoint_bytes * 4).clamp(256 << 10, 512 << 20),
             bytes => bytes.clamp(JOURNAL_PAGES_MIN * page, 1 << 40),
         };
@@ -121,8 +122,8 @@ impl Geometry {
         })
     }
 
-    /// That a layout read from a device can be: everything inside of it, in order, nothing overlapping, whatever the
-    /// bytes say.
+    /// Checks a geometry that was read from a device: all parts lie inside the device, in order, without overlap. The
+    /// bytes may be anything.
     pub(super) fn check(&self, fast_bytes: u64) -> Result<(), String> {
         let page = u64::from(PAGE_BYTES);
         let block = u64::from(self.block_bytes);
@@ -179,10 +180,10 @@ impl Geometry {
     }
 }
 
-/// The least ring with which a checkpoint is always finished before the journal is full.
+/// The smallest ring with which a checkpoint is always finished before the journal is full.
 const JOURNAL_PAGES_MIN: u64 = 64;
 
-/// Fewer slots would only be reserve.
+/// With fewer slots all of them would be reserve.
 const SLOTS_MIN: u32 = 16;
 
 #[cfg(test)]

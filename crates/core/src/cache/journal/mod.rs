@@ -1,7 +1,9 @@
-//! What makes a cache survive: superblocks, a journal of what each slot holds, two checkpoints in turn, recovery.
+//! The metadata with which a cache survives a crash: superblocks, a journal of what each slot holds, two checkpoints in
+//! turn, and recovery.
 //!
-//! `runtime.rs` is the journal at work; `layout.rs` says what lies where; `superblock.rs`, `page.rs` and `checkpoint.rs`
-//! are the bytes of it; `witness.rs` tells the backing device from another one; `foreign.rs` knows what else a device may hold; `recovery.rs` makes, recovers, inspects and drains.
+//! `runtime.rs` is the journal of a cache that serves. `layout.rs` says what lies where. `superblock.rs` and `page.rs`
+//! are the bytes on the device. `witness.rs` distinguishes the backing device from another one. `foreign.rs` recognises
+//! what else a device may hold. `recovery.rs` makes, recovers, inspects and drains a cache.
 
 mod device;
 pub mod foreign;
@@ -24,21 +26,21 @@ pub const PAIR_BYTES: u64 = 4096;
 /// Length of every page of metadata on the cache device.
 pub const PAGE_BYTES: u32 = 4096;
 
-/// Something that the journal remembers.
+/// A record of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The slot that it is about; for `Intent` it means nothing.
     pub slot: Slot,
-    /// What happened.
+    /// What happened to the slot.
     pub what: What,
 }
 
 /// What happened to a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The slot holds a version of a block from now on; its data write has ended. Every other slot that holds the block
-    /// is free with this record (no `Freed` is needed), unless `keeps`: then they are `Superseded` until they are freed
-    /// by a record of their own.
+    /// The slot holds a version of a block from now on, and its data write has ended. This record frees every other
+    /// slot that holds the block; no `Freed` is needed. With `keeps` it does not: those slots are `Superseded` until a
+    /// record of their own frees them.
     Holds {
         /// Which block.
         block: Block,
@@ -48,14 +50,14 @@ pub enum What {
         dirty: bool,
         /// The version before stays in its slot, because it is still to be written back before this one (`ordered`).
         keeps: bool,
-        /// Comes back as it is: since when, or which epoch; the lowest is the oldest.
+        /// Since when the block is dirty, or its epoch. Recovery returns it unchanged. The lowest is the oldest.
         stamp: u32,
     },
     /// The slow device holds it too, durably.
     Cleaned,
-    /// The slot holds nothing any more: what is on the slow device counts.
+    /// The slot holds nothing any more. The slow device has the block's current version.
     Freed,
-    /// The slow device's region `region` may be about to be written by a user (`set`), or is at rest and synced again.
+    /// A user may be about to write to a region of the slow device (`set`), or the region is at rest and synced again.
     /// After an unclean stop all clean blocks of a region whose intent is set are forgotten.
     Intent {
         /// Which: `Geometry::region_of` a block.
@@ -65,13 +67,13 @@ pub enum What {
     },
 }
 
-/// What a slot holds, as a checkpoint keeps it.
+/// The kind of version that a slot holds, as a checkpoint stores it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Holding {
-    /// Nothing (or nothing any more).
+    /// Nothing.
     #[default]
     Nothing,
-    /// What the slow device holds too.
+    /// A version that the slow device holds too.
     Clean,
     /// The only copy of the block's value.
     Dirty,
@@ -79,20 +81,20 @@ pub enum Holding {
     Superseded,
 }
 
-/// One slot, as a checkpoint keeps it and recovery finds it.
+/// The content of a slot, as a checkpoint stores it and recovery finds it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// What.
+    /// The kind of version.
     pub holding: Holding,
-    /// Of which block.
+    /// The block.
     pub block: Block,
     /// Its CRC-32C.
     pub crc: u32,
-    /// As the record had it.
+    /// The record's stamp.
     pub stamp: u32,
 }
 
-/// The slots' state as the engine has it in memory, for checkpoints. It must agree with all records made so far.
+/// The state of the slots in memory, for checkpoints. It must agree with all records made so far.
 pub trait Table {
     /// What the slot holds; a slot in limbo holds nothing.
     fn entry(&self, slot: Slot) -> Entry;

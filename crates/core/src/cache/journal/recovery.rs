@@ -1,8 +1,8 @@
-//! Making a cache, finding out what it holds, and emptying it offline.
+//! Makes a cache, recovers what it holds, and drains it offline.
 //!
-//! A start after anything (also a clean stop) reads the newest checkpoint that is intact, replays the journal over it,
-//! writes what came out of it as a new checkpoint of a new *life*, and only then names that life in the superblock. So a
-//! cut in the middle of it changes nothing, and pages of the life before are never believed again.
+//! Every start, also after a clean stop, reads the newest intact checkpoint and replays the journal over it. It writes
+//! the result as a new checkpoint of a new *life* of the journal, and only then names that life in the superblock. So a
+//! power cut in the middle changes nothing, and recovery never trusts pages of an earlier life again.
 
 mod drain;
 mod inspect;
@@ -28,7 +28,7 @@ pub use make::{format, format_as};
 pub use progress::Progress;
 pub use start::{recover, recover_on};
 
-/// A cache's three places.
+/// The three devices of a cache.
 pub struct Devices<'a> {
     /// The cache device.
     pub fast: &'a mut dyn Blocks,
@@ -41,10 +41,10 @@ pub struct Devices<'a> {
 /// Why a cache cannot be made, started, inspected or drained.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    /// Sizes that cannot be.
+    /// The sizes are impossible.
     #[error("the cache cannot be laid out: {0}")]
     Layout(String),
-    /// The cache device holds something.
+    /// The cache device holds other data.
     #[error("the cache device holds {0}; it is not overwritten unless that is forced")]
     Foreign(String),
     /// The backing device has a cache already.
@@ -53,10 +53,10 @@ pub enum Trouble {
     /// There is no cache on the cache device.
     #[error("the cache device holds no flatwater cache, but {0}")]
     NoCache(String),
-    /// The two do not belong together.
+    /// The cache device and the backing device do not belong together.
     #[error("cache device and backing device do not belong together: {0}")]
     Pairing(String),
-    /// The backing device is not what it was.
+    /// The backing device does not match its witness.
     #[error(
         "the backing device is not as it was left: {differ} of {places} places that nobody wrote to differ; it is another \
          one, or it was written without the cache"
@@ -67,16 +67,16 @@ pub enum Trouble {
         /// Those that differ.
         differ: u32,
     },
-    /// What is on the cache device cannot be believed.
+    /// The metadata on the cache device are damaged.
     #[error("the cache is damaged: {0}")]
     Damaged(String),
-    /// The cache device failed, writes went past it since.
+    /// The cache device failed, and writes bypassed it since then.
     #[error(
         "the cache device failed with {dirty_blocks} dirty blocks on it, and writes went past it since: what it holds may \
          be older than the backing device; it starts again only if those blocks are given up"
     )]
     Degraded {
-        /// Blocks that were nowhere else.
+        /// Blocks whose only copy was on it.
         dirty_blocks: u64,
     },
     /// A device failed.
@@ -89,14 +89,14 @@ pub enum Trouble {
     },
 }
 
-/// What a start or a drain goes by.
+/// The conditions of a start or a drain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     /// If the cache device failed in an earlier life, start empty, and give up the dirty blocks that were only there.
     pub give_up: bool,
-    /// The backing device is the right one although it is not as it was left. What the cache holds clean is forgotten.
+    /// Accept a backing device that does not match its witness. The clean blocks of the cache are forgotten.
     pub trust: bool,
-    /// What the kernel calls the backing device; None: as it was said before.
+    /// The kernel's name of the backing device; None: as before.
     pub identity: Option<String>,
 }
 
@@ -109,7 +109,7 @@ pub struct Held {
     pub entry: Entry,
 }
 
-/// Where the journal of a new life begins.
+/// The start of a new life of the journal.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
     /// The superblock of the life that begins.
@@ -120,7 +120,7 @@ pub(super) struct Start {
     pub first_record: u64,
 }
 
-/// What a cache holds, as recovery found it.
+/// The contents of a cache that was recovered.
 #[derive(Clone, Debug)]
 pub struct Recovered {
     /// Bytes of the backing device.
@@ -129,29 +129,30 @@ pub struct Recovered {
     pub layout: Layout,
     /// What lies where.
     pub geometry: Geometry,
-    /// The slots that hold something, by slot number; a block is `Clean` or `Dirty` in one slot at most. All intents are
-    /// taken back: clean blocks that could be stale are not in here any more.
+    /// The slots that hold something, by slot number. A block is `Clean` or `Dirty` in one slot at most. All intents
+    /// are cleared: clean blocks that could be stale are not in the list.
     pub held: Vec<Held>,
-    /// Dirty blocks in here that are known to be rotten: their data do not pass the checksum.
+    /// Dirty blocks of the list whose data do not pass their checksum.
     pub lost: Vec<Block>,
     /// How often the cache was started.
     pub generation: u64,
-    /// It had been stopped cleanly (or is new).
+    /// The cache was stopped cleanly, or is new.
     pub was_clean: bool,
     /// The fast device had failed in an earlier life, and what was on it was given up.
     pub degraded: bool,
-    /// What was found and done, in words.
+    /// What recovery found and did, for people.
     pub notes: Vec<String>,
-    /// What the backing device is known by. Whoever writes to that says so before: `Witness::touch`, and `store` if it wants.
+    /// The witness of the backing device. Before each write to that device the caller calls `Witness::touch`, and then
+    /// `Witness::store` if `touch` returns true.
     pub witness: Option<Witness>,
-    /// No bytes of metadata are made: nobody will read them.
+    /// No bytes of metadata are made, because nobody will read them.
     pub(super) blank: bool,
     pub(super) start: Start,
 }
 
 impl Recovered {
-    /// An empty cache on devices that need no recovery: for virtual time. Its journal stores nothing in the buffers of its
-    /// writes.
+    /// An empty cache on devices that need no recovery, for virtual time. Its journal stores nothing in the buffers of
+    /// its writes.
     ///
     /// # Panics
     /// If the layout is impossible.
@@ -223,7 +224,7 @@ fn read_superblock(fast: &mut dyn Blocks) -> Result<Option<Result<Superblock, St
     Ok(Superblock::newest(pages.iter().map(|page| &page[..]), fast.bytes()))
 }
 
-/// Writes both copies, one durable before the other.
+/// Writes both copies. The first is durable before the second is written.
 fn write_superblock(fast: &mut dyn Blocks, superblock: &Superblock) -> Result<(), Trouble> {
     for offset in SUPERBLOCK_OFFSETS {
         write(fast, FAST, offset, &superblock.page())?;
@@ -232,7 +233,7 @@ fn write_superblock(fast: &mut dyn Blocks, superblock: &Superblock) -> Result<()
     Ok(())
 }
 
-/// The pairing record; None: there is none, or it is shorter than one.
+/// The pairing record; None: there is no valid one.
 fn read_pair(pair: &mut dyn Blocks) -> Result<Option<Pair>, Trouble> {
     let mut page = vec![0; PAGE];
     if pair.bytes() < page.len() as u64 {
@@ -242,7 +243,7 @@ fn read_pair(pair: &mut dyn Blocks) -> Result<Option<Pair>, Trouble> {
     Ok(Pair::newest(&page))
 }
 
-/// What a device holds that is no cache of ours, in words.
+/// What a device holds, if that is not a cache of flatwater.
 fn foreign_on(device: &mut dyn Blocks) -> Result<Option<&'static str>, Trouble> {
     let bytes = device.bytes();
     let mut head = vec![0; bytes.min(foreign::HEAD_BYTES) as usize];
@@ -253,7 +254,7 @@ fn foreign_on(device: &mut dyn Blocks) -> Result<Option<&'static str>, Trouble> 
     Ok(foreign::found(&head, &tail))
 }
 
-/// The superblock, which must be there and make sense.
+/// Reads the superblock. Its absence or damage is an error.
 fn need_superblock(fast: &mut dyn Blocks) -> Result<Superblock, Trouble> {
     match read_superblock(fast)? {
         Some(Ok(superblock)) => Ok(superblock),
@@ -265,7 +266,7 @@ fn need_superblock(fast: &mut dyn Blocks) -> Result<Superblock, Trouble> {
     }
 }
 
-/// That this superblock and this pairing record belong together.
+/// Checks that this superblock and this pairing record belong together.
 fn check_pairing(superblock: &Superblock, pair: Option<&Pair>, slow_bytes: u64) -> Result<Pair, Trouble> {
     let ours = named(&superblock.layout.uuid);
     let Some(pair) = pair else {
@@ -297,8 +298,8 @@ fn check_pairing(superblock: &Superblock, pair: Option<&Pair>, slow_bytes: u64) 
     Ok(*pair)
 }
 
-/// What the backing device is known by, if that is of this cache's last life: a version that knows nothing of it may have
-/// started it since.
+/// The witness of the backing device, if the cache's last start wrote it. An older version of flatwater, which has no
+/// witnesses, may have started the cache since then.
 fn read_witness(fast: &mut dyn Blocks, superblock: &Superblock) -> Option<Witness> {
     let generation = superblock.generation;
     Witness::newest(fast, &superblock.layout).filter(|found| {
@@ -306,7 +307,7 @@ fn read_witness(fast: &mut dyn Blocks, superblock: &Superblock) -> Option<Witnes
     })
 }
 
-/// That the backing device is the one that the cache was stopped with.
+/// Checks that the backing device is the one with which the cache was stopped.
 fn check_witness(witness: Option<&Witness>, slow: &mut dyn Blocks) -> Result<(), Trouble> {
     match witness.map(|witness| witness.compare(slow)) {
         Some(found) if found.differ > 0 => Err(Trouble::Changed { places: found.places, differ: found.differ }),

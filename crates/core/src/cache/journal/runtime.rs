@@ -1,9 +1,10 @@
-//! The journal at work: records in, pages to be written out.
+//! The journal of a cache that serves: it takes records and gives out pages to be written.
 //!
-//! The ring keeps what must be replayed over either checkpoint, so that one of them may rot. A checkpoint is made when a
-//! third of the ring was written since the last one began, in the background: its pages show the slots at different
-//! moments, and replaying all records from before the first page to after the last makes them agree. Its header comes
-//! last, when everything that it stands on is durable. A page of the journal is never written twice.
+//! The ring keeps the records that must be replayed over either checkpoint, so recovery succeeds if one of them is
+//! damaged. A checkpoint begins when a third of the ring was written since the last one began. It is written in the
+//! background, so its pages show the slots at different moments. A replay of all records from before the first page to
+//! after the last makes them agree. The header is written last, when everything that it refers to is durable. A page of
+//! the journal is never written twice.
 
 mod checkpoint;
 mod pages;
@@ -22,10 +23,10 @@ use crate::cache::{BufferId, Memory, Slot};
 /// Bytes of the longest record.
 const RECORD_BYTES_MAX: u64 = 17;
 
-/// Writes of a checkpoint under way at once: enough to keep a fast device busy, few enough not to be felt.
+/// Writes of a checkpoint in flight at once: enough to keep a fast device busy, and too few to slow users down.
 const RUNS_AT_ONCE: u32 = 4;
 
-/// A write to the fast device that the journal wants. Whoever does it gives the buffer back when it ended.
+/// A write to the fast device that the journal wants. The caller issues it and gives the buffer back when it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageWrite {
     /// The journal's name for it.
@@ -38,16 +39,17 @@ pub struct PageWrite {
     pub bytes: u32,
 }
 
-/// What a sync of the fast device makes durable: taken when the sync is asked for, handed back when it ended.
+/// What a sync of the fast device makes durable. It is taken when the sync is issued and handed back when the sync has
+/// ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Records that it makes durable: `Journal::written` of then.
+    /// Records that it makes durable: `Journal::written` when it was issued.
     pub up_to: u64,
     position: Position,
     ended: u64,
 }
 
-/// How far the checkpoint in the making, or the stop, has come.
+/// The step that the checkpoint under way, or the stop, has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Nothing to do.
@@ -58,23 +60,23 @@ enum Step {
     Settle,
     /// The header is to be written.
     Header,
-    /// Its write is under way.
+    /// The write of the header is in flight.
     HeaderWrite,
-    /// It is written, and must become durable.
+    /// The header is written, and must become durable.
     HeaderSettle,
-    /// A copy of the last superblock is to be written, is being written, must become durable.
+    /// A copy of the last superblock is to be written; then it is in flight; then it must become durable.
     Stop(usize),
     StopWrite(usize),
     StopSettle(usize),
     Stopped,
 }
 
-/// The journal of a cache at work.
+/// The journal of a cache that serves.
 pub struct Journal {
     geometry: Geometry,
     superblock: Superblock,
     pair: Pair,
-    /// Nothing is kept of what is written: pages are counted, and not made.
+    /// Pages are counted but not made, because nobody will read them.
     blank: bool,
     ring: Ring,
     intents: Box<[u8; INTENT_BYTES]>,
@@ -88,7 +90,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The journal of a cache as recovery found it.
+    /// The journal of a cache that was recovered.
     pub fn new(recovered: &Recovered) -> Self {
         let Start { superblock, pair, first_record } = recovered.start.clone();
         Self {
@@ -108,7 +110,7 @@ impl Journal {
         }
     }
 
-    /// Remembers something; gives its sequence number, counted from 1. For `Holds` the data write must have ended.
+    /// Adds a record. Returns its sequence number, counted from 1. For `Holds` the data write must have ended.
     #[inline]
     pub fn record(&mut self, record: Record) -> u64 {
         if let What::Intent { region, set } = record.what {
@@ -138,10 +140,11 @@ impl Journal {
         self.ring.durable().record
     }
 
-    /// The next write that is due: a full page of records, a part-filled one if `all`, a part of a checkpoint, at the end
-    /// a superblock. Call it until it gives None, after each record, ended write and ended sync.
+    /// The next write that is due: a full page of records, a part-filled one if `all`, a part of a checkpoint, or at
+    /// the end a superblock. Call it until it returns None, after each record, each write that ended and each sync that
+    /// ended.
     pub fn next_write<T: Table, M: Memory>(&mut self, table: &T, all: bool, memory: &mut M) -> Option<PageWrite> {
-        // Between checkpoints, which only begin and end with a write or a sync, there is nothing to look at.
+        // A checkpoint begins and ends only with a write or a sync, so between checkpoints only full pages are due.
         let nothing = self.step == Step::Rest && !all && !self.stopping && !self.ring.has_full_page();
         if self.failed || nothing {
             return None;
@@ -163,7 +166,8 @@ impl Journal {
         }
     }
 
-    /// A write ended. After one that failed the journal gives out no more: the cache must go on without the fast device.
+    /// A write ended. After a failed write the journal gives out no more pages: the cache continues without the fast
+    /// device.
     pub fn write_ended(&mut self, ticket: u32, ok: bool) {
         if !ok {
             self.failed = true;
@@ -179,20 +183,20 @@ impl Journal {
         self.advance();
     }
 
-    /// What a sync of the fast device that is asked for now will make durable.
+    /// What a sync of the fast device makes durable if it is issued now.
     pub fn mark(&mut self) -> Mark {
         let position = self.ring.mark();
         Mark { up_to: position.record, position, ended: self.settling.mark() }
     }
 
-    /// That sync ended well.
+    /// The sync with this mark succeeded.
     pub fn synced(&mut self, mark: Mark) {
         self.ring.synced(mark.position);
         self.settling.synced(mark.ended);
         self.advance();
     }
 
-    /// A checkpoint or a stop waits for a sync of the fast device, which nobody else may have asked for.
+    /// Whether a checkpoint or a stop waits for a sync of the fast device that is not issued yet.
     pub fn wants_sync(&self) -> bool {
         match self.step {
             _ if self.failed => false,
@@ -207,33 +211,34 @@ impl Journal {
         }
     }
 
-    /// Records that surely find room. With fewer than are under way (a write to a slot whose record is still to come),
-    /// nothing more may begin until it has grown again: a checkpoint is being made meanwhile. Above the reserve each
-    /// record may take a page of its own; in it pages wait until they are full, or until the checkpoint needs them.
+    /// Records that surely find room. Each operation in flight (a write to a slot whose record is still to come) needs
+    /// room for its records. Without enough room nothing more may begin until a checkpoint has freed pages. Above the
+    /// reserve each record may take a page of its own. Within the reserve pages wait until they are full or the
+    /// checkpoint needs them.
     pub fn room(&self) -> u64 {
         let (free, reserve) = (self.free_pages(), self.reserve());
         let packed = free.min(reserve) * (RECORD_BYTES as u64 / RECORD_BYTES_MAX);
         (free.saturating_sub(reserve) + packed).saturating_sub(self.ring.pending())
     }
 
-    /// Pages that are only for what is under way when the ring is nearly full, so that a checkpoint can always be ended.
+    /// Pages that are kept for operations in flight when the ring is nearly full, so that a checkpoint can always end.
     fn reserve(&self) -> u64 {
         u64::from(self.geometry.journal_pages / 8)
     }
 
-    /// Ends the journal: what follows from `next_write` is the last pages, a checkpoint and the superblocks that say that
-    /// the cache was cleanly stopped. No record may follow. The slow device must be synced before.
+    /// Ends the journal. `next_write` then gives out the last pages, a checkpoint, and the superblocks that say that
+    /// the cache was stopped cleanly. No record may follow. The caller syncs the slow device before.
     pub fn stop(&mut self) {
         self.stopping = true;
         self.advance();
     }
 
-    /// All that is durable: the cache may be closed.
+    /// Whether the end of the journal is durable: the cache may be closed.
     pub fn stopped(&self) -> bool {
         self.step == Step::Stopped
     }
 
-    /// A write failed: nothing can be recorded any more.
+    /// Whether a write failed: nothing can be recorded any more.
     pub fn failed(&self) -> bool {
         self.failed
     }
@@ -243,8 +248,8 @@ impl Journal {
         self.bytes_written
     }
 
-    /// The pairing record that says that the fast device failed: what is written to `Side::Pair` at offset 0, and synced,
-    /// before the first write goes past the fast device. `dirty_blocks` were on it only.
+    /// The pairing record that says that the fast device failed. It is written to `Side::Pair` at offset 0 and synced
+    /// before the first write bypasses the fast device. `dirty_blocks` have their only copy on it.
     pub fn degraded_pair(&self, dirty_blocks: u64) -> [u8; PAIR_BYTES as usize] {
         Pair { sequence: self.pair.sequence + 1, degraded: true, dirty_blocks, ..self.pair }.page()
     }
@@ -259,7 +264,7 @@ impl Journal {
             Step::Rest | Step::Stop(_) | Step::StopWrite(_) | Step::StopSettle(_) | Step::Stopped => {
                 self.checkpoints.first_start()
             }
-            // The other area is being written over.
+            // The other area is being overwritten.
             _ => self.checkpoints.latest_start(),
         }
     }
@@ -268,7 +273,7 @@ impl Journal {
         u64::from(self.geometry.journal_pages).saturating_sub(self.ring.next_page().0 - self.kept_from())
     }
 
-    /// Takes all steps for which nothing has to be written.
+    /// Takes the steps that need no write.
     fn advance(&mut self) {
         let ring = u64::from(self.geometry.journal_pages);
         match self.step {
@@ -281,7 +286,7 @@ impl Journal {
                     self.begin_checkpoint();
                 }
             }
-            // What the pages show must be durable in the journal, and they themselves, before the header says so.
+            // The pages, and the records that they show, must be durable before the header refers to them.
             Step::Settle => {
                 let making = self.checkpoints.making();
                 if making.runs() == 0 && self.durable() >= making.cover() && self.settling.has_all() {
@@ -300,7 +305,7 @@ impl Journal {
         }
     }
 
-    /// What was written must be durable before the next step.
+    /// The next step waits until all writes so far are durable.
     fn settle(&mut self, step: Step) {
         self.step = step;
         self.settling.need_all();
@@ -312,7 +317,8 @@ impl Journal {
         self.step = Step::Pages;
     }
 
-    /// Paced so that the checkpoint is done when a sixth of the ring was written meanwhile; at once if the ring is full.
+    /// Whether the next page of the checkpoint is due. The pace completes a checkpoint while a sixth of the ring is
+    /// written. There is no pace while the ring is nearly full.
     fn page_is_due(&self) -> bool {
         let ring = u64::from(self.geometry.journal_pages);
         let making = self.checkpoints.making();
@@ -323,7 +329,7 @@ impl Journal {
     }
 }
 
-/// Slots that hold nothing: what a new cache's first checkpoint shows.
+/// Empty slots: the first checkpoint of a new cache shows them.
 impl Table for () {
     fn entry(&self, _slot: Slot) -> Entry {
         Entry::default()

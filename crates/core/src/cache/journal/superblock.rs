@@ -1,38 +1,38 @@
-//! The superblock on the cache device and the pairing record beside the backing device. Each fits in a sector, which a
-//! power cut leaves old or new, and fills its page with copies.
+//! The superblock on the cache device and the pairing record beside the backing device. Each fits in a sector, because
+//! a power cut leaves a sector either old or new, and fills its page with copies.
 
 use super::layout::{Geometry, Layout};
 use super::page::{Life, PAGE, get32, get64, put32, put64};
 
 pub(super) const SECTOR: usize = 512;
 
-/// How superblocks begin; also how a cache is recognised by others.
+/// The magic number of superblocks. Other programs recognise a cache by it.
 pub const MAGIC: &[u8; 16] = b"flatwater cache\n";
 
 const PAIR_MAGIC: &[u8; 16] = b"flatwater pair \n";
 
-/// The form of all that is on the device; another one is refused.
+/// The version of the format on the device. Other versions are refused.
 const FORMAT: u32 = 1;
 
 /// Whether a cache is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It was stopped cleanly: the journal is complete.
+    /// The cache was stopped cleanly: the journal is complete.
     Stopped,
-    /// It is starting: the pairing record may still say the generation before.
+    /// The cache is starting: the pairing record may still have the generation before.
     Starting,
-    /// It serves, or it died.
+    /// The cache serves, or it crashed.
     Open,
 }
 
-/// What the superblock says.
+/// The superblock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Superblock {
-    /// The devices that it was made for.
+    /// The UUID of the cache and its backing device.
     pub layout: Layout,
     /// What lies where.
     pub geometry: Geometry,
-    /// Counts the writes of the superblock: of two copies the higher counts.
+    /// Counts the writes of the superblock. The copy with the higher number is the newer one.
     pub sequence: u64,
     /// Counts the starts.
     pub generation: u64,
@@ -44,18 +44,18 @@ pub(super) struct Superblock {
     pub last_page: u64,
 }
 
-/// What the pairing record says.
+/// The pairing record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pair {
     /// The cache that it belongs to.
     pub uuid: [u8; 16],
     /// Counts its writes.
     pub sequence: u64,
-    /// The start of the cache that it was written at.
+    /// The number of the start at which it was written.
     pub generation: u64,
-    /// The fast device failed, and writes went past it since.
+    /// The fast device failed, and writes bypassed it since then.
     pub degraded: bool,
-    /// Blocks that were on it only, then.
+    /// Blocks whose only copy was on it at that time.
     pub dirty_blocks: u64,
 }
 
@@ -113,8 +113,8 @@ impl Superblock {
         seal(sector)
     }
 
-    /// The newest of the superblocks that are intact on these pages; Err: there is one, but it makes no sense on a device
-    /// of `device_bytes`.
+    /// The newest intact superblock on these pages. Err: a superblock is intact but impossible on a device of
+    /// `device_bytes`.
     pub fn newest<'a>(pages: impl Iterator<Item = &'a [u8]>, device_bytes: u64) -> Option<Result<Superblock, String>> {
         let newest = pages.flat_map(|page| intact(MAGIC, page)).max_by_key(|sector| get64(sector, 40))?;
         Some(Self::read(newest, device_bytes))
@@ -155,7 +155,7 @@ impl Superblock {
         }
         geometry.check(layout.fast_bytes)?;
         let [sequence, generation, life, last_page] = [0, 1, 2, 3].map(long);
-        // Counters near their end are not ours: they would overflow.
+        // No cache counts that far, and a counter near its end would overflow.
         if [sequence, generation, life, last_page].iter().any(|&count| count > 1 << 56) {
             return Err("its counters are impossible".into());
         }

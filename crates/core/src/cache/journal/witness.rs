@@ -1,9 +1,9 @@
-//! What the backing device holds at a few places, and what the kernel calls it: so that another device of the same size
-//! is not taken for it.
+//! The witness of a backing device: what it holds at a few places, and the kernel's name of it. With it a cache refuses
+//! another device of the same size.
 //!
-//! It is taken when a cache is made and at each stop. While the cache serves, a place that is about to be written is
-//! marked as touched, durably and before the write. So the places that are not marked must match at any time, after a
-//! power cut too, and the right device is never refused.
+//! It is taken when a cache is made and at each stop. While the cache serves, a place is marked as touched, durably,
+//! before it is written. So the places that are not marked match at any time, after a power cut too, and the right
+//! device is never refused.
 
 use std::io;
 
@@ -14,53 +14,55 @@ use super::superblock::{SECTOR, intact, seal};
 
 const MAGIC: &[u8; 16] = b"flatwater witns\n";
 
-/// The form of the page; one that is not known says nothing.
+/// The format version of the page. A page of an unknown version is ignored.
 const FORM: u32 = 1;
 
-/// Where its two copies lie on the cache device: between the superblocks and behind them. Each write goes to the other one.
+/// Where its two copies lie on the cache device: between the superblocks and behind them. Writes alternate between
+/// them.
 pub const WITNESS_OFFSETS: [u64; 2] = [32 << 10, 96 << 10];
 
-/// Places that are looked at, at most: a bit of `touched` for each.
+/// The most places that are compared: a bit of `touched` for each.
 const SAMPLES_MAX: usize = 64;
 
 /// Bytes of a place.
 const SAMPLE_BYTES: u64 = 4096;
 
-/// Longest text that says what the kernel calls the device.
+/// The most bytes of the kernel's name of the device.
 pub const IDENTITY_BYTES_MAX: usize = SECTOR - 4 - IDENTITY_AT;
 
 const DIGESTS_AT: usize = 72;
 const IDENTITY_AT: usize = DIGESTS_AT + 4 * SAMPLES_MAX;
 
-/// What was seen of the backing device.
+/// What the backing device held when it was last looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
     uuid: [u8; 16],
     /// Counts its writes.
     sequence: u64,
-    /// The cache's, when it was written: a version that knows nothing of this counts on without it.
+    /// The cache's start when it was written. A version of flatwater without witnesses starts the cache without a new
+    /// one.
     pub generation: u64,
     slow_bytes: u64,
-    /// A bit for each place that was written since, or could not be read.
+    /// A bit for each place that was written since then, or could not be read.
     touched: u64,
     digests: Vec<u32>,
     /// First byte of each place, ascending.
     offsets: Vec<u64>,
-    /// What the kernel calls the device, as whoever made the cache wrote it; empty: not known.
+    /// The kernel's name of the device when the cache was made; empty: unknown.
     pub identity: String,
 }
 
-/// How the device of today compares.
+/// The result of a comparison with a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compared {
-    /// Places that were compared: not touched, and readable.
+    /// Places that were compared: those that are not touched and can be read.
     pub places: u32,
-    /// Those that do not match.
+    /// Places that do not match.
     pub differ: u32,
 }
 
-/// Where a cache looks: at the beginning, where file systems and partition tables have their UUIDs, at the end, and at a
-/// random place in each of as many equal parts. Which ones follows from its UUID.
+/// The places that a cache compares: the beginning, where file systems and partition tables have their UUIDs, the end,
+/// and a random place in each of many equal parts. The random places follow from the cache's UUID.
 fn places(uuid: &[u8; 16], slow_bytes: u64) -> Vec<u64> {
     let pages = slow_bytes / SAMPLE_BYTES;
     // XFS, ext4 and LVM show on the first page, btrfs behind 64 KiB.
@@ -83,7 +85,7 @@ fn places(uuid: &[u8; 16], slow_bytes: u64) -> Vec<u64> {
 }
 
 impl Witness {
-    /// Looks at a backing device. A place that cannot be read says nothing.
+    /// Reads the places of a backing device. A place that cannot be read is marked as touched.
     pub fn look(slow: &mut dyn Blocks, layout: &Layout, generation: u64, identity: &str) -> Self {
         let offsets = places(&layout.uuid, layout.slow_bytes);
         let (mut digests, mut touched) = (Vec::with_capacity(offsets.len()), 0);
@@ -101,14 +103,14 @@ impl Witness {
         Self { uuid, sequence: 0, generation, slow_bytes, touched, digests, offsets, identity }
     }
 
-    /// Counts on from what the cache device has: the newest counts, whoever wrote it.
+    /// Continues the count of writes from the newest copy on the cache device.
     #[must_use]
     pub fn following(mut self, fast: &mut dyn Blocks, layout: &Layout) -> Self {
         self.sequence = Self::newest(fast, layout).map_or(0, |before| before.sequence);
         self
     }
 
-    /// The same places again, after a stop: whatever was touched counts anew.
+    /// Reads the same places again after a stop. No place is touched any more.
     pub fn look_again(&mut self, slow: &mut dyn Blocks) {
         self.touched = 0;
         for (nth, &offset) in self.offsets.iter().enumerate() {
@@ -118,14 +120,14 @@ impl Witness {
         }
     }
 
-    /// Holds it against the backing device of today.
+    /// Compares it with a backing device.
     pub fn compare(&self, slow: &mut dyn Blocks) -> Compared {
         let mut compared = Compared { places: 0, differ: 0 };
         for (nth, &offset) in self.offsets.iter().enumerate() {
             if self.touched & 1 << nth != 0 {
                 continue;
             }
-            // What cannot be read is the device's trouble, and no other device.
+            // A place that cannot be read shows a fault of the device, not another device.
             if let Some(digest) = digest(slow, offset) {
                 compared.places += 1;
                 compared.differ += u32::from(digest != self.digests[nth]);
@@ -134,7 +136,8 @@ impl Witness {
         compared
     }
 
-    /// A range of the backing device is about to be written; true: that touches places which must be marked before.
+    /// A range of the backing device is about to be written. Returns whether that touches places: the caller then
+    /// stores the witness before the write.
     #[inline]
     pub fn touch(&mut self, offset: u64, bytes: u64) -> bool {
         let first = self.offsets.partition_point(|&place| place + SAMPLE_BYTES <= offset);
@@ -154,7 +157,7 @@ impl Witness {
         sector[16..32].copy_from_slice(&self.uuid);
         put32(&mut sector, 32, FORM);
         put32(&mut sector, 36, self.digests.len() as u32);
-        // At 40 as in a superblock: of several copies the one with the highest counts.
+        // It lies at 40 as in a superblock. The copy with the highest number is the newest.
         for (nth, value) in [self.sequence, self.generation, self.touched, self.slow_bytes].into_iter().enumerate() {
             put64(&mut sector, 40 + nth * 8, value);
         }
@@ -165,7 +168,7 @@ impl Witness {
         seal(sector)
     }
 
-    /// Writes it to the cache device, durably; the copy before stays.
+    /// Writes it to the cache device, durably. The copy before it stays.
     ///
     /// # Errors
     /// What the device says.
@@ -175,8 +178,8 @@ impl Witness {
         fast.sync()
     }
 
-    /// The newest one on the cache device that is intact and of this cache; None: there is none, as on a cache that an
-    /// older version made.
+    /// The newest intact copy of this cache on the cache device. None: there is none, as on a cache that an older
+    /// version of flatwater made.
     pub fn newest(fast: &mut dyn Blocks, layout: &Layout) -> Option<Self> {
         let mut pages = Vec::new();
         for offset in WITNESS_OFFSETS {
@@ -260,7 +263,8 @@ mod tests {
         assert_eq!(Witness::newest(&mut fast, &layout()), Some(seen.clone()));
         let whole = seen.compare(&mut slow);
         assert!(whole.places > 60 && whole.differ == 0);
-        // All of the other device differs; of this one, what was written, which is marked.
+        // All places of the other device differ. Of this device only the places differ that were written, and these are
+        // marked.
         assert_eq!(seen.compare(&mut Memory(vec![2; 8 << 20])).differ, whole.places);
         let place = seen.offsets[5];
         assert!(seen.touch(place + 4095, 1) && !seen.touch(place, 4096) && !seen.touch(place + 4096, 0));

@@ -1,4 +1,4 @@
-//! Emptying a dirty cache offline.
+//! Drains a dirty cache offline.
 
 use super::{
     Blocks, Damage, Devices, Progress, SLOW, Terms, Trouble, check_pairing, check_witness, need_superblock, read_pair,
@@ -14,23 +14,23 @@ use crate::cache::{Block, Slot};
 pub struct Drained {
     /// Blocks written to the backing device, durable there.
     pub written_blocks: u64,
-    /// Blocks still dirty, because it was interrupted.
+    /// Blocks that are still dirty because the drain was interrupted.
     pub left_blocks: u64,
-    /// Dirty blocks that did not pass their checksum: they stay dirty, and were not written.
+    /// Dirty blocks that did not pass their checksum. They stay dirty and were not written.
     pub damaged: Vec<Damage>,
 }
 
-/// Writes all dirty blocks to the backing device in the order of their addresses, makes them durable, and then marks them
-/// clean and the cache stopped. `progress` is told after each block, and interrupts it when it says false: what was written
-/// until then is clean. It can be repeated after anything, a power cut too.
+/// Writes all dirty blocks to the backing device in the order of their addresses and makes them durable. Then it marks
+/// them clean and the cache stopped. It calls `progress` after each block, and ends early when that returns false: the
+/// blocks written until then are clean. It can be repeated after any interruption, a power cut too.
 ///
 /// # Errors
-/// Why it is not this cache, not these devices, damaged, or what a device says; what is dirty stays so then.
+/// The devices are not those of one cache, the cache is damaged, or a device failed. Dirty blocks then stay dirty.
 pub fn drain(devices: Devices, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Drained, Trouble> {
     drain_on(devices, &Terms::default(), progress)
 }
 
-/// As `drain`, on terms.
+/// As `drain`, with conditions.
 ///
 /// # Errors
 /// As of `drain`.
@@ -114,7 +114,7 @@ fn touch(
     if marked { start::store(fast, witness) } else { Ok(()) }
 }
 
-/// What the backing device is known by from now on.
+/// Writes the new witness of the backing device.
 fn witness_of_drained(
     witness: Option<Witness>,
     terms: &Terms,

@@ -1,4 +1,4 @@
-//! Looking at a cache offline; nothing is written.
+//! Inspects a cache offline. Nothing is written.
 
 use serde::Serialize;
 
@@ -12,18 +12,18 @@ use crate::cache::journal::superblock::{State, named};
 /// A block whose data do not pass their checksum, or cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
-    /// Where it lies on the cache device.
+    /// Its offset on the cache device.
     pub fast_offset: u64,
-    /// Where it belongs on the backing device.
+    /// Its offset on the backing device.
     pub slow_offset: u64,
-    /// There is no other copy.
+    /// Whether this is the only copy.
     pub dirty: bool,
 }
 
 /// What a cache holds, for people and programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// Who it is.
+    /// The cache's identity.
     pub uuid: String,
     /// `stopped`, `starting` or `open`.
     pub state: String,
@@ -35,43 +35,43 @@ pub struct Report {
     pub slow_bytes: u64,
     /// Bytes of a block.
     pub block_bytes: u32,
-    /// Blocks that fit.
+    /// Slots.
     pub slots: u32,
     /// Bytes of the journal.
     pub journal_bytes: u64,
     /// First byte of slot 0.
     pub slots_offset: u64,
-    /// Blocks that the backing device holds too.
+    /// Clean blocks.
     pub clean_blocks: u64,
-    /// Blocks that it does not.
+    /// Dirty blocks.
     pub dirty_blocks: u64,
-    /// Their bytes.
+    /// Bytes of the dirty blocks.
     pub dirty_bytes: u64,
     /// Older versions that are still to be written back before newer ones (`ordered`).
     pub superseded_blocks: u64,
     /// The lowest stamp of a dirty block.
     pub oldest_stamp: Option<u32>,
-    /// Why cache and backing device do not belong together; None: they do, or no backing device was given.
+    /// Why the cache and the backing device do not belong together. None: they do, or no backing device was given.
     pub pairing: Option<String>,
-    /// That the backing device is not as it was left; None: it is, or none was given.
+    /// How the backing device differs from its witness. None: it does not, or no backing device was given.
     pub changed: Option<String>,
-    /// What the kernel calls the backing device, as the cache device has it; None: that is not known.
+    /// The kernel's name of the backing device as the cache device has it. None: unknown.
     pub identity: Option<String>,
-    /// The cache device failed, and writes went past it since.
+    /// The cache device failed, and writes bypassed it since then.
     pub degraded: bool,
     /// Blocks whose checksums were compared with their data.
     pub verified_blocks: u64,
-    /// Those that did not pass.
+    /// Blocks that did not pass.
     pub damaged: Vec<Damage>,
-    /// What else was found, in words.
+    /// Other findings, for people.
     pub notes: Vec<String>,
 }
 
-/// Looks at a cache, with its pairing record and the backing device if they are given. With `check` every block
-/// is read and compared with its checksum; `progress` is told, and ends that when it says false.
+/// Inspects a cache, with its pairing record and the backing device if they are given. With `check` every block is read
+/// and compared with its checksum. It calls `progress` meanwhile, and ends early when that returns false.
 ///
 /// # Errors
-/// That there is no cache, that it is damaged, or what the device says.
+/// There is no cache, it is damaged, or a device failed.
 pub fn inspect(
     fast: &mut dyn Blocks,
     beside: Option<(&mut dyn Blocks, &mut dyn Blocks)>,

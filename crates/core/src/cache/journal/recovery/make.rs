@@ -8,16 +8,16 @@ use crate::cache::journal::page::PAGE;
 use crate::cache::journal::superblock::{Pair, State, Superblock, named};
 use crate::cache::journal::witness::Witness;
 
-/// Makes an empty cache. Whatever the cache device holds is looked at first, and refused by its name unless `force`; so is
-/// a backing device that belongs to another cache. The UUID must be a new one.
+/// Makes an empty cache. A cache device that holds other data is refused, with the name of what it holds, unless
+/// `force`. So is a backing device that belongs to another cache. The UUID must be a new one.
 ///
 /// # Errors
-/// What cannot be, what is in the way, or what a device says.
+/// The layout is impossible, a device holds other data, or a device failed.
 pub fn format(devices: Devices, layout: &Layout, sizes: Sizes, force: bool) -> Result<Geometry, Trouble> {
     format_as(devices, layout, sizes, force, "")
 }
 
-/// As `format`, with what the kernel calls the backing device.
+/// As `format`, with the kernel's name of the backing device.
 ///
 /// # Errors
 /// As of `format`.
@@ -52,7 +52,7 @@ pub fn format_as(
             return Err(Trouble::Taken(what));
         }
     }
-    // The same UUID again: its earlier lives must not be believed.
+    // The UUID is the same as before: recovery must not trust pages of its earlier lives.
     let life = match &old {
         Some(Ok(old)) if old.layout.uuid == layout.uuid => old.life + 1,
         _ => 1,
@@ -67,7 +67,7 @@ pub fn format_as(
         state: State::Stopped,
         last_page: 0,
     };
-    // What others would recognise goes first: half made, it is nobody's.
+    // The signatures of other formats are wiped first: a cache that is half made belongs to nobody.
     let zeros = vec![0; foreign::TAIL_BYTES as usize];
     write(fast, FAST, 0, &zeros[..128 << 10])?;
     sync(fast, FAST)?;
@@ -92,7 +92,7 @@ pub fn format_as(
     Ok(geometry)
 }
 
-/// Another cache of ours, with what would be lost.
+/// Another cache of flatwater, with what would be lost.
 fn described(fast: &mut dyn super::Blocks, old: &Superblock) -> String {
     let name = named(&old.layout.uuid);
     let state = if old.state == State::Stopped { "cleanly stopped" } else { "not cleanly stopped" };

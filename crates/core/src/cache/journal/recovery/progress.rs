@@ -1,6 +1,6 @@
-//! How far offline work has come.
+//! The progress of offline work.
 
-/// How far something has come, in blocks.
+/// The progress of offline work, in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Done.

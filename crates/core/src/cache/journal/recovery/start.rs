@@ -1,4 +1,4 @@
-//! Starting a cache: what it holds is found out, and a new life begins.
+//! Starts a cache: recovers what it holds and begins a new life of its journal.
 
 use super::{
     Devices, FAST, Held, PAIR, Recovered, SLOW, Start, Terms, Trouble, check_pairing, check_witness, need_superblock,
@@ -9,16 +9,16 @@ use crate::cache::journal::superblock::{Pair, State, Superblock};
 use crate::cache::journal::witness::Witness;
 use crate::cache::journal::{Entry, Holding};
 
-/// Finds out what a cache holds and begins a new life of it. With `give_up`, a cache whose device had failed starts
-/// empty, whatever was only on it.
+/// Recovers what a cache holds and begins a new life of its journal. With `give_up`, a cache whose device failed starts
+/// empty, and the blocks whose only copy was on it are lost.
 ///
 /// # Errors
-/// Why it is not this cache, not these devices, damaged, or what a device says. Nothing is changed then.
+/// The devices are not those of one cache, the cache is damaged, or a device failed. Nothing is changed then.
 pub fn recover(devices: Devices, give_up: bool) -> Result<Recovered, Trouble> {
     recover_on(devices, &Terms { give_up, ..Terms::default() })
 }
 
-/// As `recover`, on terms.
+/// As `recover`, with conditions.
 ///
 /// # Errors
 /// As of `recover`.
@@ -39,7 +39,7 @@ pub fn recover_on(devices: Devices, terms: &Terms) -> Result<Recovered, Trouble>
         replayed.lost.clear();
         replayed.notes.push("the cache device had failed: it starts empty".into());
     }
-    // Of a failed device nothing is believed, its marks neither; and an empty cache can do no harm.
+    // Nothing on a failed device is trusted, nor its witness. An empty cache can do no harm.
     let empty = replayed.entries.iter().all(|entry| entry.holding == Holding::Nothing);
     let anew = beside.degraded || terms.trust || empty || witness.is_none();
     if !anew {
@@ -50,7 +50,7 @@ pub fn recover_on(devices: Devices, terms: &Terms) -> Result<Recovered, Trouble>
         held.for_each(|entry| *entry = Entry::default());
         replayed.notes.push("the backing device is trusted: what the cache held clean is forgotten".into());
     }
-    // What an earlier life wrote there without syncing must not be lost once clean blocks are believed again.
+    // Writes of an earlier life that were not synced must not be lost once recovery trusts clean blocks again.
     sync(slow, SLOW)?;
     if anew {
         let said = witness.take().map_or_else(String::new, |witness| witness.identity);
@@ -82,14 +82,14 @@ pub fn recover_on(devices: Devices, terms: &Terms) -> Result<Recovered, Trouble>
     })
 }
 
-/// Writes what the backing device is known by.
+/// Writes the witness of the backing device.
 pub(super) fn store(fast: &mut dyn super::Blocks, witness: &mut Witness) -> Result<(), Trouble> {
     let what = || format!("write to {FAST} what the backing device is known by");
     witness.store(fast).map_err(|source| Trouble::Io { what: what(), source })
 }
 
-/// Writes what was found as the first checkpoints of a new life, then names it. The order makes every cut harmless: the
-/// checkpoint in use is kept until the superblock says that another one counts.
+/// Writes the recovered slots as the first checkpoint of a new life, and then names that life in the superblock. The
+/// order makes every power cut harmless: the checkpoint in use is kept until the superblock names another one.
 pub(super) fn begin_life(
     fast: &mut dyn super::Blocks,
     pair: &mut dyn super::Blocks,
@@ -101,7 +101,8 @@ pub(super) fn begin_life(
 ) -> Result<(Superblock, Pair), Trouble> {
     let mut superblock = Superblock {
         sequence: old.sequence + 1,
-        // A start that was itself cut is the same start: the pairing record is behind by one at most.
+        // A start after a power cut during a start counts as the same start: the pairing record is behind by one at
+        // most.
         generation: if old.state == State::Starting { old.generation } else { old.generation + 1 },
         life: old.life + 1,
         state: State::Starting,

@@ -1,6 +1,7 @@
-//! Checkpoints: the two areas in turn, the one in the making, and the writes that must be durable before it goes on.
+//! Checkpoints: the two areas in turn, the checkpoint under way, and the writes that must be durable before its next
+//! step.
 
-/// A checkpoint in the making.
+/// A checkpoint under way.
 #[derive(Clone, Debug)]
 pub(super) struct Checkpoint {
     /// Its number.
@@ -16,7 +17,7 @@ pub(super) struct Checkpoint {
     cover: u64,
 }
 
-/// The areas and the checkpoint in the making.
+/// The areas and the checkpoint under way.
 pub(super) struct Checkpoints {
     /// Pages of each.
     pages: u32,
@@ -35,22 +36,22 @@ impl Checkpoints {
         Self { pages, starts: [1, 1], latest: 1, making }
     }
 
-    /// The first page of the journal that the latest checkpoint stands on.
+    /// The first page of the journal that is replayed over the latest checkpoint.
     pub(super) fn latest_start(&self) -> u64 {
         self.starts[self.latest]
     }
 
-    /// The first page of the journal that either checkpoint stands on.
+    /// The first page of the journal that is replayed over either checkpoint.
     pub(super) fn first_start(&self) -> u64 {
         self.starts[0].min(self.starts[1])
     }
 
-    /// The area that is written over next.
+    /// The area that is overwritten next.
     pub(super) fn area(&self) -> usize {
         1 - self.latest
     }
 
-    /// The one in the making.
+    /// The checkpoint under way.
     pub(super) fn making(&self) -> &Checkpoint {
         &self.making
     }
@@ -62,14 +63,13 @@ impl Checkpoints {
         self.making = Checkpoint { number, start, before_crc, first_record, next_page: 0, runs: 0, crcs, cover: 0 };
     }
 
-    /// It is durable: it is the latest one from now on.
+    /// The checkpoint under way is durable, and is the latest one from now on.
     pub(super) fn end(&mut self) {
         self.latest = 1 - self.latest;
         self.starts[self.latest] = self.making.start;
     }
 
-    /// A run of its pages is written: from its first page on so many, with these checksums. The pages may show records up to
-    /// `cover`.
+    /// A write of its next pages begins. `crcs` are their checksums, and the pages may show records up to `cover`.
     pub(super) fn run_begins(&mut self, crcs: impl IntoIterator<Item = u32>, cover: u64) {
         let before = self.making.crcs.len();
         self.making.crcs.extend(crcs);
@@ -78,7 +78,7 @@ impl Checkpoints {
         self.making.cover = cover;
     }
 
-    /// The write of a run ended.
+    /// A write of its pages ended.
     pub(super) fn run_ended(&mut self) {
         self.making.runs -= 1;
     }
@@ -90,7 +90,7 @@ impl Checkpoint {
         self.next_page
     }
 
-    /// Writes of its pages under way.
+    /// Writes of its pages in flight.
     pub(super) fn runs(&self) -> u32 {
         self.runs
     }
@@ -111,7 +111,7 @@ impl Checkpoint {
 pub(super) struct Settling {
     tickets: Vec<u32>,
     ended: u64,
-    /// How many must be durable to go on, how many are, and how many a sync that was asked for covers.
+    /// How many writes must be durable for the next step, how many are, and how many an issued sync covers.
     needed: u64,
     settled: u64,
     marked: u64,
@@ -123,7 +123,7 @@ impl Settling {
         self.tickets.push(ticket);
     }
 
-    /// A write ended; false: it was none of these.
+    /// A write ended. Returns false if it is not a write of a checkpoint or superblock.
     pub(super) fn write_ended(&mut self, ticket: u32) -> bool {
         let Some(at) = self.tickets.iter().position(|&known| known == ticket) else { return false };
         self.tickets.swap_remove(at);
@@ -131,38 +131,38 @@ impl Settling {
         true
     }
 
-    /// All that ended must be durable to go on.
+    /// The next step waits until all writes that ended are durable.
     pub(super) fn need_all(&mut self) {
         self.needed = self.ended;
     }
 
-    /// Whether what must be durable is.
+    /// Whether the writes that the next step waits for are durable.
     pub(super) fn has_needed(&self) -> bool {
         self.settled >= self.needed
     }
 
-    /// Whether all that ended is durable.
+    /// Whether all writes that ended are durable.
     pub(super) fn has_all(&self) -> bool {
         self.settled == self.ended
     }
 
-    /// A sync is asked for. Returns how many it will make durable.
+    /// A sync is issued. Returns how many writes it makes durable.
     pub(super) fn mark(&mut self) -> u64 {
         self.marked = self.ended;
         self.ended
     }
 
-    /// Whether a sync that was asked for covers all that ended.
+    /// Whether an issued sync covers all writes that ended.
     pub(super) fn is_marked(&self) -> bool {
         self.marked >= self.ended
     }
 
-    /// Whether a sync that was asked for covers what must be durable.
+    /// Whether an issued sync covers the writes that the next step waits for.
     pub(super) fn needed_is_marked(&self) -> bool {
         self.marked >= self.needed
     }
 
-    /// A sync ended well that covers so many.
+    /// A sync that covers so many writes succeeded.
     pub(super) fn synced(&mut self, ended: u64) {
         self.settled = self.settled.max(ended);
     }

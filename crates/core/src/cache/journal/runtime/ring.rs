@@ -1,12 +1,12 @@
-//! The ring of journal pages: records that wait for a page, pages whose writes are under way, and how far all is written
-//! and durable.
+//! The ring of journal pages: records that wait for a page, pages in flight, and how far the journal is written and
+//! durable.
 
 use std::collections::VecDeque;
 
 use crate::cache::journal::Record;
 use crate::cache::journal::page::{self, JournalHead, Life, PAGE, RECORD_BYTES};
 
-/// A page whose write has not ended, or not before all earlier ones.
+/// A page in flight, or one whose write ended before that of an earlier page.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     ticket: u32,
@@ -33,7 +33,7 @@ pub(super) struct Ring {
     flights: VecDeque<Flight>,
     written: Position,
     durable: Position,
-    /// The last record that a sync which was asked for covers.
+    /// The last record that an issued sync covers.
     marked: u64,
     /// Where pages are made.
     page: Option<Box<[u8; PAGE]>>,
@@ -57,7 +57,7 @@ impl Ring {
         }
     }
 
-    /// Adds a record; gives its number.
+    /// Adds a record. Returns its number.
     #[inline]
     pub(super) fn record(&mut self, record: Record) -> u64 {
         self.recorded += 1;
@@ -71,7 +71,7 @@ impl Ring {
         self.recorded
     }
 
-    /// Records that are in no page yet.
+    /// How many records are in no page yet.
     pub(super) fn pending(&self) -> u64 {
         self.pending.len() as u64
     }
@@ -92,34 +92,35 @@ impl Ring {
         (self.next_page, self.before_crc)
     }
 
-    /// All up to here is in pages whose writes ended.
+    /// All records up to here are in pages whose writes ended.
     pub(super) fn written(&self) -> Position {
         self.written
     }
 
-    /// All up to here is durable.
+    /// All records up to here are durable.
     pub(super) fn durable(&self) -> Position {
         self.durable
     }
 
-    /// A sync is asked for. Returns what it will make durable.
+    /// A sync is issued. Returns what it makes durable.
     pub(super) fn mark(&mut self) -> Position {
         self.marked = self.written.record;
         self.written
     }
 
-    /// The last record that a sync which was asked for covers.
+    /// The last record that an issued sync covers.
     pub(super) fn marked(&self) -> u64 {
         self.marked
     }
 
-    /// A sync ended well that covers all up to `mark`.
+    /// A sync that covers all records up to `mark` succeeded.
     pub(super) fn synced(&mut self, mark: Position) {
         self.durable.record = self.durable.record.max(mark.record);
         self.durable.page = self.durable.page.max(mark.page);
     }
 
-    /// Makes the next page (`content`), or without a life only counts what would be in it. Returns its last record.
+    /// Makes the next page (`content`), or without a life only counts the records that it would have. Returns its last
+    /// record.
     pub(super) fn make_page(&mut self, life: Option<Life>) -> Position {
         let (number, first_record) = (self.next_page, self.paged() + 1);
         let (durable, before_crc) = (self.durable.page, self.before_crc);
@@ -148,7 +149,7 @@ impl Ring {
         self.flights.push_back(Flight { ticket, at, ended: false });
     }
 
-    /// A write ended; false: it was none of a page of the ring.
+    /// A write ended. Returns false if it is not a write of a page of the ring.
     pub(super) fn write_ended(&mut self, ticket: u32) -> bool {
         let Some(flight) = self.flights.iter_mut().find(|flight| flight.ticket == ticket) else { return false };
         flight.ended = true;
