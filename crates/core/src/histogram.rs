@@ -29,7 +29,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts one latency; 0 ns counts as 1 ns, the smallest that can be told.
+    /// Counts one latency. 0 ns counts as 1 ns, the smallest value of the histogram.
     #[inline]
     pub fn record_ns(&mut self, value_ns: u64) {
         self.record_n_ns(value_ns, 1);

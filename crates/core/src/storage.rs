@@ -74,7 +74,7 @@ pub trait Queue {
     /// The buffer that a slot has.
     fn buffer(&mut self, slot: u32) -> &mut [u8];
 
-    /// Buffers with data to write, for whoever fills them once.
+    /// Buffers with data to write, for a caller that fills them once.
     fn write_buffers(&mut self) -> Vec<&mut [u8]>;
 
     /// Takes a request into a free slot; nothing happens to it before `submit` or `wait`.

@@ -1,11 +1,11 @@
 //! The engine: requests in, IOs and answers out.
 //!
-//! The engine itself is a router. Its state lies in components, each of which owns what it remembers: `requests` (cut into
-//! parts of one block), `locks` (one mutator a block at a time), `contents` (what is cached, and where), `admission` (what
-//! may come in), `durability` (journal, syncs, and who waits for them), `fills`, `cached_writes` and `bypasses` (what is
-//! under way), `write_back` (when and which dirty blocks go back), `on_demand` and `commands` (what users asked the cache
-//! itself), `pairing` (whether the fast device is believed) and `counts`. `flow/` leads requests, IOs and time through them,
-//! one file a path.
+//! The engine itself is a router. Its state lies in components, and each component owns its state: `requests` (cut into
+//! parts of one block), `locks` (one owner of a block at a time), `contents` (what is cached, and where), `admission`
+//! (what may come in), `durability` (the journal, syncs, and their waiters), `fills`, `cached_writes` and `bypasses`
+//! (operations in flight), `write_back` (when dirty blocks are written back, and which), `on_demand` and `commands`
+//! (commands of users), `pairing` (whether the fast device is trusted) and `counts`. `flow/` leads requests, IOs and
+//! time through them, one file a path.
 
 mod addresses;
 mod admission;
@@ -48,7 +48,7 @@ use super::journal::recovery::Recovered;
 use super::{Command, Io, IoId, IoKind, Memory, Out, Place, Request, Settings, Side, Statistics};
 use crate::histogram::Histogram;
 
-/// What a call brings: the time, the caller's memory, and where to put what is wanted.
+/// The arguments of a call: the time, the caller's memory, and where to put the effects.
 struct Turn<'a, M: Memory> {
     now_ns: u64,
     memory: &'a mut M,
@@ -58,9 +58,9 @@ struct Turn<'a, M: Memory> {
 /// Later than every time of a cache.
 const NEVER_NS: u64 = u64::MAX;
 
-/// A cache at work. Its caller does the IOs that it puts into `Out`, in any order and as many at once as it likes, tells
-/// it how each ended, and calls `tick` when `next_ns` says so. An IO may begin as soon as it was put out: what must come
-/// after something else is put out only when that has ended.
+/// A cache that serves. It puts the IOs that it wants into `Out`. The caller issues them in any order and as many at
+/// once as it likes, and reports the end of each to `ended`. It calls `tick` at the time of `next_ns`. An IO may begin
+/// as soon as it is in `Out`: an IO that must follow another one is put out only when that has ended.
 pub struct Engine {
     settings: Settings,
     addresses: Addresses,
@@ -78,15 +78,15 @@ pub struct Engine {
     commands: Commands,
     counts: Counts,
     jobs: Jobs,
-    /// Something was asked for or ended: waiters may go on.
+    /// A call changed something, so waiters may proceed.
     due: bool,
 }
 
 impl Engine {
-    /// A cache as recovery found it, at `now_ns`.
+    /// A cache that was recovered, at `now_ns`.
     ///
     /// # Errors
-    /// A setting that cannot be, in words.
+    /// A setting is invalid.
     pub fn new(settings: Settings, recovered: Recovered, now_ns: u64) -> Result<Self, String> {
         settings.check()?;
         let addresses = Addresses::new(recovered.geometry);
@@ -140,11 +140,11 @@ impl Engine {
         let turn = &mut Turn { now_ns, memory, out };
         let ok = result.is_ok();
         let job = self.jobs.remove(id);
-        // Most reads of what is cached concern nobody else.
+        // Nobody waits for the end of most reads of cached blocks.
         self.due |= !matches!(job, Job::Hit { .. });
         match job {
             Job::Hit { part, slot, buffer } => self.hit_ended(part, slot, buffer, ok, turn),
-            Job::ReadPast { part } => self.read_past_ended(part, ok, turn),
+            Job::BypassRead { part } => self.bypass_read_ended(part, ok, turn),
             Job::FillRead { fill } => self.fill_read(fill, ok, turn),
             Job::FillWrite { fill, block, slot } => self.fill_written(fill, block, slot, ok, turn),
             Job::WriteRead { write } => self.old_read(write, ok, turn),
@@ -199,7 +199,7 @@ impl Engine {
         &self.settings
     }
 
-    /// What was counted.
+    /// All counts and gauges.
     pub fn statistics(&self, now_ns: u64) -> Statistics {
         self.count(now_ns)
     }
@@ -217,7 +217,8 @@ impl Engine {
         }
     }
 
-    /// Serves each kind of waiter once. Most calls of the engine have nobody to serve, and do not pay for this one's stack.
+    /// Serves each kind of waiter once. Most calls of the engine have nobody to serve, and do not pay for this one's
+    /// stack.
     #[inline(never)]
     fn serve_waiters<M: Memory>(&mut self, turn: &mut Turn<M>) {
         self.commit(turn);

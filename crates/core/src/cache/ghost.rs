@@ -1,42 +1,45 @@
-//! Blocks that are not cached but remembered: those that a policy let go, or that were missed once.
+//! A table of ghosts: blocks that are not cached but remembered, because a policy evicted them or they were missed
+//! once.
 //!
-//! A table of four bytes an entry: 20 bits of the block's hash, and when it came in, in generations. Two blocks in 40,000
-//! are taken for remembered ones by mistake (two buckets of sixteen, 2^-20 each), which admits one block too many. What
-//! is remembered leaves in the order in which it came, generation by generation, in steps of `1 / GENERATIONS` of all.
+//! An entry takes four bytes: 20 bits of the block's hash, and the generation in which the block was put in. The table
+//! takes two blocks in 40,000 for remembered ones by mistake (two buckets of sixteen, 2^-20 each). A mistake admits one
+//! block too many. Blocks are forgotten in the order in which they were put in, one generation (`1 / GENERATIONS` of
+//! all) at a time.
 
 use super::bucket::{Bucket, WAYS, prefetch};
 use crate::seed::splitmix;
 
 use super::Block;
 
-/// Share of the entries that are used: with two choices of sixteen a bucket overflows so rarely that it does not show
-/// (then the oldest in it is forgotten early).
+/// Share of the entries that are used. With two buckets of sixteen to choose from, a bucket overflows so rarely that it
+/// does not show. The oldest entry of a bucket that overflows is forgotten early.
 const LOAD: f64 = 0.85;
-/// Generations alive at once.
+/// Generations that are remembered at once.
 const GENERATIONS: u32 = 1024;
-/// Generations that can be told apart: many more, so that what is dead is swept out long before it could look alive.
+/// Numbers of generations. They are many more, so that entries of forgotten generations are wiped long before their
+/// number is used again.
 const AGES: u32 = 1 << 12;
-/// An entry that holds nothing: its generation is never alive (`generation` is never 0).
+/// An empty entry: no generation has the number 0.
 const EMPTY: u32 = 0;
 
 /// Which blocks are remembered.
 pub struct Ghost {
     buckets: Vec<Bucket>,
-    /// Entries alive, by generation modulo `AGES`.
+    /// Remembered entries, by generation modulo `AGES`.
     alive: Vec<u32>,
     total: u32,
     capacity: u32,
-    /// The generation of what comes in now, and the oldest one that is alive: 1..AGES, in a circle.
+    /// The current generation, and the oldest one that is remembered: 1..AGES, in a circle.
     now: u32,
     oldest: u32,
-    /// Where the sweep of dead entries is.
+    /// The bucket up to which forgotten entries were wiped.
     swept: usize,
 }
 
 impl Ghost {
     /// Remembers `capacity` blocks.
     pub fn new(capacity: u32) -> Self {
-        // Of few buckets one is fuller than the mean more easily: two more.
+        // With few buckets, one is easily fuller than the mean: two more are made.
         let buckets = (f64::from(capacity) / LOAD / WAYS as f64).ceil() as usize + 2;
         Self {
             buckets: vec![Bucket([EMPTY; WAYS]); buckets],
@@ -51,7 +54,7 @@ impl Ghost {
 
     #[inline]
     fn home(&self, block: Block) -> ([usize; 2], u32) {
-        // Another hash than the index's: what shares a bucket there must not share one here.
+        // The hash differs from the index's, so that blocks which share a bucket there do not share one here.
         let hash = splitmix(u64::from(block.0) ^ 0x6768_6f73_7400_0000);
         let n = self.buckets.len() as u64;
         let (first, second) = (((hash >> 32) * n) >> 32, ((hash & 0xffff_ffff) * n) >> 32);
@@ -59,7 +62,7 @@ impl Ghost {
         ([first as usize, second as usize], print)
     }
 
-    /// How many generations ago; 0 is now.
+    /// How many generations ago an entry was put in.
     #[inline]
     fn age(&self, entry: u32) -> u32 {
         let generation = entry & (AGES - 1);
@@ -72,7 +75,7 @@ impl Ghost {
         self.age(self.oldest)
     }
 
-    /// Which entries of a bucket are alive: a bit each.
+    /// Which entries of a bucket are remembered: a bit each.
     #[inline]
     fn alive(&self, at: usize) -> u32 {
         self.buckets[at].within(AGES - 1, self.oldest, self.now.wrapping_sub(self.oldest) & (AGES - 1))
@@ -81,7 +84,7 @@ impl Ghost {
     #[inline]
     fn find(&self, block: Block) -> Option<(usize, usize)> {
         let (homes, print) = self.home(block);
-        // Both at once: neither waits for the other one's line to come from memory.
+        // Both buckets are read at once, so that neither read waits for the other one's cache line.
         let alike = |nth: usize| self.buckets[homes[nth]].alike(print, !(AGES - 1));
         let mut alike = alike(0) | alike(1) << WAYS;
         while alike != 0 {
@@ -95,7 +98,7 @@ impl Ghost {
         None
     }
 
-    /// Has what is asked about a block brought nearer, for who will ask soon.
+    /// Prefetches the entries of a block, for a caller that will look for it soon.
     #[inline]
     pub fn prefetch(&self, block: Block) {
         for at in self.home(block).0 {
@@ -108,7 +111,7 @@ impl Ghost {
         self.find(block).is_some()
     }
 
-    /// Forgets a block; whether it was remembered.
+    /// Forgets a block. Returns whether it was remembered.
     pub fn take(&mut self, block: Block) -> bool {
         let Some((at, way)) = self.find(block) else { return false };
         let entry = std::mem::replace(&mut self.buckets[at].0[way], EMPTY);
@@ -160,8 +163,8 @@ impl Ghost {
         self.oldest = next(self.oldest);
     }
 
-    /// Wipes dead entries of the next part of the table: all of it once in an eighth of the circle of ages, of which a
-    /// quarter is always dead.
+    /// Wipes the forgotten entries of the next part of the table. It covers the whole table once in an eighth of the
+    /// circle of ages, of which a quarter is always unused.
     fn sweep(&mut self) {
         let limit = self.oldest_age();
         for _ in 0..self.buckets.len().div_ceil(AGES as usize / 8) {

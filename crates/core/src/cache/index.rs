@@ -1,9 +1,9 @@
 //! Which slot holds a block: an open hash table of slot numbers. The blocks' numbers stand in the slots.
 //!
-//! A block has two buckets of sixteen entries, one cache line each, and is put into the emptier one (Azar, Broder, Karlin
-//! and Upfal 1994: the fullest bucket is then hardly fuller than the mean). What leaves leaves nothing behind. The bits
-//! that slot numbers do not need hold a part of the block's hash, so that a search looks at hardly any slot but the right
-//! one.
+//! A block has two buckets of sixteen entries, one cache line each, and is put into the emptier one (Azar, Broder,
+//! Karlin and Upfal 1994: the fullest bucket is then hardly fuller than the mean). What leaves leaves nothing behind.
+//! The bits that slot numbers do not need hold a part of the block's hash, so that a search looks at hardly any slot
+//! but the right one.
 
 use crate::seed::splitmix;
 
@@ -11,8 +11,8 @@ use super::bucket::{Bucket, WAYS, prefetch};
 use super::slots::Blocks;
 use super::{Block, Slot};
 
-/// Share of the entries that are used when all slots are: an entry costs 4 B / 0.8 = 5 B a slot. Both buckets of one block
-/// in some 10,000 are then full, and somebody in them is moved to his other one.
+/// Share of the entries that are used when all slots are: an entry costs 4 B / 0.8 = 5 B a slot. Both buckets of one
+/// block in some 10,000 are then full, and somebody in them is moved to his other one.
 const LOAD: f64 = 0.8;
 
 /// An empty entry.
@@ -60,7 +60,7 @@ impl Index {
         Home { buckets: [first as usize, second as usize], tag }
     }
 
-    /// Has what a search for `block` looks at brought nearer, for who will search soon.
+    /// Prefetches the entries of `block`, for a caller that will search for it soon.
     #[inline]
     pub fn prefetch(&self, block: Block) {
         for at in self.home(block).buckets {
@@ -103,9 +103,9 @@ impl Index {
         self.buckets[first].alike(value, mask) | self.buckets[second].alike(value, mask) << WAYS
     }
 
-    /// Where the entry of a block is whose slot is known: nobody needs to look into the slots for that.
+    /// The place of a block's entry if its slot is known. The search then does not read the slots.
     #[inline]
-    fn known(&self, block: Block, slot: Slot) -> Option<(usize, usize)> {
+    fn find_known(&self, block: Block, slot: Slot) -> Option<(usize, usize)> {
         let home = self.home(block);
         let alike = self.alike(&home, home.tag | slot.0, NONE);
         if alike != 0 {
@@ -151,7 +151,7 @@ impl Index {
 
     /// Takes a block out, which is in `slot`; whether it was in.
     pub fn remove(&mut self, block: Block, slot: Slot) -> bool {
-        match self.known(block, slot) {
+        match self.find_known(block, slot) {
             None => return false,
             Some((usize::MAX, place)) => _ = self.overflow.swap_remove(place),
             Some((at, way)) => self.buckets[at].0[way] = NONE,
@@ -161,7 +161,7 @@ impl Index {
 
     /// Moves a block from slot `old` to another one; whether it was in.
     pub fn replace(&mut self, block: Block, old: Slot, slot: Slot) -> bool {
-        match self.known(block, old) {
+        match self.find_known(block, old) {
             None => return false,
             Some((usize::MAX, place)) => self.overflow[place] = slot,
             Some((at, way)) => {

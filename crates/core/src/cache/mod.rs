@@ -1,8 +1,8 @@
 //! The flash cache: a fast device in front of a slow one. It decides, others do the IO: the same engine runs over
 //! io_uring, under a test that cuts the power after every IO, and in virtual time.
 //!
-//! `engine.rs` takes requests and says what IO they need; `slots.rs` and `index.rs` are what it knows of each block;
-//! `policy/` chooses what leaves; `journal/` makes it survive a crash; `settings.rs` is what a user can say.
+//! `engine.rs` takes requests and says what IO they need; `slots.rs` and `index.rs` are its state of each block;
+//! `policy/` chooses what is evicted; `journal/` makes the cache survive a crash; `settings.rs` has a user's settings.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub use no_data::NoData;
 pub use settings::{Acknowledge, Admission, Change, Mode, Settings};
 pub use statistics::Statistics;
 
-/// What a request asks for.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// Reads a range.
@@ -54,11 +54,11 @@ pub struct Request {
     pub bytes: u32,
     /// Durable before it ends (writes, zeros and trims).
     pub durable: bool,
-    /// The process that asks, as the kernel tells it; 0: nobody knows.
+    /// The process that sent it, as the kernel reports it; 0: unknown.
     pub process: u32,
 }
 
-/// Where an IO goes.
+/// The device of an IO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
     /// The cache device: superblocks, journal, checkpoints and slots.
@@ -70,14 +70,14 @@ pub enum Side {
     Pair,
 }
 
-/// What an IO does.
+/// The kind of an IO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoKind {
     /// Into memory.
     Read,
     /// From memory.
     Write,
-    /// Makes durable what was written to this side and ended before this was asked for.
+    /// Makes the writes to this device durable that ended before the sync was issued.
     Sync,
     /// Gives a range back.
     Discard,
@@ -104,7 +104,8 @@ pub enum Place {
     Nowhere,
 }
 
-/// An IO that the engine wants done. Any number may be under way, in any order; `Engine::ended` tells how each went.
+/// An IO that the engine wants. Any number may be in flight, in any order. The caller reports each end to
+/// `Engine::ended`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {
     /// The engine's name for it.
@@ -195,11 +196,12 @@ impl std::fmt::Display for Failure {
 /// What a command asks of the engine itself. It ends as a request does, with an answer of its tag.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Changes settings, all or none. Ends at once; what a mode change must write back first is done in the background.
+    /// Changes settings, all or none. It ends at once. If a change of mode needs write-back, that runs in the
+    /// background.
     Set(Vec<Change>),
     /// Writes back all that is dirty now, or that of a range of bytes. Ends when it is on the slow device, durable.
     WriteBack(Option<(u64, u64)>),
-    /// Ends write-backs that were asked for: their answers say `Busy`.
+    /// Ends the write-backs that users requested: their answers are `Busy`.
     StopWriteBack,
     /// Reads a range into the cache and never evicts it (or lets it go again).
     Pin {
@@ -210,17 +212,17 @@ pub enum Command {
     },
     /// Reads a range into the cache.
     Preload((u64, u64)),
-    /// So many bytes of the cache device are used from now on. Shrinking ends when what must leave has left.
+    /// Changes how many bytes of the cache device are used. Shrinking ends when the slots behind the new end are empty.
     Resize(u64),
-    /// Finishes what is under way, writes a checkpoint and marks the cache as cleanly stopped. With `drain`, all that is
-    /// dirty is written back first.
+    /// Finishes what is under way, writes a checkpoint and marks the cache as cleanly stopped. With `drain`, all that
+    /// is dirty is written back first.
     Stop {
         /// Write back first.
         drain: bool,
     },
 }
 
-/// Something that happened by itself and that somebody should be told.
+/// An event that the user should see.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
     /// When.
@@ -229,13 +231,13 @@ pub struct Told {
     pub text: String,
 }
 
-/// What the engine wants after a call: the caller takes everything out each time.
+/// The effects of a call: the caller takes all of them out each time.
 #[derive(Debug, Default)]
 pub struct Out {
     /// IOs to be done.
     pub ios: Vec<Io>,
     /// Requests and commands that ended, by tag.
     pub answers: Vec<(u64, Result<(), Failure>)>,
-    /// What happened by itself.
+    /// Events for the user.
     pub told: Vec<Told>,
 }

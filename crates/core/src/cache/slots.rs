@@ -1,4 +1,4 @@
-//! What the cache knows of each of its slots: few bytes a block, because there are many.
+//! The state of each slot: few bytes, because there are many slots.
 
 use super::journal::{Entry, Holding, Table};
 use super::{Block, Slot};
@@ -34,7 +34,7 @@ pub const LOST: u16 = 1 << 7;
 pub const ALONE: u16 = 1 << 8;
 /// The medium under it failed: it is never used again.
 pub const BAD: u16 = 1 << 9;
-/// In limbo no more, as far as the journal goes: free as soon as its last reader has gone.
+/// Its record is durable, so it is free as soon as its last reader has gone.
 pub const LEAVING: u16 = 1 << 10;
 /// Its block stands in the queue of what became dirty.
 pub const QUEUED: u16 = 1 << 11;
@@ -98,7 +98,7 @@ pub struct Slots {
     slots: Vec<Held>,
 }
 
-/// A slot: what is used together, never across two cache lines.
+/// A slot. Its fields are used together, so they never lie across two cache lines.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(16))]
 struct Held {
@@ -149,7 +149,7 @@ impl Slots {
         self
     }
 
-    /// Has a slot brought nearer, for who will ask for it soon.
+    /// Prefetches a slot, for a caller that will read it soon.
     #[inline]
     pub fn prefetch(&self, slot: Slot) {
         super::bucket::prefetch(&self.slots, slot.index());
@@ -228,7 +228,7 @@ impl Slots {
         slot.flags = state as u16;
     }
 
-    /// Says what will be in a slot that is being written.
+    /// Sets what a slot that is being written will hold.
     #[inline]
     pub fn set_crc(&mut self, slot: Slot, crc: u32) {
         self.slots[slot.index()].crc = crc;
@@ -267,7 +267,7 @@ impl Slots {
         self.slots[slot.index()].flags &= !PASSES;
     }
 
-    /// The fallow hand goes by; how often it did since the block was touched, at most 3.
+    /// The fallow hand passes a slot. Returns how often it did since the block was used, at most 3.
     #[inline]
     pub fn pass(&mut self, slot: Slot) -> u16 {
         let flags = &mut self.slots[slot.index()].flags;

@@ -23,7 +23,7 @@ pub struct Statistics {
     pub dirty_write_hits: u64,
     /// Blocks that left so that others could come in.
     pub replacements: u64,
-    /// Blocks that left because a write went past the cache.
+    /// Blocks that were removed because a write bypassed the cache.
     pub write_invalidates: u64,
     /// Parts of requests that waited for another one of their block.
     pub pending_enqueues: u64,
@@ -37,11 +37,11 @@ pub struct Statistics {
     pub cleanings: u64,
     /// Write-backs begun because a block was fallow.
     pub fallow_cleanings: u64,
-    /// Writes that found no slot and went past the cache.
+    /// Writes that found no slot and bypassed the cache.
     pub no_room: u64,
     /// Reads from the slow device that did not fill.
     pub uncached_reads: u64,
-    /// Writes to the slow device past the cache.
+    /// Writes to the slow device that bypassed the cache.
     pub uncached_writes: u64,
     /// Reads that continue a stream and pass by.
     pub sequential_reads: u64,
@@ -80,7 +80,7 @@ pub struct Statistics {
     pub dirty_blocks: u64,
     /// Slots that hold a version that was written over but goes back first (`ordered`).
     pub superseded_blocks: u64,
-    /// Slots that hold what the slow device holds too, now.
+    /// Clean blocks now.
     pub clean_blocks: u64,
     /// Dirty blocks that cannot be read any more.
     pub lost_blocks: u64,
@@ -118,7 +118,7 @@ pub struct Statistics {
     pub flush_blocks: u64,
     /// Done.
     pub flush_blocks_done: u64,
-    /// Write-backs that were asked for and have not ended.
+    /// Write-backs that users requested and that have not ended.
     pub flushes_asked: u64,
     /// Requests under way.
     pub requests_under_way: u64,

@@ -1,11 +1,11 @@
-//! What is outstanding or overdue, for whoever looks while its lane is stuck.
+//! Outstanding and overdue requests, for an observer of a lane that is stuck.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The start of a request that is not there.
 const IDLE: u64 = u64::MAX;
 
-/// When each outstanding request of one lane began, for whoever looks while the lane is stuck.
+/// The starts of the outstanding requests of one lane, for an observer of a lane that is stuck.
 #[derive(Debug)]
 pub struct Flights {
     /// Start of the request in each slot, ns of the run's clock; `IDLE` when free.

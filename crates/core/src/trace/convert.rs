@@ -7,10 +7,10 @@ use std::path::Path;
 use super::format::recording::{Frame, Header};
 use super::{Kind, Problem, Source};
 
-/// Content of a frame when nobody waits for it.
+/// Bytes of a frame's content when no user waits for it.
 const FRAME_BYTES: usize = 64 << 10;
 
-/// What can be written.
+/// A format that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// flatwater's recording.
@@ -20,10 +20,10 @@ pub enum Target {
 }
 
 impl Target {
-    /// What is written under this name.
+    /// The format of this name.
     ///
     /// # Errors
-    /// Nothing is.
+    /// No format that can be written has this name.
     pub fn named(name: &str) -> Result<Self, String> {
         match name {
             "flatwater" => Ok(Self::Recording),
@@ -33,11 +33,12 @@ impl Target {
     }
 }
 
-/// Writes all of a trace into a new file; how many requests, and how many of them the format cannot tell (an iolog has
-/// no zeros: they become writes; it has no flush of a whole device: it becomes a sync of the file).
+/// Writes all of a trace into a new file. Returns how many requests it wrote, and how many of them the format cannot
+/// express. An iolog has no zeros: they become writes. It has no flush of a whole device: it becomes a sync of the
+/// file.
 ///
 /// # Errors
-/// What is wrong with the trace, or with writing. An unfinished file is removed.
+/// The trace is invalid, or writing failed. An unfinished file is removed.
 pub fn convert(source: &mut Source, out: &Path, to: Target) -> Result<u64, Problem> {
     let place = out.display().to_string();
     let io = |error: std::io::Error| {
@@ -79,7 +80,7 @@ fn recording(source: &mut Source, file: &mut impl Write, io: Io<'_>) -> Result<u
     Ok(written)
 }
 
-/// The name under which the one file of an iolog goes: fio replaces it by `--replay_redirect`.
+/// The name of the one file of an iolog. fio replaces it by `--replay_redirect`.
 const FILE: &str = "trace";
 
 fn iolog(source: &mut Source, file: &mut impl Write, io: Io<'_>) -> Result<u64, Problem> {

@@ -1,6 +1,7 @@
-//! Block traces: who asked for what, when. Read, written, summed up, and run through caches that hold no data.
+//! Block traces: which process requested which range, and when. They are read, written, summed up, and run through
+//! caches that hold no data.
 //!
-//! `format/` has one file a format; all give `Entry`. A reader streams: it never holds more than a batch. Whoever serves
+//! `format/` has one file a format; all yield `Entry`. A reader streams: it never holds more than a batch. A server of
 //! requests records them with `Recorder`:
 //!
 //! ```no_run
@@ -16,8 +17,8 @@
 //! # let _ = written; Ok(()) }
 //! ```
 //!
-//! `record` never waits and never fails: it takes some 10 ns, and a thread of the recorder's writes. What that thread cannot
-//! take in time is dropped and counted, and the trace says so.
+//! `record` never waits and never fails. It takes some 10 ns, and a thread of the recorder writes. Requests that the
+//! thread cannot take in time are dropped and counted, and the trace has the count.
 
 use std::fmt;
 
@@ -37,15 +38,15 @@ pub use source::{Format, Source};
 /// One request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When it was asked for, from the trace's beginning.
+    /// When it was sent, from the trace's beginning.
     pub at_ns: u64,
-    /// What.
+    /// Its kind.
     pub kind: Kind,
     /// First byte. In a trace of objects: the object's name.
     pub offset: u64,
     /// Length. In a trace of objects: the object's size.
     pub bytes: u32,
-    /// The process that asked; 0: nobody knows.
+    /// The process that sent it; 0: unknown.
     pub process: u32,
 }
 

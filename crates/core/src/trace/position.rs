@@ -1,23 +1,23 @@
-//! Input whose place can be told: lines and bytes, each with its number, of bounded length.
+//! Input with a position: numbered lines of bounded length, and numbered bytes.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 /// A line of a text trace is never longer; binary garbage is.
 const LINE_BYTES_MAX: usize = 64 << 10;
-/// What is read of a file at once.
+/// Bytes that are read from a file at once.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// What is wrong at the place where a reader is.
+/// A problem at the reader's position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// What.
+    /// What is wrong.
     pub what: String,
     /// What to do; may be empty.
     pub hint: &'static str,
 }
 
 impl Wrong {
-    /// Something is wrong.
+    /// A problem, without advice.
     pub fn new(what: impl Into<String>, hint: &'static str) -> Self {
         Self { what: what.into(), hint }
     }
@@ -40,17 +40,17 @@ pub struct Input {
 }
 
 impl Input {
-    /// Input from its beginning.
+    /// Starts at the beginning of the input.
     pub fn new(inner: Box<dyn Read + Send>) -> Self {
         Self { inner: BufReader::with_capacity(BUFFER_BYTES, inner), line: 0, byte: 0, text: Vec::new() }
     }
 
-    /// The rest, for who looks at it through a decoder.
+    /// The rest of the input, for a decoder.
     pub fn into_inner(self) -> BufReader<Box<dyn Read + Send>> {
         self.inner
     }
 
-    /// What comes next, without taking it: at most one buffer.
+    /// The next bytes, without taking them: at most one buffer.
     pub fn peek(&mut self) -> io::Result<&[u8]> {
         self.inner.fill_buf()
     }
@@ -75,7 +75,7 @@ impl Input {
             .map_err(|_| Wrong::new("a line that is not text", "say the format: --format"))
     }
 
-    /// Fills `into` as far as there is input; how many bytes there were.
+    /// Fills `into` as far as there is input. Returns how many bytes there were.
     pub fn fill(&mut self, into: &mut [u8]) -> Result<usize, Wrong> {
         let mut filled = 0;
         while filled < into.len() {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_told() {
+    fn input_that_is_no_text_is_an_error() {
         assert!(input(b"\xff\xfe\n").next_line().unwrap_err().what.contains("not text"));
         let long = Box::leak(vec![b'x'; 1 << 20].into_boxed_slice());
         assert!(input(long).next_line().unwrap_err().what.contains("longer"));

@@ -14,21 +14,21 @@ use super::format::recording::{Frame, HEADER_BYTES, Header, Recording};
 use super::position::Input;
 use super::{Entry, Problem};
 
-/// A frame is handed over when it is as long: a request takes 5 to 12 bytes.
+/// A frame of this length is handed over. A request takes 5 to 12 bytes.
 const FRAME_BYTES: usize = 64 << 10;
-/// Frames that wait for the disk at most: 4 MiB.
+/// The most frames that wait for the disk: 4 MiB.
 const FRAMES_WAITING: usize = 64;
-/// A frame that is not full is handed over when it is as old.
+/// A frame of this age is handed over before it is full.
 const FRAME_AGE_NS: u64 = 1_000_000_000;
 
 /// How to record.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Bytes of the device, for whoever replays; 0: not known.
+    /// Bytes of the device, for a replay; 0: unknown.
     pub device_bytes: u64,
-    /// The trace grows no further than this; 0: no limit.
+    /// The most bytes of the trace; 0: no limit.
     pub limit_bytes: u64,
-    /// The caller's clock now: the one that entries are told by.
+    /// The current time of the caller's clock, which is the clock of the entries.
     pub now_ns: u64,
 }
 
@@ -37,7 +37,7 @@ pub struct Options {
 pub struct Recorded {
     /// Requests in the trace, since it was opened.
     pub entries: u64,
-    /// Requests that are not: the disk was too slow, failed, or the limit was reached.
+    /// Requests that are not in the trace: the disk was too slow or failed, or the limit was reached.
     pub lost: u64,
     /// Bytes of the trace.
     pub bytes: u64,
@@ -53,7 +53,7 @@ pub struct Recorder {
     sent_bytes: u64,
     entries: u64,
     lost: u64,
-    /// Of those, not yet told in the trace.
+    /// Dropped requests that the trace does not count yet.
     untold: u32,
     sender: Option<SyncSender<Vec<u8>>>,
     writer: Option<JoinHandle<File>>,
@@ -62,10 +62,10 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Makes a trace, or goes on where one ends: what was torn off its end is cut off.
+    /// Makes a trace, or continues an existing one. A torn end of an existing trace is cut off.
     ///
     /// # Errors
-    /// The file cannot be made, or is there and is no recording.
+    /// The file cannot be made, or exists and is no recording.
     pub fn open(path: &Path, options: Options) -> Result<Self, Problem> {
         let place = || path.display().to_string();
         let io = |error: std::io::Error| Problem::new(place(), format!("cannot be written: {error}"), "");
@@ -79,7 +79,7 @@ impl Recorder {
             let (began_ns, last_ns, end) = find_end(path)?;
             file.set_len(end).map_err(io)?;
             file.seek(SeekFrom::End(0)).map_err(io)?;
-            // A clock that was set back meanwhile must not make times go back.
+            // Times must not go back if the clock was set back meanwhile.
             (began_ns.min(unix_ns.saturating_sub(last_ns)), end)
         };
         let problem = Arc::new(Mutex::new(None));
@@ -137,12 +137,12 @@ impl Recorder {
         }
     }
 
-    /// How it goes; requests of the frame under way are not counted yet.
+    /// What was recorded so far, without the requests of the frame under way.
     pub fn recorded(&self) -> Recorded {
         Recorded { entries: self.entries, lost: self.lost, bytes: self.written_bytes.load(Relaxed) }
     }
 
-    /// Why nothing is written any more, in words.
+    /// Why nothing is written any more.
     pub fn problem(&self) -> Option<String> {
         self.problem.lock().expect("nothing panics under it").clone()
     }
@@ -150,7 +150,7 @@ impl Recorder {
     /// Writes what is left, durably.
     ///
     /// # Errors
-    /// What could not be written.
+    /// The trace could not be written.
     pub fn end(mut self) -> Result<Recorded, Problem> {
         self.finish()?;
         Ok(self.recorded())
@@ -165,7 +165,7 @@ impl Recorder {
             let (last, told) =
                 if room { (self.frame.seal(self.untold), entries) } else { (Frame::default().seal(self.untold), 0) };
             self.lost += u64::from(entries - told);
-            // Here it may wait: nobody is served any more.
+            // It may wait here, because no request is served any more.
             if sender.send(last).is_ok() {
                 self.entries += u64::from(told);
             }
@@ -223,7 +223,7 @@ fn write_frames(
     while let Ok(frame) = frames.recv() {
         if let Err(error) = file.write_all(&frame) {
             *problem.lock().expect("nothing panics under it") = Some(error.to_string());
-            // The frames that wait are gone with the receiver, and whoever sends learns that nobody listens.
+            // The receiver is dropped with the frames that wait, so the sender gets an error.
             return file;
         }
         written.fetch_add(frame.len() as u64, Relaxed);

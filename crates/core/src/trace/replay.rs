@@ -1,5 +1,5 @@
-//! Replaying a trace: its requests, moved to where there is room for them, at the times at which they came or as fast as
-//! they can be served.
+//! Replays a trace: its requests are moved to offsets that the storage has, and are sent at their recorded times or as
+//! fast as they can be served.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,16 +12,16 @@ use super::source::{Format, Source};
 use super::{Entry, Kind, Problem};
 use crate::storage::{self, Request};
 
-/// What becomes of offsets that the storage may not have.
+/// How offsets behind the end of the storage are mapped.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Offsets {
-    /// They stay; a request past the end ends the replay.
+    /// They are kept; a request behind the end ends the replay.
     #[default]
     AsIs,
     /// Modulo the storage's size.
     Wrap,
-    /// In proportion: the trace's span becomes the storage's size. What was side by side then overlaps.
+    /// In proportion: the trace's span becomes the storage's size. Neighbouring requests then overlap.
     Scale,
 }
 
@@ -35,17 +35,17 @@ pub struct Spec {
     pub format: Option<String>,
     /// 2.0: twice as fast as it was recorded; 0: as fast as possible.
     pub speed: f64,
-    /// What becomes of offsets.
+    /// How offsets are mapped.
     pub offsets: Offsets,
     /// Bytes that the trace spans, for `Scale`.
     pub span_bytes: u64,
     /// Offsets and lengths are made multiples of this, which is at least 1: down the one, up the other.
     pub align_bytes: u32,
-    /// From its beginning again when it is over.
+    /// Whether it starts again from its beginning when it is over.
     pub repeat: bool,
 }
 
-/// A trace being replayed by all lanes together: each takes the next request that nobody has.
+/// A trace that all lanes replay together. Each lane takes the next request that no lane has taken.
 pub struct Player {
     spec: Spec,
     source: Source,
@@ -102,7 +102,7 @@ impl Player {
         })
     }
 
-    /// The next request and when it ought to start, by the driver's clock; None at the end.
+    /// The next request and its intended start by the driver's clock; None at the end.
     fn next(&mut self) -> Option<(u64, Request)> {
         while !self.over {
             match self.source.next_entry() {
@@ -127,7 +127,7 @@ impl Player {
         self.problem.get_or_insert(problem);
     }
 
-    /// Times that go back count as that of the request before.
+    /// The time of the next request. A time that goes back counts as the time of the request before.
     fn note_time(&mut self, entry: Entry) {
         let first_ns = *self.first_ns.get_or_insert(entry.at_ns);
         self.last_ns = self.last_ns.max(self.round_ns.saturating_add(entry.at_ns.saturating_sub(first_ns)));
@@ -149,7 +149,7 @@ impl Player {
         }
     }
 
-    /// A request where there is room for it.
+    /// A request at an offset that the storage has.
     fn placed(&self, entry: Entry) -> Result<Request, Problem> {
         let kind = match entry.kind {
             Kind::Read => storage::Kind::Read,
@@ -192,7 +192,7 @@ pub struct Cursor {
 #[derive(Debug, Default)]
 struct Held {
     next: Option<(u64, Request)>,
-    /// When the last one that was sent ought to have started.
+    /// The intended start of the request that was sent last.
     sent_ns: u64,
 }
 
@@ -203,12 +203,12 @@ impl Cursor {
         Self { player, held: Arc::default(), closed }
     }
 
-    /// Whether requests come as fast as they can be served.
+    /// Whether requests are sent as fast as they can be served.
     pub fn is_closed_loop(&self) -> bool {
         self.closed
     }
 
-    /// The replay's time begins, unless it has.
+    /// Starts the replay's clock, unless it runs already.
     pub fn begin(&self, now_ns: u64) {
         self.player.lock().expect("nothing panics under it").begin_ns.get_or_insert(now_ns);
     }
@@ -221,7 +221,8 @@ impl Cursor {
         held
     }
 
-    /// When the next request ought to start; at the end, at once: whoever asks for it then learns that there is none.
+    /// The intended start of the next request. At the end of the trace it is now, so that the caller then finds the
+    /// end.
     pub fn next_ns(&self) -> u64 {
         self.held().next.map_or(0, |(at_ns, _)| at_ns)
     }
@@ -234,12 +235,12 @@ impl Cursor {
         Some(request)
     }
 
-    /// When the one that was taken last ought to have started.
+    /// The intended start of the request that was taken last.
     pub fn taken_ns(&self) -> u64 {
         self.held.lock().expect("nothing panics under it").sent_ns
     }
 
-    /// What ended the replay, when that was not its end.
+    /// The problem that ended the replay before the end of the trace.
     pub fn problem(&self) -> Option<String> {
         let player = self.player.lock().expect("nothing panics under it");
         player.problem.as_ref().map(ToString::to_string)

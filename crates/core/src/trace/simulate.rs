@@ -1,4 +1,4 @@
-//! A trace through caches that hold no data: miss ratios by policy and size, all in one pass.
+//! Runs a trace through caches that hold no data: miss ratios by policy and size, all in one pass.
 
 use super::summary::blocks;
 use super::{Kind, Problem, Source};
@@ -13,23 +13,23 @@ pub struct Case {
     pub blocks: u32,
 }
 
-/// How one cache did. What is counted is one block (or object) of one request.
+/// The result of one cache. The unit of all counts is one block (or object) of one request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The cache.
     pub case: Case,
-    /// Blocks that were read, and those of them that were not there.
+    /// Blocks that were read.
     pub reads: u64,
     /// Reads that missed.
     pub read_misses: u64,
     /// Blocks that were written.
     pub writes: u64,
-    /// Writes to blocks that were not there.
+    /// Writes to blocks that were not cached.
     pub write_misses: u64,
 }
 
 impl Outcome {
-    /// The share of blocks that were not there; 0 when there was none.
+    /// The share of blocks that were not cached; 0 without any request.
     pub fn miss_ratio(&self) -> f64 {
         let requests = self.reads + self.writes;
         if requests == 0 { 0.0 } else { (self.read_misses + self.write_misses) as f64 / requests as f64 }
@@ -42,7 +42,7 @@ const CHUNK: usize = 1024;
 /// Runs a trace through all caches. Reads, writes and zeros use blocks and bring them in; a trim takes them out.
 ///
 /// # Errors
-/// What is wrong with the trace, or with a case; more than 2^32 - 1 different blocks.
+/// The trace or a case is invalid, or there are more than 2^32 - 1 different blocks.
 pub fn simulate(source: &mut Source, block_bytes: u32, cases: &[Case]) -> Result<Vec<Outcome>, Problem> {
     let objects = source.format().tells_objects();
     let block_bytes = u64::from(block_bytes.max(1));
@@ -87,7 +87,7 @@ fn too_many() -> Problem {
     Problem::new("simulate", "more than 2^32 - 1 different blocks", "a larger --block-size")
 }
 
-/// One cache after the other: its lists stay in the processor's caches for a chunk.
+/// The caches take turns by chunk, so that the lists of each stay in the processor's caches.
 fn run(chunk: &mut Vec<(u32, Kind)>, caches: &mut [Simulator], outcomes: &mut [Outcome]) {
     for (cache, outcome) in caches.iter_mut().zip(outcomes) {
         for (object, kind) in chunk.iter() {

@@ -1,4 +1,4 @@
-//! A trace file, whatever its format, plain or compressed (gzip, Zstandard), read from its beginning to its end.
+//! Reads a trace file of any format, plain or compressed (gzip, Zstandard), from its beginning to its end.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -29,7 +29,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Every format, its name and what it is. What is surer to be recognised stands before what is less sure.
+    /// Every format, its name and what it is. Formats that are recognised more surely come first.
     pub const ALL: [(Self, &'static str, &'static str); 5] = [
         (Self::Recording, "flatwater", "flatwater's recordings"),
         (Self::Iolog, "iolog", "fio's write_iolog, version 2 or 3"),
@@ -41,7 +41,7 @@ impl Format {
     /// The format of this name.
     ///
     /// # Errors
-    /// There is none; says which there are.
+    /// No format has this name. The error lists the names.
     pub fn named(name: &str) -> Result<Self, String> {
         let found = Self::ALL.iter().find(|(_, own, _)| *own == name).map(|(format, _, _)| *format);
         let names: Vec<_> = Self::ALL.iter().map(|(_, name, _)| *name).collect();
@@ -73,7 +73,7 @@ impl Format {
         }
     }
 
-    /// Whether it tells objects, which are kept or dropped as a whole, instead of ranges of bytes.
+    /// Whether its requests are for objects, which a cache keeps or drops as a whole, instead of ranges of bytes.
     pub fn tells_objects(self) -> bool {
         self == Self::Oracle
     }
@@ -83,7 +83,7 @@ impl Format {
     }
 }
 
-/// Asked now and then whether to go on reading.
+/// Called now and then. It returns whether to continue reading.
 pub type Watch = Box<dyn FnMut() -> Result<(), Problem> + Send>;
 
 /// A trace being read.
@@ -102,7 +102,7 @@ impl Source {
     /// Opens a trace. Without a format, it is guessed by how the file begins.
     ///
     /// # Errors
-    /// It cannot be read, or is of no format that is known.
+    /// It cannot be read, or its format is not recognised.
     pub fn open(path: &Path, format: Option<Format>) -> Result<Self, Problem> {
         let place = path.display().to_string();
         let unreadable = |error: io::Error| Problem::new(&place, format!("cannot be read: {error}"), "");
@@ -114,7 +114,7 @@ impl Source {
         Self::new(PathBuf::from(path), Box::new(file), format)
     }
 
-    /// A trace that comes from somewhere else; `name` is for errors.
+    /// A trace from any reader. `name` appears in errors.
     ///
     /// # Errors
     /// As `open`.
@@ -153,15 +153,15 @@ impl Source {
         self.format
     }
 
-    /// Something odd that was read past, in words.
+    /// Oddities that the reader skipped, for people.
     pub fn note(&self) -> Option<String> {
         self.reader.note()
     }
 
-    /// The next requests; none at the end.
+    /// The next requests. At the end there is none.
     ///
     /// # Errors
-    /// What is wrong, with the file and the line or byte.
+    /// The trace is invalid. The error has the file and the line or byte.
     pub fn next_batch(&mut self) -> Result<&[Entry], Problem> {
         self.batch.clear();
         self.at = 0;

@@ -1,11 +1,11 @@
-//! What a trace is like, in one pass: how much of what, how large, how long, and how well caches would do.
+//! Sums a trace up in one pass: requests and bytes by kind, lengths, duration, and the hit ratios of caches.
 
 use std::collections::BTreeMap;
 
 use super::{Kind, Problem, Source};
 use crate::cache::curve::Curve;
 
-/// Different lengths that are told apart; more are summed up.
+/// The most lengths that are counted separately. Requests of other lengths are counted together.
 const SIZES_MAX: usize = 4096;
 
 /// A trace in figures.
@@ -17,7 +17,7 @@ pub struct Summary {
     pub bytes: [u64; 5],
     /// Time of the last request.
     pub duration_ns: u64,
-    /// The first byte after all that was asked for.
+    /// The end of the range of all requests.
     pub span_bytes: u64,
     /// The longest read, write or zero.
     pub longest_bytes: u32,
@@ -25,7 +25,7 @@ pub struct Summary {
     bits: u64,
     /// Requests by length, those with data.
     pub sizes: BTreeMap<u32, u64>,
-    /// Requests of other lengths, once there were too many to tell apart.
+    /// Requests of other lengths, once there were too many to count separately.
     pub other_sizes: u64,
     /// Requests that begin where the one before ended.
     pub sequential: u64,
@@ -33,11 +33,11 @@ pub struct Summary {
     pub unaligned: u64,
     /// Requests that are earlier than the one before.
     pub backwards: u64,
-    /// Different processes, as far as known.
+    /// Different processes, as far as the trace has them.
     pub processes: std::collections::BTreeSet<u32>,
     /// Reuse of blocks, by reads, writes and zeros.
     pub curve: Curve,
-    /// Something odd that was read past.
+    /// Oddities that the reader skipped.
     pub note: Option<String>,
 }
 
@@ -53,10 +53,11 @@ pub fn index(kind: Kind) -> usize {
 }
 
 impl Summary {
-    /// Reads a trace to its end; `block_bytes` is the unit of the footprint and the curve (objects: one each).
+    /// Reads a trace to its end. `block_bytes` is the unit of the footprint and the curve; each object counts as one
+    /// unit.
     ///
     /// # Errors
-    /// What is wrong with the trace.
+    /// The trace is invalid.
     pub fn of(source: &mut Source, block_bytes: u32) -> Result<Self, Problem> {
         let mut summary = Self::default();
         let objects = source.format().tells_objects();

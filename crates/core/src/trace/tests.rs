@@ -1,4 +1,4 @@
-//! The formats on what their tools write, and on what nobody would.
+//! The formats read the output of their tools, and refuse garbage.
 
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ const MSR: &str = "128166372003061629,hm,0,Read,383496192,32768,413
 ";
 
 #[test]
-fn fio_tells_what_it_did() {
+fn an_iolog_of_fio_is_read() {
     let read = all(IOLOG_3, None).unwrap();
     let expected = [
         entry(120_000, Kind::Write, 8192, 4096, 0),
@@ -133,7 +133,7 @@ fn compressed_traces_are_read_as_they_are() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn an_error_names_its_line() {
     for (text, format, place, what) in [
         ("", None, "some.trace", "is empty"),
         ("hello\nworld\n", None, "some.trace", "does not begin like any"),
@@ -185,7 +185,7 @@ fn recording(entries: &[Entry]) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn a_recording_tells_what_it_was_told(mut entries in prop::collection::vec(any_entry(), 1..60)) {
+    fn a_recording_reads_back_what_was_recorded(mut entries in prop::collection::vec(any_entry(), 1..60)) {
         entries.sort_by_key(|own| own.at_ns);
         prop_assert_eq!(all(recording(&entries), None).unwrap(), entries);
     }

@@ -1,4 +1,4 @@
-//! Which block comes next: the address distributions.
+//! The address distributions: which block is requested next.
 
 use rand::Rng as _;
 use rand::distr::Distribution as _;
@@ -11,9 +11,10 @@ use crate::seed::Rng;
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Distribution {
-    /// Every block alike.
+    /// All blocks with the same probability.
     Uniform,
-    /// Block of rank k is asked for in proportion to 1 / k^theta (Zipf 1949; Hörmann and Derflinger 1996 to draw it).
+    /// The block of rank k is requested in proportion to 1 / k^theta (Zipf 1949; Hörmann and Derflinger 1996 to draw
+    /// it).
     Zipf {
         /// The exponent, over 0.
         theta: f64,
@@ -54,7 +55,7 @@ impl Addresses {
     /// Addresses over `n` blocks (at least 1).
     ///
     /// # Errors
-    /// A parameter outside its range, in words.
+    /// A parameter is outside its range.
     pub fn new(distribution: Distribution, n: u64) -> Result<Self, String> {
         if n == 0 {
             return Err("there is no block to address".into());

@@ -1,4 +1,4 @@
-//! The open loop: when each request ought to start, whatever became of those before it.
+//! The open loop: the intended start of each request, independent of the requests before it.
 
 use crate::seed::Rng;
 use crate::trace::replay::Cursor;
@@ -19,7 +19,7 @@ enum When {
         poisson: bool,
         rng: Rng,
     },
-    /// As they were recorded.
+    /// At their recorded times.
     Replay(Cursor),
 }
 
@@ -47,7 +47,7 @@ impl Arrivals {
         }
     }
 
-    /// Takes the next intended start and moves on. In a replay the request was taken just before, and with it its time.
+    /// Takes the next intended start. In a replay the request was taken just before, and its time with it.
     pub fn take(&mut self) -> u64 {
         match &mut self.0 {
             When::Rate { next_ns, period_ns, poisson, rng } => {

@@ -17,7 +17,7 @@ mod schedule;
 
 pub use schedule::{Rate, Schedule, Turn};
 
-/// When finished writes are made durable, besides `fsync_every`.
+/// When completed writes are made durable, besides `fsync_every`.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum FsyncPolicy {
@@ -54,7 +54,8 @@ pub struct Fileio {
     pub limit_bytes: u64,
     /// The experiment's seed.
     pub seed: u64,
-    /// A trace whose requests are sent instead; of all above only the files and `block_sizes` (the largest) count then.
+    /// A trace whose requests are sent instead. Of the fields above, only the files and the largest of `block_sizes`
+    /// then apply.
     #[serde(default)]
     pub replay: Option<replay::Spec>,
 }
@@ -65,7 +66,7 @@ impl Fileio {
         self.block_sizes.iter().map(|(bytes, _)| *bytes).max().unwrap_or(0)
     }
 
-    /// What makes everything durable after the last request has ended, where the workload wants that.
+    /// The requests that make everything durable after the last request has ended, if the workload wants that.
     pub fn final_fsyncs(&self) -> impl Iterator<Item = Request> + use<> {
         let files = if self.fsync == FsyncPolicy::End { self.files } else { 0 };
         (0..files).map(Request::fsync)
@@ -119,7 +120,7 @@ impl Generator {
     /// The generator of one lane.
     ///
     /// # Errors
-    /// What cannot be generated, in words.
+    /// The workload cannot be generated.
     pub fn new(workload: Fileio, shared: Arc<Shared>, lane: u64) -> Result<Self, String> {
         let total: f64 = workload.block_sizes.iter().map(|(_, share)| share).sum();
         let mut sizes = Vec::with_capacity(workload.block_sizes.len());
@@ -208,8 +209,8 @@ impl Generator {
         Some(request)
     }
 
-    /// Keeps the bytes of a request that cannot be sent now for another one of this lane. Given back to all lanes they
-    /// could come too late: others might have ended meanwhile, for want of bytes.
+    /// Keeps the bytes of a request that cannot be sent now for another request of this lane. If they returned to the
+    /// shared budget, they could come too late: other lanes might have ended meanwhile because the budget was used up.
     pub fn pass_over(&mut self, request: Request) {
         self.kept_bytes += u64::from(request.bytes);
     }

@@ -1,4 +1,4 @@
-//! Workload generators: what to ask for next. They decide; others do the IO, on real or modelled layers.
+//! Workload generators: they choose the next request. Others do its IO, on real or modelled layers.
 
 pub mod address;
 pub mod arrival;

@@ -1,4 +1,5 @@
-//! What is written: data of a chosen compressibility, and blocks that can prove where and when they were written.
+//! The data of writes: data of a chosen compressibility, and blocks whose header proves where and when they were
+//! written.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -13,7 +14,7 @@ const CHUNK_BYTES: usize = 4096;
 /// Bytes of each chunk that differ in every write.
 const STAMP_BYTES: usize = 16;
 
-/// Marks a block as ours.
+/// The magic number of a verified block.
 const MAGIC: [u8; 8] = *b"FLATWATR";
 /// Bytes of a verified block's header: magic, run id, offset, file, generation, length, CRC-32C.
 pub const HEADER_BYTES: usize = 40;
@@ -44,8 +45,8 @@ impl Payload {
         }
     }
 
-    /// Makes each chunk of this write differ from every other one, so that nothing can be deduplicated. That it does not
-    /// compress against the writes around it is for the buffers to see to: there are many, and they take turns.
+    /// Makes each chunk of this write differ from every other chunk, so that a device cannot deduplicate it. The
+    /// buffers take turns, and there are many, so a device cannot compress a write against those around it either.
     #[inline]
     pub fn stamp(&mut self, buffer: &mut [u8]) {
         for chunk in buffer.chunks_mut(CHUNK_BYTES) {
@@ -60,7 +61,7 @@ impl Payload {
     }
 }
 
-/// What a verified block says of itself.
+/// The header of a verified block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Which prepared set of files it belongs to.
@@ -93,7 +94,7 @@ fn checksum(block: &[u8]) -> u32 {
 /// Why a block that was read is not the one that was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mismatch {
-    /// There is no header: never written, or overwritten by someone else.
+    /// There is no header: the block was never written, or another program overwrote it.
     NotOurs {
         /// Whether it is all zeros, as a block never written or trimmed is.
         zeros: bool,
@@ -125,9 +126,9 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Checks a block that was read; returns the generation that it holds.
+/// Checks a block that was read. Returns the generation that it holds.
 ///
-/// `header.generation` is the one that the last finished write left, or 0 when it is not known.
+/// `header.generation` is that of the last write that completed, or 0 if it is unknown.
 pub fn check(block: &[u8], header: Header) -> Result<u32, Mismatch> {
     let word = |at: usize| u32::from_le_bytes(block[at..at + 4].try_into().expect("four bytes"));
     let long = |at: usize| u64::from_le_bytes(block[at..at + 8].try_into().expect("eight bytes"));
@@ -159,7 +160,7 @@ impl Generations {
         Self((0..n).map(|_| AtomicU32::new(0)).collect())
     }
 
-    /// Takes a block for one request; its generation (0: unknown), or None when another request has it.
+    /// Takes a block for one request. Returns its generation (0: unknown), or None if another request has it.
     pub fn take(&self, block: u64) -> Option<u32> {
         let cell = &self.0[block as usize];
         let now = cell.load(Relaxed);

@@ -1,7 +1,7 @@
 //! TPC-C: scale, names, the non-uniform random numbers of the specification (revision 5.11) and its constants.
 //!
-//! `inputs` draws what a terminal does next, `population` the rows that a database begins with. Both are functions of
-//! a seed alone.
+//! `inputs` draws the next transaction of a terminal, and `population` the initial rows of a database. Both are
+//! functions of a seed alone.
 
 pub mod inputs;
 pub mod population;
@@ -25,7 +25,7 @@ pub const ORDER_LINES: (u32, u32) = (5, 15);
 /// Warehouses that tpcc-mysql's SMALLINT columns can count.
 pub const WAREHOUSES_MAX: u32 = 32_767;
 
-/// The five transactions, in the order that everything else counts them in.
+/// The five transactions. All other tables and indexes use this order.
 pub const KINDS: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
 /// Cards of each kind in a deck of 23 (clause 5.2.4.2).
 pub const DECK: [usize; 5] = [10, 10, 1, 1, 1];

@@ -20,8 +20,8 @@ struct Load {
 struct Stop {
     tag: u64,
     drain: bool,
-    /// The journal was told to stop.
-    told: bool,
+    /// The journal is stopping.
+    journal_stops: bool,
 }
 
 /// How far the stop has come.
@@ -141,13 +141,13 @@ impl Commands {
     pub(super) fn stop(&mut self, tag: u64, drain: bool) -> StopAsked {
         match &mut self.stop {
             Some(stop) if !drain && stop.drain => {
-                let before = std::mem::replace(stop, Stop { tag, drain, told: false });
+                let before = std::mem::replace(stop, Stop { tag, drain, journal_stops: false });
                 StopAsked::Replaces(before.tag)
             }
             Some(_) => StopAsked::Refused,
             None => {
                 self.closed = true;
-                self.stop = Some(Stop { tag, drain, told: false });
+                self.stop = Some(Stop { tag, drain, journal_stops: false });
                 StopAsked::Begins
             }
         }
@@ -156,7 +156,7 @@ impl Commands {
     /// How far the stop has come.
     pub(super) fn stopping(&self) -> Option<Stopping> {
         let stop = self.stop.as_ref()?;
-        Some(if stop.told { Stopping::Ending } else { Stopping::Waiting { drain: stop.drain } })
+        Some(if stop.journal_stops { Stopping::Ending } else { Stopping::Waiting { drain: stop.drain } })
     }
 
     /// Whether the stop waits for everything to be written back.
@@ -164,10 +164,10 @@ impl Commands {
         self.stop.as_ref().is_some_and(|stop| stop.drain)
     }
 
-    /// The journal is told to stop.
-    pub(super) fn stop_told(&mut self) {
+    /// The journal begins to stop.
+    pub(super) fn journal_stops(&mut self) {
         if let Some(stop) = &mut self.stop {
-            stop.told = true;
+            stop.journal_stops = true;
         }
     }
 
@@ -176,9 +176,9 @@ impl Commands {
         self.stop.take().map(|stop| stop.tag)
     }
 
-    /// Gives up the stop, unless the journal was told. `draining`: only if it waits for the write-back.
+    /// Gives up the stop, unless the journal is stopping. `draining`: only if it waits for the write-back.
     pub(super) fn give_up_stop(&mut self, draining: bool) -> Option<u64> {
-        self.stop.take_if(|stop| !stop.told && (stop.drain || !draining)).map(|stop| stop.tag)
+        self.stop.take_if(|stop| !stop.journal_stops && (stop.drain || !draining)).map(|stop| stop.tag)
     }
 }
 
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(commands.stop(3, false), StopAsked::Replaces(1));
         assert_eq!((commands.stop(4, false), commands.give_up_stop(true)), (StopAsked::Refused, None));
         assert_eq!(commands.stopping(), Some(Stopping::Waiting { drain: false }));
-        commands.stop_told();
+        commands.journal_stops();
         assert_eq!((commands.stopping(), commands.give_up_stop(false)), (Some(Stopping::Ending), None));
         assert_eq!((commands.end_stop(), commands.len(), commands.is_closed()), (Some(3), 0, true));
     }

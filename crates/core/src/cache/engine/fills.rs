@@ -12,7 +12,7 @@ struct Fill {
     buffer: BufferId,
     /// The data are in the buffer.
     read: bool,
-    /// Who waits for them, if it was no command.
+    /// The part of a request that waits for them; None: a command requested them.
     part: Option<Part>,
     /// IOs under way.
     ios: u32,
@@ -25,7 +25,7 @@ pub(super) struct FillRead {
     pub(super) block: Block,
     pub(super) blocks: u32,
     pub(super) buffer: BufferId,
-    /// Who waits for it.
+    /// The part of a request that waits for it.
     pub(super) part: Option<Part>,
 }
 

@@ -13,7 +13,7 @@ pub(super) enum Job {
     /// A part of a read, from its slot; into the buffer if its checksum is looked at.
     Hit { part: Part, slot: Slot, buffer: Option<BufferId> },
     /// A part of a read past the cache.
-    ReadPast { part: Part },
+    BypassRead { part: Part },
     /// What a fill reads from the slow device.
     FillRead { fill: FillId },
     /// A block of a fill, to its slot.

@@ -1,4 +1,4 @@
-//! Which blocks have a mutator under way, and who waits behind it: one at a time a block, in the order they came.
+//! Locks of blocks: each block has one owner at a time, and the parts behind it wait in the order in which they came.
 
 use super::keys::{BypassId, FillId, WriteId};
 use super::requests::Part;
@@ -6,16 +6,16 @@ use crate::cache::Block;
 use crate::seed::splitmix;
 use crate::slab::Slab;
 
-/// Who holds a block.
+/// The owner of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// A fill of this number.
+    /// A fill.
     Fill(FillId),
     /// A write into the cache.
     Write(WriteId),
-    /// A write past it.
+    /// A write that bypasses the cache.
     Bypass(BypassId),
-    /// Between two of them.
+    /// No owner just now: the lock passes from one to the next.
     Nobody,
 }
 
@@ -36,7 +36,7 @@ struct Waiting {
     next: Option<WaitingId>,
 }
 
-/// The table: open addressing, linear probing; what leaves is closed up by moving its followers back.
+/// The table of locks. It uses open addressing with linear probing. A removal moves the locks behind it back.
 pub(super) struct Locks {
     table: Vec<Lock>,
     used: usize,
@@ -58,7 +58,7 @@ impl Locks {
         self.look(block).ok()
     }
 
-    /// Where a block is, or where it would be put.
+    /// The place of a block, or (Err) the place where it would be put.
     #[inline]
     fn look(&self, block: Block) -> Result<usize, usize> {
         let mut at = self.home(block);
@@ -74,18 +74,18 @@ impl Locks {
         }
     }
 
-    /// True when the block has an owner, or somebody waits for it.
+    /// Whether the block is locked.
     #[inline]
     pub(super) fn held(&self, block: Block) -> bool {
         self.find(block).is_some()
     }
 
-    /// Who holds a block.
+    /// The owner of a block; None: the block is not locked.
     pub(super) fn owner(&self, block: Block) -> Option<Owner> {
         self.find(block).map(|at| self.table[at].owner)
     }
 
-    /// Takes a block that nobody holds, or changes its owner.
+    /// Locks a block, or changes its owner.
     pub(super) fn hold(&mut self, block: Block, owner: Owner) {
         let at = match self.look(block) {
             Ok(at) => {
@@ -117,7 +117,7 @@ impl Locks {
         self.table[at] = lock;
     }
 
-    /// Puts a part behind the block's owner.
+    /// A part waits for a locked block.
     pub(super) fn wait(&mut self, block: Block, part: Part) {
         let at = self.find(block).expect("somebody holds it");
         let waiting = self.waiting.insert(Waiting { part, next: None });
@@ -128,12 +128,12 @@ impl Locks {
         }
     }
 
-    /// The part that waits longest, if any.
+    /// The part that has waited longest for a block.
     pub(super) fn first(&self, block: Block) -> Option<Part> {
         self.table[self.find(block)?].first.map(|first| self.waiting[first].part)
     }
 
-    /// Takes the part that waits longest.
+    /// Takes the part that has waited longest for a block.
     pub(super) fn pop(&mut self, block: Block) -> Option<Part> {
         let at = self.find(block)?;
         let lock = &mut self.table[at];
@@ -145,7 +145,7 @@ impl Locks {
         Some(waiting.part)
     }
 
-    /// Nobody holds the block any more, unless somebody waits for it; whether nobody does.
+    /// Unlocks a block if no part waits for it. Returns whether it did.
     #[inline]
     pub(super) fn release_if_last(&mut self, block: Block) -> bool {
         match self.find(block) {
@@ -156,19 +156,19 @@ impl Locks {
         true
     }
 
-    /// Nobody holds the block any more; nobody may wait.
+    /// Unlocks a block for which no part waits.
     pub(super) fn release(&mut self, block: Block) {
         let released = self.release_if_last(block);
         debug_assert!(released);
     }
 
-    /// Takes a lock out.
+    /// Removes a lock from the table.
     fn close_up(&mut self, mut hole: usize) {
         self.used -= 1;
         let mask = self.table.len() - 1;
         let mut at = (hole + 1) & mask;
         while self.table[at].block != Block::NONE {
-            // It may move back if its home is not behind the hole.
+            // A lock may move back unless its home lies behind the hole.
             let home = self.home(self.table[at].block);
             if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
                 self.table[hole] = self.table[at];
@@ -179,7 +179,7 @@ impl Locks {
         self.table[hole] = EMPTY;
     }
 
-    /// Blocks held.
+    /// How many blocks are locked.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.used
@@ -194,7 +194,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn who_waits_comes_in_order() {
+    fn parts_that_wait_are_served_in_order() {
         let mut locks = Locks::new();
         locks.hold(Block(5), Owner::Write(WriteId::from_number(1)));
         let part = |at| Part { request: RequestId::from_number(0), block: Block(5), from: 0, bytes: 512, at };

@@ -1,7 +1,7 @@
 //! Whether the fast device is in use, and what the pairing record beside the slow device says of it.
 //!
-//! A fast device that failed must not be believed at the next start. The pairing record says so before the first write goes
-//! past it, and says how many blocks are on it only; when all that can go back has gone it is written once more.
+//! A fast device that failed must not be believed at the next start. The pairing record says so before the first write
+//! goes past it, and says how many blocks are on it only; when all that can go back has gone it is written once more.
 
 use crate::cache::BufferId;
 
@@ -75,8 +75,8 @@ impl Pairing {
         self.due = true;
     }
 
-    /// The record in `buffer` could not be written or synced. It is tried again until that succeeds: until then nothing may
-    /// go past the fast device.
+    /// The record in `buffer` could not be written or synced. It is tried again until that succeeds: until then nothing
+    /// may go past the fast device.
     pub(super) fn retry_later(&mut self, buffer: BufferId, now_ns: u64) {
         self.retry = Some((buffer, now_ns + RETRY_NS));
     }
@@ -91,8 +91,8 @@ impl Pairing {
         self.retry.take_if(|(_, at_ns)| now_ns >= *at_ns).map(|(buffer, _)| buffer)
     }
 
-    /// The count that the record must be written with anew: when all that can go back has gone, so that a start gives up
-    /// nothing but what is lost.
+    /// The count that the record must be written with anew: when all that can go back has gone, so that a start gives
+    /// up nothing but what is lost.
     pub(super) fn outdated(&self, dirty: u32, lost: u32) -> Option<u32> {
         (dirty == lost && self.durable.is_some_and(|durable| durable != lost)).then_some(lost)
     }
@@ -104,7 +104,7 @@ mod tests {
     use crate::slab::Key;
 
     #[test]
-    fn nothing_may_go_past_before_the_record_is_durable() {
+    fn nothing_bypasses_the_cache_before_the_record_is_durable() {
         let mut pairing = Pairing::new();
         assert!(!pairing.degraded() && pairing.fail() && !pairing.fail());
         pairing.begin(3);

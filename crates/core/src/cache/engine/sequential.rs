@@ -6,7 +6,8 @@ const STREAMS: usize = 32;
 /// The ends of the streams, and how long each one is.
 pub(super) struct Streams {
     ends: [u64; STREAMS],
-    /// A part of each end: a few vector instructions compare them all, and nearly every random request differs from all.
+    /// A part of each end: a few vector instructions compare them all, and nearly every random request differs from
+    /// all.
     tags: [u32; STREAMS],
     bytes: [u64; STREAMS],
     oldest: usize,
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn streams_are_told_apart_and_random_requests_are_none() {
+    fn streams_are_distinguished_and_random_requests_are_none() {
         let mut streams = Streams::new();
         for step in 0..10u64 {
             assert_eq!(streams.length(step * 4096, 4096), (step + 1) * 4096);

@@ -1,11 +1,11 @@
-//! The oldest leaves, however often it was used.
+//! FIFO: the oldest block is evicted, however often it was used.
 
 use super::lru::Lru;
 use super::replacement::Policy;
 use crate::cache::slots::Blocks;
 use crate::cache::{Block, Slot};
 
-/// One list in the order of arrival: an LRU list that is never told of a use.
+/// One list in the order of arrival. It is an LRU list that ignores uses.
 pub struct Fifo(Lru);
 
 impl Fifo {
@@ -46,8 +46,8 @@ impl Policy for Fifo {
     }
 
     #[inline]
-    fn ahead(&self, slot: Slot) {
-        self.0.ahead(slot);
+    fn prefetch_slot(&self, slot: Slot) {
+        self.0.prefetch_slot(slot);
     }
 
     #[inline]

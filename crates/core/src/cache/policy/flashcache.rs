@@ -1,9 +1,10 @@
-//! FlashCache's sets: each block belongs to one set of 512 slots, and what leaves for it leaves that set.
+//! FlashCache's sets: each block belongs to one set of 512 slots, and a block that it displaces belongs to the same
+//! set.
 //!
-//! 512 neighbouring blocks belong to the same set. In each set either the oldest leaves, or there are two lists of
-//! recent use, hot and warm: what comes in is warm, its second use makes it hot, at most 75 % are hot, and the least
-//! recently used warm block leaves. FlashCache's slots lie set by set on the device; here a set is only a bound on how many
-//! slots its blocks may have, and any slot will do.
+//! 512 neighbouring blocks belong to the same set. With FIFO, each set evicts its oldest block. With LRU, each set has
+//! two lists in the order of use, hot and warm. A new block is warm, its second use makes it hot, at most 75 % are hot,
+//! and the least recently used warm block is evicted. FlashCache's slots lie set by set on the device. Here a set only
+//! bounds how many slots its blocks may have, and any slot will do.
 
 use super::list::{Links, List, Note, last_not_held};
 use super::replacement::Policy;
@@ -21,7 +22,7 @@ const PROMOTED: u8 = 2;
 struct Set {
     hot: List,
     warm: List,
-    /// Slots of its blocks, those passed over included.
+    /// Slots of its blocks, including those that were passed over.
     len: u32,
     /// Slots in the hot list.
     hot_len: u32,
@@ -35,7 +36,7 @@ pub struct Flashcache {
     /// Slots of a set at most.
     ways: u32,
     lru: bool,
-    /// The set that gives a slot next when any may.
+    /// The set that evicts next when any set may.
     next: usize,
 }
 
@@ -68,12 +69,12 @@ impl Flashcache {
         self.sets.len() as u32
     }
 
-    /// The number of a block's set, for who bounds the write-backs of each.
+    /// The number of a block's set: write-back bounds the write-backs of each set.
     pub fn set_of(&self, block: Block) -> u32 {
         self.set(block) as u32
     }
 
-    /// A warm block was used so often that it becomes hot; the coldest of too many hot ones becomes warm.
+    /// A warm block was used often enough to become hot. If too many are hot, the coldest of them becomes warm.
     fn promote(&mut self, at: usize, slot: Slot) {
         let set = &mut self.sets[at];
         self.links.unlink(&mut set.warm, slot);
@@ -86,14 +87,14 @@ impl Flashcache {
             *note = note.with_main(false).with_uses(0);
             set.hot_len -= 1;
         }
-        // At its cold end, as FlashCache does: only a use in the hot list makes it safe there.
+        // It enters at the cold end, as in FlashCache: only a use in the hot list makes it safe there.
         self.links.push_last(&mut set.hot, slot);
         let note = &mut self.notes[slot.index()];
         *note = note.with_main(true);
         set.hot_len += 1;
     }
 
-    /// What leaves a set: the last warm one, else the last hot one.
+    /// The slot that a set evicts: the last warm one, else the last hot one.
     fn set_victim(&mut self, at: usize) -> Option<Slot> {
         let set = &mut self.sets[at];
         let slot = last_not_held(&mut self.links, &mut self.notes, &mut set.warm).or_else(|| {
@@ -126,7 +127,7 @@ impl Policy for Flashcache {
         self.notes[slot.index()] = note;
         let set = &mut self.sets[at];
         if note.passed() {
-            // It finds its place when it is released.
+            // It gets its place when it is released.
         } else if note.main() {
             self.links.bring_first(&mut set.hot, slot);
         } else if note.uses() >= PROMOTED {
@@ -196,11 +197,11 @@ impl Policy for Flashcache {
     }
 
     #[inline]
-    fn ahead(&self, slot: Slot) {
+    fn prefetch_slot(&self, slot: Slot) {
         self.links.prefetch(slot);
     }
 
-    /// Every block's set changes with their number. What was passed over is found by its note.
+    /// The set of every block changes with the number of sets. Slots that were passed over are found by their note.
     fn resize(&mut self, slots: u32, blocks: &(impl Blocks + ?Sized)) {
         let (sets, ways) = shape(slots);
         let old = std::mem::replace(&mut self.sets, vec![Set::default(); sets as usize]);

@@ -1,4 +1,4 @@
-//! Lists of slots: each slot is in one at most, so that all lists run through the same two arrays.
+//! Lists of slots. Each slot is in one list at most, so all lists run through the same array.
 
 use crate::cache::Slot;
 use crate::cache::bucket::prefetch;
@@ -6,7 +6,7 @@ use crate::cache::bucket::prefetch;
 /// The slots' neighbours: 8 B a slot.
 pub(super) struct Links(Vec<Link>);
 
-/// A slot's two neighbours, side by side: who asks for one mostly asks for the other.
+/// A slot's two neighbours. They lie side by side because a caller that reads one mostly reads the other.
 #[derive(Clone, Copy)]
 #[repr(align(8))]
 struct Link {
@@ -18,7 +18,7 @@ struct Link {
 
 const ALONE: Link = Link { newer: Slot::NONE, older: Slot::NONE };
 
-/// One list: what comes in is first, what leaves is last.
+/// One list: slots enter at its first end and are evicted at its last end.
 #[derive(Clone, Copy)]
 pub(super) struct List {
     first: Slot,
@@ -45,7 +45,7 @@ impl Links {
         self.0.capacity() * size_of::<Link>()
     }
 
-    /// A slot's neighbours will be asked for soon.
+    /// Prefetches a slot's neighbours.
     #[inline]
     pub(super) fn prefetch(&self, slot: Slot) {
         prefetch(&self.0, slot.index());
@@ -146,7 +146,7 @@ impl Note {
         Self(if set { self.0 | bit } else { self.0 & !bit })
     }
 
-    /// It must not leave.
+    /// It must not be evicted.
     pub(super) fn held(self) -> bool {
         self.0 & Self::HELD != 0
     }
@@ -155,7 +155,7 @@ impl Note {
         self.with(Self::HELD, held)
     }
 
-    /// Its turn to leave came while it was held: it is in no list.
+    /// Its turn to be evicted came while it was held: it is in no list.
     pub(super) fn passed(self) -> bool {
         self.0 & Self::PASSED != 0
     }
@@ -174,7 +174,7 @@ impl Note {
     }
 }
 
-/// A list from which the last leaves, unless it is held: what `lru`, `fifo` and the sets of `flashcache` share.
+/// A list whose last slot is evicted unless it is held. `lru`, `fifo` and the sets of `flashcache` share it.
 pub(super) fn last_not_held(links: &mut Links, notes: &mut [Note], list: &mut List) -> Option<Slot> {
     while let Some(slot) = list.last() {
         links.unlink(list, slot);

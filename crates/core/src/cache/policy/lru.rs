@@ -1,4 +1,4 @@
-//! The least recently used leaves.
+//! LRU: the least recently used block is evicted.
 
 use super::list::{Links, List, Note, last_not_held};
 use super::replacement::Policy;
@@ -69,7 +69,7 @@ impl Policy for Lru {
     }
 
     #[inline]
-    fn ahead(&self, slot: Slot) {
+    fn prefetch_slot(&self, slot: Slot) {
         self.links.prefetch(slot);
     }
 

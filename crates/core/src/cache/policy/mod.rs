@@ -1,9 +1,10 @@
-//! What leaves the cache when something else is to come in: one file a policy, met in `Policies`.
+//! Replacement policies: which block is evicted when another one comes in. One file a policy; `Policies` lists them
+//! all.
 //!
 //! A policy keeps slots in lists that run through arrays of slot numbers (`list.rs`). A slot that is *held* (dirty or
-//! pinned) keeps its place; only when its turn to leave comes is it taken out of its list, and when it is released it
-//! returns to that end, or to where its use meanwhile puts it. So holding costs nothing, each hold is passed over once at
-//! most, and after a release the order is as if the slot had never been held.
+//! pinned) keeps its place. When its turn to be evicted comes, it is taken out of its list. When it is released, it
+//! returns to that end, or to where its uses meanwhile put it. So holding a slot costs nothing, a held slot is passed
+//! over once at most, and after its release the order is as if it had never been held.
 
 mod fifo;
 mod flashcache;
@@ -21,7 +22,7 @@ pub use s3fifo::S3Fifo;
 use super::slots::Blocks;
 use super::{Block, Slot};
 
-/// The policies' names and what they are, in the order in which they are told.
+/// The policies' names and what they are, in the order in which users see them.
 pub const NAMES: [(&str, &str); 5] = [
     ("lru", "the least recently used leaves"),
     ("fifo", "the oldest leaves"),
@@ -33,7 +34,7 @@ pub const NAMES: [(&str, &str); 5] = [
     ("flashcache-lru", "sets of 512 slots with a hot and a warm list each (FlashCache, reclaim_policy 1)"),
 ];
 
-/// Every policy: chosen once, called without indirection.
+/// Every policy. One is chosen at the start and called without indirection.
 pub enum Policies {
     /// `lru`
     Lru(Lru),
@@ -49,7 +50,7 @@ impl Policies {
     /// The policy of this name for so many slots.
     ///
     /// # Errors
-    /// There is none of this name; says which there are.
+    /// No policy has this name. The error lists the names.
     pub fn new(name: &str, slots: u32) -> Result<Self, String> {
         Ok(match name {
             "lru" => Self::Lru(Lru::new(slots)),
@@ -113,13 +114,13 @@ impl Policy for Policies {
     }
 
     #[inline]
-    fn ahead(&self, slot: Slot) {
-        each!(self, policy => policy.ahead(slot));
+    fn prefetch_slot(&self, slot: Slot) {
+        each!(self, policy => policy.prefetch_slot(slot));
     }
 
     #[inline]
-    fn comes(&self, block: Block) {
-        each!(self, policy => policy.comes(block));
+    fn prefetch_block(&self, block: Block) {
+        each!(self, policy => policy.prefetch_block(block));
     }
 
     #[inline]

@@ -3,8 +3,8 @@
 use crate::cache::slots::Blocks;
 use crate::cache::{Block, Slot};
 
-/// How a cache chooses what leaves. Slots are numbers below the one that `new` or `resize` was given; `block` is always
-/// the one that the slot holds.
+/// How a cache chooses what it evicts. Slots are numbers below the one that `new` or `resize` was given. `block` is
+/// always the block that the slot holds.
 pub trait Policy {
     /// A block came into a slot.
     fn insert(&mut self, slot: Slot, block: Block);
@@ -12,40 +12,41 @@ pub trait Policy {
     /// A block that is cached was used.
     fn hit(&mut self, slot: Slot, block: Block);
 
-    /// A block left by other means than `victim`.
+    /// A block was removed, but not by `victim`.
     fn remove(&mut self, slot: Slot, block: Block);
 
-    /// The slot is not to leave until it is released.
+    /// The slot must not be evicted until it is released.
     fn hold(&mut self, slot: Slot);
 
-    /// The slot may leave again.
+    /// The slot may be evicted again.
     fn release(&mut self, slot: Slot, block: Block);
 
-    /// The slot that leaves so that `block` can come in. It is out of the lists already. None: all are held. `Block::NONE`
-    /// as block means any: somewhere there should be room. `blocks` is the slots' column of blocks.
+    /// Evicts a slot so that `block` can come in, and takes it out of the lists. None: all slots are held.
+    /// `Block::NONE` means any block. `blocks` is the slots' column of blocks.
     fn victim(&mut self, block: Block, blocks: &(impl Blocks + ?Sized)) -> Option<Slot>;
 
-    /// The block of a slot moved to another one, which was in no list: out-of-place writes. It keeps its place and is
-    /// held as it was.
+    /// A write out of place moved the block of a slot to another slot, which was in no list. The block keeps its place
+    /// and stays held if it was.
     fn moved(&mut self, from: Slot, to: Slot, block: Block);
 
-    /// False: `block` must displace another one though there are free slots, because its set is full.
+    /// Whether `block` may take a free slot. False: its set is full, and it must displace a block of that set.
     fn room(&self, _block: Block) -> bool {
         true
     }
 
-    /// A slot will be used, moved or taken out soon: what is known of it may be brought nearer.
-    fn ahead(&self, _slot: Slot) {}
+    /// A slot will be used, moved or removed soon: its state may be prefetched.
+    fn prefetch_slot(&self, _slot: Slot) {}
 
-    /// A block will soon come in: what is known of it may be brought nearer.
-    fn comes(&self, _block: Block) {}
+    /// A block will soon come in: its state may be prefetched.
+    fn prefetch_block(&self, _block: Block) {}
 
-    /// What most likely leaves next, if that is known without looking far.
+    /// The slot that is most likely evicted next, if a short look finds it.
     fn next(&self) -> Option<Slot> {
         None
     }
 
-    /// So many slots from now on. Slots from there on must have left; `blocks` is the column of those that remain.
+    /// Changes the number of slots. The caller has emptied the slots behind it. `blocks` is the column of those that
+    /// remain.
     fn resize(&mut self, slots: u32, blocks: &(impl Blocks + ?Sized));
 
     /// Bytes of memory.

@@ -1,11 +1,11 @@
 //! S3-FIFO: "FIFO queues are all you need for cache eviction" (Yang, Zhang, Qiu, Yue and Rashmi, SOSP 2023).
 //!
-//! Newcomers enter a small queue. At its end, what was used twice goes on to the main queue, and the rest leaves, its
-//! numbers remembered by a ghost; what comes back while it is remembered enters the main queue at once. At the main
-//! queue's end, what was used goes round again, with one use fewer (three are counted at most); the rest leaves. So a scan
-//! passes through the small queue and touches nothing else.
+//! New blocks enter a small queue. At its end, blocks that were used twice move to the main queue. The others are
+//! evicted, and a table of ghosts remembers them. A block that comes back while it is remembered enters the main queue
+//! at once. At the end of the main queue, blocks that were used go round again with one use fewer (three are counted at
+//! most), and the others are evicted. So a scan passes through the small queue and touches nothing else.
 //!
-//! Shares and thresholds are those with which libCacheSim runs the authors' figures.
+//! Shares and thresholds are those of libCacheSim, which made the authors' figures.
 
 use super::list::{Links, List, Note};
 use super::replacement::Policy;
@@ -26,11 +26,11 @@ pub struct S3Fifo {
     notes: Vec<Note>,
     small: List,
     main: List,
-    /// Members of the main queue, those that were passed over included.
+    /// Slots of the main queue, including those that were passed over.
     main_len: u32,
     main_max: u32,
     ghost: Ghost,
-    /// The block for which room was made, and whether the ghost knew it.
+    /// The block for which room was made, and whether it was a ghost.
     expected: Option<(Block, bool)>,
 }
 
@@ -57,7 +57,7 @@ impl S3Fifo {
         }
     }
 
-    /// Moves what was used on to the main queue, until something leaves the small one. None: all that is left is held.
+    /// Moves used blocks to the main queue until the small queue evicts a slot. None: all slots that are left are held.
     fn small_victim(&mut self, blocks: &(impl Blocks + ?Sized)) -> Option<Slot> {
         while let Some(slot) = self.small.last() {
             self.links.unlink(&mut self.small, slot);
@@ -77,7 +77,7 @@ impl S3Fifo {
         None
     }
 
-    /// What most likely leaves next: what is asked then comes from memory meanwhile.
+    /// Prefetches the state of the slot that is most likely evicted next.
     #[inline]
     fn next_leaves(&self, blocks: &(impl Blocks + ?Sized)) {
         if let Some(next) = self.small.last() {
@@ -85,7 +85,7 @@ impl S3Fifo {
         }
     }
 
-    /// Turns the main queue until something leaves it. None: all that is left is held.
+    /// Turns the main queue until it evicts a slot. None: all slots that are left are held.
     fn main_victim(&mut self) -> Option<Slot> {
         while let Some(slot) = self.main.last() {
             let note = &mut self.notes[slot.index()];
@@ -145,14 +145,14 @@ impl Policy for S3Fifo {
         let passed = note.passed();
         *note = note.with_held(false).with_passed(false);
         if passed {
-            // At the end again: what it was used meanwhile decides when `victim` comes there.
+            // It returns to the end. Its uses meanwhile decide when `victim` reaches it.
             let list = if note.main() { &mut self.main } else { &mut self.small };
             self.links.push_last(list, slot);
         }
     }
 
     fn victim(&mut self, block: Block, blocks: &(impl Blocks + ?Sized)) -> Option<Slot> {
-        // Asked before something is remembered, or that might displace the very block that is to come in.
+        // This is read first: remembering another block might make the table forget the very block that comes in.
         self.expected = (block != Block::NONE).then(|| (block, self.ghost.take(block)));
         loop {
             if (self.main_len > self.main_max || self.small.last().is_none())
@@ -163,7 +163,7 @@ impl Policy for S3Fifo {
             if let Some(slot) = self.small_victim(blocks) {
                 return Some(slot);
             }
-            // Nothing leaves the small queue, but something may have gone on to the main one.
+            // The small queue evicts nothing, but a block may have moved to the main queue.
             self.main.last()?;
         }
     }
@@ -177,12 +177,12 @@ impl Policy for S3Fifo {
     }
 
     #[inline]
-    fn ahead(&self, slot: Slot) {
+    fn prefetch_slot(&self, slot: Slot) {
         self.links.prefetch(slot);
     }
 
     #[inline]
-    fn comes(&self, block: Block) {
+    fn prefetch_block(&self, block: Block) {
         self.ghost.prefetch(block);
     }
 

@@ -1,4 +1,4 @@
-//! Each policy beside a plain model of it, and what all have in common.
+//! Each policy is compared with a plain model of it, and all policies share some properties.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -29,7 +29,7 @@ fn plain(uses_count: bool, size: usize, requests: &[u32]) -> Vec<bool> {
     requests.iter().map(step).collect()
 }
 
-/// S3-FIFO as its paper tells it, with plain queues.
+/// S3-FIFO as its paper describes it, with plain queues.
 #[derive(Default)]
 struct PlainS3 {
     small: VecDeque<u32>,
@@ -115,7 +115,7 @@ proptest! {
         }
     }
 
-    /// Random lives of slots: nobody held is a victim, everybody else is one once, nothing is lost.
+    /// Random histories of slots: a held slot is never a victim, each other slot is one once, and no slot is lost.
     #[test]
     fn holding_is_respected(
         which in 0usize..NAMES.len(), slots in 1u32..1500, steps in prop::collection::vec((0u8..8, any::<u32>()), 1..800),
@@ -161,7 +161,7 @@ proptest! {
                 }
             }
         }
-        // All that is not held leaves, once each; then, released, the rest.
+        // Each slot that is not held is evicted once. The others are evicted after their release.
         for everything in [false, true] {
             while let Some(slot) = policy.victim(Block::NONE, &blocks) {
                 prop_assert!(used.remove(&slot) && !held.contains(&slot), "{} {}", NAMES[which].0, slot);

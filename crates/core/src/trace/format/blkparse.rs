@@ -1,8 +1,8 @@
 //! blkparse's text of a blktrace, in its default format (blkparse(1)):
 //! `MAJ,MIN CPU SEQUENCE SECONDS PID ACTION RWBS SECTOR + SECTORS [PROCESS]`.
 //!
-//! A request shows several times on its way through the kernel. It counts when it is queued (Q); in a trace without such
-//! events (`blktrace -a issue`), when it is issued to the driver (D). Whichever comes first decides.
+//! A request shows several times on its way through the kernel. It counts when it is queued (Q); in a trace without
+//! such events (`blktrace -a issue`), when it is issued to the driver (D). The first event of either kind decides.
 
 use super::{Ranges, Reader, length};
 use crate::trace::position::{Input, Wrong, number};
@@ -24,7 +24,7 @@ fn is_device(field: &str) -> bool {
     numbers.is_some_and(|(major, minor)| major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok())
 }
 
-/// Such a text.
+/// A reader of this format.
 #[derive(Default)]
 pub struct Blkparse {
     devices: Ranges,
@@ -79,7 +79,7 @@ impl Blkparse {
     }
 }
 
-/// What the letters of RWBS say; None: neither data nor a flush.
+/// The kind that the letters of RWBS mean; None: neither data nor a flush.
 fn kind(rwbs: Option<&str>) -> Option<Kind> {
     let rwbs = rwbs?;
     let has = |letter| rwbs.contains(letter);

@@ -1,7 +1,7 @@
 //! fio's iologs, versions 2 and 3 (fio's HOWTO, "Trace file format"): `FILE ACTION [OFFSET LENGTH]`, in version 3 with
 //! the microseconds since the beginning in front.
 //!
-//! Version 2 knows time only by its lines `FILE wait MICROSECONDS 0`: a time to wait, counted from the beginning.
+//! Version 2 has times only in its lines `FILE wait MICROSECONDS 0`: a time to wait, counted from the beginning.
 
 use super::{Ranges, Reader, length};
 use crate::trace::position::{Input, Wrong, number};
@@ -14,7 +14,7 @@ pub fn recognises(head: &[u8]) -> bool {
     head.starts_with(HEADER.as_bytes())
 }
 
-/// An iolog.
+/// A reader of this format.
 #[derive(Default)]
 pub struct Iolog {
     version: u32,

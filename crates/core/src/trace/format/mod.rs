@@ -1,4 +1,4 @@
-//! The formats of traces: one file each, met in `source::Format`.
+//! The formats of traces: one file each. `source::Format` lists them all.
 
 pub mod blkparse;
 pub mod iolog;
@@ -11,15 +11,15 @@ use std::collections::HashMap;
 use super::Entry;
 use super::position::{Input, Wrong};
 
-/// What reads one format.
+/// A reader of one format.
 pub trait Reader: Send {
-    /// The next requests, at most `most`, appended; false at the end of the trace.
+    /// Appends the next requests, at most `most`. Returns false at the end of the trace.
     ///
     /// # Errors
-    /// What is wrong with the input at the place where it stands.
+    /// The input is invalid at its position.
     fn read(&mut self, input: &mut Input, most: usize, into: &mut Vec<Entry>) -> Result<bool, Wrong>;
 
-    /// Something that was odd but could be read past, in words.
+    /// Oddities that the reader skipped, for people.
     fn note(&self) -> Option<String> {
         None
     }

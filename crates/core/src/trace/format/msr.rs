@@ -18,7 +18,7 @@ fn header(line: &str) -> bool {
     line.trim_start().to_ascii_lowercase().starts_with("timestamp,")
 }
 
-/// Such a trace.
+/// A reader of this format.
 #[derive(Default)]
 pub struct Msr {
     disks: Ranges,

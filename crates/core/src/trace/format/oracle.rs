@@ -7,10 +7,11 @@ use super::Reader;
 use crate::trace::position::{Input, Wrong};
 use crate::trace::{Entry, Kind};
 
-/// Bytes of a request.
+/// Bytes of an entry.
 pub const ENTRY_BYTES: usize = 24;
 
-/// Whether a file may begin as these do: times that do not fall, sizes that are not huge, next uses that are later or none.
+/// Whether a file may begin as these do: times that do not fall, sizes that are not huge, next uses that are later or
+/// none.
 pub fn recognises(head: &[u8]) -> bool {
     let entries: Vec<&[u8; ENTRY_BYTES]> =
         head.chunks_exact(ENTRY_BYTES).take(64).filter_map(|e| e.try_into().ok()).collect();
@@ -22,7 +23,7 @@ pub fn recognises(head: &[u8]) -> bool {
         && entries.iter().any(|entry| field(entry, 12) > 0)
 }
 
-/// Such a trace.
+/// A reader of this format.
 #[derive(Default)]
 pub struct Oracle {
     first_s: Option<u32>,

@@ -1,16 +1,16 @@
 //! flatwater's own recordings: compact, appended to while serving, readable whatever was torn off their end.
 //!
-//! All numbers little endian. A header of 64 bytes: `FWTRACE\n`, version (u32, 1), bytes of the header (u32), when it began
-//! (u64, Unix time in ns), bytes of the recorded device (u64), zeros, and CRC-32C of the first 60 bytes (u32). Then
-//! frames, each with a head of 28 bytes: `FRAM` (u32), bytes of its content (u32), requests in it (u32), requests that were
-//! lost before it (u32), time of the first one since the trace began (u64, ns), CRC-32C of the first 24 bytes and the
-//! content (u32).
+//! All numbers little endian. A header of 64 bytes: `FWTRACE\n`, version (u32, 1), bytes of the header (u32), when it
+//! began (u64, Unix time in ns), bytes of the recorded device (u64), zeros, and CRC-32C of the first 60 bytes (u32).
+//! Then frames, each with a head of 28 bytes: `FRAM` (u32), bytes of its content (u32), requests in it (u32), requests
+//! that were lost before it (u32), time of the first one since the trace began (u64, ns), CRC-32C of the first 24 bytes
+//! and the content (u32).
 //!
 //! In a frame a request is a byte of flags, then variable-length numbers (seven bits a byte, lowest first): nanoseconds
 //! since the request before it; its distance from that one's end (zigzag), unless it begins there (flag 0x20); its
-//! length, unless it is the same (0x10); its process, unless it is the same (0x08). The lowest three bits say what: read,
-//! write, zero, trim, flush. With flag 0x40 distance and length count in sectors of 512 bytes. Each frame starts from
-//! zeros, so it can be read alone. A frame whose checksum is wrong ends the trace.
+//! length, unless it is the same (0x10); its process, unless it is the same (0x08). The lowest three bits say what:
+//! read, write, zero, trim, flush. With flag 0x40 distance and length count in sectors of 512 bytes. Each frame starts
+//! from zeros, so it can be read alone. A frame whose checksum is wrong ends the trace.
 
 use super::Reader;
 use crate::trace::position::{Input, Wrong};
@@ -38,7 +38,7 @@ pub fn recognises(head: &[u8]) -> bool {
     head.starts_with(MAGIC)
 }
 
-/// What a recording says of itself.
+/// The header of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// When it began, Unix time.
@@ -64,7 +64,7 @@ impl Header {
     /// Reads a stored header.
     ///
     /// # Errors
-    /// It is something else, damaged, or newer than this program.
+    /// The file is no recording, damaged, or of a newer version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Wrong> {
         if bytes.len() < HEADER_BYTES || !bytes.starts_with(MAGIC) {
             return Err(Wrong::new("not a recording: its header is missing or short", ""));
@@ -89,7 +89,7 @@ fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// A frame being made.
+/// A frame that is being filled.
 #[derive(Default)]
 pub struct Frame {
     /// Head and content.
@@ -99,7 +99,7 @@ pub struct Frame {
     last: Last,
 }
 
-/// The request before: what the next one is told against.
+/// The request before: the next one is stored as its difference from it.
 #[derive(Default)]
 struct Last {
     at_ns: u64,
@@ -147,7 +147,7 @@ impl Frame {
         self.last = Last { at_ns, end, bytes: entry.bytes, process: entry.process };
     }
 
-    /// Requests in it.
+    /// How many requests are in it.
     pub fn entries(&self) -> u32 {
         self.entries
     }
@@ -188,7 +188,7 @@ fn varint(into: &mut Vec<u8>, mut value: u64) {
     into.push(value as u8);
 }
 
-/// Takes a number off the front; None: it is cut short, or has more than 64 bits.
+/// Takes a number off the front. None: it is cut short, or has more than 64 bits.
 #[inline]
 fn take_varint(from: &mut &[u8]) -> Option<u64> {
     let mut value = 0u64;
@@ -239,13 +239,13 @@ pub struct Recording {
     pub header: Option<Header>,
     content: Vec<u8>,
     lost: u64,
-    /// Where what is readable ends.
+    /// The end of what is readable.
     pub end: u64,
     torn: bool,
 }
 
 impl Recording {
-    /// The next frame; false at the end, also when that is torn.
+    /// Reads the next frame. Returns false at the end, also at a torn end.
     fn frame(&mut self, input: &mut Input, into: &mut Vec<Entry>) -> Result<bool, Wrong> {
         let mut head = [0; HEAD_BYTES];
         let read = input.fill(&mut head)?;

@@ -1,4 +1,4 @@
-//! What a lane sends next, and when: the loop that a run on real files and a run in virtual time share.
+//! The next request of a lane and its time. A run on real files and a run in virtual time share this loop.
 
 use std::collections::VecDeque;
 
@@ -36,12 +36,12 @@ pub enum Turn<T> {
         request: Request,
         /// What the claim on its block returned; the default for an fsync, which has no block.
         claim: T,
-        /// When it ought to start. None: when it is sent, as in a closed loop, and as any fsync.
+        /// Its intended start. None: it starts when it is sent, as in a closed loop, and as any fsync.
         intended_ns: Option<u64>,
     },
     /// It waits for its next arrival, at this time.
     WaitUntil(u64),
-    /// It waits: every block that came up has a request under way.
+    /// It waits: each block that it drew has a request in flight.
     Held,
     /// It has nothing more to send: the workload's bytes are used up, or its trace is over.
     Over,
@@ -104,7 +104,7 @@ impl Schedule {
         Turn::Held
     }
 
-    /// A request ended well: what the workload wants after it is sent next.
+    /// A request succeeded. The requests that the workload wants after it are sent next.
     #[inline]
     pub fn follow(&mut self, request: Request) {
         if request.kind == Kind::Write && self.generator.workload().fsync == FsyncPolicy::EveryWrite {
@@ -117,7 +117,7 @@ impl Schedule {
         self.arrivals.is_some()
     }
 
-    /// When the next request ought to start; None in a closed loop, and when the generator has no more.
+    /// The intended start of the next request. None in a closed loop, and when the generator has no more.
     pub fn next_arrival_ns(&self) -> Option<u64> {
         self.arrivals.as_ref().filter(|_| !self.exhausted).map(Arrivals::next_ns)
     }
@@ -127,7 +127,7 @@ impl Schedule {
         self.exhausted
     }
 
-    /// What ended the replay of a trace, when that was not its end.
+    /// The problem that ended the replay of a trace before its end.
     pub fn problem(&self) -> Option<String> {
         self.generator.replay().and_then(Cursor::problem)
     }
@@ -195,7 +195,7 @@ mod tests {
         let mut second = schedule(workload(), rate, 1, 2);
         assert_eq!(turn(&mut second, 1_000), Turn::WaitUntil(2_001_000));
         assert_eq!(second.next_arrival_ns(), Some(2_001_000));
-        // It comes late: its latency counts from the intended start.
+        // It is sent late: its latency counts from the intended start.
         assert_eq!(sent(turn(&mut second, 9_000_000)).1, Some(2_001_000));
         assert_eq!(sent(turn(&mut second, 9_000_000)).1, Some(6_001_000));
         assert_eq!(turn(&mut second, 9_000_000), Turn::WaitUntil(10_001_000));

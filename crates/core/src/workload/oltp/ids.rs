@@ -1,4 +1,4 @@
-//! Which row comes next: sysbench's distributions.
+//! sysbench's distributions of ids: which row is requested next.
 
 use rand::Rng as _;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use crate::seed::Rng;
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Distribution {
-    /// Every id alike.
+    /// All ids with the same probability.
     Uniform,
     /// The mean of some uniform numbers: a bell around the middle id. With 12 of them, its standard deviation is a
     /// twelfth of the ids, and the 1 % in the middle get 4.7 %.
@@ -84,7 +84,7 @@ enum Shape {
 }
 
 impl Ids {
-    /// Ids from 1..=rows (at least one). What `Distribution::validate` refuses is drawn somehow, but never outside.
+    /// Ids from 1..=rows (at least one). Parameters that `Distribution::validate` refuses give some id of the range.
     pub fn new(distribution: Distribution, rows: u64) -> Self {
         let rows = rows.max(1);
         let shape = match distribution {

@@ -34,9 +34,9 @@ pub enum Mode {
     UpdateIndex,
     /// A column without one.
     UpdateNonIndex,
-    /// A new row.
+    /// A row is inserted.
     Insert,
-    /// A row less.
+    /// A row is deleted.
     Delete,
 }
 
@@ -50,11 +50,11 @@ pub struct OltpSpec {
     pub tables: u32,
     /// Rows of each (sysbench's --table-size).
     pub rows: u64,
-    /// Ids that a range query asks for.
+    /// Ids of a range query.
     pub range_size: u32,
     /// How ids are spread.
     pub distribution: Distribution,
-    /// Point reads of a transaction. `point_select` sends one whatever is asked for.
+    /// Point reads of a transaction. `point_select` always sends one.
     pub point_selects: u32,
     /// Range reads of a transaction.
     pub simple_ranges: u32,
@@ -91,7 +91,7 @@ impl OltpSpec {
     }
 
     /// Rows that a loader puts into each table. `insert` with ids of the client's begins with empty tables, because
-    /// what it draws could be there already.
+    /// an id that it draws could exist already.
     pub fn loaded_rows(&self) -> u64 {
         if self.mode == Mode::Insert && !self.auto_inc { 0 } else { self.rows }
     }
@@ -135,7 +135,8 @@ impl OltpSpec {
         Ok(())
     }
 
-    /// What a transaction consists of, in its order: a kind of statement (a delete brings its insert), and how often.
+    /// The statements of a transaction in their order: each kind and how often it is sent. A delete includes its
+    /// insert.
     fn groups(&self) -> Vec<(Statement, u32)> {
         use Statement::*;
         let ranges = if self.range_selects {
@@ -213,7 +214,7 @@ pub struct Text {
 /// One statement of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What.
+    /// The kind of statement.
     pub statement: Statement,
     /// Number of the table, from 1 on.
     pub table: u32,
@@ -255,7 +256,8 @@ enum Fresh {
 static DRAWN: AtomicU32 = AtomicU32::new(0);
 
 impl Generator {
-    /// The transactions of a terminal. Parameters outside their range are bent into it; `OltpSpec::validate` tells.
+    /// The transactions of a terminal. Parameters outside their range are clamped to it; `OltpSpec::validate` reports
+    /// them.
     pub fn new(spec: &OltpSpec, terminal: u64, seed: u64) -> Self {
         let mut steps = Vec::new();
         let mut texts = 0;

@@ -168,7 +168,7 @@ fn the_permutation_repeats_nothing() {
 }
 
 #[test]
-fn what_cannot_be_run_is_told() {
+fn specs_that_cannot_be_run_are_refused() {
     spec(Mode::ReadWrite).validate().unwrap();
     let none = OltpSpec { index_updates: 0, skip_trx: true, ..spec(Mode::UpdateIndex) };
     for (spec, word) in [

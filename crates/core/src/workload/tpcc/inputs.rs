@@ -1,4 +1,4 @@
-//! What a terminal does next: the deck of transactions, their inputs, keying and think times.
+//! The transactions of a terminal: the deck, their inputs, keying and think times.
 
 use rand::Rng as _;
 use rand::seq::SliceRandom as _;
@@ -49,16 +49,16 @@ impl NewOrder {
     }
 }
 
-/// How a customer is asked for.
+/// How a customer is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Customer {
     /// Warehouse of the customer.
     pub warehouse: u32,
     /// District of the customer.
     pub district: u32,
-    /// Number. Order-Status needs it even when it asks by name, because tpcc-mysql's statement does not return it.
+    /// Number. Order-Status needs it even when it selects by name, because tpcc-mysql's statement does not return it.
     pub number: u32,
-    /// Last name, when asked for by it (60 %).
+    /// Last name, if the customer is selected by it (60 %).
     pub last: Option<Text<16>>,
 }
 
@@ -69,7 +69,7 @@ pub struct Payment {
     pub warehouse: u32,
     /// District.
     pub district: u32,
-    /// Who pays; of another warehouse in 15 %.
+    /// The customer who pays; in 15 % one of another warehouse.
     pub customer: Customer,
     /// How much, 1.00 to 5000.00, in hundredths.
     pub amount_cents: u32,
@@ -123,7 +123,7 @@ impl Input {
     }
 }
 
-/// Where a terminal with keying and think times stays.
+/// The home of a terminal with keying and think times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Home {
     warehouse: u32,

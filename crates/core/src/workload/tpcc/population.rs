@@ -1,4 +1,4 @@
-//! The rows that a TPC-C database begins with (clause 4.3.3.1), in tpcc-mysql's tables.
+//! The initial rows of a TPC-C database (clause 4.3.3.1), in tpcc-mysql's tables.
 //!
 //! Every table is cut into parts; the rows of a part are a function of the seed, the table and the part alone, so that
 //! parts can be loaded in any order, side by side, and again after a load was interrupted.
@@ -18,11 +18,12 @@ pub use rows::{Address, Customer, District, History, Item, NewOrder, Order, Orde
 pub use table::Table;
 use table::{ITEMS_A_PART, STOCK_A_PART};
 
-/// Changes whenever the same seed gives other rows: a half-loaded database is not to be completed by another version.
+/// The version of the rows. It changes whenever the same seed gives other rows, so that another version of flatwater
+/// does not complete a half-loaded database.
 pub const VERSION: u32 = 1;
-/// When everything happened that the rows tell of: a clock would make each load different.
+/// The date of all rows. It is fixed, because a clock would make each load different.
 pub const LOADED_AT: &str = "2026-01-01 00:00:00";
-/// The rows of a scale and a seed. Parts count from 0; what is asked for must be less than `Table::parts`.
+/// The rows of a scale and a seed. Parts count from 0; a part's number must be less than `Table::parts`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Population {
     /// Warehouses.

@@ -1,7 +1,7 @@
 //! What the cache holds, and where: slots, the index of blocks, the policy that chooses what leaves, and free space.
 //!
-//! Every change of a slot's state goes through here, so that slots, index, policy and counts always agree. The caller makes
-//! the journal's records and hands in their numbers.
+//! Every change of a slot's state goes through here, so that slots, index, policy and counts always agree. The caller
+//! makes the journal's records and hands in their numbers.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -168,8 +168,8 @@ impl Contents {
         self.index.find(block, &self.slots).unwrap_or(Slot::NONE)
     }
 
-    /// The slot of a block that was in `slot` (NONE: that was not cached) when its mutator began, which is still at work: it
-    /// may have left meanwhile, but nobody else can have brought it in.
+    /// The slot of a block that was in `slot` (NONE: that was not cached) when its mutator began, which is still at
+    /// work: it may have left meanwhile, but nobody else can have brought it in.
     #[inline]
     pub(super) fn still(&self, block: Block, slot: Slot) -> Slot {
         let held = slot != Slot::NONE
@@ -198,13 +198,13 @@ impl Contents {
     /// A slot will be written, moved or taken out soon.
     #[inline]
     pub(super) fn prefetch_slot(&self, slot: Slot) {
-        self.policy.ahead(slot);
+        self.policy.prefetch_slot(slot);
     }
 
     /// A block that is not cached comes in soon.
     #[inline]
     pub(super) fn prefetch_newcomer(&self, block: Block) {
-        self.policy.comes(block);
+        self.policy.prefetch_block(block);
     }
 
     /// Whether the only copy of a block that is not cached was lost before the cache was started.

@@ -1,8 +1,8 @@
-//! What is durable, who waits for it, and which pages and syncs that takes: those of both devices are shared by all that
-//! wait for them.
+//! What is durable, the waiters for it, and the pages and syncs that this needs. All waiters share the pages and syncs
+//! of both devices.
 //!
-//! The engine asks for the IOs that are due (`begin_slow_sync`, `next_page`, `begin_fast_sync`), reports how they ended,
-//! and takes the waiters whose wait is over.
+//! The engine asks for the IOs that are due (`begin_slow_sync`, `next_page`, `begin_fast_sync`), reports how they
+//! ended, and takes the waiters whose wait is over.
 
 mod slow;
 mod waiting;
@@ -169,8 +169,8 @@ impl Durability {
         self.due |= self.slow.want(seq);
     }
 
-    /// Up to where the slow device must be synced so that nothing waits for it. Write-backs count only if `all`: those that
-    /// failed need no sync.
+    /// Up to where the slow device must be synced so that nothing waits for it. Write-backs count only if `all`: those
+    /// that failed need no sync.
     #[inline]
     fn slow_needed(&self, all: bool) -> SlowSeq {
         if all { self.slow.ended() } else { self.slow.users() }
@@ -214,8 +214,8 @@ impl Durability {
         self.slow.sync_ended(ended);
     }
 
-    /// The sync of the slow device failed. Returns up to where all is surely durable, and who waited for the sync: they are
-    /// woken all the same.
+    /// The sync of the slow device failed. Returns up to where all is surely durable, and who waited for the sync: they
+    /// are woken all the same.
     pub(super) fn slow_sync_failed(&mut self, ended: SlowSeq) -> (SlowSeq, Vec<Waiter>) {
         (self.slow.sync_failed(ended), self.waits.wait_for_slow(ended))
     }
@@ -286,7 +286,8 @@ impl Durability {
         self.journal.degraded_pair(u64::from(dirty_blocks))
     }
 
-    /// Ends the journal: its last pages, a checkpoint and the superblocks that say that the cache was cleanly stopped follow.
+    /// Ends the journal: its last pages, a checkpoint and the superblocks that say that the cache was cleanly stopped
+    /// follow.
     pub(super) fn stop(&mut self) {
         self.journal.stop();
         self.page_due = true;

@@ -81,9 +81,9 @@ impl SlowDevice {
         self.synced = self.synced.max(ended);
     }
 
-    /// The sync that covers all up to `ended` failed. Nobody knows what of it was written, so the waiters are told, and
-    /// whoever waits later waits for another sync, as if something had been written anew. Returns up to where all is surely
-    /// durable.
+    /// The sync that covers all writes up to `ended` failed, and nobody knows which of them are durable. So the waiters
+    /// get an error, and a later waiter waits for another sync, as after a new write. Returns up to where all writes
+    /// are surely durable.
     pub(super) fn sync_failed(&mut self, ended: SlowSeq) -> SlowSeq {
         let before = self.synced;
         self.sync_ended(ended);

@@ -1,4 +1,4 @@
-//! Who waits until something is durable.
+//! The waiters for durability.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use super::slow::SlowSeq;
 use crate::cache::Lsn;
 use crate::cache::engine::keys::{BypassId, RequestId, WriteBackId};
 
-/// Who waits for something to be durable.
+/// A waiter for something to become durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Waiter {
     /// A request, to be answered.
@@ -19,8 +19,8 @@ pub(in super::super) enum Waiter {
     WrittenBack(WriteBackId),
 }
 
-/// The waiters, in the order of what they wait for. Every number they wait for only grows, so the first waiter of a queue
-/// is served first.
+/// The waiters, in the order of what they wait for. Every number they wait for only grows, so the first waiter of a
+/// queue is served first.
 #[derive(Default)]
 pub(super) struct Waits {
     durable: VecDeque<(Lsn, Waiter)>,

@@ -13,7 +13,7 @@ use crate::cache::{Block, Failure, IoKind, Kind, Lsn, Memory, Mode, Place, Side,
 
 impl Engine {
     /// Begins a write of a run of blocks, which nobody holds or which are its own, to the slow device.
-    pub(in super::super) fn write_past<M: Memory>(&mut self, part: Part, blocks: u32, turn: &mut Turn<M>) {
+    pub(in super::super) fn bypass_write<M: Memory>(&mut self, part: Part, blocks: u32, turn: &mut Turn<M>) {
         let bypass = self.bypasses.begin(part, blocks);
         for block in part.block.run(blocks) {
             self.locks.hold(block, Owner::Bypass(bypass));

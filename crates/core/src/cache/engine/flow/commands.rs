@@ -20,7 +20,7 @@ impl Engine {
         match command {
             Command::Set(changes) => {
                 let result = self.set(&changes, turn.now_ns).map_err(|text| {
-                    self.tell(turn, text);
+                    self.notify(turn, text);
                     Failure::Busy
                 });
                 turn.out.answers.push((tag, result));
@@ -86,7 +86,7 @@ impl Engine {
         }
         if let Some(all) = self.contents.pin(from, to) {
             let limit = self.contents.limit();
-            self.tell(turn, format!("{all} blocks can not be pinned: {limit} slots, of which a tenth must stay"));
+            self.notify(turn, format!("{all} blocks can not be pinned: {limit} slots, of which a tenth must stay"));
             let most_blocks = self.contents.pins_max();
             return turn.out.answers.push((tag, Err(Failure::Pins { most_blocks })));
         }
@@ -223,7 +223,7 @@ impl Engine {
             return;
         }
         self.durability.stop();
-        self.commands.stop_told();
+        self.commands.journal_stops();
     }
 
     /// The slow device cannot be synced: the cache ends, but not cleanly.
@@ -233,15 +233,15 @@ impl Engine {
         }
     }
 
-    /// The slow device does not take what is dirty: whoever waits for the end of the write-back is told, and may stop
-    /// without.
+    /// The slow device does not take what is dirty: the user who waits for the end of the write-back gets an error, and
+    /// may stop without.
     pub(in super::super) fn drain_fails<M: Memory>(&mut self, turn: &mut Turn<M>) {
         if let Some(tag) = self.commands.give_up_stop(true) {
             let stay = self.contents.dirty() - self.contents.lost();
             let what = format!(
                 "{stay} blocks stay dirty, because the slow device fails to take them: they are safe in the cache"
             );
-            self.tell(turn, what);
+            self.notify(turn, what);
             self.fail_on_demand(turn);
             turn.out.answers.push((tag, Err(Failure::Medium)));
         }

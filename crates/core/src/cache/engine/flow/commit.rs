@@ -56,9 +56,9 @@ impl Engine {
         }
     }
 
-    /// Nothing becomes durable on the fast device any more. Users wait until the slow one has what was dirty. What goes there
-    /// and waited for the journal waits for the pairing record instead: until that says that the fast device failed, a crash
-    /// would find the older clean blocks of the fast device believed.
+    /// Nothing becomes durable on the fast device any more. Users wait until the slow one has what was dirty. What goes
+    /// there and waited for the journal waits for the pairing record instead: until that says that the fast device
+    /// failed, a crash would find the older clean blocks of the fast device believed.
     fn wake_degraded<M: Memory>(&mut self, turn: &mut Turn<M>) {
         let failing = self.pairing.failing();
         let safe = !failing && !self.contents.can_write_back();
@@ -118,9 +118,9 @@ impl Engine {
         if ok {
             return self.durability.slow_sync_ended(ended);
         }
-        // Nothing becomes clean, and everyone who waits is told.
+        // Nothing becomes clean, and all waiters get an error.
         self.counts.add(Event::SlowWriteError);
-        self.tell(turn, "the slow device failed to sync".into());
+        self.notify(turn, "the slow device failed to sync".into());
         let (sure, waiters) = self.durability.slow_sync_failed(ended);
         self.unsure_regions(sure);
         self.stop_fails(turn);

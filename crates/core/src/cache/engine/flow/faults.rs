@@ -11,8 +11,8 @@ use crate::cache::{Block, BufferId, IoKind, Memory, Place, Side, Slot, Told};
 const NAMED: usize = 64;
 
 impl Engine {
-    /// Says that something happened.
-    pub(in super::super) fn tell<M: Memory>(&mut self, turn: &mut Turn<M>, text: String) {
+    /// Reports an event to the user.
+    pub(in super::super) fn notify<M: Memory>(&mut self, turn: &mut Turn<M>, text: String) {
         turn.out.told.push(Told { at_ns: turn.now_ns, text });
     }
 
@@ -26,7 +26,7 @@ impl Engine {
             self.counts.add(Event::FastReadError);
         }
         if self.contents.slots().state(slot) != State::Dirty {
-            return self.tell(turn, format!("a clean copy of block {block} is dropped: {why}"));
+            return self.notify(turn, format!("a clean copy of block {block} is dropped: {why}"));
         }
         if !self.contents.slots().has(slot, LOST) {
             self.contents.lose(slot);
@@ -39,7 +39,7 @@ impl Engine {
             let to = from + u64::from(self.addresses.block_bytes());
             let what =
                 format!("block {block} (bytes {from} to {to}) is lost: {why}, and it was dirty; reads of it give EIO");
-            self.tell(turn, what);
+            self.notify(turn, what);
         }
     }
 
@@ -58,7 +58,7 @@ impl Engine {
         let dirty = slots.all().filter(|slot| slots.dirty(*slot));
         let mut dirty: Vec<Block> = dirty.map(|slot| slots.block(slot)).collect();
         dirty.sort_unstable();
-        self.tell(turn, format!("the fast device failed: {why}. Writes go to the slow device from now on"));
+        self.notify(turn, format!("the fast device failed: {why}. Writes go to the slow device from now on"));
         if !dirty.is_empty() {
             let named: Vec<String> = dirty.iter().take(NAMED).map(Block::to_string).collect();
             let more = if dirty.len() > NAMED { format!(" and {} more", dirty.len() - NAMED) } else { String::new() };
@@ -67,7 +67,7 @@ impl Engine {
                 dirty.len(),
                 named.join(", ")
             );
-            self.tell(turn, what);
+            self.notify(turn, what);
         }
         self.write_pair(dirty.len() as u32, turn);
     }
@@ -112,7 +112,7 @@ impl Engine {
 
     /// Without the pairing record nothing may go past the fast device. Tried until it goes.
     fn pair_failed<M: Memory>(&mut self, done: &str, buffer: BufferId, turn: &mut Turn<M>) {
-        self.tell(turn, format!("the pairing record can not be {done}: writes wait"));
+        self.notify(turn, format!("the pairing record can not be {done}: writes wait"));
         self.pairing.retry_later(buffer, turn.now_ns);
     }
 }

@@ -47,13 +47,13 @@ impl Engine {
         if fills {
             self.fill(part.block, blocks, Some(part), turn);
         } else {
-            self.read_past(part, turn);
+            self.bypass_read(part, turn);
         }
         end
     }
 
-    /// Whether a write past the cache is under way to a block that is cached: somebody may have read what is new from the
-    /// slow device, so what is old must not be read any more.
+    /// Whether a write past the cache is under way to a block that is cached: somebody may have read what is new from
+    /// the slow device, so what is old must not be read any more.
     #[inline]
     fn is_bypassed(&self, block: Block) -> bool {
         self.bypasses.len() > 0 && matches!(self.locks.owner(block), Some(Owner::Bypass(_)))
@@ -72,7 +72,7 @@ impl Engine {
             self.fill(part.block, 1, Some(part), turn);
             true
         } else {
-            self.read_past(part, turn);
+            self.bypass_read(part, turn);
             false
         }
     }
@@ -145,7 +145,7 @@ impl Engine {
             if now != Slot::NONE {
                 return self.hit(part, now, turn);
             }
-            return self.read_past_in_turn(part, turn);
+            return self.bypass_read_in_turn(part, turn);
         }
         self.slot_is_bad(slot, read, turn);
         if self.contents.slots().dirty(slot) {
@@ -154,27 +154,27 @@ impl Engine {
         if !self.locks.held(part.block) {
             self.drop_block(part.block, turn);
         }
-        self.read_past(part, turn);
+        self.bypass_read(part, turn);
     }
 
     /// Reads from the slow device in the order of the block's mutators.
-    fn read_past_in_turn<M: Memory>(&mut self, part: Part, turn: &mut Turn<M>) {
+    fn bypass_read_in_turn<M: Memory>(&mut self, part: Part, turn: &mut Turn<M>) {
         if self.locks.held(part.block) {
             return self.wait(part, turn);
         }
-        self.read_past(part, turn);
+        self.bypass_read(part, turn);
     }
 
     /// Reads a part, of one block or of several, from the slow device into the request's memory.
-    fn read_past<M: Memory>(&mut self, part: Part, turn: &mut Turn<M>) {
+    fn bypass_read<M: Memory>(&mut self, part: Part, turn: &mut Turn<M>) {
         self.counts.add(Event::UncachedRead);
         let offset = self.addresses.offset(part.block) + u64::from(part.from);
         let place = self.requests.place(&part);
-        self.io(Job::ReadPast { part }, Side::Slow, IoKind::Read, (offset, part.bytes), place, turn);
+        self.io(Job::BypassRead { part }, Side::Slow, IoKind::Read, (offset, part.bytes), place, turn);
     }
 
     /// A read past the cache ended.
-    pub(in super::super) fn read_past_ended<M: Memory>(&mut self, part: Part, ok: bool, turn: &mut Turn<M>) {
+    pub(in super::super) fn bypass_read_ended<M: Memory>(&mut self, part: Part, ok: bool, turn: &mut Turn<M>) {
         if !ok {
             self.counts.add(Event::SlowReadError);
         }

@@ -107,7 +107,7 @@ impl Engine {
         }
         if !good {
             self.counts.add(Event::FastWriteError);
-            self.tell(turn, format!("the fast device failed to write slot {slot}: it is not used again"));
+            self.notify(turn, format!("the fast device failed to write slot {slot}: it is not used again"));
         }
         self.contents.give_slot(slot, good);
     }

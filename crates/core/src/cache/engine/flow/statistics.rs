@@ -1,4 +1,4 @@
-//! What is told of the cache at work.
+//! Statistics of a cache that serves.
 
 use super::super::Engine;
 use super::super::write_back::{UNIT_S, units};
@@ -58,9 +58,9 @@ impl Engine {
         }
     }
 
-    /// What is known of a block, for tests that fail.
+    /// The state of a block, for tests that fail.
     #[cfg(test)]
-    pub(in super::super) fn block_told(&self, block: Block) -> String {
+    pub(in super::super) fn describe_block(&self, block: Block) -> String {
         let (slot, owner, mode) = (self.contents.find(block), self.locks.owner(block), self.settings.mode);
         if slot == Slot::NONE {
             return format!("block {block} is not cached, {owner:?}, mode {mode:?}");
@@ -70,9 +70,9 @@ impl Engine {
         format!("block {block} slot {slot} {state:?} {crc:x} {owner:?} mode {mode:?}")
     }
 
-    /// Where everything stands, for tests that fail.
+    /// The state of all components, for tests that fail.
     #[doc(hidden)]
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let (contents, slots) = (&self.contents, self.contents.slots());
         let behind = contents.behind_limit().filter(|slot| slots.state(*slot) != State::Free);
         let behind: Vec<_> = behind.map(|slot| (slot, slots.entry(slot), slots.readers(slot))).collect();

@@ -1,6 +1,6 @@
-//! One write-back: neighbouring dirty blocks are read from their slots, written to the slow device as one IO, synced there,
-//! and only then recorded as clean. Users' writes go on meanwhile: a block's newer version lies in another slot, and is
-//! not written back before this has ended.
+//! One write-back: neighbouring dirty blocks are read from their slots, written to the slow device as one IO, synced
+//! there, and only then recorded as clean. Users' writes go on meanwhile: a block's newer version lies in another slot,
+//! and is not written back before this has ended.
 
 use super::super::counts::Event;
 use super::super::durability::Waiter;
@@ -177,7 +177,7 @@ impl Engine {
         self.contents.unmark(now, DESTAGING | NEWER);
         self.version_ended(slot, block, flight.ok);
         if slot == Slot::NONE {
-            // It was lost; whoever waits for it is told.
+            // It was lost: a user who waits for it gets an error.
             self.wanted_no_more(now, self.contents.slots().has(now, LOST), turn);
             self.write_back.stays_dirty(block, now, &mut self.contents);
         } else if flight.ok {
@@ -210,7 +210,7 @@ impl Engine {
         false
     }
 
-    /// The slow device refused blocks: a pause follows, and in the end those who wait are told.
+    /// The slow device refused blocks: a pause follows, and in the end the users who wait get an error.
     fn write_back_failed<M: Memory>(&mut self, flight: &Flight, was_failing: bool, turn: &mut Turn<M>) {
         if flight.on_demand == self.on_demand.begun() && self.write_back.keeps_order() && was_failing {
             // In order nothing else could go back before it.
@@ -218,7 +218,7 @@ impl Engine {
         }
         if !was_failing {
             let what = format!("the slow device failed to take block {}: it stays dirty, tried again", flight.block);
-            self.tell(turn, what);
+            self.notify(turn, what);
         }
         if self.write_back.failed(turn.now_ns) {
             self.fail_on_demand(turn);
@@ -245,8 +245,8 @@ impl Engine {
         self.record(Record { slot, what: What::Cleaned });
     }
 
-    /// Whether everything that was written back must be synced before nothing waits for the slow device: write-backs that
-    /// failed need no sync.
+    /// Whether everything that was written back must be synced before nothing waits for the slow device: write-backs
+    /// that failed need no sync.
     pub(in super::super) fn write_backs_need_sync(&self) -> bool {
         self.write_back.unsynced() > 0 || self.ordered()
     }

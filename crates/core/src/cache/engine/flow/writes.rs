@@ -18,7 +18,7 @@ enum Route {
     /// To a slot; the block is in `old` so far.
     Cache { old: Slot },
     /// To the slow device.
-    Past,
+    Bypass,
     /// Nowhere: the rest of the block is lost.
     Fail,
     /// It waits: for a free slot, for room in the journal, for a write-back.
@@ -36,21 +36,21 @@ impl Engine {
             Route::Cache { old } => self.write_cached(part, old, turn),
             Route::Starve => self.starve(part),
             Route::Fail => self.part_ended(part.request, Err(Failure::Medium), turn),
-            Route::Past => {
+            Route::Bypass => {
                 let mut blocks = 1;
                 let mut end = part.bytes;
                 while end < rest && blocks < self.addresses.run_blocks() {
                     let block = part.block + blocks;
                     let bytes = (rest - end).min(self.addresses.block_bytes());
                     let next = Part { block, from: 0, bytes, at: part.at + end, ..part };
-                    if self.locks.held(block) || self.route(&next) != Route::Past {
+                    if self.locks.held(block) || self.route(&next) != Route::Bypass {
                         break;
                     }
                     blocks += 1;
                     end = self.addresses.run_bytes(part.from, blocks, rest);
                     self.counts.add(Event::Write);
                 }
-                self.write_past(Part { bytes: end, ..part }, blocks, turn);
+                self.bypass_write(Part { bytes: end, ..part }, blocks, turn);
                 return end;
             }
         }
@@ -61,7 +61,7 @@ impl Engine {
     pub(in super::super) fn write_now<M: Memory>(&mut self, part: Part, turn: &mut Turn<M>) -> bool {
         match self.route(&part) {
             Route::Cache { old } => self.write_cached(part, old, turn),
-            Route::Past => self.write_past(part, 1, turn),
+            Route::Bypass => self.bypass_write(part, 1, turn),
             Route::Starve => self.starve(part),
             Route::Fail => {
                 self.part_ended(part.request, Err(Failure::Medium), turn);
@@ -122,25 +122,25 @@ impl Engine {
         match state {
             State::Dirty if free => Route::Cache { old: slot },
             State::Dirty => Route::Starve,
-            _ if !back || self.requests.kind(part) == Kind::Trim && !self.ordered() => Route::Past,
+            _ if !back || self.requests.kind(part) == Kind::Trim && !self.ordered() => Route::Bypass,
             State::Clean if free => Route::Cache { old: slot },
-            _ if !self.may_cache(part.block) => self.past_in_order(),
-            _ if state != State::Clean && self.requests.passes(part.request) && !self.ordered() => Route::Past,
+            _ if !self.may_cache(part.block) => self.bypass_in_order(),
+            _ if state != State::Clean && self.requests.passes(part.request) && !self.ordered() => Route::Bypass,
             // What made room for it may have been its own clean version.
             _ if self.slot_for_new(part.block) => Route::Cache { old: self.contents.still(part.block, slot) },
             State::Clean if self.contents.slots().has(slot, PINNED) && self.slots_will_come() => Route::Starve,
-            // Slots come free with the next commit, one for each that waits already and one for this. Where there are slots,
-            // it is the set that has no room, and no commit helps.
+            // Slots come free with the next commit, one for each that waits already and one for this. Where there are
+            // slots, it is the set that has no room, and no commit helps.
             _ if self.contents.is_scarce() && self.contents.limbo() as usize > self.requests.starved() => Route::Starve,
             _ => {
                 self.counts.add(Event::NoRoom);
-                self.past_in_order()
+                self.bypass_in_order()
             }
         }
     }
 
-    fn past_in_order(&self) -> Route {
-        if self.ordered() && self.write_back.is_behind() { Route::Starve } else { Route::Past }
+    fn bypass_in_order(&self) -> Route {
+        if self.ordered() && self.write_back.is_behind() { Route::Starve } else { Route::Bypass }
     }
 
     /// Where a part of a write goes when the fast device is gone.
@@ -149,14 +149,14 @@ impl Engine {
             return Route::Starve;
         }
         if slot == Slot::NONE || !self.contents.slots().dirty(slot) {
-            return Route::Past;
+            return Route::Bypass;
         }
         if self.contents.slots().has(slot, DESTAGING) {
             // It must not overtake what is on its way to the same place.
             return Route::Starve;
         }
         if self.contents.slots().has(slot, LOST) {
-            return if part.bytes == self.addresses.block_bytes() { Route::Past } else { Route::Fail };
+            return if part.bytes == self.addresses.block_bytes() { Route::Bypass } else { Route::Fail };
         }
         // First what is there goes back: then the write may go past it.
         self.write_back.hurry(part.block);
@@ -168,7 +168,7 @@ impl Engine {
         let block = part.block;
         let slot = self.take_slot();
         debug_assert_ne!(slot, Slot::NONE);
-        // Until the data are there, what the policy will be told comes from memory.
+        // The policy's state is prefetched while the data are written.
         self.contents.prefetch_slot(slot);
         if old == Slot::NONE {
             self.contents.prefetch_newcomer(block);
@@ -328,7 +328,7 @@ impl Engine {
         self.unlock(write.block, turn);
     }
 
-    /// A block's new version, the only copy, is in `slot`: the mapping moves and the journal is told.
+    /// A block's new version, the only copy, is in `slot`: the mapping moves and the journal gets a record.
     fn install_dirty(&mut self, block: Block, slot: Slot, old: Slot, now_ns: u64) -> Lsn {
         let old = self.contents.still(block, old);
         let (since, keeps) = if self.ordered() {

@@ -8,7 +8,8 @@ use rand::Rng as _;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Runs the bench for a time, each IO taking `io_ns` and one after another on each side; `each` is called at each moment.
+/// Runs the bench for a time, each IO taking `io_ns` and one after another on each side; `each` is called at each
+/// moment.
 fn pass(bench: &mut Bench, for_ns: u64, io_ns: [u64; 2], mut each: impl FnMut(&mut Bench)) {
     let until_ns = bench.now_ns + for_ns;
     let (mut due, mut free_ns): (Vec<u64>, _) = (Vec::new(), [0; 2]);
@@ -68,12 +69,16 @@ fn never_too_old(seed: u64) {
                     oldest_s = oldest_s.max(bench.count().dirty_age_oldest_s);
                 }
             });
-            assert!(oldest_s <= most_s, "seed {seed}, period {period_s} s: {oldest_s} s old, {}", bench.engine.told());
+            assert!(
+                oldest_s <= most_s,
+                "seed {seed}, period {period_s} s: {oldest_s} s old, {}",
+                bench.engine.describe()
+            );
         }
     }
     // All of it goes, without another write.
     pass(&mut bench, period_ns + SECOND_NS / 10, [10_000, 100_000], |_| {});
-    assert_eq!(bench.count().dirty_blocks, 0, "seed {seed}: {}", bench.engine.told());
+    assert_eq!(bench.count().dirty_blocks, 0, "seed {seed}: {}", bench.engine.describe());
 }
 
 proptest! {
@@ -144,7 +149,7 @@ fn with_sets_each_has_its_own_threshold_and_is_cleaned_down_in_order() {
 }
 
 #[test]
-fn a_write_for_whose_block_its_set_has_no_room_goes_past() {
+fn a_write_whose_set_has_no_room_bypasses_the_cache() {
     let settings = Settings { policy: "flashcache".into(), ..quiet() };
     let mut bench = Bench::new(settings, 4096, 1024, BLOCK, 1);
     let offset = |block: u64| block * u64::from(BLOCK);
@@ -170,7 +175,7 @@ fn a_write_for_whose_block_its_set_has_no_room_goes_past() {
     assert!(bench.engine.contents.limbo() > 0 && (reserve / 2..=reserve).contains(&free(&bench)));
     let tag = bench.ask(Kind::Write, offset(1535), BLOCK, false, 1);
     pass(&mut bench, 60 * SECOND_NS, [10_000, 1_000_000], |_| {});
-    assert_eq!(bench.answers.get(&tag), Some(&Ok(())), "{}", bench.engine.told());
+    assert_eq!(bench.answers.get(&tag), Some(&Ok(())), "{}", bench.engine.describe());
     assert!(bench.count().no_room > 0);
 }
 
@@ -204,7 +209,7 @@ fn a_stop_that_drains_ends_when_the_slow_device_fails_and_says_what_stays() {
     assert!(bench.now_ns > begin_ns + SECOND_NS, "it was tried again");
     assert!(bench.told.iter().any(|text| text.contains("20 blocks stay dirty")), "{:?}", bench.told);
     assert_eq!(bench.count().dirty_blocks, 20);
-    // Whoever asked may stop without.
+    // The user may stop without it.
     let tag = bench.command(Command::Stop { drain: false });
     assert_eq!(bench.answer(tag), Ok(()));
     bench.settle();

@@ -187,7 +187,7 @@ impl Bench {
     fn trace(&self, what: &str, offset: u64, bytes: u32) {
         let Some(sector) = std::env::var("SECTOR").ok().and_then(|text| text.parse::<u64>().ok()) else { return };
         if (offset..offset + u64::from(bytes)).contains(&(sector * 512)) {
-            println!("{} {what}: {}", self.moment, self.engine.block_told(Block(((sector * 512) >> 12) as u32)));
+            println!("{} {what}: {}", self.moment, self.engine.describe_block(Block(((sector * 512) >> 12) as u32)));
         }
     }
 
@@ -283,7 +283,7 @@ impl Bench {
             }
             self.step();
         }
-        panic!("it never ends: {}", self.engine.told());
+        panic!("it never ends: {}", self.engine.describe());
     }
 
     /// Until something was answered.
@@ -294,7 +294,7 @@ impl Bench {
             }
             self.step();
         }
-        panic!("{tag} is never answered: {}, {:?}", self.engine.told(), self.told);
+        panic!("{tag} is never answered: {}, {:?}", self.engine.describe(), self.told);
     }
 
     /// Does something and waits for its end.

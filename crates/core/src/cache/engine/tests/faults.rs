@@ -108,7 +108,7 @@ pub(super) fn failing(seed: u64) {
         while bench.requests() >= 10 {
             bench.step();
             steps += 1;
-            assert!(steps < 100_000, "nothing is answered any more: {} {:?}", bench.engine.told(), bench.pending);
+            assert!(steps < 100_000, "nothing is answered any more: {} {:?}", bench.engine.describe(), bench.pending);
         }
         if bench.rng.random_ratio(1, 40) {
             some_command(&mut bench);

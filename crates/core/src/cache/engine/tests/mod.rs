@@ -104,7 +104,7 @@ fn anything(seed: u64) {
         while bench.requests() >= depth || bench.rng.random_ratio(1, 2) && !bench.pending.is_empty() {
             bench.step();
             steps += 1;
-            assert!(steps < 100_000, "nothing is answered any more: {} {:?}", bench.engine.told(), bench.pending);
+            assert!(steps < 100_000, "nothing is answered any more: {} {:?}", bench.engine.describe(), bench.pending);
         }
         if bench.rng.random_ratio(1, 40) {
             some_command(&mut bench);
@@ -165,7 +165,7 @@ fn quiet() -> Settings {
 }
 
 #[test]
-fn a_write_back_tells_how_far_it_is_and_ends() {
+fn a_write_back_reports_its_progress_and_ends() {
     let mut bench = with_dirty(quiet(), 50);
     assert_eq!(bench.count().dirty_blocks, 50);
     let tag = bench.command(Command::WriteBack(None));
@@ -260,7 +260,7 @@ fn a_cache_shrinks_and_grows_while_it_serves() {
 }
 
 #[test]
-fn streams_pass_by_but_never_past_a_hit() {
+fn streams_bypass_the_cache_but_not_its_hits() {
     let settings = Settings { admission: Admission::All, sequential_bytes: 8 * u64::from(BLOCK), ..quiet() };
     let mut bench = Bench::new(settings, 400, 300, BLOCK, 3);
     bench.one(Kind::Read, 50 * u64::from(BLOCK), BLOCK).unwrap();
@@ -299,7 +299,7 @@ fn dirty_blocks_do_not_grow_older_than_the_flush_period() {
     let mut bench = with_dirty(Settings { flush_period_s: 2.0, ..quiet() }, 100);
     let begin = bench.now_ns;
     while bench.count().dirty_blocks > 0 {
-        assert!(bench.now_ns < begin + 4_000_000_000, "{}", bench.engine.told());
+        assert!(bench.now_ns < begin + 4_000_000_000, "{}", bench.engine.describe());
         bench.step();
     }
     assert!(bench.now_ns > begin + 500_000_000, "it went back all at once");
@@ -324,7 +324,7 @@ fn without_requests_everything_goes_back() {
     assert_eq!(bench.count().dirty_blocks, 40);
     let begin = bench.now_ns;
     while bench.count().dirty_blocks > 0 {
-        assert!(bench.now_ns < begin + 5_000_000_000, "{}", bench.engine.told());
+        assert!(bench.now_ns < begin + 5_000_000_000, "{}", bench.engine.describe());
         bench.step();
     }
     assert!(bench.now_ns >= begin + 1_000_000_000);

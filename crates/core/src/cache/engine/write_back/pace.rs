@@ -11,7 +11,7 @@ const PROPORTIONAL_S: f64 = 10.0;
 const INTEGRAL_S: f64 = 20.0;
 /// Write-back by address and by rate comes in bursts, so many seconds apart.
 const BURST_S: f64 = 0.25;
-/// The write-back rate that is told fades over so many seconds.
+/// The reported write-back rate is a mean that fades over so many seconds.
 const FADE_S: f64 = 5.0;
 /// A write-back that took longer than this on the slow device says that too many are in its queue: whatever a user asks
 /// of it next waits behind them.
@@ -205,8 +205,8 @@ impl Pace {
     }
 }
 
-/// Blocks that are written back in one go when it is by rate: of those that lie near each other, so many that the way to
-/// them is worth it.
+/// Blocks that are written back in one go when it is by rate: of those that lie near each other, so many that the way
+/// to them is worth it.
 fn burst(rate: f64, by_address: bool, settings: &Settings) -> f64 {
     if !by_address {
         return (rate * 0.05).max(0.5);

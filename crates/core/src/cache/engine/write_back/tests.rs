@@ -143,7 +143,7 @@ fn an_epoch_goes_back_before_the_next_one() {
 }
 
 #[test]
-fn an_epoch_is_over_when_what_went_past_the_cache_is_durable() {
+fn an_epoch_is_over_when_writes_that_bypassed_the_cache_are_durable() {
     let (mut contents, mut epochs) = (contents("lru", &[]), Epochs::default());
     epochs.begin(&mut contents, 0);
     let past = SlowSeq::default().next();

@@ -139,7 +139,7 @@ impl WriteBack {
         self.refusals.is_failing()
     }
 
-    /// A write-back failed: a pause begins. Returns whether a user who waits should be told that it fails.
+    /// A write-back failed: a pause begins. Returns whether a user who waits should get an error.
     pub(in super::super) fn failed(&mut self, now_ns: u64) -> bool {
         self.refusals.failed(now_ns);
         let hopeless = self.refusals.is_hopeless(now_ns);
