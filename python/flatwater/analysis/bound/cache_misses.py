@@ -26,7 +26,7 @@ def _of_pool(database: Database, storage: StorageTime) -> Finding | None:
     took = f", {duration(time.read_us)} each" if time.read_us is not None else ""
     return found(
         "cache misses",
-        time.of(time.reading),
+        time.of(time.reading) * (1 - storage.foreign),
         "time",
         f"{100 * (1 - database.hit_ratio.mean):.3g} % of the page requests missed the buffer pool"
         + (f" of {size(pool)}" if pool else "")

@@ -19,7 +19,7 @@ def find(evidence: Evidence) -> Finding | None:
     database = evidence.database
     return found(
         "device latency",
-        storage.share * (1 - storage.saturated),
+        storage.share * storage.unsaturated,
         "time",
         _waiting(storage),
         each_second(database.pages_read_per_s, "pages read"),
@@ -32,7 +32,7 @@ def _of_requests(evidence: Evidence, storage: StorageTime) -> Finding | None:
     taken = f"half of them took at most {duration(latency.p50)}" if latency is not None and latency.p50 else None
     return found(
         "device latency",
-        storage.share * (1 - storage.saturated),
+        storage.share * storage.unsaturated,
         "time",
         f"{figure(storage.waiting)} of {figure(storage.time.sessions)} requests in flight were waiting for the device",
         taken,

@@ -83,7 +83,8 @@ def decide(evidence: Evidence, bounds: Iterable[Find]) -> Diagnosis:
     ranked = sorted(found, key=lambda one: -round(one.share, 2))
     served = next((one for one in ranked if one.name == "rate asked" and one.share >= SERVED_MIN), None)
     if served is not None:
-        return Diagnosis(NOTHING, served, tuple(one for one in ranked if one is not served))
+        # Where time was spent holds nothing back that was served.
+        return Diagnosis(NOTHING, served, ())
     if not ranked or ranked[0].share < MAIN_MIN:
         why = "no bound explains a quarter of the run" if ranked else "what was recorded shows no bound"
         return Diagnosis(NOT_TOLD, None, tuple(ranked), why)

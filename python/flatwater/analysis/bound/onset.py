@@ -111,7 +111,7 @@ def _interruption(evidence: Evidence, span: _Span, quantities: Sequence[_Quantit
     first = [one for one in ordered if one.at_s <= ordered[0].at_s + 1e-3]
     end_s = start_s + length_s
     happened = _events(evidence, ("incident", "fault"), start_s - BEFORE_S, start_s + evidence.interval_s)
-    over = _events(evidence, ("incident", "recovered"), end_s - evidence.interval_s, end_s + evidence.interval_s)
+    over = _events(evidence, ("recovered",), end_s - evidence.interval_s, end_s + evidence.interval_s)
     return Interruption(
         kind="stall" if kind == "stall" else "dip",
         start_s=start_s,

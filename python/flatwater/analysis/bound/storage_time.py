@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from flatwater.analysis.bound.evidence import Device, Evidence
 from flatwater.analysis.bound.sessions import SATURATED, SessionTime, session_time
 
@@ -27,11 +29,19 @@ class StorageTime:
     waiting: float
     #: The share of the measured intervals in which the device did all that it can.
     saturated: float
+    #: The share of the device's bytes that this run did not ask for; 0 where that cannot be told.
+    foreign: float
+
+    @property
+    def unsaturated(self) -> float:
+        """The share of the time in which the device could have done more: neither full, nor kept by its collector."""
+        collected = self.device.gc_share_pct.mean / 100 if self.device.gc_share_pct is not None else 0.0
+        return (1 - self.saturated) * (1 - collected)
 
     @property
     def share(self) -> float:
-        """Of the sessions' time."""
-        return self.time.of(self.waiting)
+        """Of the sessions' time, without what others made of it who used the device meanwhile."""
+        return self.time.of(self.waiting) * (1 - self.foreign)
 
 
 def storage_time(evidence: Evidence) -> StorageTime | None:
@@ -39,7 +49,8 @@ def storage_time(evidence: Evidence) -> StorageTime | None:
     time, device = session_time(evidence), evidence.device
     if time is None or device is None or time.reading is None:
         return None
-    return StorageTime(time, device, time.reading + (time.committing or 0.0), saturated_share(device))
+    waiting = time.reading + (time.committing or 0.0)
+    return StorageTime(time, device, waiting, saturated_share(device), foreign_share(evidence) or 0.0)
 
 
 def saturated_share(device: Device) -> float:
@@ -55,3 +66,42 @@ def saturated_share(device: Device) -> float:
     for one in spent:
         full |= one
     return device.busy_pct.share(full)
+
+
+def moved_bytes(device: Device) -> float:
+    """Bytes a second that the device read and wrote."""
+    return sum(one.mean for one in (device.read_bytes_per_s, device.write_bytes_per_s) if one is not None)
+
+
+def _written_late(evidence: Evidence) -> float:
+    """Bytes a second by which the kernel's dirty memory shrank over the measured phase."""
+    dirty = evidence.machine.memory_dirty_bytes
+    known = dirty.value[np.isfinite(dirty.value)] if dirty is not None else np.empty(0)
+    span_s = evidence.interval_s * len(known)
+    return max(0.0, float(known[0] - known[-1])) / span_s if span_s > 0 else 0.0
+
+
+def foreign_share(evidence: Evidence) -> float | None:
+    """The share of the device's bytes that this run did not ask for; None where that cannot be told.
+
+    A file system adds writes of its own to each sync, so only what is more than twice what was asked for is foreign;
+    and what the kernel had not written yet when the measurement began (the copy of the data) is this run's.
+    """
+    device, database = evidence.device, evidence.database
+    if device is None or device.kind != "file" or device.read_bytes_per_s is None or device.write_bytes_per_s is None:
+        return None
+    if database is not None:
+        reads, writes = database.data_read_bytes_per_s, database.data_written_bytes_per_s
+        redo = database.redo_bytes_per_s
+    else:
+        reads, writes, redo = evidence.load.read_bytes_per_s, evidence.load.write_bytes_per_s, None
+    if reads is None or writes is None:
+        return None
+    if evidence.experiment is not None and not getattr(evidence.experiment.workload, "direct", True):
+        return None  # the kernel reads ahead and writes later, both by its own rules
+    own_writes = writes.mean + (redo.mean if redo is not None else 0.0) + _written_late(evidence)
+    foreign = max(0.0, device.read_bytes_per_s.mean - reads.mean) + max(
+        0.0, device.write_bytes_per_s.mean - 2 * own_writes
+    )
+    moved = moved_bytes(device)
+    return foreign / moved if moved > 0 else None

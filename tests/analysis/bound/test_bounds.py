@@ -1,0 +1,223 @@
+"""Each bound in both directions, on lines as real runs record them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from flatwater.analysis.bound import BOUNDS, Evidence, diagnose, read_evidence
+from flatwater.analysis.bound.diagnosis import decide
+from flatwater.analysis.bound.finding import LISTED_MIN, MAIN_MIN, Finding, Name, found
+from flatwater.results.schema import LatencyUs, ServerFacts
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from known_series import make_result
+
+REAL = {"workload": "real", "database": "real", "storage": "real"}
+SERVER: dict[str, Any] = {
+    "workload": {"kind": "tpcc", "connections": 8},
+    "database": {
+        "kind": "server",
+        "settings": {
+            "innodb_flush_log_at_trx_commit": 1,
+            "innodb_buffer_pool_size": "1G",
+            "innodb_max_dirty_pages_pct": 90,
+        },
+    },
+    "storage": {"path": "/mnt"},
+}
+#: A second of a server that has nothing to complain of: 8 sessions, of which 4 run on 8 cores.
+QUIET: dict[str, float] = {
+    "workload.ops_per_s": 1000,
+    "workload.in_flight": 8,
+    "workload.client_cpu_user_pct": 20,
+    "workload.client_cpu_system_pct": 20,
+    "workload.client_cpu_wait_pct": 0,
+    "machine.cpu_idle_pct": 45,
+    "machine.others_cpu_pct": 400,
+    "machine.children_cpu_pct": 400,
+    "machine.cpu_steal_pct": 0,
+    "database.server_cpu_user_pct": 350,
+    "database.server_cpu_system_pct": 50,
+    "database.server_cpu_wait_pct": 0,
+    "database.checkpoint_age_max_bytes": 800e6,
+    "database.checkpoint_age_bytes": 100e6,
+    "database.dirty_pct": 20,
+    "database.pages_flushed_per_s": 200,
+    "database.pages_flushed_sync_per_s": 0,
+    "database.pages_read_per_s": 10,
+    "database.pages_data": 50_000,
+    "database.pages_free": 100,
+    "database.hit_ratio": 0.9999,
+    "database.free_page_waits_per_s": 0,
+    "database.row_lock_time_pct": 10,
+    "database.row_lock_waits_per_s": 1,
+    "database.log_writes_per_s": 900,
+    "database.data_fsyncs_per_s": 950,
+    "database.sessions_reading": 0.01,
+    "database.sessions_syncing": 0.05,
+    "database.sessions_waiting": 0.3,
+    "database.threads_syncing": 0.05,
+    "storage.utilisation_pct": 20,
+    "storage.queue_depth": 0.3,
+}
+
+
+def evidence(
+    tmp_path: Path,
+    lines: Mapping[str, float],
+    tables: dict[str, Any] | None = None,
+    *,
+    seconds: int = 30,
+    cores: int = 8,
+) -> Evidence:
+    """What a real run tells in which every second is alike."""
+    experiment = tables if tables is not None else SERVER
+    more = {name: [float(value)] * seconds for name, value in lines.items()}
+    layers = {**REAL, "database": "real" if "database" in experiment else "none"}
+    result = make_result(
+        tmp_path / "run",
+        [({}, 0, [1.0] * seconds)],
+        machine={"cores": cores},
+        more=more,
+        experiment=experiment,
+        layers=layers,
+    )
+    cell = result.cells[0]
+    assert cell.summary is not None
+    if "database" in experiment:
+        cell.summary.servers = [ServerFacts(flavour="mariadb", version="10.11.6-MariaDB")]
+    cell.summary.latency_by_kind_us = {"all": LatencyUs(p50=1000, count=1)}
+    return read_evidence(cell)
+
+
+#: The bound, and what differs from a quiet second when it is at work.
+AT_WORK: dict[str, dict[str, float]] = {
+    "log limit": {"database.checkpoint_age_bytes": 720e6},
+    "dirty limit": {"database.dirty_pct": 90},
+    "free pages": {"database.free_page_waits_per_s": 400, "database.pages_read_per_s": 1000},
+    "fsync path": {
+        "database.threads_syncing": 0.95,
+        "database.sessions_syncing": 0.95,
+        "database.sessions_waiting": 6,
+        "database.log_writes_per_s": 200,
+        "database.data_fsyncs_per_s": 210,
+    },
+    "contention": {"database.row_lock_time_pct": 600, "database.sessions_waiting": 6.5},
+    "cache misses": {"database.sessions_reading": 6, "database.pages_read_per_s": 5000, "database.hit_ratio": 0.9},
+    "device latency": {"database.sessions_reading": 6, "database.pages_read_per_s": 500},
+    "device throughput": {"storage.utilisation_pct": 99, "storage.queue_depth": 30},
+    "CPU": {"database.server_cpu_user_pct": 700, "machine.children_cpu_pct": 750, "machine.others_cpu_pct": 750},
+    "neighbour": {
+        "machine.others_cpu_pct": 1000,
+        "database.server_cpu_wait_pct": 500,
+        "machine.cpu_idle_pct": 0,
+    },
+    "client": {"workload.client_cpu_user_pct": 500, "machine.cpu_idle_pct": 0},
+}
+
+
+@pytest.mark.parametrize("name", AT_WORK)
+def test_a_bound_at_work_is_found(name: str, tmp_path: Path) -> None:
+    told = diagnose(evidence(tmp_path, {**QUIET, **AT_WORK[name]}))
+    assert name in [one.name for one in told.findings[:2]], told
+
+
+def test_of_a_quiet_server_only_its_processors_are_told(tmp_path: Path) -> None:
+    told = diagnose(evidence(tmp_path, QUIET))
+    assert [one.name for one in told.findings] == ["CPU"]
+
+
+@pytest.mark.parametrize("find", BOUNDS)
+def test_a_bound_without_its_quantities_is_silent(find: Any, tmp_path: Path) -> None:
+    assert find(evidence(tmp_path, {})) is None
+    assert find(evidence(tmp_path / "other", {}, {})) is None
+
+
+def test_the_log_s_limit_is_the_server_s_own(tmp_path: Path) -> None:
+    """MariaDB hurries from 7/8 of the largest age on: 80 % of it is no alarm, and 88 % is."""
+    below = diagnose(evidence(tmp_path, {**QUIET, "database.checkpoint_age_bytes": 640e6}))
+    assert "log limit" not in [one.name for one in below.findings]
+    above = diagnose(evidence(tmp_path / "above", {**QUIET, "database.checkpoint_age_bytes": 704e6}))
+    assert above.name == "log limit"
+
+
+def test_a_served_device_is_no_neighbour(tmp_path: Path) -> None:
+    lines = {**QUIET, "machine.others_cpu_pct": 700, "database.server_cpu_wait_pct": 400, "machine.cpu_idle_pct": 0}
+    own = diagnose(evidence(tmp_path, {**lines, "machine.children_cpu_pct": 700}))
+    assert "neighbour" not in [one.name for one in own.findings]
+    other = diagnose(evidence(tmp_path / "other", {**lines, "machine.children_cpu_pct": 400}))
+    assert "neighbour" in [one.name for one in other.findings]
+
+
+def test_a_neighbour_on_the_device_is_told_by_the_bytes_that_nobody_asked_for(tmp_path: Path) -> None:
+    lines = {
+        **QUIET,
+        "database.sessions_reading": 6,
+        "database.data_read_bytes_per_s": 10e6,
+        "database.data_written_bytes_per_s": 10e6,
+        "storage.read_bytes_per_s": 10e6,
+        "storage.write_bytes_per_s": 15e6,
+    }
+    alone = diagnose(evidence(tmp_path, lines))
+    assert "neighbour" not in [one.name for one in alone.findings], "a file system adds writes of its own"
+    beside = diagnose(evidence(tmp_path / "beside", {**lines, "storage.read_bytes_per_s": 200e6}))
+    assert "neighbour" in [one.name for one in beside.findings[:2]]
+
+
+def test_pages_that_are_read_for_the_first_time_are_no_misses_of_a_pool_with_room(tmp_path: Path) -> None:
+    lines = {**QUIET, **AT_WORK["cache misses"], "database.pages_free": 30_000}
+    names = [one.name for one in diagnose(evidence(tmp_path, lines)).findings]
+    assert "cache misses" not in names
+    assert "device latency" in names
+
+
+def test_commits_that_do_not_wait_for_a_sync_are_no_fsync_path(tmp_path: Path) -> None:
+    settings = {"innodb_flush_log_at_trx_commit": 2}
+    tables = {**SERVER, "database": {"kind": "server", "settings": settings}}
+    told = diagnose(evidence(tmp_path, {**QUIET, **AT_WORK["fsync path"]}, tables))
+    assert "fsync path" not in [one.name for one in told.findings]
+
+
+def test_a_rate_that_was_served_is_bound_by_nothing(tmp_path: Path) -> None:
+    tables = {**SERVER, "workload": {"kind": "tpcc", "connections": 8, "rate_per_s": 1000}}
+    told = diagnose(evidence(tmp_path, {**QUIET, "workload.in_flight": 2}, tables))
+    assert (told.name, told.others) == ("nothing", ())
+    assert told.text == "Bound by nothing: the load asked for was served."
+    tables = {**SERVER, "workload": {"kind": "tpcc", "connections": 8, "rate_per_s": 2000}}
+    assert diagnose(evidence(tmp_path / "more", QUIET, tables)).name == "CPU"
+
+
+def test_too_short_a_run_is_not_told(tmp_path: Path) -> None:
+    told = diagnose(evidence(tmp_path, QUIET, seconds=9))
+    assert (told.name, told.main) == ("not told", None)
+    assert "9 intervals were measured" in told.text
+
+
+def test_small_shares_are_not_told_and_none_is_made_up(tmp_path: Path) -> None:
+    assert found("CPU", LISTED_MIN - 0.01, "time", "x") is None
+    assert found("CPU", float("nan"), "time", "x") is None
+    small = Finding("CPU", MAIN_MIN - 0.01, "time", ("x",))
+    quiet = evidence(tmp_path, QUIET)
+    assert decide(quiet, [lambda _: small]).name == "not told"
+    assert decide(quiet, [lambda _: small]).others == (small,)
+    assert decide(quiet, []).text.startswith("Not told what bounded it: ")
+
+
+def test_of_equal_shares_the_cause_stands_first(tmp_path: Path) -> None:
+    first, second = Finding("log limit", 0.5, "seconds", ()), Finding("CPU", 0.5, "time", ())
+    quiet = evidence(tmp_path, QUIET)
+    assert decide(quiet, [lambda _: first, lambda _: second]).name == "log limit"
+    assert decide(quiet, [lambda _: second, lambda _: first]).name == "CPU"
+
+
+def test_the_page_has_every_bound_in_the_registry_s_order() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "diagnosis.md").read_text()
+    rows = re.findall(r"^\| \*\*([^*]+)\*\* \|", page, re.MULTILINE)
+    assert set(rows) == set(get_args(Name))
+    assert [row.replace(" ", "_").lower() for row in rows] == [find.__module__.rpartition(".")[2] for find in BOUNDS]
