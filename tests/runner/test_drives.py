@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lab import MIB, Lab
+from lab import MIB, PATIENCE_S, Lab
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "health"))
 from recordings import Lab as MachineLab
@@ -57,7 +59,9 @@ def test_a_smartctl_that_prints_nonsense_fails_no_run(
     device = lab.folder.stat().st_dev
     machine.disk("sda", number=f"{os.major(device)}:{os.minor(device)}")
     machine.fake("smartctl", output)
-    monkeypatch.setattr(cell_module, "DriveWatch", lambda places: DriveWatch(places, machine.machine, tmp_path / "h"))
+    monkeypatch.setattr(
+        cell_module, "DriveWatch", lambda places, _: DriveWatch(places, machine.machine, tmp_path / "h")
+    )
     ran = lab.go({"mode": "rndwr", "duration_s": 0.3}, {"size": MIB})
     assert ran.code == 0, ran.stderr
     assert machine.asked("smartctl")
@@ -70,8 +74,27 @@ def test_a_drive_that_can_be_read(lab: Lab, on_a_device: None, tmp_path: Path, m
     device = lab.folder.stat().st_dev
     machine.disk("sda", number=f"{os.major(device)}:{os.minor(device)}")
     machine.fake("smartctl", json.dumps(recording("intel-ssdsc2bb016t4").output))
-    monkeypatch.setattr(cell_module, "DriveWatch", lambda places: DriveWatch(places, machine.machine, tmp_path / "h"))
+    monkeypatch.setattr(
+        cell_module, "DriveWatch", lambda places, _: DriveWatch(places, machine.machine, tmp_path / "h")
+    )
     ran = lab.go({"mode": "rndwr", "duration_s": 0.3}, {"size": MIB})
     (drive,) = ran.cell["health"]["drives"]
     assert (drive["used_pct_before"], drive["used_pct"], drive["host_written_bytes"]) == (85, 85, 0)
     assert drive["life"]["years"] > 0
+
+
+def test_ctrl_c_does_not_wait_for_a_drive_that_hangs(lab: Lab, on_a_device: None, tmp_path: Path) -> None:
+    machine = MachineLab(tmp_path / "machine")
+    machine.script("smartctl", "sleep 1000")
+    asked = threading.Event()
+    said: list[str] = []
+    wanted = replace(machine.machine, given_up=asked.is_set)
+
+    def ask() -> None:
+        said.append(wanted.ask(str(machine.root / "bin/smartctl")).trouble)
+
+    waiting = threading.Thread(target=ask)
+    waiting.start()
+    asked.set()
+    waiting.join(PATIENCE_S)
+    assert said == ["smartctl was not waited for: the run was interrupted"]

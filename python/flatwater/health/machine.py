@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ OUTPUT_BYTES_MAX = 4 << 20
 FILE_BYTES_MAX = 1 << 20
 #: A sleeping disk may take this long to wake up; then the program is ended. smartctl itself gives up after 60 s.
 PATIENCE_S = 30.0
+#: How often somebody looks whether it is still wanted.
+_LOOK_S = 0.25
 #: Where programs for administrators are; a user's PATH often lacks them.
 _SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
@@ -44,6 +47,8 @@ class Machine:
     #: Folders in which programs are looked for; None: those of PATH, and those for administrators.
     programs: tuple[str, ...] | None = None
     patience_s: float = PATIENCE_S
+    #: Whether nobody wants to know any more: the user pressed Ctrl-C.
+    given_up: Callable[[], bool] = lambda: False
 
     def path(self, text: str) -> Path:
         """A path of the machine, such as `/sys/block`."""
@@ -81,7 +86,7 @@ class Machine:
             )
         except OSError as error:
             return Said(trouble=f"{Path(program).name} cannot be started: {error.strerror}")
-        return _listen(child, Path(program).name, self.patience_s)
+        return _listen(child, Path(program).name, self)
 
     def control(self, device: Path, request: int, argument: bytearray) -> str:
         """One ioctl on a device, which is opened for reading; the answer is in `argument`. Why it failed, or nothing.
@@ -101,9 +106,10 @@ class Machine:
         return f"the drive answered with status 0x{status:x}" if status else ""
 
 
-def _listen(child: subprocess.Popen[bytes], name: str, patience_s: float) -> Said:
-    """Reads a child's output until it ends, says too much, or takes too long."""
+def _listen(child: subprocess.Popen[bytes], name: str, machine: Machine) -> Said:
+    """Reads a child's output until it ends, says too much, takes too long, or nobody wants it any more."""
     assert child.stdout is not None
+    patience_s = machine.patience_s
     deadline, pieces, length = time.monotonic() + patience_s, [], 0
     trouble = ""
     with child.stdout as pipe, selectors.DefaultSelector() as waiting:
@@ -111,9 +117,14 @@ def _listen(child: subprocess.Popen[bytes], name: str, patience_s: float) -> Sai
         waiting.register(pipe, selectors.EVENT_READ)
         while True:
             left_s = deadline - time.monotonic()
-            if left_s <= 0 or not waiting.select(left_s):
+            if machine.given_up():
+                trouble = f"{name} was not waited for: the run was interrupted"
+                break
+            if left_s <= 0:
                 trouble = f"{name} did not answer within {patience_s:g} s"
                 break
+            if not waiting.select(min(left_s, _LOOK_S)):
+                continue
             piece = pipe.read(1 << 16)
             if not piece:
                 break

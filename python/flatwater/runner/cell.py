@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from flatwater._engine import EngineError, Run
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.experiment import Fileio, PlannedCell
+from flatwater.health import Machine
 from flatwater.health.around import DriveWatch
 from flatwater.results import Cell, CellSummary, Result
 from flatwater.results.health import CellHealth
@@ -125,7 +126,7 @@ class CellRunner:
     def _watch_drives(self) -> DriveWatch | None:
         """The drives below, read before the run; None where nothing real is below."""
         places = self._stack.real_places(self._experiment)
-        return DriveWatch(places) if places else None
+        return DriveWatch(places, Machine(given_up=lambda: self._interrupt.asked)) if places else None
 
     def _end_watch(self, watch: DriveWatch | None, journal: Journal) -> CellHealth | None:
         """The drives after the run. One that was interrupted ends at once: nobody waits for a drive."""
