@@ -32,6 +32,7 @@ LIMITS = "analysis/test_limits.py::"
 TALLY = "runner/test_tally.py::"
 JOURNAL = "runner/test_journal.py::"
 PROBE = "probe/test_server.py::"
+HEALTH = "health/"
 
 PYTHON = (
     # The verdict.
@@ -220,6 +221,55 @@ PYTHON = (
         "if delta >= 0:",
         "if delta > -1e9:",
         PROBE + "test_a_counter_that_jumps_back_has_no_rate",
+    ),
+    # The health of drives.
+    _python(
+        "health/life.py",
+        "return max(0.0, 100 - used) / (used * growth_per_s) / YEAR_S if used > 0 else None",
+        "return max(0.0, 100 - used) / growth_per_s / YEAR_S if used > 0 else None",
+        HEALTH + "test_life.py::test_the_mean_over_its_hours",
+    ),
+    _python(
+        "health/life.py",
+        "return after - before if after - before >= 20 * (step or 0) else None",
+        "return after - before",
+        HEALTH + "test_life.py::test_write_amplification_between_two_readings",
+    ),
+    _python(
+        "health/nvme_log.py",
+        "DATA_UNIT_BYTES = 512_000.0",
+        "DATA_UNIT_BYTES = 512_512.0",
+        HEALTH + "test_recorded.py::test_a_drive_is_read_as_it_was_published",
+    ),
+    _python(
+        "health/around.py",
+        "APART_MAX = 0.02",
+        "APART_MAX = 0.05",
+        HEALTH + "test_around.py::test_further_apart_the_counts_are_doubted",
+    ),
+    _python(
+        "health/attributes.py",
+        "left += [min(both)] if both else []",
+        "left += both[:1]",
+        HEALTH + "test_smartctl_ata.py::test_wear_and_bytes",
+    ),
+    _python(
+        "health/modelled.py",
+        "self.pct_per_s / YEAR_S / self.card.scale if",
+        "self.pct_per_s / YEAR_S if",
+        HEALTH + "test_modelled.py::test_of_a_scaled_card_the_whole_ones_life_is_told",
+    ),
+    _python(
+        "health/warnings/spare.py",
+        "if spare <= threshold:",
+        "if spare < threshold:",
+        HEALTH + "test_warnings.py::test_spare",
+    ),
+    _python(
+        "health/warnings/together.py",
+        "_APART_PCT = 3.0",
+        "_APART_PCT = 4.0",
+        HEALTH + "test_warnings.py::test_together_by_the_wear",
     ),
 )
 
