@@ -13,9 +13,10 @@ import pytest
 from flatwater.experiment import make_experiment, to_toml
 from flatwater.report.page import render
 from flatwater.results import CellSummary, Series, open_result
+from flatwater.results.health import CellHealth, DriveHealth, LifeSpan
 from flatwater.runner.progress import start_reporter
 from flatwater.runner.sweep import run_experiment
-from flatwater.runner.thresholds import checkpoint_age_pct
+from flatwater.runner.thresholds import _life, checkpoint_age_pct
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from calls import Caller
@@ -127,3 +128,11 @@ def test_of_many_experiments_each_has_its_own(tmp_path: Path) -> None:
         told = caller.call(["run", "good.toml", "bad.toml", "--all", "--out", "out"], tmp_path)
     assert told.code == 1 and "1 of 2 thresholds failed: bad: mean_min" in told.stderr
     assert "threshold FAIL: bad: mean_min" in told.stdout and "threshold pass: good: mean_min" in told.stdout
+
+
+def test_a_real_drives_own_account_of_its_life_comes_first() -> None:
+    summary = CellSummary(cell=0, seed=1, status="complete", unit="IOPS")
+    life = LifeSpan(years=4.5)
+    summary.health = CellHealth(drives=[DriveHealth(device="/dev/nvme0n1", workload_life=life)])
+    nothing: Any = None  # no price, no series and no experiment is asked for
+    assert _life(nothing, nothing, nothing, summary).value == 4.5

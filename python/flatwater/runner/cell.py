@@ -33,6 +33,7 @@ from flatwater.runner.schedule import Schedule, Timed, UntilSteady
 from flatwater.runner.seeds import derived_seed
 from flatwater.runner.stack.stack import Stack
 from flatwater.runner.summary import keep_without_running, summarise_cell
+from flatwater.runner.thresholds import judge_cell
 
 if TYPE_CHECKING:
     from flatwater._engine import Interval
@@ -118,6 +119,7 @@ class CellRunner:
         )
         summary.consistency = conditions
         summary.health = health or summary.health
+        summary.thresholds = judge_cell(self._result, self._cell, self._plan, summary)
         self._cell.finish(summary, durable=durable)
         if self._stack.recomputes and status != "interrupted":
             self._compare_recomputed(summary)

@@ -62,6 +62,10 @@ def checkpoint_age_pct(measured: Measured) -> Told:
 
 
 def _life(result: Result, cell: Cell, plan: PlannedCell, summary: CellSummary) -> Told:
+    drives = summary.health
+    if drives is not None and drives.years is not None and not any(drive.modelled for drive in drives.drives):
+        # What a drive says of itself is nearer to the truth than the rating of its kind.
+        return Told(drives.years)
     found = _priced(result, cell, plan, summary)
     if isinstance(found, str):
         return Told(why=found)
