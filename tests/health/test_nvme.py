@@ -124,17 +124,19 @@ def test_nvme_cli_without_readings_is_none() -> None:
     assert read_smart_log(Untrusted({"error": "no such device"})) is None
 
 
-def test_smartctls_limits_of_the_temperature_and_transitions() -> None:
-    log = {"percentage_used": 1, "thermal_temp_1_transition_count": 3, "thermal_temp_2_transition_count": 4}
-    told = Untrusted(
-        {
-            "temperature": {"current": 44, "op_limit_max": 75, "critical_limit_max": 80},
-            "nvme_smart_health_information_log": log,
-        }
-    )
-    gauges = read_nvme(told)
+def test_smartctls_limits_of_the_temperature() -> None:
+    limits = {"current": 44, "op_limit_max": 75, "critical_limit_max": 80}
+    gauges = read_nvme(Untrusted({"temperature": limits, "nvme_smart_health_information_log": {"percentage_used": 1}}))
     assert (gauges.temperature_c, gauges.temperature_warning_c, gauges.temperature_critical_c) == (44, 75, 80)
-    assert gauges.throttle_events == 7
+    assert gauges.throttle_events is None
+
+
+def test_the_kernel_tells_the_throttling_that_smartctl_leaves_out(machine_lab: Lab) -> None:
+    machine_lab.fake("smartctl", recording("samsung-mzql21t9hcjr-00a07").text)
+    reading = read_drive(nvme_machine(machine_lab, {0x02: smart_page(used=99)}), DISK, NOW_S)
+    assert reading.gauges.throttle_events == 3
+    assert reading.gauges.used_pct == 3, "what smartctl tells is left as it is"
+    assert reading.sources == ("smartctl", "sysfs", "ioctl")
 
 
 def test_the_ocp_page() -> None:

@@ -65,3 +65,10 @@ def test_a_virtual_machines_disk_is_not_asked(machine_lab: Lab, name: str, vendo
     assert reading.unseen == (VIRTUAL,)
     assert machine_lab.asked("smartctl") == []
     assert not is_virtual(machine_lab.machine, Disk("sdz"))
+
+
+def test_a_clouds_volume_on_nvme_is_not_asked(machine_lab: Lab) -> None:
+    machine_lab.disk("nvme0n1", device__model="Amazon Elastic Block Store")
+    assert is_virtual(machine_lab.machine, Disk("nvme0n1"))
+    machine_lab.disk("nvme1n1", number="259:1", device__model="Amazon EC2 NVMe Instance Storage")
+    assert not is_virtual(machine_lab.machine, Disk("nvme1n1")), "a drive of the host, given to the machine"

@@ -34,7 +34,7 @@ def read_drive(machine: Machine, disk: Disk, at_s: float) -> Reading:
     if disk.is_nvme:
         reading = _with_serial(machine, disk, reading)
         if found is not None:
-            reading = _with_flash(machine, disk, reading)
+            reading = _with_flash(machine, disk, _with_throttling(machine, disk, reading))
     if found is None and not reading.gauges.used_pct:
         reading = replace(reading, unseen=(*reading.unseen, *reasons))
     return reading
@@ -64,6 +64,15 @@ def _with_serial(machine: Machine, disk: Disk, reading: Reading) -> Reading:
     serial = one_line(machine.read(f"/sys/class/nvme/{controller}/serial") or "")
     key = drive_key(reading.identity.model, serial)
     return replace(reading, identity=replace(reading.identity, key=key))
+
+
+def _with_throttling(machine: Machine, disk: Disk, reading: Reading) -> Reading:
+    """How often the drive slowed itself down, which smartctl's JSON leaves out; without the right to ask, unknown."""
+    if reading.gauges.throttle_events is not None:
+        return reading
+    data, _ = read_page(machine, disk, LOG_ID, LOG_BYTES)
+    gauges = decode_log(data)
+    return reading if gauges is None else reading.joined(_reading(disk, reading.at_s, IOCTL, gauges))
 
 
 def _with_flash(machine: Machine, disk: Disk, reading: Reading) -> Reading:

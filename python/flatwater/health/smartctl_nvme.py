@@ -1,6 +1,7 @@
 """What smartctl tells of an NVMe drive: the log page 02h (NVM Express Base Specification, SMART / Health Information).
 
-Field names: smartmontools, nvmeprint.cpp; those of the thermal transitions are of version 7.5.
+Field names: recorded outputs of smartctl. Its JSON leaves the thermal transitions out (issue 583 of smartmontools):
+`reading.py` asks the kernel for them.
 """
 
 from __future__ import annotations
@@ -14,11 +15,6 @@ def read_nvme(told: Untrusted) -> Gauges:
     """The gauges of smartctl's JSON."""
     log = told.at("nvme_smart_health_information_log")
     written, read = log.at("data_units_written").number, log.at("data_units_read").number
-    throttled = [
-        count
-        for name in ("thermal_temp_1_transition_count", "thermal_temp_2_transition_count")
-        if (count := log.at(name).number) is not None
-    ]
     return Gauges(
         used_pct=log.at("percentage_used").number,
         spare_pct=log.at("available_spare").number,
@@ -30,7 +26,6 @@ def read_nvme(told: Untrusted) -> Gauges:
         temperature_c=_temperature(told, log),
         temperature_warning_c=told.at("temperature", "op_limit_max").number,
         temperature_critical_c=told.at("temperature", "critical_limit_max").number,
-        throttle_events=sum(throttled) if throttled else None,
         hot_minutes=log.at("warning_temp_time").number,
         power_on_hours=log.at("power_on_hours").number,
         power_cycles=log.at("power_cycles").number,

@@ -15,6 +15,11 @@ NAME = "sysfs"
 _SECTOR_BYTES = 512
 #: JEDEC eMMC 5.0, EXT_CSD registers 268 and 269: 1 is 0 to 10 % of the life used, 10 is 90 to 100 %, 11 is over.
 _MMC_STEP_PCT, _MMC_OVER = 10, 11
+#: How vendors and models of disks begin that hypervisors and clouds make. Their NVMe volumes answer with zeros.
+_HYPERVISORS = (
+    *("qemu", "vmware", "msft", "vbox", "google", "nutanix"),
+    *("amazon elastic block store", "nvme_card-pd", "oracle blockvolume"),
+)
 #: Where a disk's hwmon device is, below its folder.
 _HWMON = ("device/hwmon*", "device/hwmon/hwmon*", "device/device/hwmon/hwmon*")
 _STEP = re.compile(r"0x[0-9a-fA-F]{1,2}")
@@ -70,8 +75,8 @@ def _is_virtual(disk: Disk) -> bool:
 
 def is_virtual(machine: Machine, disk: Disk) -> bool:
     """Whether it is a disk that a hypervisor makes, which has no gauges of its own."""
-    vendor = (machine.read(folder_of(machine, disk) / "device/vendor") or "").lower()
-    return _is_virtual(disk) or vendor.startswith(("qemu", "vmware", "msft", "vbox", "google", "nutanix"))
+    names = (machine.read(folder_of(machine, disk) / f"device/{name}") or "" for name in ("vendor", "model"))
+    return _is_virtual(disk) or any(name.lower().startswith(_HYPERVISORS) for name in names)
 
 
 def _temperatures(machine: Machine, folder: Path) -> dict[str, float]:

@@ -13,7 +13,7 @@ from flatwater.results.health import CellHealth
 #: Version of everything in a result folder; a folder with a newer one is refused.
 #: 2: what database servers add (consistency, response limits, counters, recoveries, servers).
 #: 3: what modelled devices add (incidents among the events), and the transition of a write run.
-#: 4: what bounded a cell, and its thresholds.
+#: 4: what bounded a cell, its thresholds, and the drives below it (health).
 SCHEMA_VERSION = 4
 
 Verdict = Literal["flat", "dips", "stalls", "drifting", "not steady"]
