@@ -228,7 +228,8 @@ def _sentences(health: CellHealth, unit: str) -> list[str]:
         told.append(
             f"each {unit} wrote {bytes_text(health.written_bytes_per_operation)} to "
             f"{', '.join(drive.device for drive in health.drives)} and read "
-            f"{bytes_text(health.read_bytes_per_operation)} (by /proc/diskstats, from the warm-up to the end)"
+            f"{bytes_text(health.read_bytes_per_operation)} (by /proc/diskstats, from the first phase to the last, "
+            "with all that others did there)"
         )
     for drive in health.drives:
         parts = []
