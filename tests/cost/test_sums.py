@@ -38,6 +38,15 @@ def test_a_card_and_memory_by_the_gb() -> None:
     assert found.price == 1480 and found.price_per_gb == 10.0 and not found.unpriced
 
 
+def test_what_is_sold_smaller_than_what_ran_is_bought_several_times() -> None:
+    small = line("card", devices=["a-card"], capacity="32GB")
+    for size, pieces in ((32e9, 1), (33e9, 1), (64e9, 2), (65e9, 2), (200e9, 7)):
+        found = total(candidate("a", 1.0, Part("storage", "a-card", size_bytes=size)), book(small))
+        assert found.items[0].quantity == pieces, size
+    whole = Part("storage", "a-card", 4, size_bytes=64e9)
+    assert total(candidate("a", 1.0, whole), book(small)).items[0].quantity == 8
+
+
 def test_memory_in_whole_modules() -> None:
     found = total(candidate("a", 1.0, STORAGE, POOL), book(CARD, DIMM))
     assert found.items[1].quantity == 2 and found.items[1].once == 200

@@ -34,7 +34,7 @@ class Part:
     role: Role
     name: str
     count: int = 1
-    #: What is provisioned of one: bytes of memory or of a volume, its requests and MiB a second.
+    #: Of one: bytes of a drive or of memory; of a volume what is provisioned, with its requests and MiB a second.
     size_bytes: float | None = None
     iops: float | None = None
     mib_per_s: float | None = None
@@ -92,7 +92,7 @@ def _device_parts(written: str, device: Device, role: Role) -> Iterator[Part]:
     if isinstance(device, RaidDevice):
         member = device.member()
         cells = _cell_bytes(member)
-        yield Part(role, _stem(device.device), device.members, device.capacity, cell_bytes=cells, array=name)
+        yield Part(role, _stem(device.device), device.members, member.capacity, cell_bytes=cells, array=name)
     elif isinstance(device, VolumeDevice):
         yield Part(role, name, 1, device.capacity, device.iops.baseline, device.throughput.baseline_mib_per_s)
     else:

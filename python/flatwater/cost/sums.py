@@ -17,6 +17,8 @@ from flatwater.experiment.cost import CostItem
 
 #: Months of a year.
 MONTHS = 12
+#: A drive may be so much larger than what a line sells and still be it: makers and models round capacities.
+CAPACITY_SLACK = 0.05
 #: What a line that was told with `--item` or `[[cost.items]]` stands for, by its kind: parts of these roles are then
 #: not derived from the layers.
 _STANDS_FOR: dict[Kind, tuple[Role, ...]] = {
@@ -134,7 +136,7 @@ def sum_of(
             excluded.append(f"the server ({part.name})")
             continue
         if part.array and book.of_device(part.array, day):
-            part = replace(part, name=part.array, count=1)
+            part = replace(part, name=part.array, count=1, size_bytes=None)
         elif part.array:
             excluded.append(f"the controller of {part.array}")
         found = list(_items(candidate, part, book, day))
@@ -194,7 +196,7 @@ def _item(candidate: Candidate, part: Part, priced: Priced) -> Item:
     elif line.per in ("IOPS-month", "MiB/s-month"):
         quantity = part.count * ((part.iops if line.per == "IOPS-month" else part.mib_per_s) or 0.0)
     else:
-        quantity = part.count
+        quantity = part.count * _pieces(part, priced)
     made = _made(part.role, priced, quantity)
     if part.role not in DEVICE_ROLES or line.kind != "flash":
         return made
@@ -203,6 +205,14 @@ def _item(candidate: Candidate, part: Part, priced: Priced) -> Item:
     if part.count > 1 and part.role == "storage":
         life = replace(life, cell_years=candidate.member_years)
     return replace(made, life=life)
+
+
+def _pieces(part: Part, priced: Priced) -> int:
+    """How many of a line one drive of a part takes: more than one where what is sold is smaller than what ran."""
+    sold = priced.line.capacity
+    if part.role not in DEVICE_ROLES or part.size_bytes is None or not sold:
+        return 1
+    return max(1, math.ceil(part.size_bytes / sold - CAPACITY_SLACK))
 
 
 def _told_item(candidate: Candidate, priced: Priced, quantity: float) -> Item:
