@@ -103,6 +103,13 @@ def test_a_worn_drive_is_bought_again() -> None:
     assert found.cost(5, None) == 3000
 
 
+def test_the_devices_own_rating_stands_before_that_of_what_is_sold() -> None:
+    two = line("card", devices=["a-card"], endurance="63115200000000B")
+    module = Part("storage", "a-card", rated_bytes=31557600000000.0)
+    found = total(candidate("a", 1.0, module, wearing={"storage": Wearing(1e6)}), book(two))
+    assert found.life_years == pytest.approx(1.0)
+
+
 def test_dwpd_is_a_rating() -> None:
     rated = line("card", capacity="1000GB", dwpd=3.0, warranty_years=5.0)
     assert rated.rated_bytes == pytest.approx(3 * 1e12 * 5 * 365.25)

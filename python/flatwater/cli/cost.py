@@ -86,9 +86,10 @@ def verb(
     asked = Asked(years, day, load or None, told, "" if anyway else differing)
     comparison = compare_costs(found, book, asked)
     if out is not None:
-        from flatwater.cost.page import write_out
+        from flatwater.cost.page import as_document
+        from flatwater.report.document import write_document
 
-        write_out(comparison, out, force=force)
+        write_document(as_document(comparison), out, force=force)
     if as_json:
         typer.echo(json.dumps(as_data(comparison), indent=1))
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Literal
 
@@ -40,6 +40,8 @@ class Part:
     mib_per_s: float | None = None
     #: Raw flash times rated erases of one drive; None where it is no flash, or not known.
     cell_bytes: float | None = None
+    #: What the maker allows a host to write to one drive, where the device's file tells it.
+    rated_bytes: float | None = None
     #: The array of whose members these are: whoever sells it whole has a line of its name.
     array: str = ""
     #: Why there is no name that a price line could have.
@@ -91,18 +93,23 @@ def _device_parts(written: str, device: Device, role: Role) -> Iterator[Part]:
     name = _stem(written)
     if isinstance(device, RaidDevice):
         member = device.member()
-        cells = _cell_bytes(member)
-        yield Part(role, _stem(device.device), device.members, member.capacity, cell_bytes=cells, array=name)
+        drive = Part(role, _stem(device.device), device.members, member.capacity, array=name)
+        yield _with_wear(drive, member)
     elif isinstance(device, VolumeDevice):
         yield Part(role, name, 1, device.capacity, device.iops.baseline, device.throughput.baseline_mib_per_s)
     else:
-        yield Part(role, name, 1, device.capacity, cell_bytes=_cell_bytes(device))
+        yield _with_wear(Part(role, name, 1, device.capacity), device)
 
 
-def _cell_bytes(device: Device) -> float | None:
+def _with_wear(part: Part, device: Device) -> Part:
+    """The part with what its flash is good for."""
     if not isinstance(device, SsdDevice):
-        return None
-    return float(device.geometry.raw * device.modules) * device.cell.rated_cycles
+        return part
+    cell_bytes = float(device.geometry.raw * device.modules) * device.cell.rated_cycles
+    terabytes = device.wear.endurance_tbw
+    return replace(
+        part, cell_bytes=cell_bytes, rated_bytes=None if terabytes is None else terabytes * 1e12 * device.modules
+    )
 
 
 def _memory(experiment: Experiment, notes: list[str]) -> Part | None:

@@ -201,7 +201,8 @@ def _item(candidate: Candidate, part: Part, priced: Priced) -> Item:
     if part.role not in DEVICE_ROLES or line.kind != "flash":
         return made
     wearing = candidate.wearing.get(part.role, Wearing(None)) if part.count == 1 else Wearing(None)
-    life = life_of(wearing, line.rated_bytes, part.cell_bytes)
+    # The drive that ran is told more closely by its own file than by what is sold, which may hold several.
+    life = life_of(wearing, part.rated_bytes or line.rated_bytes, part.cell_bytes)
     if part.count > 1 and part.role == "storage":
         life = replace(life, cell_years=candidate.member_years)
     return replace(made, life=life)
