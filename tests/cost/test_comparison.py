@@ -10,6 +10,7 @@ import pytest
 
 from flatwater.cost import Asked, compare_costs
 from flatwater.cost.parts import Part
+from flatwater.cost.words import headline
 from flatwater.errors import UserError
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -60,6 +61,14 @@ def test_servers_are_in_all_sums_or_in_none() -> None:
     found = compare_costs([with_one, other], book(CARD, machine), Asked())
     assert [row.cost for row in found.rows] == [1000, 1000]
     assert {"the server (r900)", "the server (other)"} <= set(found.excluded)
+
+
+def test_the_headline_says_whether_the_servers_are_in_the_sum() -> None:
+    machine = line("r900", kind="server", price=10_000.0, machines=["r900"])
+    server = Part("server", "r900")
+    both = [candidate("a", 1.0, SLOW, server), candidate("b", 2.0, FAST, server)]
+    assert "without the price of the servers" not in headline(compare_costs(both, book(CARD, DEAR, machine), Asked()))
+    assert "without the price of the servers" in headline(compare_costs(both, book(CARD, DEAR), Asked()))
 
 
 def test_a_row_without_a_price_is_last_and_off_the_frontier() -> None:

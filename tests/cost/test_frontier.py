@@ -17,6 +17,10 @@ def test_as_much_for_more_is_off_it() -> None:
     assert frontier([exact(1, 1), exact(2, 1)]) == ["yes", "no"]
 
 
+def test_less_for_as_much_is_off_it() -> None:
+    assert frontier([exact(1, 1), exact(1, 2)]) == ["no", "yes"]
+
+
 def test_twins_are_both_on_it() -> None:
     assert frontier([exact(1, 1), exact(1, 1)]) == ["yes", "yes"]
 

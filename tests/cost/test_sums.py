@@ -99,6 +99,7 @@ def test_a_worn_drive_is_bought_again() -> None:
     assert found.life_years == pytest.approx(2.0)
     assert found.items[0].replacements(2) == 0
     assert found.items[0].replacements(3) == 1
+    assert found.items[0].replacements(4) == 1, "two that last two years each last four"
     assert found.items[0].replacements(5) == 2
     assert found.cost(5, None) == 3000
 

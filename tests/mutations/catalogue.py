@@ -35,6 +35,44 @@ PROBE = "probe/test_server.py::"
 HEALTH = "health/"
 
 PYTHON = (
+    # Pass or fail.
+    _python(
+        "analysis/thresholds.py",
+        "passed = told.value >= limit",
+        "passed = told.value > limit",
+        "analysis/test_thresholds.py::test_the_limit_itself_passes_and_beyond_it_fails",
+    ),
+    _python(
+        "analysis/thresholds.py",
+        "passed = told.value <= limit",
+        "passed = told.value < limit",
+        "analysis/test_thresholds.py::test_the_limit_itself_passes_and_beyond_it_fails",
+    ),
+    _python(
+        "analysis/thresholds.py",
+        "if found.low < limit <= found.high:",
+        "if found.low <= limit <= found.high:",
+        "analysis/test_thresholds.py::test_the_whole_interval_of_a_ratio_counts",
+    ),
+    # Cost.
+    _python(
+        "cost/life.py",
+        "return min(known, default=None)",
+        "return max(known, default=None)",
+        "cost/test_life.py::test_the_shorter_one_counts",
+    ),
+    _python(
+        "cost/sums.py",
+        "return math.ceil(years / max(life, 1 / HOURS_PER_YEAR)) - 1",
+        "return math.floor(years / max(life, 1 / HOURS_PER_YEAR))",
+        "cost/test_sums.py::test_a_worn_drive_is_bought_again",
+    ),
+    _python(
+        "cost/frontier.py",
+        "at_least = other.cost <= point.cost",
+        "at_least = other.cost < point.cost",
+        "cost/test_frontier.py::test_less_for_as_much_is_off_it",
+    ),
     # The verdict.
     _python(
         "analysis/verdict.py",

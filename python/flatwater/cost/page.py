@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flatwater.cost.chart import draw
 from flatwater.cost.comparison import Comparison
-from flatwater.cost.words import ITEM_HEADINGS, columns, headline, item_texts, notes
+from flatwater.cost.words import ITEM_HEADINGS, Column, columns, headline, item_texts, notes
 from flatwater.report.document import Block, Document, Drawing, Heading, Items, Paragraph, Rows
 
 
@@ -20,7 +20,9 @@ def _blocks(comparison: Comparison) -> Iterator[Block]:
     if figure is not None:
         yield Drawing(figure)
     yield Heading("The rows")
-    yield _table(comparison)
+    found = columns(comparison)
+    yield _table(comparison, [one for one in found if one.main])
+    yield _table(comparison, [one for one in found if not one.main])
     yield Heading("How it was reckoned")
     yield Items((*notes(comparison), f"prices as of {comparison.day}"))
     yield Heading("Line items")
@@ -34,8 +36,8 @@ def _blocks(comparison: Comparison) -> Iterator[Block]:
         )
 
 
-def _table(comparison: Comparison) -> Rows:
-    found = columns(comparison)
+def _table(comparison: Comparison, found: Sequence[Column]) -> Rows:
+    """Some of the columns: all of them would leave the names no room."""
     rows = tuple(
         (str(place), row.candidate.name, *(column.texts[place - 1] for column in found))
         for place, row in enumerate(comparison.rows, start=1)

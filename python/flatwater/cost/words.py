@@ -112,11 +112,17 @@ def headline(comparison: Comparison) -> str:
     cheapest = min(priced, key=lambda row: row.cost_of_load or 0.0)
     if len(priced) > 1 and comparison.load:
         servers = "1 server" if cheapest.servers == 1 else f"{cheapest.servers} servers"
+        without = "" if all(_has_server(row) for row in priced) else ", without the price of the servers themselves"
         told += (
             f" Cheapest for {number(comparison.load)} {unit}: {servers} of {cheapest.candidate.name}, "
-            f"{money(cheapest.cost_of_load, currency)}."
+            f"{money(cheapest.cost_of_load, currency)}{without}."
         )
     return told
+
+
+def _has_server(row: Row) -> bool:
+    """Whether the machine itself is in the sum."""
+    return any(item.priced.line.kind in ("server", "instance") for item in row.sum.items)
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
