@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 from cases import case, database, finding
+from every_server import SERVERS, ill_cases, with_lines
 
 from flatwater.advise.rule import Rule
 from flatwater.advise.rules import RULES
 from flatwater.analysis.bound.finding import Name
+from flatwater.server.settings import names_of
 
 HERE = Path(__file__).parent
+#: What these rules advise is so many times what the server has, so they speak again while the bound is there.
+MULTIPLY = {"redo-size", "buffer-pool"}
+#: Rules about something else than the settings of a server: their own tests have the cases for which they speak.
+NO_ILLNESS: set[str] = set()
+#: Rules that speak of a served load too, because what they advise is not more of it.
+BESIDE_PERFORMANCE: set[str] = set()
+#: Names in an option file that are not in the registry of settings: they switch a setting off.
+SWITCHES = {"skip_log_bin"}
 
 
 def test_names_and_sources() -> None:
@@ -40,3 +51,43 @@ def test_silent_of_an_empty_case(rule: Rule) -> None:
     assert rule.advise(case(database=database())) is None
     for name in Name.__args__:  # type: ignore[attr-defined]
         assert rule.advise(case(finding(name))) is None or rule.advise(case(finding(name))).evidence  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_lines_are_the_servers_own_and_never_what_is_so_already(rule: Rule, server: str) -> None:
+    """Whatever the bound, each line names a setting of this very server, and heeding the advice ends it."""
+    flavour, version = server.split()
+    major, minor, patch = map(int, version.split("."))
+    names = names_of(flavour, (major, minor, patch)) | SWITCHES
+    for ill in ill_cases(server):
+        told = rule.advise(ill)
+        if told is None or told.change.kind != "setting" or not told.change.lines:
+            continue
+        assert {line.partition(" =")[0] for line in told.change.lines} <= names
+        assert ill.server is not None
+        healed = with_lines(ill, told.change.lines)
+        assert healed.server is not None
+        assert healed.server.variables != ill.server.variables, "the server had these values already"
+        again = rule.advise(healed)
+        if rule.name in MULTIPLY:
+            assert again is None or again.change.lines != told.change.lines
+        else:
+            assert again is None or again.change.lines == (), f"{rule.name} says it again: {again}"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_some_server_is_ill_for_each_rule_about_settings(rule: Rule) -> None:
+    """The cases above make each rule speak that can advise a setting, so the test above tests something."""
+    spoken = [told for server in SERVERS for ill in ill_cases(server) if (told := rule.advise(ill)) is not None]
+    assert spoken or rule.name in NO_ILLNESS
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_silent_of_a_served_load(rule: Rule) -> None:
+    """Whoever asked for no more than was done needs no more."""
+    for server in ("mysql 8.0.36", "percona 5.5.61", "mariadb 10.11.6"):
+        for ill in ill_cases(server):
+            served = dataclasses.replace(ill, diagnosis=dataclasses.replace(ill.diagnosis, name="nothing"))
+            told = rule.advise(served)
+            assert told is None or rule.name in BESIDE_PERFORMANCE

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from flatwater.advise.advice import Change
 from flatwater.analysis.bound.evidence import Database, Variables
 from flatwater.errors import UserError
 from flatwater.server.flavours import Version
 from flatwater.server.settings import names_of
-from flatwater.server.sizes import write_size
+from flatwater.server.sizes import read_size, write_size
 from flatwater.server.translate import Server, Value, translate_for
 
 #: A generation without a patch number stands for the last release of its series.
@@ -61,11 +62,25 @@ class Dialect:
 
     def lines(self, settings: Mapping[str, Value]) -> tuple[str, ...]:
         """The settings as lines of this server's option file; empty if it lacks one of them."""
-        try:
-            found = translate_for(settings, self._server)
-        except UserError:
-            return ()
+        found = self._translated(settings)
         return tuple(f"{name} = {_shortened(name, value)}" if value else name for name, value in found.items())
+
+    def change(self, text: str, settings: Mapping[str, Value]) -> Change | None:
+        """The settings as a change, for the server and for an experiment.
+
+        None if the server lacks one of them, or had all of these values already.
+        """
+        found = self._translated(settings)
+        if not found or all(_is_same(value, self.variables.text.get(name)) for name, value in found.items()):
+            return None
+        overrides = tuple(f"database.settings.{name}={value}" for name, value in found.items())
+        return Change("setting", text, self.lines(settings), overrides)
+
+    def _translated(self, settings: Mapping[str, Value]) -> Mapping[str, str]:
+        try:
+            return translate_for(settings, self._server)
+        except UserError:
+            return {}
 
     @property
     def _server(self) -> Server:
@@ -74,4 +89,23 @@ class Dialect:
 
 def _shortened(name: str, value: str) -> str:
     """Bytes as an administrator writes them: 2G."""
-    return write_size(int(value)) if name.endswith(("_size", "_capacity")) and value.isdecimal() else value
+    return write_size(int(value)) if name.endswith(("_size", "_log_capacity")) and value.isdecimal() else value
+
+
+_SWITCH = {"on": "1", "true": "1", "yes": "1", "off": "0", "false": "0", "no": "0"}
+
+
+def _is_same(wanted: str, had: str | None) -> bool:
+    """Whether a value of an option file is what the server had; False where that is unknown."""
+    if had is None:
+        return False
+    left, right = (_SWITCH.get(text.strip().lower(), text.strip().lower()) for text in (wanted, had))
+    if left == right:
+        return True
+    sizes = read_size(left), read_size(right)
+    if None not in sizes:
+        return sizes[0] == sizes[1]
+    try:
+        return float(left) == float(right)
+    except ValueError:
+        return False

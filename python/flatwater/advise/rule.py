@@ -30,7 +30,12 @@ class Case:
         return cls(evidence, diagnosis, server)
 
     def finding(self, *names: str) -> Finding | None:
-        """The largest finding of one of these bounds; None if none of them was at work."""
+        """The largest finding of one of these bounds; None if none of them was at work.
+
+        None of a served load too: what was at work there held nothing back.
+        """
+        if self.is_served:
+            return None
         return next((one for one in self.diagnosis.findings if one.name in names), None)
 
     @property

@@ -1,0 +1,34 @@
+"""What rules ask of the storage: whether it is flash, and whether it has work left that it could do."""
+
+from __future__ import annotations
+
+from flatwater.analysis.bound import Evidence
+from flatwater.analysis.bound.words import percent
+
+#: A device that is busy for less than half of its time can do what it does twice. A real device counts as busy while
+#: it has one request, so flash that does many at once has more room than that, never less.
+_IDLE_BELOW_PCT = 50
+#: Disks whose kernel says that they do not rotate, whatever is behind them: disks of a hypervisor, a network's, a
+#: file's and memory.
+_NOT_TOLD = ("vd", "xvd", "nbd", "rbd", "loop", "ram", "zram")
+
+
+def on_flash(evidence: Evidence) -> bool:
+    """Whether the data is known to be on flash: on a modelled card, or on a real disk that does not rotate."""
+    if evidence.layers.storage == "modelled":
+        return evidence.device is not None and evidence.device.kind == "ssd"
+    facts = evidence.machine.facts.get("storage", {})
+    name = facts.get("device", "").rpartition("/")[2]
+    return facts.get("rotational") is False and bool(name) and not name.startswith(_NOT_TOLD)
+
+
+def device_idles(evidence: Evidence) -> bool:
+    """Whether the device is known to have had nothing to do for most of the time."""
+    busy = evidence.device.busy_pct if evidence.device is not None else None
+    return busy is not None and busy.mean < _IDLE_BELOW_PCT
+
+
+def busy_text(evidence: Evidence) -> str | None:
+    """How busy the device was; None if it was not recorded."""
+    busy = evidence.device.busy_pct if evidence.device is not None else None
+    return None if busy is None else f"the device was busy for {percent(busy.mean / 100)} of the time"

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+from cases import case, database, device, finding, machine
+
+from flatwater.advise.rule import Case
+from flatwater.advise.rules.flush_neighbours import FlushNeighbours
+
+FULL = finding("device throughput", 0.9)
+FLASH = {"device": "/dev/nvme0n1", "rotational": False}
+
+
+def run(server: str, settings: dict[str, str], storage: dict[str, object] = FLASH, bound: str = "") -> Case:
+    return case(
+        finding(bound) if bound else FULL,
+        database=database(server, settings, pages_flushed_per_s=900),
+        device=device(),
+        machine=machine(facts={"storage": storage}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("server", "settings", "lines"),
+    [
+        ("mysql 5.7.44", {"innodb_flush_neighbors": "1"}, ("innodb_flush_neighbors = 0",)),
+        ("mysql 8.0.36", {"innodb_flush_neighbors": "2"}, ("innodb_flush_neighbors = 0",)),
+        ("mariadb 10.3.39", {"innodb_flush_neighbors": "1"}, ("innodb_flush_neighbors = 0",)),
+        ("percona 5.5.61", {"innodb_flush_neighbor_pages": "area"}, ("innodb_flush_neighbor_pages = none",)),
+        ("mariadb 5.5.68", {"innodb_flush_neighbor_pages": "cont"}, ("innodb_flush_neighbor_pages = none",)),
+    ],
+)
+def test_each_page_by_itself(server: str, settings: dict[str, str], lines: tuple[str, ...]) -> None:
+    told = FlushNeighbours().advise(run(server, settings))
+    assert told is not None
+    assert told.change.lines == lines
+    assert told.share == 0.9
+
+
+def test_silent_where_it_is_off_unknown_or_ignored() -> None:
+    rule, on = FlushNeighbours(), {"innodb_flush_neighbors": "1"}
+    assert rule.advise(run("mysql 8.0.36", {"innodb_flush_neighbors": "0"})) is None
+    assert rule.advise(run("percona 5.5.61", {"innodb_flush_neighbor_pages": "none"})) is None
+    assert rule.advise(run("mysql 8.0.36", {})) is None
+    assert rule.advise(run("mariadb 10.11.6", on)) is None, "it sees that the device does not rotate"
+    assert rule.advise(run("mysql 5.5.62", on)) is None, "it has no such setting"
+
+
+def test_silent_where_the_device_may_be_a_disk_or_does_not_bind() -> None:
+    rule, on = FlushNeighbours(), {"innodb_flush_neighbors": "1"}
+    assert rule.advise(run("mysql 8.0.36", on, {"device": "/dev/sda", "rotational": True})) is None
+    assert rule.advise(run("mysql 8.0.36", on, {"device": "/dev/vda", "rotational": False})) is None
+    assert rule.advise(run("mysql 8.0.36", on, {})) is None
+    assert rule.advise(run("mysql 8.0.36", on, bound="CPU")) is None
