@@ -18,7 +18,7 @@ impl Clock {
         self.0.elapsed().as_nanos() as u64
     }
 
-    /// Sleeps until a moment of this clock.
+    /// Sleeps until this clock shows `at_ns`.
     pub fn sleep_until(&self, at_ns: u64) {
         let now = self.now_ns();
         if at_ns > now {

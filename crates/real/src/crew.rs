@@ -1,5 +1,5 @@
-//! The threads of a workload: they begin together, a ticker ends the intervals, and whoever waits for them never waits
-//! for what will not come.
+//! The threads of a workload. They begin together, a ticker ends the intervals, and a caller that waits for them never waits
+//! for a thread that has already ended.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -12,31 +12,31 @@ use flatwater_core::interval::{CpuNs, Interval, Recorder};
 use crate::Error;
 use crate::clock::{Clock, process_cpu_ns};
 
-/// Longest sleep or wait after which a lane looks whether it should stop.
+/// A lane checks at least this often whether it should stop.
 pub(crate) const STOP_CHECK_NS: u64 = 50_000_000;
 
-/// What the threads (lanes) of a workload share with its ticker and with whoever started it.
+/// State that the threads (lanes) of a workload share with the ticker and with the caller that started them.
 pub struct Crew {
-    /// Where lanes record.
+    /// The recorder of all lanes.
     pub recorder: Recorder,
     /// The run's clock.
     pub clock: Clock,
     pub(crate) gate: Gate,
     stop: AtomicBool,
-    /// Told when the run is to stop.
+    /// Notified when the run is to stop.
     stopped: Condvar,
     pauses: Mutex<()>,
-    /// Nobody waits for what is outstanding any more.
+    /// Whether waits for outstanding answers are to be given up.
     abandon: Arc<AtomicBool>,
     lanes_left: AtomicUsize,
     failure: Mutex<Option<Error>>,
     warning: Mutex<Option<String>>,
-    /// Told when the last lane ended.
+    /// Notified when the last lane has ended.
     ended: Condvar,
     ended_lock: Mutex<()>,
 }
 
-/// Counts a lane as ended, even one that panicked: a run must never wait for what will not come.
+/// Counts a lane as ended, also if it panicked: otherwise the run would wait for it without end.
 struct LaneEnd<'a>(&'a Crew);
 
 impl Drop for LaneEnd<'_> {
@@ -79,7 +79,7 @@ impl Gate {
 }
 
 impl Crew {
-    /// A crew of so many lanes, none of which runs yet.
+    /// A crew of `lanes` lanes. None of them runs yet.
     pub fn new(recorder: Recorder, lanes: u32) -> Self {
         Self {
             recorder,
@@ -97,11 +97,11 @@ impl Crew {
         }
     }
 
-    /// Starts one lane for each piece of `work`, and the ticker. Each lane must pass the gate once. `hint` says what to
-    /// do when there cannot be so many threads.
+    /// Starts one lane for each piece of `work`, and the ticker. Each lane must pass the gate once. `hint` is shown when there
+    /// are too many threads.
     ///
     /// # Errors
-    /// The ticker could not be started; a lane that could not is the run's failure.
+    /// The ticker could not be started. A lane that could not be started is the failure of the run.
     pub(crate) fn start<T: Send + 'static>(
         self: Arc<Self>,
         work: Vec<T>,
@@ -129,7 +129,7 @@ impl Crew {
         }
         let (sender, intervals) = channel();
         let ticker = self.clone();
-        // Lanes may take long to be ready (10,000 connections): whoever started them need not wait for that.
+        // Lanes may take long to be ready (10,000 connections). The caller does not wait for that.
         let tick = move || {
             ticker.gate.open_when(started);
             let begin_ns = ticker.clock.now_ns();
@@ -144,13 +144,13 @@ impl Crew {
         Ok(Run { crew: self, intervals: Mutex::new(intervals) })
     }
 
-    /// Whether lanes should finish what is outstanding and end.
+    /// Whether lanes are to end after their outstanding requests.
     #[inline]
     pub fn stopping(&self) -> bool {
         self.stop.load(Relaxed)
     }
 
-    /// The flag that tells whoever waits for an answer that nobody wants it any more.
+    /// The flag that makes waits for an answer give up.
     pub fn abandon_flag(&self) -> Arc<AtomicBool> {
         self.abandon.clone()
     }
@@ -161,19 +161,19 @@ impl Crew {
         self.stopped.notify_all();
     }
 
-    /// Sleeps until a moment of the run's clock; false when the run is to stop, which ends the sleep.
+    /// Sleeps until the run's clock shows `at_ns`. Returns false if the run is to stop, which ends the sleep.
     pub(crate) fn pause_until(&self, at_ns: u64) -> bool {
         let now_ns = self.clock.now_ns();
         if at_ns > now_ns && !self.stopping() {
             let lock = self.pauses.lock().expect("nothing panics under it");
-            let going_on = |(): &mut ()| !self.stopping();
+            let running = |(): &mut ()| !self.stopping();
             let timeout = Duration::from_nanos(at_ns - now_ns);
-            drop(self.stopped.wait_timeout_while(lock, timeout, going_on).expect("nothing panics under it"));
+            drop(self.stopped.wait_timeout_while(lock, timeout, running).expect("nothing panics under it"));
         }
         !self.stopping()
     }
 
-    /// Keeps the first failure, and ends the run.
+    /// Notes a failure, of which the first is kept, and ends the run.
     pub(crate) fn fail(&self, error: Error) {
         self.note_failure(error);
         self.stop();
@@ -189,8 +189,8 @@ impl Crew {
         self.warning.lock().expect("no lane panics here").get_or_insert_with(|| text.to_owned());
     }
 
-    /// Ends an interval at each multiple of its length until all lanes ended and the last one was told.
-    fn tick(&self, begin_ns: u64, interval_ms: u64, mut tell: impl FnMut(Interval) -> bool) {
+    /// Ends an interval at each multiple of its length, and sends it, until all lanes have ended.
+    fn tick(&self, begin_ns: u64, interval_ms: u64, mut send: impl FnMut(Interval) -> bool) {
         let step_ns = interval_ms.max(1) * 1_000_000;
         let mut cpu = process_cpu_ns();
         let mut next_ns = begin_ns + step_ns;
@@ -203,7 +203,7 @@ impl Crew {
             interval.cpu = Some(CpuNs { user: now_cpu.0 - cpu.0, system: now_cpu.1 - cpu.1 });
             cpu = now_cpu;
             next_ns += step_ns * (1 + self.clock.now_ns().saturating_sub(next_ns) / step_ns);
-            if !tell(interval) || over {
+            if !send(interval) || over {
                 return;
             }
         }
@@ -216,7 +216,7 @@ impl Crew {
         }
     }
 
-    /// Waits until all lanes ended, `timeout` at most; whether they did.
+    /// Waits until all lanes have ended, at most for `timeout`. Returns whether they have.
     fn wait_for_lanes(&self, timeout: Duration) -> bool {
         let lock = self.ended_lock.lock().expect("nothing panics under it");
         let running = |(): &mut ()| self.lanes_left.load(SeqCst) > 0;
@@ -231,11 +231,11 @@ pub struct Run {
     intervals: Mutex<Receiver<Interval>>,
 }
 
-/// What `next_interval` found.
+/// The result of `next_interval`.
 pub enum Next {
     /// An interval ended.
     Interval(Box<Interval>),
-    /// None ended in time.
+    /// No interval ended in time.
     Waiting,
     /// The run is over and every interval was taken.
     Over,
@@ -251,17 +251,18 @@ impl Run {
         }
     }
 
-    /// Asks all lanes to finish what is outstanding and end.
+    /// Makes all lanes end after their outstanding requests.
     pub fn stop(&self) {
         self.crew.stop();
     }
 
-    /// Waits until all lanes ended; false when some did not within `timeout` (their device or server does not answer).
+    /// Waits until all lanes have ended. Returns false if some have not within `timeout` (their device or server does not
+    /// answer).
     pub fn join(&self, timeout: Duration) -> bool {
         self.crew.wait_for_lanes(timeout)
     }
 
-    /// What made the run weaker than asked, in words.
+    /// Why the run is weaker than its specification, in words.
     pub fn warning(&self) -> Option<String> {
         self.crew.warning.lock().expect("no lane panics here").clone()
     }

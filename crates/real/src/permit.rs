@@ -1,7 +1,7 @@
-//! The second guard over other people's data: what may be written, by what it is and not by its name.
+//! The second guard of users' data: a permit names the files that may be written by their identity, not by their name.
 //!
-//! Whoever checks that a place may be written to (`runner/stack/target`) hands on a permit for just what it looked at.
-//! Without one, everything is opened read-only; with one, a name that has come to mean something else is refused.
+//! The check of a place (`runner/stack/target`) makes a permit for exactly the files that it checked. Without a permit a file
+//! is opened read-only. With a permit, a name that now belongs to another file is refused.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -23,10 +23,10 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// What an open file is.
+    /// The identity of an open file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn of(file: &File) -> std::io::Result<Self> {
         let metadata = file.metadata()?;
         Ok(if metadata.file_type().is_block_device() {
@@ -37,7 +37,7 @@ impl Identity {
     }
 }
 
-/// What a run may write to.
+/// The files that a run may write to.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(transparent)]
 pub struct Permit(Vec<Identity>);
@@ -52,7 +52,7 @@ impl Permit {
     /// Opens a file for reading and writing with the flags of open(2) given.
     ///
     /// # Errors
-    /// What the system says; `Error::NotPermitted` for a file that the permit does not name.
+    /// The system's error; `Error::NotPermitted` for a file that the permit does not name.
     pub fn open(&self, path: &Path, flags: i32, what: &'static str) -> Result<File, Error> {
         let failed = |source| Error::File { path: path.into(), what, source };
         let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).map_err(failed)?;
@@ -78,10 +78,10 @@ pub fn open(path: &Path, permit: Option<&Permit>, flags: i32, what: &'static str
     }
 }
 
-/// The permit, where something is to be written.
+/// The permit of a run that writes.
 ///
 /// # Errors
-/// `Error::NotPermitted` where nobody gave one.
+/// `Error::NotPermitted` if there is none.
 pub fn required<'a>(permit: Option<&'a Permit>, path: &Path) -> Result<&'a Permit, Error> {
     permit.ok_or_else(|| Error::NotPermitted { path: path.into(), why: "nobody made sure that it may be" })
 }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_means_another_file_by_now_is_refused() {
+    fn a_name_that_belongs_to_another_file_now_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let (ours, other) = (folder.path().join("ours"), folder.path().join("other"));
         std::fs::write(&ours, "").unwrap();

@@ -1,4 +1,4 @@
-//! Writing the files of an experiment: in parallel, with progress, resumable.
+//! Writes the files of an experiment, in parallel and with progress. It can be resumed.
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -19,27 +19,27 @@ use crate::storage::buffer::Buffers;
 /// Bytes that one thread writes at a time: large enough for any device's full bandwidth.
 const CHUNK_BYTES: u64 = 1 << 20;
 
-/// What to write.
+/// The specification of a preparation.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// The files, which exist; each is extended to `file_bytes`.
+    /// The files, which exist. Each is extended to `file_bytes`.
     pub paths: Vec<PathBuf>,
-    /// What may be written.
+    /// The files that may be written.
     pub permit: Permit,
     /// Bytes of each.
     pub file_bytes: u64,
-    /// Bytes that an earlier attempt wrote, counted over all files in order: they are not written again.
+    /// Bytes that an earlier attempt wrote, counted over all files in order. They are not written again.
     pub done_bytes: u64,
     /// Writers.
     pub threads: u32,
     /// Bypass the page cache.
     pub direct: bool,
-    /// The files are a block device: do not change its length.
+    /// Whether the files are a block device, whose length does not change.
     pub device: bool,
     /// Share of the data that compresses away, %.
     pub compressible_pct: f64,
-    /// Stamp blocks of this size with headers of this set, so that they can be verified; 0 for no headers.
+    /// Blocks of this size get headers of the set `set_id`, so that they can be verified; 0: no headers.
     pub stamp_bytes: u32,
     /// The set's id.
     pub set_id: u64,
@@ -113,7 +113,7 @@ impl Prepare {
         Ok(Self(job))
     }
 
-    /// Bytes that are written without a gap from the beginning: where a later attempt can go on.
+    /// Bytes that are written without a gap from the beginning. A later attempt can continue there.
     pub fn done_bytes(&self) -> u64 {
         let job = &self.0;
         let low = job.written.lock().expect("no writer panics here").low;
@@ -126,12 +126,12 @@ impl Prepare {
         self.0.total_bytes()
     }
 
-    /// Asks the writers to end after their present chunk.
+    /// Makes the writers end after their present chunk.
     pub fn stop(&self) {
         self.0.stop.store(true, SeqCst);
     }
 
-    /// Waits for the writers; false when they are still at work after `timeout`.
+    /// Waits for the writers. Returns false if they have not ended after `timeout`.
     pub fn join(&self, timeout: Duration) -> bool {
         let until = Instant::now() + timeout;
         while self.0.writers_left.load(SeqCst) > 0 {
@@ -190,7 +190,7 @@ impl Job {
             let (index, offset) = (chunk / self.chunks_per_file(), chunk % self.chunks_per_file() * self.chunk_bytes);
             let Some(path) = spec.paths.get(index as usize) else { break };
             if open_file.as_ref().is_none_or(|(opened, _)| *opened != index) {
-                // The file just left must be durable before it counts as prepared.
+                // The previous file must be durable before it counts as prepared.
                 sync(open_file.take(), &spec.paths)?;
                 open_file = Some((index, open(path, &spec.permit, spec.direct)?));
             }

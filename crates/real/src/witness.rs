@@ -1,4 +1,4 @@
-//! What tells a file from another one that took its name, or even its inode.
+//! Evidence that tells a file from another file that took over its name, or even its inode.
 
 use std::ffi::CString;
 use std::io;
@@ -6,20 +6,20 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
-/// What a file system says of the birth of an open file or folder.
+/// What a file system knows about the creation of an open file or folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Witness {
-    /// When it was made, ns since 1970; absent where the file system does not keep it (statx(2), `stx_btime`).
+    /// When it was created, ns since 1970; None if the file system does not keep it (statx(2), `stx_btime`).
     pub born_ns: Option<i64>,
-    /// The handle by which file servers know it: on most file systems, the inode with its generation, which a file that
-    /// takes over the inode does not get (`name_to_handle_at`(2)); absent where the file system has none.
+    /// The handle that file servers use (`name_to_handle_at`(2)); None if the file system has none. On most file systems it
+    /// is the inode with its generation, and a file that takes over the inode has another generation.
     pub handle: Option<Vec<u8>>,
 }
 
-/// Asks for both.
+/// Reads both.
 ///
 /// # Errors
-/// What the system says of a descriptor that cannot be asked at all.
+/// The system's error for a descriptor that does not allow it.
 pub fn witness(file: BorrowedFd<'_>) -> io::Result<Witness> {
     Ok(Witness { born_ns: born_ns(file)?, handle: handle(file) })
 }
@@ -33,13 +33,13 @@ fn born_ns(file: BorrowedFd<'_>) -> io::Result<Option<i64>> {
     if answer != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: all zeros are a statx, and the kernel filled in what it knows.
+    // SAFETY: all zeros are a valid statx, and the kernel has filled in what it knows.
     let told = unsafe { told.assume_init() };
     let known = told.stx_mask & libc::STATX_BTIME != 0 && told.stx_btime.tv_sec != 0;
     Ok(known.then(|| told.stx_btime.tv_sec * 1_000_000_000 + i64::from(told.stx_btime.tv_nsec)))
 }
 
-/// The longest that a handle can be, fcntl.h.
+/// The largest size of a handle, fcntl.h.
 const MAX_HANDLE_SZ: usize = 128;
 
 /// `struct file_handle` with room for the handle.
@@ -53,7 +53,7 @@ struct FileHandle {
 fn handle(file: BorrowedFd<'_>) -> Option<Vec<u8>> {
     let mut told = FileHandle { bytes: MAX_HANDLE_SZ as u32, kind: 0, handle: [0; MAX_HANDLE_SZ] };
     let mut mount: i32 = 0;
-    // SAFETY: the path is an empty C string; the buffers are what the call wants and outlive it.
+    // SAFETY: the path is an empty C string. The buffers have the types of the call and outlive it.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_name_to_handle_at,
@@ -68,10 +68,10 @@ fn handle(file: BorrowedFd<'_>) -> Option<Vec<u8>> {
     (answer == 0).then(|| [&told.kind.to_le_bytes()[..], bytes].concat())
 }
 
-/// Renames an entry of a folder to a name that nothing has yet: `AlreadyExists` if something has it.
+/// Renames an entry of a folder to a name that does not exist yet.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error; `AlreadyExists` if the name exists.
 pub fn rename_new(folder: BorrowedFd<'_>, from: &str, to: &str) -> io::Result<()> {
     let (from, to) = (CString::new(from)?, CString::new(to)?);
     let at = folder.as_raw_fd();

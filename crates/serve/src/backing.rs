@@ -1,4 +1,4 @@
-//! The file that holds what was written to an emulated device: as long as the device, and sparse.
+//! The file that holds the data of an emulated device. It is as long as the device, and sparse.
 
 use std::fs::File;
 use std::io;
@@ -18,13 +18,13 @@ pub struct Backing {
 }
 
 impl Backing {
-    /// Opens the file, which is there, if it is the one that was checked, and gives it the device's length.
+    /// Opens the file, which must exist and must be the one that was checked, and gives it the length of the device.
     ///
-    /// `durable`: what is flushed survives a power cut; otherwise only the death of the emulator. `emptied`: what was in
-    /// it is thrown away.
+    /// `durable`: flushed data survive a power cut; otherwise only the end of the emulator. `emptied`: the content of the file
+    /// is discarded.
     ///
     /// # Errors
-    /// What the system says; `WouldBlock` when another emulator uses the file; `InvalidData` when it has another length.
+    /// The system's error; `WouldBlock` if another emulator uses the file; `InvalidData` if it has another length.
     pub fn open(path: &Path, permit: &Permit, bytes: u64, durable: bool, emptied: bool) -> io::Result<Self> {
         let file = permit.open(path, 0, "cannot open it").map_err(|error| match error {
             Error::File { source, .. } => source,
@@ -43,7 +43,7 @@ impl Backing {
             return Err(io::Error::new(io::ErrorKind::InvalidData, text));
         }
         file.set_len(bytes)?;
-        // The device reads at random: reading ahead in the backing file only takes time from others.
+        // The device is read at random, so reading ahead in the backing file is of no use.
         // SAFETY: as above.
         unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_RANDOM) };
         Ok(Self { file, bytes, durable })
@@ -63,25 +63,25 @@ impl Backing {
     /// Reads `bytes` at `offset`; fewer at the end of the device.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn read(&self, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
         let mut data = vec![0; bytes.min(self.bytes.saturating_sub(offset)) as usize];
         self.file.read_exact_at(&mut data, offset)?;
         Ok(data)
     }
 
-    /// Writes; the caller has made sure that it is within the device.
+    /// Writes data. The caller has checked that the range is within the device.
     ///
     /// # Errors
-    /// What the system says: ENOSPC when its file system is full.
+    /// The system's error: ENOSPC if the file system is full.
     pub fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.file.write_all_at(data, offset)
     }
 
-    /// Makes what was written survive a power cut, if that was asked for.
+    /// Makes written data survive a power cut, if the file is `durable`.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn flush(&self) -> io::Result<()> {
         if self.durable { self.file.sync_data() } else { Ok(()) }
     }
@@ -89,7 +89,7 @@ impl Backing {
     /// Gives a range back to the file system: it reads as zeroes.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn trim(&self, offset: u64, bytes: u64) -> io::Result<()> {
         let bytes = bytes.min(self.bytes.saturating_sub(offset));
         if bytes == 0 {
@@ -104,7 +104,7 @@ impl Backing {
     /// Ranges (offset, bytes) that hold data, in order.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn extents(&self) -> io::Result<Vec<(u64, u64)>> {
         let seek = |offset: u64, whence| {
             // SAFETY: the descriptor is open.

@@ -1,13 +1,13 @@
-//! How far behind model time answers were: whether an emulation can be believed.
+//! How much later than in the model answers were sent. It says whether an emulation can be trusted.
 
 use flatwater_core::histogram::Histogram;
 
-/// An answer is late when it is behind by more than this share of what the model said that the request takes ...
+/// An answer is late if it is behind by more than this share of the time that the request takes in the model ...
 pub const LATE_SHARE: f64 = 0.05;
-/// ... or by more than this, whichever is more: about what it takes to wake a thread.
+/// ... and by more than this, which is about the time to wake a thread.
 pub const LATE_NS: u64 = 50_000;
-/// An emulation in which a larger share of the answers was late could not keep up: its median may still be right, its
-/// 95th percentile is the machine's and not the model's.
+/// If a larger share of the answers was late, the emulation could not keep up. Its median may still be right, but its 95th
+/// percentile is that of the machine and not that of the model.
 pub const KEPT_UP_SHARE: f64 = 0.05;
 
 /// Lags of the answers of some time.
@@ -24,7 +24,7 @@ impl Lag {
         self.late += u64::from(behind_ns > LATE_NS.max((latency_ns as f64 * LATE_SHARE) as u64));
     }
 
-    /// Adds another's counts.
+    /// Adds the counts of another.
     pub fn merge(&mut self, other: &Self) {
         self.behind.merge(&other.behind);
         self.late += other.late;
@@ -40,7 +40,7 @@ impl Lag {
         if self.answers() == 0 { 0.0 } else { self.late as f64 / self.answers() as f64 }
     }
 
-    /// Whether so few were late that the emulation can be believed.
+    /// Whether so few answers were late that the emulation can be trusted.
     pub fn kept_up(&self) -> bool {
         self.late_share() <= KEPT_UP_SHARE
     }

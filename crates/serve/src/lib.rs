@@ -1,7 +1,7 @@
-//! What others can mount: a modelled device as a file whose every request takes as long as the model says.
+//! Servers: a cache through FUSE and NBD, and a modelled device as a file.
 //!
-//! The device is a model in virtual time (`flatwater_model::storage`); here its time is the clock's. What is written
-//! goes to a backing file, and the answer is held back until the model says that the request is over.
+//! The device is a model in virtual time (`flatwater_model::storage`); here its time is that of the clock. Its data are in a
+//! backing file, and each answer is delayed until the request ends in the model.
 
 pub mod backing;
 pub mod cache;

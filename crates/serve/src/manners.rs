@@ -1,7 +1,7 @@
-//! What the threads of a server ask of the kernel.
+//! The settings of a server's threads in the kernel.
 
-/// Timers to the nanosecond; no waiting for dirty pages that only this process can make clean, for it may stand below a
-/// file system. Neither is vital, and the second needs privileges. Threads that the calling one starts inherit both.
+/// Sets timers to the nanosecond, and makes the thread not wait for dirty pages: the process may be below a file system, so
+/// that only it could clean them. Neither is vital, and the second needs privileges. New threads inherit both.
 pub(crate) fn set_manners() {
     const TIMER_SLACK_NS: libc::c_ulong = 1;
     /// Since Linux 5.6; from linux/prctl.h.

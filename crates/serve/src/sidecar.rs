@@ -1,4 +1,4 @@
-//! The file beside the backing file that says whose it is, and keeps the device's wear.
+//! The file beside the backing file. It names the owner of the backing file, and keeps the wear of the device.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -8,25 +8,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value, json};
 
-/// A sidecar: what its owner wants to find again, and what the device tells.
+/// A sidecar: fields of the owner, and the state of the device.
 #[derive(Debug)]
 pub struct Sidecar {
     path: PathBuf,
     owner: Map<String, Value>,
-    /// Whether what has its name is what was written here, unless somebody put something else there.
+    /// Whether the file was written here at least once.
     saved: AtomicBool,
 }
 
 impl Sidecar {
-    /// A sidecar at `path` with the owner's own fields.
+    /// A sidecar at `path` with the fields of the owner.
     pub const fn new(path: PathBuf, owner: Map<String, Value>) -> Self {
         Self { path, owner, saved: AtomicBool::new(false) }
     }
 
-    /// Writes it anew, whole or not at all. `state` is the device's, as JSON.
+    /// Replaces the file atomically. `state` is the state of the device, as JSON.
     ///
     /// # Errors
-    /// What the system says; since the first time also that somebody put something else there, which stays.
+    /// The system's error. After the first call also that another file has the name now; that file stays.
     pub fn save(&self, state: Option<&str>) -> io::Result<()> {
         let mut fields = self.owner.clone();
         fields.insert(
@@ -41,7 +41,7 @@ impl Sidecar {
         Ok(())
     }
 
-    /// Whether the file is one that was written here, or none.
+    /// Whether the file was written here, or does not exist.
     fn is_ours(&self) -> io::Result<bool> {
         let opened = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&self.path);
         let mut file = match opened {
@@ -68,7 +68,7 @@ fn write_atomic(path: &Path, data: &[u8]) -> io::Result<()> {
     written
 }
 
-/// A new file beside a path. Where a name is taken, by whatever, another one is: no link of a stranger's is followed.
+/// Creates a new file beside a path. If a name exists, another one is tried. No link of another user is followed.
 fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     for attempt in 0_u64.. {
         let mut name = path.file_name().unwrap_or_default().to_owned();

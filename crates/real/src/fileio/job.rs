@@ -1,4 +1,4 @@
-//! What the lanes of a run share.
+//! The state that the lanes of a run share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -12,7 +12,7 @@ use crate::crew::Crew;
 use crate::storage::Target;
 use crate::storage::fault::FaultState;
 
-/// What lanes share.
+/// The state that the lanes of a run share.
 pub(super) struct Job {
     pub(super) spec: Spec,
     pub(super) target: Arc<Target>,
@@ -30,7 +30,7 @@ impl Job {
         Self { spec, target, crew, verification, fault_state: Arc::default(), lanes_writing }
     }
 
-    /// A request failed: the first failure is reported, and ends the run unless it is to go on.
+    /// Notes the failure of a request. The first failure is reported. It ends the run, unless the run continues on errors.
     pub(super) fn note_error(&self, error: Error) {
         if self.spec.continue_on_error {
             self.crew.note_failure(error);
@@ -39,8 +39,8 @@ impl Job {
         }
     }
 
-    /// A lane sends no more. The requests that make everything durable, where it is the last lane and the workload
-    /// wants them.
+    /// Notes that a lane sends no more requests. The last lane gets the requests that make all data durable, if the workload
+    /// requires them.
     pub(super) fn end_of_lane(&self) -> Vec<Request> {
         if self.lanes_writing.fetch_sub(1, SeqCst) > 1 {
             return Vec::new();

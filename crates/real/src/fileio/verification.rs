@@ -1,4 +1,4 @@
-//! Every block written is stamped with a generation, and every block read is checked for the one it must have.
+//! Every written block is stamped with a generation, and every block that is read is checked for its generation.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use flatwater_core::workload::payload::{self, Generations, Header, Mismatch};
 
 use super::spec::Verify;
 
-/// The blocks of a run and the generation that each has.
+/// The blocks of a run and their generations.
 #[derive(Clone)]
 pub(super) struct Verification {
     verify: Verify,
@@ -18,7 +18,7 @@ pub(super) struct Verification {
 }
 
 impl Verification {
-    /// The blocks of a workload. What an `earlier` run on the same files wrote is known from it.
+    /// The blocks of a workload. Generations of an `earlier` run on the same files are taken over.
     pub(super) fn new(verify: Verify, workload: &Fileio, earlier: Option<&Self>) -> Self {
         let block_bytes = u64::from(workload.block_bytes_max().max(1));
         let blocks_per_file = workload.file_bytes / block_bytes;
@@ -43,7 +43,7 @@ impl Verification {
         generation.max(self.verify.generation_base) + 1
     }
 
-    /// Takes the block of a read or write; its generation (0: unknown), or None while another request has it.
+    /// Takes the block of a read or write, and returns its generation (0: unknown). None: another request has the block.
     pub(super) fn claim(&self, request: Request) -> Option<u32> {
         self.generations.take(self.block(request))
     }
@@ -53,16 +53,16 @@ impl Verification {
         payload::seal(data, self.header(request, self.next_generation(generation)));
     }
 
-    /// Checks the data of a read of a block of this generation; the generation found.
+    /// Checks the data of a read of a block of this generation. Returns the generation that it found.
     ///
     /// # Errors
-    /// What is wrong with the data.
+    /// Why the data are wrong.
     pub(super) fn check(&self, data: &[u8], request: Request, generation: u32) -> Result<u32, Mismatch> {
         payload::check(data, self.header(request, generation))
     }
 
-    /// Gives back the block of a request that ended, which had this `generation` before it; `outcome` is what a read
-    /// found. After a failed request nobody knows what the block holds.
+    /// Gives back the block of a request that has ended. The block had this `generation` before the request. `outcome` is the
+    /// generation that a read found. After a failed request the generation is unknown.
     pub(super) fn give_back<E>(&self, request: Request, generation: u32, outcome: &Result<u32, E>) {
         let left = match (outcome, request.kind) {
             (Err(_), _) => 0,

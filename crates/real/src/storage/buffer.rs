@@ -1,4 +1,6 @@
-//! Buffers aligned for O_DIRECT, on huge pages where the kernel has them.
+//! Buffers that are aligned for O_DIRECT, on huge pages if the kernel has them.
+//!
+//! The pool of buffers with data to write is a queue and not a slab: the buffer that was unused for longest comes next.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::collections::VecDeque;
@@ -8,7 +10,7 @@ use std::sync::Arc;
 
 use flatwater_core::storage::Kind;
 
-/// Enough for any device: the largest logical block in use, and the page size.
+/// An alignment that is enough for every device: the largest logical block in use, and the page size.
 pub const ALIGNMENT_BYTES: usize = 4096;
 /// A transparent huge page of x86-64 and of arm64 with 4 KiB pages.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
@@ -22,7 +24,7 @@ struct Memory {
     layout: Layout,
 }
 
-// SAFETY: the memory is only reached through the `Buffers` cut from it, whose ranges do not overlap.
+// SAFETY: only the `Buffers` cut from it use the memory, and their ranges do not overlap.
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
@@ -61,7 +63,7 @@ const WRITE_POOLS_BYTES: usize = 64 << 20;
 /// Most buffers with data to write for one queue: io_uring registers up to 16,384 in all.
 const WRITE_BUFFERS_MAX: usize = 4096;
 
-/// Equal buffers of one queue: one a slot to read into, and a pool of those with data to write, which take turns.
+/// Equal buffers of one queue: one for each slot to read into, and a pool of buffers with data to write, which take turns.
 #[derive(Debug)]
 pub struct Buffers {
     memory: Arc<Memory>,
@@ -131,7 +133,7 @@ impl Buffers {
         if had >= self.slots {
             self.pool.push_back(had);
         }
-        // What is read goes elsewhere than what is written: a device that returns zeros must not be sent zeros back.
+        // Reads and writes have different buffers: zeros that a device returns must not be written back to it.
         let next = if kind == Kind::Write { self.pool.pop_front().unwrap_or(slot) } else { slot };
         self.taken[slot as usize] = next;
         self.slice(next)
@@ -150,7 +152,7 @@ impl Buffers {
         all.map(|start| unsafe { slice::from_raw_parts_mut(start, bytes) }).collect()
     }
 
-    /// All buffers as the kernel wants them registered.
+    /// All buffers in the form in which the kernel registers them.
     pub fn iovecs(&self) -> Vec<libc::iovec> {
         (0..self.buffers)
             .map(|buffer| libc::iovec { iov_base: self.address(buffer).cast(), iov_len: self.buffer_bytes })

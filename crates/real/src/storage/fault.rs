@@ -1,7 +1,7 @@
-//! Faults on purpose: a storage that fails, fills up, stalls, loses or misplaces writes, or corrupts what is read.
+//! Faults on purpose: a storage that fails, fills up, stalls, loses or misplaces writes, or corrupts reads.
 //!
-//! It wraps any queue, so that what is tested is everything above it, unchanged. Users can ask for it in an
-//! experiment (`[storage.fault]`) to see how their alarms look when it happens.
+//! It wraps any queue, so that everything above the queue can be tested unchanged. Users can set a fault in an experiment
+//! (`[storage.fault]`) to see how their alarms react.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use flatwater_core::storage::{Completion, Kind, Queue, Request};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What goes wrong.
+/// The kind of a fault.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
@@ -30,11 +30,11 @@ pub enum FaultKind {
     CorruptRead,
 }
 
-/// When what goes wrong.
+/// A fault and when it begins.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// What.
+    /// Its kind.
     pub kind: FaultKind,
     /// After this many requests of all threads.
     #[serde(default)]
@@ -44,7 +44,7 @@ pub struct Fault {
     pub duration_s: f64,
 }
 
-/// Requests seen so far, and whether a fault that happens once has happened; shared by all lanes.
+/// How many requests have come so far, and whether a fault that comes once has come. All lanes share it.
 #[derive(Debug, Default)]
 pub struct FaultState {
     seen: AtomicU64,
@@ -59,7 +59,7 @@ pub struct FaultyQueue<Q> {
     state: Arc<FaultState>,
     /// Completions that never reached the inner queue.
     faked: Vec<Completion>,
-    /// Slot and size of the read that is to be corrupted when it completes.
+    /// Slot and size of the read that will be corrupted when it completes.
     corrupt: Option<(u32, u32)>,
     stalled_until: Option<Instant>,
     held: Vec<Completion>,
@@ -133,7 +133,7 @@ impl<Q: Queue> Queue for FaultyQueue<Q> {
     fn wait(&mut self, timeout_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
         let before = done.len();
         done.append(&mut self.faked);
-        // With nothing inside, the inner queue would wait for ever.
+        // Without requests the inner queue would wait without end.
         if self.inside > 0 {
             let first_new = done.len();
             self.inner.wait(if first_new > before { Some(0) } else { timeout_ns }, done)?;

@@ -29,7 +29,7 @@ pub enum Engine {
     IoUring,
 }
 
-/// Write-through at open.
+/// Whether writes are durable when they return.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum SyncMode {
@@ -38,7 +38,7 @@ pub enum SyncMode {
     None,
     /// O_SYNC: data and metadata are durable when a write returns.
     Sync,
-    /// O_DSYNC: data is.
+    /// O_DSYNC: data is durable when a write returns.
     Dsync,
 }
 
@@ -62,8 +62,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// Opens all files; without a permit, to be read only. Whoever asks for a block device to be written holds an
-    /// exclusive claim on it already: a second one is refused by the kernel, even to the same process.
+    /// Opens all files; without a permit they are opened read-only. The caller already holds an exclusive claim on a block
+    /// device that is written: the kernel would refuse a second claim, even to the same process.
     pub fn open(
         paths: &[PathBuf],
         permit: Option<&Permit>,
@@ -93,7 +93,7 @@ fn open(path: &Path, permit: Option<&Permit>, direct: bool, sync: SyncMode) -> R
     permit::open(path, permit, flags, if direct { "cannot open it with O_DIRECT" } else { "cannot open it" })
 }
 
-/// Gives the first `bytes` of a file or device back to the storage (TRIM): what the SNIA test calls purge.
+/// Gives the first `bytes` of a file or device back to the storage (TRIM), which the SNIA test calls a purge.
 pub fn purge(path: &Path, permit: &Permit, bytes: u64) -> Result<(), Error> {
     let failed = |what| move |source| Error::File { path: path.into(), what, source };
     let file = open(path, Some(permit), false, SyncMode::None)?;
@@ -116,7 +116,7 @@ pub fn purge(path: &Path, permit: &Permit, bytes: u64) -> Result<(), Error> {
 }
 
 impl Target {
-    /// Writes back and forgets what the page cache holds of the files, so that what is read next comes from the storage.
+    /// Writes back and drops the pages of the files in the page cache, so that the next reads come from the storage.
     pub fn drop_cache(&self) -> Result<(), Error> {
         for (path, file) in self.paths.iter().zip(&self.files) {
             let failed = |source| Error::File { path: path.clone(), what: "cannot drop its cache", source };

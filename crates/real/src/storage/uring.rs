@@ -11,7 +11,7 @@ use super::buffer::Buffers;
 use super::{FsyncCall, Target};
 use crate::Error;
 
-/// What to try when a ring cannot be made.
+/// The hint when a ring cannot be made.
 const HINT: &str = " (hint: io_uring may be switched off here, see sysctl kernel.io_uring_disabled or the container's \
                     seccomp profile; workload.engine = \"psync\" works everywhere)";
 
@@ -19,8 +19,8 @@ const HINT: &str = " (hint: io_uring may be switched off here, see sysctl kernel
 /// handling them at any entry to the kernel: 1.1x at depth 32, where the thread wakes at the first of a burst; 0.9x at 128.
 const DEFER_DEPTH_MIN: u32 = 64;
 
-/// A ring and the buffers of its slots. A batch costs two system calls: one for its head, and one (`wait`) for the rest
-/// of it that also reaps everything that has completed.
+/// A ring and the buffers of its slots. A batch takes two system calls: one for its first requests, and one (`wait`) for the
+/// rest, which also collects all completions.
 pub struct Uring {
     ring: IoUring,
     target: Arc<Target>,
@@ -33,8 +33,8 @@ impl Uring {
     pub fn new(target: Arc<Target>, buffers: Buffers) -> Result<Self, Error> {
         let failed = |source| Error::Engine { engine: "io_uring", source, hint: HINT };
         let depth = buffers.slots();
-        // Only this thread submits, and completions are handled when it enters the kernel anyway, or, from some depth on,
-        // when it waits: it is not interrupted for them (Linux 6.1). Older kernels get a plain ring.
+        // Only this thread submits. Completions are handled when it enters the kernel anyway or, from some depth on, when it
+        // waits. So they do not interrupt it (Linux 6.1). Older kernels get a plain ring.
         let mut builder = IoUring::builder();
         builder.setup_single_issuer();
         if depth < DEFER_DEPTH_MIN {
@@ -49,14 +49,14 @@ impl Uring {
         // (declared first) comes before theirs.
         let fixed_buffers = match unsafe { ring.submitter().register_buffers(&buffers.iovecs()) } {
             Ok(()) => true,
-            // Registered memory counts against RLIMIT_MEMLOCK; without it the requests still work.
+            // Registered memory counts against RLIMIT_MEMLOCK. Requests also work without registration.
             Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => false,
             Err(error) => return Err(failed(error)),
         };
         Ok(Self { ring, target, buffers, fixed_buffers })
     }
 
-    /// Whether the buffers could be registered: without, each request costs the pinning of its pages.
+    /// Whether the buffers could be registered. If not, the pages of each request must be pinned.
     pub fn has_fixed_buffers(&self) -> bool {
         self.fixed_buffers
     }
@@ -100,13 +100,13 @@ impl Queue for Uring {
 
     fn push(&mut self, slot: u32, request: Request) {
         let entry = self.entry(slot, request);
-        // SAFETY: the buffer outlives the request: a slot is reused only after its completion, and a lane that ends with
-        // requests outstanding never drops its queue (`Lane::queue`).
+        // SAFETY: the buffer outlives the request. A slot is reused only after its completion, and a lane that ends with
+        // outstanding requests does not drop its queue (`Lane::queue`).
         unsafe { self.ring.submission().push(&entry) }.expect("the ring has an entry for every slot");
     }
 
     fn submit(&mut self) {
-        // Whatever hinders this call hinders the one in `wait` too, which says so.
+        // An error here comes again in `wait`, which returns it.
         let _ = self.ring.submit();
     }
 
@@ -120,7 +120,7 @@ impl Queue for Uring {
         };
         match answer {
             Ok(_) => {}
-            // A timeout, a signal, or a full completion queue: what has completed is still there to reap.
+            // A timeout, a signal, or a full completion queue: the completions are still there.
             Err(error)
                 if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN)) => {}
             Err(error) => return Err(error),

@@ -1,14 +1,14 @@
-//! What both servers agree on with the kernel.
+//! Constants that both servers negotiate with the kernel.
 
 use std::time::Duration;
 
-/// The block that the file systems speak of, and the sector of an emulated device.
+/// The block size of the file systems, and the sector size of an emulated device.
 pub const BLOCK_BYTES: u32 = 4096;
-/// The largest request: what the kernel lets one have (256 pages, fs.fuse.max_pages_limit).
+/// The largest request that the kernel allows (256 pages, fs.fuse.max_pages_limit).
 pub const REQUEST_BYTES_MAX: u32 = 1 << 20;
-/// Requests that the kernel keeps under way at once: more than any queue depth that makes sense.
+/// Requests that the kernel keeps under way at once: more than any useful queue depth.
 pub(super) const IN_FLIGHT_MAX: u16 = 4096;
-/// How long the kernel may believe names, and what it knows of the device: they do not change.
+/// How long the kernel may cache names and the attributes of the device. They do not change.
 pub(super) const KNOWN_FOR: Duration = Duration::from_secs(60);
 
 /// How much of a range is within a device.

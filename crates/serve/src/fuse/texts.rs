@@ -1,4 +1,4 @@
-//! Files of text that are open: a reader sees one version, as of its opening.
+//! Open text files. A reader sees the version of the time at which it opened the file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    /// None yet. Handles come after `last_handle`: those of an earlier server are not given again.
+    /// No open files. New handles come after `last_handle`, so that those of an earlier server are not used again.
     pub(super) fn new(last_handle: u64) -> Self {
         Self { open: BTreeMap::new(), last_handle }
     }
 
-    /// A handle, with no text.
+    /// A new handle without a text.
     pub(super) fn next_handle(&mut self) -> u64 {
         self.last_handle += 1;
         self.last_handle
     }
 
-    /// Opens a text; its handle.
+    /// Opens a text, and returns its handle.
     pub(super) fn open(&mut self, text: String) -> u64 {
         let handle = self.next_handle();
         self.open.insert(handle, text.into());
@@ -34,13 +34,13 @@ impl Texts {
         self.open.get(&handle).cloned()
     }
 
-    /// A handle is closed.
+    /// Closes a handle.
     pub(super) fn close(&mut self, handle: u64) {
         self.open.remove(&handle);
     }
 }
 
-/// The part of a text that a read asks for.
+/// The part of a text that a read requests.
 pub(super) fn part(text: &str, offset: u64, bytes: u32) -> &[u8] {
     let begin = text.len().min(usize::try_from(offset).unwrap_or(usize::MAX));
     let end = text.len().min(begin.saturating_add(bytes as usize));

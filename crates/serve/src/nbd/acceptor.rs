@@ -1,4 +1,4 @@
-//! Where clients come from: the listener, and the tick at which those are looked for that must be cut off.
+//! The listener that accepts clients, and the tick at which the server looks for clients that it must disconnect.
 
 use flatwater_real::cache::Port;
 use io_uring::{opcode, types};
@@ -17,7 +17,7 @@ pub(super) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Of this listener; nobody is accepted yet.
+    /// An acceptor that does not accept yet.
     pub(super) fn new(listener: Listener) -> Self {
         Self { listener, accepting: false, interval: Box::new(types::Timespec::new().sec(TICK_S)) }
     }
@@ -27,30 +27,30 @@ impl Acceptor {
         self.accepting
     }
 
-    /// Accepts all who come.
+    /// Accepts all clients from now on.
     pub(super) fn accept(&mut self, port: &mut Port<'_>) {
         self.accepting = true;
         let entry = opcode::AcceptMulti::new(types::Fd(self.listener.descriptor())).flags(libc::SOCK_CLOEXEC).build();
-        // SAFETY: it points to nothing.
+        // SAFETY: it points to no memory.
         unsafe { port.push(entry, Operation::Accept.key()) };
     }
 
-    /// Accepting has ended by itself (at the limit of open files, for one): the next tick tries again.
+    /// Notes that accepting has ended (for example at the limit of open files). The next tick tries again.
     pub(super) fn ended(&mut self) {
         self.accepting = false;
     }
 
-    /// Lets the next tick come.
+    /// Waits for the next tick.
     pub(super) fn wait_for_tick(&self, port: &mut Port<'_>) {
         // SAFETY: the kernel reads the time when it takes the operation, and the server outlives that.
         unsafe { port.push(opcode::Timeout::new(&raw const *self.interval).build(), Operation::Tick.key()) };
     }
 
-    /// Accepts nobody any more, and takes the socket's file away.
+    /// Stops accepting, and removes the file of the socket.
     pub(super) fn stop(&mut self, port: &mut Port<'_>) {
         self.listener.unlink();
         let accept = types::CancelBuilder::fd(types::Fd(self.listener.descriptor())).all();
-        // SAFETY: it points to nothing.
+        // SAFETY: it points to no memory.
         unsafe { port.push(opcode::AsyncCancel2::new(accept).build(), Operation::Cancel.key()) };
     }
 }

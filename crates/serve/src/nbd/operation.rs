@@ -1,20 +1,20 @@
-//! The server's operations in the ring, and the keys that they come back with.
+//! The operations of the server in the ring, and their keys.
 
-/// Where the kind of an operation begins in its key; the connection's number is below.
+/// The bit at which the kind of an operation begins in its key. The number of the connection is below.
 const KIND_SHIFT: u32 = 32;
 
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// Clients are accepted.
+    /// Accepts clients.
     Accept,
-    /// The tick is waited for.
+    /// Waits for the tick.
     Tick,
-    /// A connection receives.
+    /// Receives on a connection.
     Receive(u32),
-    /// A connection sends.
+    /// Sends on a connection.
     Send(u32),
-    /// An operation is taken back.
+    /// Cancels an operation.
     Cancel,
 }
 

@@ -1,4 +1,4 @@
-//! What a server tells of its clients.
+//! The counts of a server about its clients.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,11 +10,11 @@ use crate::lock::lock;
 pub struct Tally {
     /// Clients now.
     pub connections: AtomicU64,
-    /// Clients that came, in all.
+    /// Clients that have connected so far.
     pub accepted: AtomicU64,
     /// Clients that were turned away because there were too many.
     pub turned_away: AtomicU64,
-    /// Clients that were cut off: they broke the protocol, or held what others wanted.
+    /// Clients that were disconnected: they broke the protocol, or held memory for which others waited.
     pub cut_off: AtomicU64,
     /// Requests that were answered.
     pub requests: AtomicU64,
@@ -30,18 +30,18 @@ impl Tally {
         counter.fetch_add(1, Relaxed);
     }
 
-    /// A client of this process came.
+    /// A client of this process has connected.
     pub(super) fn came(&self, process: u32) {
         Self::count(&self.accepted);
         Self::count(&self.connections);
         lock(&self.processes).push(process);
     }
 
-    /// One of them left.
+    /// A client of this process has left.
     pub(super) fn left(&self, process: u32) {
         self.connections.fetch_sub(1, Relaxed);
         let mut processes = lock(&self.processes);
-        if let Some(at) = processes.iter().position(|one| *one == process) {
+        if let Some(at) = processes.iter().position(|other| *other == process) {
             processes.remove(at);
         }
     }
@@ -54,7 +54,7 @@ impl Tally {
         processes
     }
 
-    /// A client was turned away because so many are there.
+    /// A client was turned away because there are `most` clients already.
     pub(super) fn turn_away(&self, most: usize) {
         Self::count(&self.turned_away);
         *lock(&self.latest) = Some(format!("a client was turned away: there are {most} already"));
