@@ -144,8 +144,14 @@ impl Members {
 
     /// Updates when the next event of a member is due.
     fn update_due(&mut self, member: MemberNo) {
-        self.dues_ns[member.index()] = self.list[member.index()].due_ns();
-        self.due_ns = self.dues_ns.iter().fold(u64::MAX, |first_ns, due_ns| first_ns.min(*due_ns));
+        let due_ns = self.list[member.index()].due_ns();
+        let before_ns = std::mem::replace(&mut self.dues_ns[member.index()], due_ns);
+        // All members are looked at only if this one was the first and is later now.
+        if due_ns <= self.due_ns {
+            self.due_ns = due_ns;
+        } else if before_ns == self.due_ns {
+            self.due_ns = self.dues_ns.iter().fold(u64::MAX, |first_ns, due_ns| first_ns.min(*due_ns));
+        }
     }
 
     /// Lets time pass to `now_ns` for a member, and appends the commands of its device that ended. The caller passes each of
