@@ -57,7 +57,7 @@ def verb(
         typer.Option("--set", metavar="FIELD=VALUE,...", help="A change that what-if predicts: a row. Repeatable."),
     ] = None,
     load: Annotated[
-        float | None, typer.Option("--load", metavar="X", min=0, help="Servers for this much throughput.")
+        float | None, typer.Option("--load", metavar="X", min=0, max=1e15, help="Servers for this much throughput.")
     ] = None,
     date: Annotated[
         str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="The lines nearest to this day.")
@@ -115,12 +115,17 @@ def _item(written: str) -> CostItem:
 
 
 def _day(written: str) -> datetime.date:
+    """Errors: UserError."""
+    from pydantic_core import PydanticCustomError
+
     from flatwater.errors import UserError
+    from flatwater.experiment.cost import read_day
+    from flatwater.experiment.problem import explain_custom
 
     try:
-        return datetime.date.fromisoformat(written)
-    except ValueError:
-        raise UserError(f"{written} is no day", where="--date", hint="--date 2010-06-14") from None
+        return read_day(written)
+    except PydanticCustomError as error:
+        raise UserError(explain_custom(error)[0], where="--date", hint="--date 2010-06-14") from None
 
 
 def _candidates(runs: list[str], changes: list[str] | None, cell: int | None) -> tuple[list[Candidate], str]:

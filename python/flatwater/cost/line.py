@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from flatwater.experiment.cost import Day
 from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse
 from flatwater.experiment.units import Size
 from flatwater.spelling import suggest
@@ -40,14 +40,6 @@ def _currency(given: Any) -> Any:
     return given
 
 
-def _day(given: Any) -> Any:
-    if not isinstance(given, datetime.date) or isinstance(given, datetime.datetime):
-        raise refuse(f"must be a day, not {quote(given)}", "date = 2010-06-14, without quotes")
-    if given > datetime.datetime.now(datetime.UTC).date():
-        raise refuse(f"{given.isoformat()} has not come yet", "the day on which the price was seen")
-    return given
-
-
 class PriceLine(Table):
     """One `[[line]]` of a price file."""
 
@@ -60,7 +52,7 @@ class PriceLine(Table):
     #: Of what is rented by the GB, IOPS or MiB/s: how much of it costs nothing.
     included: float = Field(default=0, ge=0, le=1e12)
     #: When the price was seen.
-    date: Annotated[datetime.date, BeforeValidator(_day)]
+    date: Day
     #: Who told the price, and where.
     source: str = Field(min_length=1)
     #: Names of `devices/` that this buys or rents one of.

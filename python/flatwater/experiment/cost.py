@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from flatwater.experiment.problem import Table
+from flatwater.experiment.problem import Table, quote, refuse
 
 #: Years that a cost is reckoned for, if nothing is said: TPC-C prices a system with three years of maintenance.
 YEARS = 3.0
 YEARS_MAX = 30.0
+
+
+def read_day(given: Any) -> datetime.date:
+    """A day that has come, as TOML has it or as text. Errors: what `refuse` raises."""
+    day = given
+    if isinstance(given, str):
+        try:
+            day = datetime.date.fromisoformat(given)
+        except ValueError:
+            day = None
+    if not isinstance(day, datetime.date) or isinstance(day, datetime.datetime):
+        raise refuse(f"must be a day, not {quote(given)}", "date = 2010-06-14")
+    if day > datetime.datetime.now(datetime.UTC).date():
+        raise refuse(f"{day.isoformat()} has not come yet", "the day on which the prices were seen")
+    return day
+
+
+#: A day that has come.
+Day = Annotated[datetime.date, BeforeValidator(read_day)]
 
 
 class CostItem(Table):
@@ -27,7 +46,7 @@ class Cost(Table):
 
     years: float = Field(default=YEARS, gt=0, le=YEARS_MAX)
     #: Prices as of this day: of several lines for a part the nearest one; the newest of the storage's if absent.
-    date: datetime.date | None = None
+    date: Day | None = None
     #: A price file of one's own.
     prices: Annotated[str, Field(min_length=1)] | None = None
     #: In addition to what the layers say.
