@@ -11,6 +11,7 @@ import pytest
 from recordings import NOW_S, Lab, recording
 
 from flatwater.health.disks import Disk
+from flatwater.health.intel_nvme import decode_intel
 from flatwater.health.machine import Machine
 from flatwater.health.nvme_cli import read_smart_log
 from flatwater.health.nvme_ioctl import ADMIN_COMMAND, COMMAND, COMMAND_BYTES
@@ -163,6 +164,39 @@ def test_nvme_clis_account_of_the_ocp_page_in_both_spellings() -> None:
     assert other is not None and other.nand_written_bytes == float(2**64 + 5)
     assert read_ocp_json(Untrusted(first | {"Log page GUID": "0x1234"})) is None
     assert read_ocp_json(Untrusted({"Log page GUID": "0xafd514c97c6f4f9ca4f2bfea2810afc5"})) is None
+
+
+def intel_page(pieces: int) -> bytes:
+    """Entries as nvme-cli's plugin for Intel's drives lays them out: key, normalised value, raw value."""
+    entries = ((0xAB, 0), (0xAD, 0x0003_0006_0001), (0xF4, pieces), (0xF5, pieces // 3))
+    page = b"".join(bytes([key, 0, 0, 100, 0]) + raw.to_bytes(6, "little") + b"\0" for key, raw in entries)
+    return page.ljust(512, b"\0")
+
+
+@pytest.mark.parametrize(
+    ("data", "written"),
+    [
+        (intel_page(1000), 1000 * 32 * 2**20),
+        (intel_page(0), None),
+        (intel_page(2**48 - 1), None),
+        (bytes(512), None),
+        (b"", None),
+        (b"\xf4" * 5, None),
+    ],
+)
+def test_intels_page(data: bytes, written: float | None) -> None:
+    gauges = decode_intel(data)
+    assert (None if gauges is None else gauges.nand_written_bytes) == written
+
+
+def test_intels_page_is_asked_of_intels_drives_only(machine_lab: Lab) -> None:
+    pages = {0x02: smart_page(), 0xCA: intel_page(1000), 0xC0: ocp_page()}
+    machine = nvme_machine(machine_lab, pages)
+    assert read_drive(machine, DISK, NOW_S).sources[-1] == "OCP log"
+    machine_lab.write("sys/class/nvme/nvme0/device/vendor", "0x8086\n")
+    reading = read_drive(machine, DISK, NOW_S)
+    assert reading.sources[-1] == "Intel log"
+    assert reading.gauges.nand_written_bytes == 1000 * 32 * 2**20
 
 
 def test_the_kernel_is_asked_where_no_program_is_installed(machine_lab: Lab) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from flatwater.health.disks import Disk, character_device
 from flatwater.health.drive import Gauges, Identity, Reading
+from flatwater.health.intel_nvme import read_intel
 from flatwater.health.machine import Machine
 from flatwater.health.nvme_cli import NAME as NVME_CLI
 from flatwater.health.nvme_cli import read_nvme_cli
@@ -76,9 +77,12 @@ def _with_throttling(machine: Machine, disk: Disk, reading: Reading) -> Reading:
 
 
 def _with_flash(machine: Machine, disk: Disk, reading: Reading) -> Reading:
-    """What the drive says of its flash, where it has the page of data centres' drives."""
+    """What the drive says of its flash, where it has its maker's page, or that of data centres' drives."""
     if reading.gauges.nand_written_bytes is not None:
         return reading
+    gauges, _ = read_intel(machine, disk)
+    if gauges is not None:
+        return reading.joined(Reading(reading.device, reading.at_s, ("Intel log",), gauges=gauges))
     gauges, why = read_ocp(machine, disk)
     if gauges is None:
         return replace(reading, unseen=(*reading.unseen, f"what was written to its flash: {why}"))
