@@ -62,9 +62,9 @@ _ILL = {
     "sync_binlog": "1",
     "innodb_log_buffer_size": "1048576",
     "thread_handling": "one-thread-per-connection",
-    "innodb_log_file_size": str(1 * GIB),
+    "innodb_log_file_size": str(10 * GIB),
     "innodb_log_files_in_group": "2",
-    "innodb_redo_log_capacity": str(2 * GIB),
+    "innodb_redo_log_capacity": str(20 * GIB),
 }
 #: What makes other rules speak than those do.
 _OTHERWISE: list[dict[str, str]] = [
@@ -92,7 +92,7 @@ def ill_cases(server: str) -> Iterator[Case]:
 
 def _ill_case(server: str, settings: dict[str, str], bound: Name, busy: float) -> Case:
     # An age that stays low, or swings at its limit.
-    age = [1.5 * GIB, 1.0 * GIB] if bound == "log limit" else 0.02 * GIB
+    age = [15.0 * GIB, 10.0 * GIB] if bound == "log limit" else 0.1 * GIB
     return case(
         finding(bound, 0.7),
         database=database(
@@ -102,7 +102,7 @@ def _ill_case(server: str, settings: dict[str, str], bound: Name, busy: float) -
             pages_read_per_s=3000,
             doublewrite_pages_per_s=2000,
             checkpoint_age_bytes=age,
-            redo=RedoLimits(1.42 * GIB, 1.52 * GIB, 1.62 * GIB),
+            redo=RedoLimits(14 * GIB, 15 * GIB, 16 * GIB),
             redo_bytes_per_s=20e6,
             dirty_pct=20,
             log_buffer_waits_per_s=50,

@@ -16,8 +16,8 @@ from flatwater.analysis.bound.finding import Name
 from flatwater.server.settings import names_of
 
 HERE = Path(__file__).parent
-#: What these rules advise is so many times what the server has, so they speak again while the bound is there.
-MULTIPLY = {"redo-size", "buffer-pool"}
+#: What these rules advise is a multiple or a part of what the server has, so they may go on while the evidence stays.
+MULTIPLY = {"redo-size", "redo-large", "buffer-pool"}
 #: Rules about something else than the settings of a server: their own tests have the cases for which they speak.
 NO_ILLNESS: set[str] = set()
 #: Rules that speak of a served load too, because what they advise is not more of it.

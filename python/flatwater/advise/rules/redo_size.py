@@ -6,6 +6,7 @@ import math
 
 from flatwater.advise.advice import Advice, Change
 from flatwater.advise.dialect import Dialect
+from flatwater.advise.redo_log import redo_log
 from flatwater.advise.rule import Case, Rule
 from flatwater.experiment import print_size
 
@@ -52,14 +53,10 @@ class RedoSize(Rule):
 
 def _resized(server: Dialect) -> tuple[int, int, dict[str, int]] | None:
     """The log's size before and after in bytes, and the settings that make it so; None if it cannot be larger."""
-    name, files = "innodb_redo_log_capacity", 1
-    size = server.number(name) if server.has(name) else None
-    if not size:
-        name, files = "innodb_log_file_size", int(server.number("innodb_log_files_in_group") or 1)
-        size = server.number(name)
-    if not size:
+    log = redo_log(server)
+    if log is None:
         return None
     old = server.flavour == "mysql" and not server.is_mysql((5, 6, 3))
-    largest = (_LARGEST_BEFORE_5_6 if old else _LARGEST) // files
-    after = min(math.ceil(_TIMES * size / _MIB), largest // _MIB) * _MIB
-    return (int(size * files), after * files, {name: after}) if after > size else None
+    largest = (_LARGEST_BEFORE_5_6 if old else _LARGEST) // log.files
+    after = min(math.ceil(_TIMES * log.size / _MIB), largest // _MIB) * _MIB
+    return (log.bytes, after * log.files, {log.name: after}) if after > log.size else None
