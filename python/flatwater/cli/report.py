@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flatwater.errors import UserError
+
+if TYPE_CHECKING:
+    from flatwater.results import Result
 
 NAME = "report"
 EXAMPLES = """\
@@ -17,6 +20,8 @@ EXAMPLES = """\
 flatwater report fill-level.result
 
 flatwater report fill-level.result --out /var/www/fill-level.html
+
+flatwater report fill-level.result --one-page     one sheet of A4, also as PDF
 
 flatwater report fill-level.result --png charts/
 
@@ -43,6 +48,13 @@ def verb(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was published beside ours as JSON, and draw no page.")
     ] = False,
+    one_page: Annotated[
+        bool,
+        typer.Option("--one-page", help="One sheet of A4 instead, as HTML and, where there is a Chromium, as PDF."),
+    ] = False,
+    cell: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="With --one-page: the cell of a sweep that it is about.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that flatwater did not write.")] = False,
 ) -> None:
     """Draw a result as one HTML page that opens offline.
@@ -74,8 +86,35 @@ def verb(
         hint = f"flatwater report {one}, or --published FILE for all of them beside what was published"
         raise UserError("holds the results of many experiments, and a page is of one", where=str(result), hint=hint)
     opened = open_result(result)
+    if one_page:
+        _write_sheet(opened, cell, out, force=force)
+        return
     typer.echo(write_page(opened, out or result / "report.html", force=force))
     for folder, image in ((png, "png"), (svg, "svg")):
         if folder is not None:
             for path in export_images(opened, folder, "png" if image == "png" else "svg", force=force):
                 typer.echo(path)
+
+
+def _write_sheet(result: Result, cell: int | None, out: Path | None, *, force: bool) -> None:
+    """One sheet as HTML, and as PDF beside it if a browser can print it; `--out FILE.pdf` demands the PDF."""
+    from flatwater.advise.one_page import PDF_SIGNATURE, one_page, write_pdf
+    from flatwater.errors import FlatwaterError
+    from flatwater.owned import require_replaceable
+    from flatwater.report.document import write_document
+    from flatwater.report.images import find_browser
+
+    page = out or result.path / "one-page.html"
+    printed = page.with_suffix(".pdf")
+    page = page.with_suffix(".html") if page.suffix.lower() == ".pdf" else page
+    require_replaceable(printed, PDF_SIGNATURE, force=force, where="--out")
+    typer.echo(write_document(one_page(result, cell), page, force=force))
+    try:
+        find_browser()
+    except FlatwaterError as error:
+        if out is not None and out.suffix.lower() == ".pdf":
+            raise
+        typer.echo(f"no PDF: {error.what}", err=True)
+        return
+    write_pdf(page, printed)
+    typer.echo(printed)

@@ -78,6 +78,8 @@ class Document:
     title: str
     headline: str
     blocks: tuple[Block, ...]
+    #: The HTML page is one sheet of paper (A4), on the screen too.
+    sheet: bool = False
 
 
 def write_document(document: Document, out: Path, *, force: bool = False) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -56,6 +57,16 @@ class DrawnCell:
         return {"data": data, "layout": figure.layout}
 
 
+def alone(drawn: DrawnCell, figure: Figure) -> Figure:
+    """A cell's figure with its points filled in, for a page that has no lines to refer to."""
+    resolved = drawn.resolved(figure)
+    data = [
+        {name: encode_values(value) if isinstance(value, np.ndarray) else value for name, value in trace.items()}
+        for trace in resolved["data"]
+    ]
+    return dataclasses.replace(figure, data=data)
+
+
 def sweep_figures(result: Result) -> list[Figure]:
     """The figures of all charts of a sweep; empty if the experiment sweeps nothing."""
     swept = arrange(result)
@@ -67,9 +78,9 @@ def drawn_cells(result: Result) -> list[Cell]:
     return [cell for cell in result.cells if cell.summary is not None or cell.journal.exists()][:CELLS_DRAWN_MAX]
 
 
-def draw(result: Result) -> Iterator[DrawnCell]:
-    """Reads and draws the cells, one after the other."""
-    cells = drawn_cells(result)
+def draw(result: Result, cells: list[Cell] | None = None) -> Iterator[DrawnCell]:
+    """Reads and draws the cells, one after the other: those given, or all that have charts."""
+    cells = drawn_cells(result) if cells is None else cells
     buckets = buckets_for(len(cells), max(map(_lines_of, cells), default=1))
     for cell in cells:
         recorded = read(cell, WANTED, buckets)

@@ -51,7 +51,7 @@ class Database(CellChart):
         if Throughput.fine[0] in recorded:
             panels.append(replace(throughput_panel(recorded), share=2.4))
         if AGE in recorded:
-            panels.append(_age(recorded))
+            panels.append(age_panel(recorded))
         if DIRTY in recorded:
             top = recorded.top(DIRTY)
             axis = percent_axis("dirty, %") if top > DIRTY_LITTLE_PCT else linear_axis("dirty, %", top)
@@ -60,7 +60,8 @@ class Database(CellChart):
         return [strips(recorded, self.name, title, self.description, panels, labels=True)]
 
 
-def _age(recorded: Recorded) -> Panel:
+def age_panel(recorded: Recorded) -> Panel:
+    """The checkpoint age with its limit."""
     age, limit = recorded.top(AGE), recorded.top(LIMIT)
     far = limit > LIMIT_FAR * age
     top = age if far else max(age, limit)

@@ -21,6 +21,8 @@
   const sections = [...document.querySelectorAll("section.cell")];
   const darkPage = window.matchMedia("(prefers-color-scheme: dark)");
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+  // A sheet has the width of paper already.
+  const sheet = document.body.classList.contains("sheet");
   let printing = false;
   // Each drawn chart -> its figure and its points, to draw it in other colours.
   const drawn = new Map();
@@ -84,7 +86,7 @@
     drawn.set(plot, { figure, data });
     // Plotly changes what it is given; the template is shared.
     const layout = { ...coloured(figure.layout), height: figure.height, template: coloured(report.template) };
-    if (printing) layout.width = PAPER_WIDTH;
+    if (printing && !sheet) layout.width = PAPER_WIDTH;
     return Plotly.newPlot(plot, coloured(data), layout, CONFIG);
   }
 
@@ -99,7 +101,7 @@
     const range = plot.layout?.xaxis?.range?.slice();
     const layout = { ...coloured(figure.layout), height: figure.height, template: coloured(report.template) };
     if (range && figure.linked) layout.xaxis = { ...layout.xaxis, range };
-    if (printing) layout.width = PAPER_WIDTH;
+    if (printing && !sheet) layout.width = PAPER_WIDTH;
     return Plotly.react(plot, coloured(data), layout, CONFIG);
   }
 
