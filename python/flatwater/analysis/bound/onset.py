@@ -156,7 +156,6 @@ def _quantities(evidence: Evidence) -> Iterator[_Quantity]:
         yield _Quantity("waits for room in the log buffer", database.log_buffer_waits_per_s, unit="/s")
         yield _Quantity("reads of log pages", database.log_page_reads_per_s, unit="/s")
         yield _Quantity("time in row locks", database.row_lock_pct, unit=" %")
-        yield _Quantity("the purge's history", database.history_length)
         yield _Quantity("the server's wait for a processor", database.cpu_wait_pct, unit=" %")
     if device is not None:
         yield _Quantity("the collector's share of the card", device.gc_share_pct, unit=" %")

@@ -169,15 +169,17 @@ def _of_server(evidence: Evidence, database: Database, sessions: float) -> Sessi
 def _reads(evidence: Evidence, database: Database) -> tuple[float | None, float | None]:
     """Sessions in the read of a page, and how long one takes: as it was sampled, or from the device's answers."""
     rate = max(0.0, (_mean(database.pages_read_per_s) or 0.0) - (_mean(database.pages_read_ahead_per_s) or 0.0))
-    sampled = _mean(database.sessions_reading)
-    if sampled is not None:
-        return sampled, (1e6 * sampled / rate if rate > 0 else None)
-    device = evidence.device
-    if device is None or device.read_await_us is None:
+    sampled, device = _mean(database.sessions_reading), evidence.device
+    timed = None
+    if device is not None and device.read_await_us is not None:
+        # What the kernel's page cache answered never reached the device.
+        reached = min(rate, _mean(device.read_ops_per_s) or rate)
+        timed = reached * device.read_await_us.mean / 1e6
+    if timed is None and sampled is None:
         return (0.0, None) if rate == 0 and database.pages_read_per_s is not None else (None, None)
-    # What the kernel's page cache answered never reached the device.
-    reached = min(rate, _mean(device.read_ops_per_s) or rate)
-    return reached * device.read_await_us.mean / 1e6, device.read_await_us.mean
+    # A wait that ends while it is looked at is seen as running: of short reads too few are sampled.
+    reading = max(sampled or 0.0, timed or 0.0)
+    return reading, (1e6 * reading / rate if rate > 0 else None)
 
 
 def _device_sync_us(device: Device | None) -> float | None:

@@ -61,6 +61,8 @@ class Sessions:
         self._samples = 0
         #: Threads that were seen waiting for a client: sessions, and the one that accepts them.
         self._sessions: set[_Thread] = set()
+        #: Threads that were there when sampling began, before the workload connected.
+        self._earlier: set[_Thread] | None = None
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
         if self._calls:
@@ -93,12 +95,17 @@ class Sessions:
     def _count(self, seen: list[tuple[_Thread, State | None]]) -> None:
         self._sessions |= {thread for thread, state in seen if state == "network"}
         self._sessions &= {thread for thread, _ in seen}
+        if self._earlier is None:
+            self._earlier = {thread for thread, _ in seen}
         with self._lock:
             self._samples += 1
             for thread, state in seen:
                 if state == "syncing":
                     self._counts["threads_syncing"] += 1
-                if thread in self._sessions and state is not None:
+                # A slow session may not come back to its client for seconds. Of the threads that began later, those in
+                # the read of a file are sessions; those that only wait may be idle threads of the server's own.
+                late = thread not in self._earlier and state in ("reading", "syncing")
+                if state is not None and (late or thread in self._sessions):
                     self._counts[f"sessions_{state}"] += 1
 
     def _threads_of(self, pid: int) -> list[tuple[_Thread, State | None]]:
