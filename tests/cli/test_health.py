@@ -54,6 +54,7 @@ def test_exit_codes_are_those_of_monitoring(looked: list[Level], level: Level, c
         (["--json", "--openmetrics"], "--json --openmetrics"),
         (["--device-type", "megaraid,0"], "--device-type"),
         (["/dev/sda", "--device-type", "-x"], "--device-type"),
+        (["--device-type", "megaraid,0", "--", "-x"], "-x"),
         (["--dwpd", "0"], "--dwpd"),
         (["--dwpd", "nan"], "--dwpd"),
         (["--dwpd", "1", "--warranty-years", "0"], "--warranty-years"),

@@ -10,6 +10,7 @@ from flatwater.report.page import render, tiles
 from flatwater.report.sentences import notices
 from flatwater.report.tables import Table, metric_words, tables
 from flatwater.results import CellSummary, Result
+from flatwater.results.health import CellHealth, DriveHealth
 
 
 def summary_of(result: Result) -> CellSummary:
@@ -33,6 +34,18 @@ def test_a_crashed_cell_has_them_all(crashed: Result) -> None:
     words = [row[2] for row in found["Consistency"].rows]
     assert words == ["holds", "violated 2 times", "does not apply"]
     assert found["Consistency"].bad == {1}
+
+
+def test_what_the_drives_say(crashed: Result) -> None:
+    summary = summary_of(crashed).model_copy()
+    text = ["card: <b>half</b> of its rated life is used", "card: the maker allows 40 TB"]
+    summary.health = CellHealth(drives=[DriveHealth(device="card", modelled=True)], text=text)
+    table = by_title(summary)["Drives"]
+    assert (table.head, table.rows) == (["as the model predicts"], [[sentence] for sentence in text])
+    summary.health = CellHealth(drives=[DriveHealth(device="/dev/sda")], text=text[:1])
+    assert by_title(summary)["Drives"].head == ["what they say"]
+    summary.health = CellHealth()
+    assert "Drives" not in by_title(summary)
 
 
 def test_they_are_in_the_page(crashed: Result) -> None:

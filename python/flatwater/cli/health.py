@@ -101,6 +101,8 @@ def _require_sense(devices: list[str], device_type: str, *, both: bool) -> None:
         raise UserError("are two formats", where="--json --openmetrics", hint="give one of them")
     if device_type and len(devices) != 1:
         raise UserError("is the way to one drive", where="--device-type", hint="name one DEVICE with it")
+    if device_type and not devices[0].startswith("/"):
+        raise UserError("smartctl takes a path", where=devices[0], hint="such as /dev/sda or /dev/bus/0")
     if device_type.startswith("-"):
         raise UserError("is no type of smartctl's", where="--device-type", hint="such as megaraid,4 or sat")
 
