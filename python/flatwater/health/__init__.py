@@ -2,6 +2,7 @@
 
 machine.py     the one way to the kernel's files, to programs and to devices; bounded, and never raising
 disks.py       which disks there are, and which of them a file stands on
+places.py      which disks a file is on whose file system spans several
 untrusted.py   JSON of other programs, read with suspicion
 drive.py       what a drive says at one moment
 reading.py     all sources of one drive, the best first: smartctl (ATA, SCSI, NVMe), nvme-cli, the kernel's ioctl, sysfs

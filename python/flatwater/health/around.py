@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flatwater.health.checkup import judge
-from flatwater.health.disks import Disk, disks_of_number, number_of
+from flatwater.health.disks import Disk, number_of
 from flatwater.health.drive import Reading
 from flatwater.health.history import keep, load_history
 from flatwater.health.life import Life, Rate, life_at, write_amplification
 from flatwater.health.machine import Machine
+from flatwater.health.places import disks_of_place
 from flatwater.health.reading import read_drive
 from flatwater.health.smartctl import drives_behind, is_megaraid
 from flatwater.health.temperature import TemperatureProbe
 from flatwater.health.words import bytes_text, day_text, life_text
-from flatwater.owned.mounted import find_block_device
 from flatwater.results.health import CellHealth, DriveHealth, LifeSpan
 
 #: Columns of /proc/diskstats after the name: sectors read, sectors written (Documentation/admin-guide/iostats.rst).
@@ -89,12 +89,7 @@ class DriveWatch:
 
 
 def _disks_of(machine: Machine, places: Iterable[Path]) -> list[Disk]:
-    found: dict[Disk, None] = {}
-    for place in places:
-        number = find_block_device(place)
-        if number is not None:
-            found |= dict.fromkeys(disks_of_number(machine, number))
-    return list(found)
+    return list(dict.fromkeys(disk for place in places for disk in disks_of_place(machine, place)))
 
 
 def _drives_of(machine: Machine, disks: list[Disk]) -> list[Disk]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from flatwater.errors import UserError
 from flatwater.health.arrays import Array, find_arrays
 from flatwater.health.controller import Controller, Task
 from flatwater.health.disks import Disk, find_disks, list_disks
@@ -15,6 +16,7 @@ from flatwater.health.history import History, keep, load_history
 from flatwater.health.life import life_at, life_by_rating, rate_of_history, rate_of_life
 from flatwater.health.machine import Machine
 from flatwater.health.megacli import read_megacli
+from flatwater.health.places import disks_of_place
 from flatwater.health.reading import VIRTUAL, read_drive
 from flatwater.health.schedules import find_check
 from flatwater.health.smartctl import drives_behind, is_megaraid
@@ -73,10 +75,30 @@ def _disks(machine: Machine, asked: Sequence[str], way: str) -> list[Disk]:
         # smartctl is told the way: the device is what it wants, a disk or `/dev/bus/0`.
         return [Disk(one.removeprefix("/dev/"), way, one) for one in asked]
     every = list_disks(machine)
-    disks = [disk for one in asked for disk in find_disks(machine, one)] if asked else every
+    disks = [disk for one in asked for disk in _asked(machine, one)] if asked else every
     disks = list(dict.fromkeys(disks))
     behind = drives_behind(machine, disks)
     return [disk for disk in disks if not behind or not is_megaraid(machine, disk)] + behind
+
+
+def _asked(machine: Machine, one: str) -> list[Disk]:
+    """The disks under what a user names. Errors: UserError."""
+    try:
+        found = find_disks(machine, one)
+    except UserError:
+        # A file of ZFS is on no device that the kernel names.
+        found = disks_of_place(machine, Path(one)) if _exists(one) else []
+        if not found:
+            raise
+        return found
+    return list(dict.fromkeys([*found, *(disks_of_place(machine, Path(one)) if _exists(one) else [])]))
+
+
+def _exists(one: str) -> bool:
+    try:
+        return "/" in one and Path(one).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def judge(reading: Reading, past: History, warranty: Warranty | None) -> Drive:
