@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,8 @@ from flatwater.advise.rule import Case
 from flatwater.analysis.bound import Diagnosis, Evidence, Finding
 from flatwater.analysis.bound.evidence import Cache, Database, Device, Layers, Load, Machine, Variables
 from flatwater.analysis.bound.line import Line
+from flatwater.experiment import Experiment
+from flatwater.experiment import load as load_experiment
 
 SAMPLES = 60
 GIB = 1 << 30
@@ -66,6 +71,34 @@ def load(**quantities: Any) -> Load:
     }
     told |= {name: quantities.pop(name) for name in list(quantities) if name in told}
     return Load(**told, **_lines(quantities))
+
+
+def on_storage(facts: dict[str, Any] | None = None, **storage: Any) -> Machine:
+    """A machine of iron whose data are on such storage: ext4 on an NVMe drive unless the test says otherwise."""
+    told = {
+        "path": "/data",
+        "device": "/dev/nvme0n1",
+        "rotational": False,
+        "scheduler": "[none] mq-deadline bfq",
+        "write_cache": "write back",
+        "physical_block_bytes": 4096,
+        "file_system": "ext4",
+        "mount_options": "rw,relatime",
+    }
+    return machine(facts={"hypervisor": False, "storage": told | storage, **(facts or {})})
+
+
+def experiment(text: str) -> Experiment:
+    """An experiment of a file's text."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "case.toml"
+        path.write_text(text)
+        return load_experiment(path)
+
+
+def served(told: Case) -> Case:
+    """The same case, in which the load that was asked for was served."""
+    return replace(told, diagnosis=replace(told.diagnosis, name="nothing"))
 
 
 def finding(name: Any, share: float = 0.6, *evidence: str) -> Finding:

@@ -19,9 +19,15 @@ HERE = Path(__file__).parent
 #: What these rules advise is a multiple or a part of what the server has, so they may go on while the evidence stays.
 MULTIPLY = {"redo-size", "redo-large", "buffer-pool"}
 #: Rules about something else than the settings of a server: their own tests have the cases for which they speak.
-NO_ILLNESS: set[str] = set()
+NO_ILLNESS: set[str] = {
+    *("real-time-lag", "noisy-neighbour", "swap", "swappiness", "numa-interleave", "transparent-huge-pages", "bits-32"),
+    *("data-journal", "alignment", "io-scheduler", "block-size", "file-system", "read-ahead", "mount-atime"),
+    *("write-barriers", "cpu-governor", "spare-space", "cache-dirty-marks", "cache-mode", "cache-size", "flash-cache"),
+    *("array-battery", "battery-relearn", "patrol-read", "volume-credits", "power-loss-protection", "hot-drive"),
+    *("missing-index", "single-thread", "processor-bound", "spikes"),
+}
 #: Rules that speak of a served load too, because what they advise is not more of it.
-BESIDE_PERFORMANCE: set[str] = set()
+BESIDE_PERFORMANCE: set[str] = {"real-time-lag", "hot-drive", "bits-32", "write-barriers"}
 #: Names in an option file that are not in the registry of settings: they switch a setting off.
 SWITCHES = {"skip_log_bin"}
 

@@ -13,7 +13,7 @@ from flatwater.owned.mounted import find_block_device
 from flatwater.probe.cpu import CpuProbe
 from flatwater.probe.disk import DiskProbe
 from flatwater.probe.machine import describe_machine, describe_storage, device_text
-from flatwater.probe.memory import MemoryProbe
+from flatwater.probe.memory import MemoryProbe, SwapProbe
 from flatwater.probe.pressure import PressureProbe
 
 __all__ = ["Probe", "describe_machine", "describe_storage", "device_text", "find_block_device", "start_probes"]
@@ -29,5 +29,5 @@ class Probe(Protocol):
 
 def start_probes(path: Path | None) -> list[Probe]:
     """All probes, for a workload on `path` (None: on another machine); each has taken its first reading."""
-    probes: list[Probe] = [CpuProbe(), PressureProbe(), MemoryProbe()]
+    probes: list[Probe] = [CpuProbe(), PressureProbe(), MemoryProbe(), SwapProbe()]
     return probes if path is None else [*probes, DiskProbe(path)]

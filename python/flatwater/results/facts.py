@@ -22,6 +22,13 @@ class StorageFacts(TypedDict, total=False):
     physical_block_bytes: int
     queue_requests: int
     discard_bytes_max: int
+    read_ahead_bytes: int
+    #: Where the partition begins on its disk; absent where the whole disk is used.
+    partition_start_bytes: int
+    #: Of the file system: a block, all of it, and what was free before the run.
+    file_system_block_bytes: int
+    file_system_bytes: int
+    file_system_free_bytes: int
 
 
 class MachineFacts(TypedDict, total=False):
@@ -37,6 +44,12 @@ class MachineFacts(TypedDict, total=False):
     hypervisor: bool
     clock_source: str
     cpu_governor: str
+    #: always, madvise or never.
+    transparent_huge_pages: str
+    swappiness: int
+    swap_bytes: int
+    #: Memory of each NUMA node.
+    numa_node_bytes: list[int]
     python: str
     flatwater: str
     #: Of a run on this machine with real files.

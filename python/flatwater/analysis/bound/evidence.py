@@ -19,6 +19,7 @@ from flatwater.analysis.bound.line import Line, Values
 from flatwater.analysis.bound.redo import RedoLimits
 from flatwater.experiment import Experiment
 from flatwater.results.facts import MachineFacts
+from flatwater.results.health import CellHealth
 from flatwater.results.schema import Dip, Event, LatencyUs, Stall, Verdict
 
 Reality = Literal["real", "modelled", "none"]
@@ -121,6 +122,8 @@ class Machine:
     pressure_memory_pct: Annotated[Line | None, "pressure_memory_some_pct"] = None
     memory_available_bytes: Annotated[Line | None, "memory_available_bytes"] = None
     memory_dirty_bytes: Annotated[Line | None, "memory_dirty_bytes"] = None
+    swap_read_bytes_per_s: Annotated[Line | None, "swap_read_bytes_per_s"] = None
+    swap_written_bytes_per_s: Annotated[Line | None, "swap_written_bytes_per_s"] = None
 
 
 @dataclass(frozen=True)
@@ -308,6 +311,8 @@ class Evidence:
     dip_period_s: float | None = None
     stalls: tuple[Stall, ...] = ()
     events: tuple[Event, ...] = ()
+    #: Of the drives below; None of a result of before it was recorded.
+    health: CellHealth | None = None
 
     @property
     def samples(self) -> int:

@@ -88,6 +88,7 @@ def gather(
         dip_period_s=summary.dip_period_s,
         stalls=tuple(summary.stalls),
         events=tuple(summary.events),
+        health=summary.health,
     )
 
 

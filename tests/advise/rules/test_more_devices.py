@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from cases import case, device, finding, on_storage
+
+from flatwater.advise.rules.more_devices import MoreDevices
+
+FULL = finding("device throughput", 0.9, "the device was busy for 99 % of the time")
+
+
+def test_more_of_what_is_full() -> None:
+    for where, word in ((on_storage(rotational=True), "flash"), (on_storage(), "Stripe")):
+        told = MoreDevices().advise(case(FULL, device=device(), machine=where))
+        assert told is not None
+        assert word in told.change.text
+
+
+def test_silent_where_the_device_is_not_full_or_its_credits_are_spent() -> None:
+    assert MoreDevices().advise(case(finding("device latency"), device=device())) is None
+    assert MoreDevices().advise(case(FULL, device=device("volume", credits=0))) is None
