@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flatwater.cli.cell_lines import CELLS_PRINTED, CellPrinter, cell_json, cell_label, cell_line
+from flatwater.cli.cell_lines import CELLS_PRINTED, CellPrinter, bound_line, cell_json, cell_label, cell_line
 from flatwater.cli.request import RunRequest
 from flatwater.results import CellSummary
 
@@ -57,3 +57,17 @@ def test_resuming_prints_as_the_run_did() -> None:
     assert RunRequest(("a",)).resume_options == []
     with pytest.raises(ValueError, match="too many values"):
         _ = RunRequest(("a", "b")).file
+
+
+def test_what_bounded_a_cell_is_a_line_with_its_evidence() -> None:
+    bound = {
+        "name": "log limit",
+        "text": "Bound by: log limit (100 % of the seconds).",
+        "evidence": ["the age was 5 MiB", "users wait from 6 MiB on", "not printed"],
+        "interruptions_text": "2 dips.",
+    }
+    line = bound_line(summary(2, bound=bound))
+    told = "Bound by: log limit (100 % of the seconds): the age was 5 MiB; users wait from 6 MiB on."
+    assert line == f"threads 2, fill 0.5: {told} 2 dips."
+    assert json.loads(cell_json(summary(2, bound=bound)))["bound"]["name"] == "log limit"
+    assert bound_line(summary(2)) is None

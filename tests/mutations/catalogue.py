@@ -33,6 +33,8 @@ TALLY = "runner/test_tally.py::"
 JOURNAL = "runner/test_journal.py::"
 PROBE = "probe/test_server.py::"
 HEALTH = "health/"
+BOUNDS = "analysis/bound/test_bounds.py::"
+REDO = "analysis/bound/test_redo.py::"
 
 PYTHON = (
     # Pass or fail.
@@ -122,6 +124,38 @@ PYTHON = (
         "RISE_MAX = 0.10",
         "RISE_MAX = 0.11",
         LIMITS + "TestFlatness::test_a_level_may_creep_by_a_tenth",
+    ),
+    # What bounds a run.
+    _python(
+        "analysis/bound/redo.py",
+        "max_bytes * 7 / 8, max_bytes, max_bytes",
+        "max_bytes * 6 / 8, max_bytes, max_bytes",
+        REDO + "test_mariadb_makes_nobody_wait_before_the_last_limit",
+        BOUNDS + "test_the_log_s_limit_is_the_server_s_own",
+    ),
+    _python(
+        "analysis/bound/redo.py",
+        "max_bytes * 15 / 16",
+        "max_bytes * 14 / 16",
+        REDO + "test_mysql_5_5_with_two_logs_of_2000_mib",
+    ),
+    _python(
+        "analysis/bound/finding.py",
+        "if not share >= LISTED_MIN:",
+        "if not share >= 0:",
+        BOUNDS + "test_small_shares_are_not_told_and_none_is_made_up",
+    ),
+    _python(
+        "analysis/bound/diagnosis.py",
+        "if not ranked or ranked[0].share < MAIN_MIN:",
+        "if not ranked:",
+        BOUNDS + "test_small_shares_are_not_told_and_none_is_made_up",
+    ),
+    _python(
+        "analysis/bound/processors.py",
+        "return (self.time.cpu_wait or 0.0) * used / whole if whole > 0 else 0.0",
+        "return (self.time.cpu_wait or 0.0)",
+        BOUNDS + "test_a_served_device_is_no_neighbour",
     ),
     # Dips and stalls.
     _python("analysis/dips.py", "DEPTH_MIN = 0.20", "DEPTH_MIN = 0.21", LIMITS + "TestDips::test_a_fifth_deep"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from flatwater.experiment.database.innodb import InnodbModel
 from flatwater.results import Cell, CellSummary, Result, Series
 from flatwater.results.facts import MachineFacts
 from flatwater.results.phases import measured_samples
+from flatwater.results.stored import read_json
 
 #: How a recorded series is had, by layer and metric; empty if it was not recorded.
 Read = Callable[[str, str], Series]
@@ -261,9 +261,9 @@ def _variables(folder: Path, asked: object) -> Mapping[str, str]:
     """The variables that the first server had; what the experiment asked for where they were not kept."""
     for path in (folder / "variables.json", *sorted(folder.glob("*/variables.json"))):
         try:
-            found = json.loads(path.read_text())
-        except (OSError, ValueError, RecursionError):
-            continue
+            found = read_json(path)
+        except UserError:
+            continue  # it is not there, or damaged
         if isinstance(found, dict):
             return {str(name): str(value) for name, value in found.items()}
     return {name: _as_text(value) for name, value in asked.settings.items()} if isinstance(asked, Server) else {}
