@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from functools import cache
 
 from cases import GIB, case, database, device, finding, load, machine
 
@@ -78,8 +79,13 @@ _BOUNDS: tuple[Name, ...] = Name.__args__  # type: ignore[attr-defined]
 _FLASH = {"device": "/dev/nvme0n1", "rotational": False, "file_system": "ext4", "physical_block_bytes": 4096}
 
 
-def ill_cases(server: str) -> Iterator[Case]:
+@cache
+def ill_cases(server: str) -> tuple[Case, ...]:
     """Every bound, with an idle and with a busy device, with ill settings."""
+    return tuple(_ill_cases(server))
+
+
+def _ill_cases(server: str) -> Iterator[Case]:
     flavour, version = server.split()
     major, minor, patch = map(int, version.split("."))
     names = names_of(flavour, (major, minor, patch))

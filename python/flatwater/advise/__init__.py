@@ -4,6 +4,7 @@ advice.py    one piece of advice: finding, change, effect with its interval, ris
 rule.py      what a rule is and what it sees; rules/ has one file a rule
 dialect.py   the names of settings of one flavour and version
 redo_log.py  how large the redo log is, and the setting that says so
+inside.py    sessions that wait for each other inside the server
 storage.py   whether the storage is flash, and whether it idles
 adviser.py   asks every rule about a cell, and ranks what they say
 effects.py   what each change is expected to do, from what-if

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from flatwater.advise.advice import Change
 from flatwater.analysis.bound.evidence import Database, Variables
@@ -84,7 +85,13 @@ class Dialect:
 
     @property
     def _server(self) -> Server:
-        return Server(self.flavour, self.version, names_of(self.flavour, self.version))
+        return Server(self.flavour, self.version, _names(self.flavour, self.version))
+
+
+@cache
+def _names(flavour: str, version: Version) -> frozenset[str]:
+    # Every rule asks for them.
+    return names_of(flavour, version)
 
 
 def _shortened(name: str, value: str) -> str:

@@ -6,6 +6,7 @@ from flatwater.advise.rule import Rule
 from flatwater.advise.rules.alignment import Alignment
 from flatwater.advise.rules.array_battery import ArrayBattery
 from flatwater.advise.rules.battery_relearn import BatteryRelearn
+from flatwater.advise.rules.binlog_sync import BinlogSync
 from flatwater.advise.rules.bits_32 import Bits32
 from flatwater.advise.rules.block_size import BlockSize
 from flatwater.advise.rules.buffer_pool import BufferPool
@@ -21,12 +22,15 @@ from flatwater.advise.rules.doublewrite import Doublewrite
 from flatwater.advise.rules.faster_device import FasterDevice
 from flatwater.advise.rules.file_system import FileSystem
 from flatwater.advise.rules.flash_cache import FlashCache
+from flatwater.advise.rules.flush_method import FlushMethod
 from flatwater.advise.rules.flush_neighbours import FlushNeighbours
 from flatwater.advise.rules.hot_drive import HotDrive
 from flatwater.advise.rules.io_capacity_high import IoCapacityHigh
 from flatwater.advise.rules.io_capacity_low import IoCapacityLow
 from flatwater.advise.rules.io_scheduler import IoScheduler
 from flatwater.advise.rules.log_block import LogBlock
+from flatwater.advise.rules.log_buffer import LogBuffer
+from flatwater.advise.rules.lru_scan_depth import LruScanDepth
 from flatwater.advise.rules.missing_index import MissingIndex
 from flatwater.advise.rules.more_devices import MoreDevices
 from flatwater.advise.rules.mount_atime import MountAtime
@@ -85,6 +89,10 @@ RULES: tuple[Rule, ...] = (
     Doublewrite(),
     LogBlock(),
     RedoLarge(),
+    BinlogSync(),
+    LogBuffer(),
+    LruScanDepth(),
+    FlushMethod(),
     # The workload, and what must be bought.
     MissingIndex(),
     RowLocks(),
