@@ -13,6 +13,7 @@ from flatwater.advise.rule import Case
 from flatwater.analysis.bound.evidence import Variables
 from flatwater.analysis.bound.finding import Name
 from flatwater.analysis.bound.redo import RedoLimits
+from flatwater.results.schema import Dip
 from flatwater.server.settings import names_of
 from flatwater.server.sizes import read_size
 
@@ -126,6 +127,7 @@ def _ill_case(server: str, settings: dict[str, str], bound: Name, busy: float) -
         device=device(busy_pct=busy, queue_depth=4),
         load=load(concurrency=256, ops_per_s=1000),
         machine=machine(facts={"storage": _FLASH}, cpu_idle_pct=60),
+        dips=tuple(Dip(start_s=start, length_s=2, depth=0.5) for start in (10, 25, 40)),
     )
 
 

@@ -3,6 +3,7 @@ directions: a run for which it speaks, and one for which it is silent.
 """
 
 from flatwater.advise.rule import Rule
+from flatwater.advise.rules.adaptive_hash import AdaptiveHash
 from flatwater.advise.rules.alignment import Alignment
 from flatwater.advise.rules.array_battery import ArrayBattery
 from flatwater.advise.rules.battery_relearn import BatteryRelearn
@@ -13,6 +14,7 @@ from flatwater.advise.rules.buffer_pool import BufferPool
 from flatwater.advise.rules.cache_dirty_marks import CacheDirtyMarks
 from flatwater.advise.rules.cache_mode import CacheMode
 from flatwater.advise.rules.cache_size import CacheSize
+from flatwater.advise.rules.change_buffering import ChangeBuffering
 from flatwater.advise.rules.commit_durability import CommitDurability
 from flatwater.advise.rules.cpu_governor import CpuGovernor
 from flatwater.advise.rules.data_journal import DataJournal
@@ -24,6 +26,7 @@ from flatwater.advise.rules.file_system import FileSystem
 from flatwater.advise.rules.flash_cache import FlashCache
 from flatwater.advise.rules.flush_method import FlushMethod
 from flatwater.advise.rules.flush_neighbours import FlushNeighbours
+from flatwater.advise.rules.flushing_policy import FlushingPolicy
 from flatwater.advise.rules.hot_drive import HotDrive
 from flatwater.advise.rules.io_capacity_high import IoCapacityHigh
 from flatwater.advise.rules.io_capacity_low import IoCapacityLow
@@ -33,10 +36,13 @@ from flatwater.advise.rules.log_buffer import LogBuffer
 from flatwater.advise.rules.lru_scan_depth import LruScanDepth
 from flatwater.advise.rules.missing_index import MissingIndex
 from flatwater.advise.rules.more_devices import MoreDevices
+from flatwater.advise.rules.more_servers import MoreServers
 from flatwater.advise.rules.mount_atime import MountAtime
 from flatwater.advise.rules.noisy_neighbour import NoisyNeighbour
 from flatwater.advise.rules.numa_interleave import NumaInterleave
+from flatwater.advise.rules.page_cleaners import PageCleaners
 from flatwater.advise.rules.patrol_read import PatrolRead
+from flatwater.advise.rules.pool_instances import PoolInstances
 from flatwater.advise.rules.power_loss_protection import PowerLossProtection
 from flatwater.advise.rules.processor_bound import ProcessorBound
 from flatwater.advise.rules.read_ahead import ReadAhead
@@ -50,6 +56,7 @@ from flatwater.advise.rules.spare_space import SpareSpace
 from flatwater.advise.rules.spikes import Spikes
 from flatwater.advise.rules.swap import Swap
 from flatwater.advise.rules.swappiness import Swappiness
+from flatwater.advise.rules.thread_pool import ThreadPool
 from flatwater.advise.rules.transparent_huge_pages import TransparentHugePages
 from flatwater.advise.rules.volume_credits import VolumeCredits
 from flatwater.advise.rules.write_barriers import WriteBarriers
@@ -93,6 +100,13 @@ RULES: tuple[Rule, ...] = (
     LogBuffer(),
     LruScanDepth(),
     FlushMethod(),
+    FlushingPolicy(),
+    PageCleaners(),
+    MoreServers(),
+    PoolInstances(),
+    AdaptiveHash(),
+    ChangeBuffering(),
+    ThreadPool(),
     # The workload, and what must be bought.
     MissingIndex(),
     RowLocks(),

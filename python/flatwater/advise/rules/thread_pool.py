@@ -1,0 +1,48 @@
+"""Far more sessions that run than processors: they take turns, and each turn costs."""
+
+from __future__ import annotations
+
+from flatwater.advise.advice import Advice, Change
+from flatwater.advise.dialect import Dialect
+from flatwater.advise.rule import Case, Rule
+from flatwater.analysis.bound.words import figure
+
+_NAME, _POOL, _EACH = "thread_handling", "pool-of-threads", "one-thread-per-connection"
+#: A processor that has four sessions to run is never short of one; with more they only wait longer.
+_RUNNING_PER_CORE = 4
+
+
+class ThreadPool(Rule):
+    """The processors bound the run, and far more sessions run than there are: a pool."""
+
+    name = "thread-pool"
+    about = "many more running sessions than processors"
+    source = (
+        "MariaDB documentation, Thread Pool in MariaDB: for short queries bound by the CPU; Percona Server, Thread Pool"
+    )
+
+    def advise(self, case: Case) -> Advice | None:
+        """The server's pool of threads, or the application's pool of connections where it has none."""
+        found, server, database = case.finding("CPU"), case.server, case.evidence.database
+        cores = case.evidence.machine.cores
+        if found is None or server is None or database is None or database.threads_running is None or not cores:
+            return None
+        running = database.threads_running.mean / database.servers
+        if running < _RUNNING_PER_CORE * cores or server.word(_NAME) != _EACH:
+            return None
+        return self.advice(
+            "Many more sessions run than there are processors.",
+            _change(server, cores),
+            f"{figure(running)} sessions ran at once on {cores} processors",
+            *found.evidence,
+            confidence="medium",
+            risk="a session may wait for its turn behind long statements of others",
+            relieves=found,
+        )
+
+
+def _change(server: Dialect, cores: int) -> Change:
+    pool = server.change("Let a pool of threads run the sessions.", {_NAME: _POOL})
+    if pool is not None:
+        return pool
+    return Change("workload", f"Let the application hold fewer connections: {2 * cores} are a good first value.")
