@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cases import case, device, finding, on_storage
+from cases import case, database, device, finding, on_storage
 
 from flatwater.advise.rules.more_devices import MoreDevices
 
@@ -17,3 +17,11 @@ def test_more_of_what_is_full() -> None:
 def test_silent_where_the_device_is_not_full_or_its_credits_are_spent() -> None:
     assert MoreDevices().advise(case(finding("device latency"), device=device())) is None
     assert MoreDevices().advise(case(FULL, device=device("volume", credits=0))) is None
+
+
+def test_silent_where_memory_would_save_the_requests() -> None:
+    missed = finding("cache misses", 0.7)
+    assert MoreDevices().advise(case(FULL, missed, device=device(), database=database())) is None
+    assert (
+        MoreDevices().advise(case(FULL, finding("cache misses", 0.2), device=device(), database=database())) is not None
+    )

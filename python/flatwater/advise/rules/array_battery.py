@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flatwater.advise.advice import Advice, Change
 from flatwater.advise.host import modelled_device
+from flatwater.advise.requests import requests_per_s
 from flatwater.advise.rule import Case, Rule
 from flatwater.experiment.device.raid import RaidDevice
 
@@ -27,10 +28,10 @@ class ArrayBattery(Rule):
         """A battery, or a cache that flash protects."""
         device = case.evidence.device
         found = case.held_back_by("fsync path", "device throughput", "device latency", "log limit", "free pages")
-        if device is None or device.write_back is None or found is None or device.write_ops_per_s is None:
+        asked = requests_per_s(case.evidence)
+        if device is None or device.write_back is None or found is None or asked is None:
             return None
-        reads = device.read_ops_per_s.mean if device.read_ops_per_s is not None else 0.0
-        writes = device.write_ops_per_s.mean
+        reads, writes = asked
         if device.write_back.mean >= _NEVER_SHARE or writes < _WRITES_MIN_SHARE * (reads + writes):
             return None
         array = modelled_device(case.evidence)

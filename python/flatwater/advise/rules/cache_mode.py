@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flatwater.advise.advice import Advice, Change
+from flatwater.advise.requests import requests_per_s
 from flatwater.advise.rule import Case, Rule
 from flatwater.analysis.bound.finding import MAIN_MIN
 
@@ -27,10 +28,10 @@ class CacheMode(Rule):
         found = case.held_back_by(*names)
         if cache is None or device is None or found is None or found.share < MAIN_MIN:
             return None
-        if cache.mode not in ("write-through", "write-around") or device.write_ops_per_s is None:
+        asked = requests_per_s(case.evidence)
+        if cache.mode not in ("write-through", "write-around") or asked is None:
             return None
-        reads = device.read_ops_per_s.mean if device.read_ops_per_s is not None else 0.0
-        writes = device.write_ops_per_s.mean
+        reads, writes = asked
         if writes < _WRITES_MIN_SHARE * (reads + writes):
             return None
         return self.advice(

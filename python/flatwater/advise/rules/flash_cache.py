@@ -40,5 +40,5 @@ class FlashCache(Rule):
             *found.evidence,
             confidence="medium",
             risk="a write-back cache holds data that the disks lack: it must survive a power failure",
-            relieves=missed,
+            relieves=found,
         )

@@ -21,6 +21,10 @@ class MoreDevices(Rule):
         found, device = case.held_back_by("device throughput"), case.evidence.device
         if found is None or found.share < MAIN_MIN or device is None or credits_spent(device):
             return None
+        missed = case.held_back_by("cache misses", "free pages")
+        if case.evidence.database is not None and missed is not None and missed.share >= MAIN_MIN:
+            # The requests are pages that memory lacks. More memory, or a cache, saves them: their own rules say so.
+            return None
         if medium(case) == "disks":
             text = "Put the data on flash, or spread it over more disks. More memory saves the reads."
         elif device.kind == "volume":
