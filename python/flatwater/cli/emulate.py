@@ -167,7 +167,7 @@ def _serve(emulator: Emulator, mount: Path, interrupt: Interrupt) -> None:
     busy = False
     try:
         while emulator.mounted():
-            if interrupt.asked:
+            if interrupt.requested:
                 try:
                     emulator.stop()
                     break

@@ -82,11 +82,11 @@ class CellRunner:
                 journal.probes = [*self._stack.probes(), *(watch.probes() if watch is not None else [])]
                 begun = True
                 self._run_phases(journal)
-                if self._interrupt.asked:
+                if self._interrupt.requested:
                     status, failure = "interrupted", "interrupted by the user"
                 else:
                     conditions = self._stack.workload.check(self._reporter)
-                over = not self._interrupt.asked
+                over = not self._interrupt.requested
                 health = self._end_watch(watch, journal)
             except Interrupted as error:
                 status, failure = "interrupted", str(error)
@@ -128,11 +128,11 @@ class CellRunner:
     def _watch_drives(self) -> DriveWatch | None:
         """The drives below, read before the run; None where nothing real is below."""
         places = self._stack.real_places(self._experiment)
-        return DriveWatch(places, Machine(given_up=lambda: self._interrupt.asked)) if places else None
+        return DriveWatch(places, Machine(given_up=lambda: self._interrupt.requested)) if places else None
 
     def _end_watch(self, watch: DriveWatch | None, journal: Journal) -> CellHealth | None:
         """The drives after the run. One that was interrupted ends at once: nobody waits for a drive."""
-        if watch is None or self._interrupt.asked:
+        if watch is None or self._interrupt.requested:
             return None
         unit = "request" if isinstance(self._experiment.workload, Fileio) else "transaction"
         health = watch.end(journal.operations, unit)
@@ -211,7 +211,7 @@ class CellRunner:
             seed = derived_seed(seed, f"resumed at {journal.at_s}")
         elif precondition is not None:
             before = self._record_run(journal, precondition, lambda start_s: (PRECONDITION, None))
-        if self._interrupt.asked:
+        if self._interrupt.requested:
             return
         schedule: Schedule = Timed(experiment, measured_s)
         if workload.steady_state == "snia":
@@ -224,7 +224,7 @@ class CellRunner:
         elif drain is not None:
             run = self._record_run(journal, drain, lambda start_s: (DRAIN, None))
         read_back = self._stack.workload.read_back_plan(plan)
-        if read_back is not None and not self._interrupt.asked:
+        if read_back is not None and not self._interrupt.requested:
             self._record_run(journal, read_back, lambda start_s: (VERIFY, None), after=run)
 
     def _record_run(
@@ -246,14 +246,14 @@ class CellRunner:
         while True:
             measured_s = None if measured_since is None else time.monotonic() - measured_since + self._left.measured_s
             self._stack.watch(journal, measured_s)
-            if self._interrupt.asked and (stop_by is None or stop_by > time.monotonic() + INTERRUPT_PATIENCE_S):
+            if self._interrupt.requested and (stop_by is None or stop_by > time.monotonic() + INTERRUPT_PATIENCE_S):
                 run.stop()
                 stop_by = time.monotonic() + INTERRUPT_PATIENCE_S
             if stop_by is not None and time.monotonic() > stop_by:
                 why = self._stack.database.trouble or "what they went to does not answer"
                 stuck = f"requests were still outstanding when the run ended: {why}"
                 journal.event("warning", stuck)
-                if not self._interrupt.asked:
+                if not self._interrupt.requested:
                     raise FlatwaterError(stuck, hint="see dmesg; what was measured is kept")
                 self._warnings.append(stuck)
                 break

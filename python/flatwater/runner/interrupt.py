@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and a closed terminal: the first one asks for a clean end, a second one within it ends at once."""
+"""Ctrl-C, SIGTERM and SIGHUP: the first signal asks for a clean end; a second one during that ends at once."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupt:
-    """Whether the user asked to stop."""
+    """Whether the user asked to stop: `requested`."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
+        if self.requested:
             raise KeyboardInterrupt
-        self.asked = True
+        self.requested = True
 
 
 @contextmanager
 def watch_signals() -> Iterator[Interrupt]:
-    """Catches the signals while a run is under way."""
+    """Catches the signals during a run."""
     interrupt = Interrupt()
-    # What is ignored stays so: that is how nohup works.
-    heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, interrupt._handle) for number in heard}
+    # A signal that is ignored stays ignored: nohup relies on this.
+    caught = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt._handle) for number in caught}
     try:
         yield interrupt
     finally:

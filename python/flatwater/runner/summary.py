@@ -1,4 +1,4 @@
-"""What is kept of a cell when it is over: its figures, the verdict, and published figures beside ours."""
+"""The summary of a finished cell: its figures, the verdict, and published figures beside ours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def summarise_cell(
     started_at: str,
     warnings: Sequence[str],
 ) -> CellSummary:
-    """Seals a cell's journal and judges what is in it."""
+    """Seals a cell's journal and analyses it."""
     experiment = plan.experiment
     journal.seal()
     cell.mark_sealed()
@@ -89,8 +89,8 @@ def summarise_cell(
 
 
 def keep_without_running(cell: Cell, experiment: Experiment, status: CellStatus, error: str) -> CellSummary:
-    """Keeps the summary of a cell that could not be run now. It tells of no phases: what an earlier run measured of it
-    stays as it is, to be gone on with.
+    """Stores the summary of a cell that could not run. It has no phases: the measurement of an earlier run stays, so
+    that the cell can be resumed.
     """
     summary = CellSummary(
         **_about(cell, experiment), status=status, error=error, layers=experiment.layers, started_at=now_utc()
@@ -111,7 +111,7 @@ class _About(TypedDict):
 
 
 def _about(cell: Cell, experiment: Experiment) -> _About:
-    """Which cell it is, and in what it is measured: also of one that could not be run."""
+    """The identity and the unit of a cell, also of one that could not run."""
     return {
         "cell": cell.index,
         "repeat": cell.plan.repeat,
@@ -123,7 +123,7 @@ def _about(cell: Cell, experiment: Experiment) -> _About:
 
 
 def _reader(cell: Cell, journal: Journal) -> tuple[Callable[[str, str], Series], list[tuple[str, str]]]:
-    """How to get a series by layer and metric, and which there are: from memory, or from what was written."""
+    """A function that reads a series by layer and metric, and the list of all: from memory or from files."""
     kept = journal.series()
     if kept is None:
         return cell.series, cell.metrics()
@@ -132,7 +132,7 @@ def _reader(cell: Cell, journal: Journal) -> tuple[Callable[[str, str], Series],
 
 
 def _transition(experiment: Experiment, throughput: Series, phases: list[Phase]) -> Transition | None:
-    """The three phases of a run that writes, SNIA's rounds before the last five among them."""
+    """The three phases of a write run, including SNIA's rounds before the last five."""
     if (
         not measured_phases(phases)
         or not isinstance(experiment.workload, Fileio)
@@ -140,24 +140,24 @@ def _transition(experiment: Experiment, throughput: Series, phases: list[Phase])
     ):
         return None
     if experiment.storage.kind not in ("file", "ssd"):
-        return None  # an array that slows down has filled its cache, or lost a member: nothing of flash
+        return None  # an array slows down when its cache is full or a member is lost: this is no transition of flash
     return find_transition(measured_samples(throughput, phases))
 
 
 def _layers(kinds: dict[str, str], stack: Stack) -> dict[str, str]:
-    """Real or modelled each, with the device, and the servers where there are any."""
-    told = {**kinds, "device": stack.device}
+    """The kind of each layer (real or modelled), with the device, and the servers if there are any."""
+    texts = {**kinds, "device": stack.device}
     if stack.cache:
-        told["cache_device"] = stack.cache
+        texts["cache_device"] = stack.cache
     if stack.database.facts:
-        told["server"] = _server_names(stack.database.facts)
-    return told
+        texts["server"] = _server_names(stack.database.facts)
+    return texts
 
 
 def _place_warnings(stack: Stack) -> list[str]:
-    """What is weaker about the place than a reader would take it to be."""
-    told = storage_warning(stack.place) if stack.place is not None else None
-    return [told] if told is not None else []
+    """The warning about a place that is not ordinary storage, if there is one."""
+    texts = storage_warning(stack.place) if stack.place is not None else None
+    return [texts] if texts is not None else []
 
 
 def _server_names(servers: Sequence[ServerFacts]) -> str:
@@ -168,7 +168,7 @@ def _server_names(servers: Sequence[ServerFacts]) -> str:
     )
 
 
-#: Figures that the summary takes from the analysis as they are.
+#: Figures of the analysis that the summary takes unchanged.
 _FROM_ANALYSIS = (
     "mean",
     "mean_ci95",
@@ -189,7 +189,7 @@ _FROM_ANALYSIS = (
 
 
 def _split_approach(phases: list[Phase], window_s: float) -> list[Phase]:
-    """SNIA's figures are those of the last five rounds: what came before them is the approach."""
+    """Divides the measured phase for SNIA: only the last five rounds are measured, the time before is the approach."""
     split = []
     for phase in phases:
         begin_s = phase.end_s - window_s
@@ -202,7 +202,7 @@ def _split_approach(phases: list[Phase], window_s: float) -> list[Phase]:
 
 
 def _tally_of(cell: Cell, phases: list[Phase]) -> Tally:
-    """The totals of phases that are not those of the journal's own marks."""
+    """The totals of phases that differ from those in the journal."""
     tally = Tally()
     for line in read_journal(cell.journal):
         if "metrics" in line and _is_measured(line, phases):
@@ -216,12 +216,12 @@ def _is_measured(line: JournalLine, phases: list[Phase]) -> bool:
 
 
 def _compare_published(plan: PlannedCell, summary: CellSummary) -> list[Published]:
-    """The figures that others published for this cell, beside ours."""
-    found = []
+    """The published figures for this cell, beside ours."""
+    compared = []
     for figure in published_for(plan.experiment, plan.set):
-        # A ratio to another cell waits for that one (relative.py).
+        # A ratio to another cell is computed when that cell is complete (relative.py).
         ours = lookup_figure(summary, figure.metric) if figure.relative_to is None else None
-        found.append(
+        compared.append(
             Published(
                 value=figure.value,
                 up_to=figure.up_to,
@@ -238,13 +238,13 @@ def _compare_published(plan: PlannedCell, summary: CellSummary) -> list[Publishe
                 source=figure.source,
             )
         )
-    return found
+    return compared
 
 
 def _agrees(figure: PublishedFigure, summary: CellSummary, ours: float | None) -> bool | None:
     if ours is not None:
         return figure.agrees(ours)
-    # Where dips were published, a line that was judged and has none, or none that come regularly, is another one.
+    # A series was judged, and has no dips, or no regular dips. If dips were published, this is a disagreement.
     judged = figure.metric in _OF_DIPS and figure.relative_to is None and summary.verdict is not None
     return False if judged else None
 
@@ -256,8 +256,8 @@ _OF_TRANSITION = ("fast", "steady", "transition_s", "transition_begin_s", "trans
 
 
 def lookup_figure(summary: CellSummary, metric: str) -> float | None:
-    """A figure of the summary by its name: `mean`, `latency_us.p95`, `transition_s`; of a series its mean, or with
-    `.max` its maximum; of dips the median (of a line that has none the depth is 0).
+    """A figure of the summary by its name: `mean`, `latency_us.p95`, `transition_s`. Of a series it is the mean, or
+    with `.max` the maximum. Of dips it is the median (the depth is 0 if a series has none).
     """
     value: Any = summary
     series = summary.metrics.get(metric.removesuffix(".max"))
@@ -268,14 +268,14 @@ def lookup_figure(summary: CellSummary, metric: str) -> float | None:
         none = 0.0 if metric == "dip_depth" and summary.verdict is not None else None
         value = float(np.median(sizes)) if sizes else none
     elif metric in _OF_TRANSITION:
-        value = _of_transition(summary, metric)
+        value = _transition_figure(summary, metric)
     else:
         for part in metric.split("."):
             value = getattr(value, part, None)
     return float(value) if isinstance(value, int | float) else None
 
 
-def _of_transition(summary: CellSummary, metric: str) -> float | None:
+def _transition_figure(summary: CellSummary, metric: str) -> float | None:
     transition = summary.transition
     if transition is None:
         return None

@@ -17,7 +17,7 @@ from lab import Lab
 from modelledlab import write_modelled
 
 from flatwater.experiment import load
-from flatwater.runner.executors.process import Errand, Told, Trouble, Worker
+from flatwater.runner.executors.process import Errand, FinishedCell, Trouble, Worker
 from flatwater.runner.interrupt import Interrupt
 
 
@@ -25,7 +25,7 @@ def errand(lab: Lab, cells: int = 4) -> Errand:
     return Errand(load(write_modelled(lab, range(10, 10 + cells))), lab.folder / "result", {"cores": 2})
 
 
-def said(connection: Connection) -> list[list[Told] | None]:
+def said(connection: Connection) -> list[list[FinishedCell] | None]:
     found = []
     while connection.poll():
         found.append(connection.recv())
@@ -62,7 +62,7 @@ class TestWorker:
     def test_begins_nothing_more_when_asked_to_stop(self, lab: Lab) -> None:
         ours, theirs = Pipe()
         asked = Interrupt()
-        asked.asked = True
+        asked.requested = True
         for batch in ((0, [0, 1]), None):
             ours.send(batch)
         Worker(theirs, [errand(lab)], asked).serve()

@@ -64,6 +64,6 @@ def test_real_and_modelled_cells_are_added() -> None:
 
 def test_what_is_told_never_grows() -> None:
     countdown = Countdown()
-    assert [countdown.tell(left_s) for left_s in (None, 30.0, 50.0, 20.0, 21.0, None, 3.0)] == [
+    assert [countdown.to_show(left_s) for left_s in (None, 30.0, 50.0, 20.0, 21.0, None, 3.0)] == [
         *(None, 30.0, 30.0, 20.0, 20.0, None, 3.0)
     ]

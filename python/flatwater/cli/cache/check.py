@@ -42,7 +42,7 @@ def verb(
     found = engine.require_pair(state)
     if not quick:
         with watch_signals() as interrupt, bar("check", unit_bytes=state.block_bytes, quiet=as_json) as told:
-            found = engine.check(state, stop=lambda: interrupt.asked, progress=told)
+            found = engine.check(state, stop=lambda: interrupt.requested, progress=told)
     whole = "stopped cleanly" if found.was_clean else "not stopped: it recovers at its next start"
     lines = [
         f"{state.name}: {whole}, generation {found.generation}",

@@ -33,7 +33,7 @@ def verb(name: Name, trust_backing: TrustBacking = False, as_json: Json = False)
         watch_signals() as interrupt,
         bar("drain", unit_bytes=state.block_bytes, quiet=as_json) as told,
     ):
-        found = engine.drain(state, stop=lambda: interrupt.asked, progress=told, trust=trust_backing)
+        found = engine.drain(state, stop=lambda: interrupt.requested, progress=told, trust=trust_backing)
     if state.dirty_blocks is not None or not found.damaged:
         keep_dirty(state.name, len(found.damaged))
     if trust_backing:

@@ -1,12 +1,12 @@
-"""What runs the cells of an experiment: one file an executor, met here.
+"""Executors: they run the cells of an experiment. One file for each; `make_executor` chooses one.
 
-executor.py   what an executor is, and the course of cells that it is given
-bench.py      where cells run, one after another: a process and its stacks
-local.py      this machine: modelled cells in processes (process.py), real ones alone
-dask.py       many machines, through a dask scheduler; site.py is what its workers run
+executor.py   the interface of an executor, and the course of cells that it runs
+bench.py      runs cells one after another, on the stacks of one process
+local.py      this machine: modelled cells in parallel processes (process.py), real ones one at a time
+dask.py       many machines, through a dask scheduler; site.py runs on its workers
 
-To add an executor: write `executors/NAME.py` with a class that has `open`, `run` and `close`, make it known in
-`make_executor`, mirror it in `tests/runner/executors/test_NAME.py`.
+To add an executor: write `executors/NAME.py` with a class that has `open`, `run` and `close`, add it to
+`make_executor`, and test it in `tests/runner/executors/test_NAME.py`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from flatwater.runner.executors.executor import Course, Executor, OnCell
 
 __all__ = ["LOCAL", "Course", "Executor", "OnCell", "make_executor"]
 
-#: The executor of this machine.
+#: The name of the executor of this machine.
 LOCAL = "local"
-#: How addresses of a dask scheduler begin.
+#: The prefixes of the addresses of a dask scheduler.
 _SCHEDULERS = ("tcp://", "tls://")
 
 
 def make_executor(on: str = LOCAL, jobs: int | None = None) -> Executor:
-    """The executor of `--on`: `local`, or the address of a dask scheduler. `jobs` is how many processes run modelled
-    cells on this machine; None for as many as there are cores.
+    """The executor for `--on`: `local`, or the address of a dask scheduler. `jobs` is the number of processes that run
+    modelled cells on this machine; None for one on each core.
 
-    Errors: UserError for one that does not exist.
+    Errors: UserError for an unknown executor.
     """
     if on == LOCAL:
         from flatwater.runner.executors.local import LocalExecutor

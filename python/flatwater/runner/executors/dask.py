@@ -1,8 +1,7 @@
-"""Many machines: cells are tasks of a dask scheduler, and their files come back into the one result folder.
+"""Many machines: cells are tasks of a dask scheduler, and their files come back into one result folder.
 
-Modelled cells go to all workers, in batches. Real ones need the worker resource `flatwater`, of which a host has one,
-and begin only when no modelled cell is left that could run beside them. A worker that is lost is dask's to notice: its
-tasks run again elsewhere.
+Modelled cells go to all workers, in batches. Real cells need the worker resource `flatwater`, of which each host has
+one. They start when all modelled cells have finished. When a worker is lost, dask runs its tasks again on another.
 """
 
 from __future__ import annotations
@@ -35,26 +34,26 @@ from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import set_aside
 from flatwater.runner.summary import keep_without_running
 
-#: The worker resource that a real cell takes: `dask worker ADDRESS --resources "flatwater=1"`.
+#: The worker resource that a real cell needs: `dask worker ADDRESS --resources "flatwater=1"`.
 RESOURCE = "flatwater"
-#: Where a scheduler listens unless told otherwise.
+#: The default port of a scheduler.
 PORT = 8786
-#: How long a scheduler may take to answer.
+#: Seconds that a scheduler has to answer.
 CONNECT_S = 5.0
-#: How long workers may take to say what they are.
-ASKED_S = 30.0
-#: Cells of the largest batch, and which part of all a batch is for each thread of a worker.
+#: Seconds that workers have to send their facts.
+ANSWER_S = 30.0
+#: Cells of the largest batch, and the part of all cells that a batch is for each worker thread (1/n).
 BATCH_CELLS_MAX = 64
 BATCH_PART = 8
-#: How often the client looks up from waiting.
+#: Seconds that the client waits before it checks for Ctrl-C.
 POLL_S = 0.25
-#: How long the scheduler may be out of reach before the run gives up.
+#: Seconds without contact to the scheduler after which the run gives up.
 SILENCE_S = 5.0
 
-#: What a client raises whose scheduler is gone.
+#: Exceptions of a client that has lost its scheduler.
 _UNREACHABLE = (OSError, TimeoutError, RuntimeError, ValueError, CancelledError, ClosedClientError)
 
-#: What a worker says of itself to the scheduler.
+#: The scheduler's description of each worker.
 Workers = Mapping[str, Mapping[str, Any]]
 
 
@@ -63,13 +62,13 @@ class DaskExecutor(Executor):
 
     def __init__(self, address: str) -> None:
         self._address = address
-        #: A `Client`, which has no types of its own.
+        #: A `Client`, which has no type annotations.
         self._client: Any = None
         self._facts = site.facts()
 
     def open(self, experiment: Experiment, reporter: Reporter) -> MachineFacts:
         _be_quiet()
-        _knock(self._address)
+        _require_listening(self._address)
         _check_certificates(self._address)
         try:
             make: Any = Client
@@ -88,16 +87,16 @@ class DaskExecutor(Executor):
         return {"executor": "dask", "workers": machines}
 
     def _check_workers(self, workers: Workers) -> list[MachineFacts]:
-        """Makes sure that all workers are the same flatwater as this; their machines."""
+        """Checks that all workers run the same flatwater as this process; returns the facts of their machines."""
         if not workers:
             hint = f"start some: dask worker {self._address} --nthreads 1"
             raise FlatwaterError("the scheduler has no workers", where=self._address, hint=hint)
         try:
-            told = self._client.run(site.facts, on_error="return")
+            facts = self._client.run(site.facts, on_error="return")
         except (OSError, TimeoutError) as error:
             raise FlatwaterError(f"cannot ask the workers: {error}", where=self._address) from None
         machines = []
-        for worker, theirs in sorted(told.items()):
+        for worker, theirs in sorted(facts.items()):
             if not isinstance(theirs, dict):
                 what = f"worker {worker} has no flatwater that could be asked for its version ({theirs})"
                 raise FlatwaterError(what, hint="install the same version everywhere, and start the workers again")
@@ -108,7 +107,7 @@ class DaskExecutor(Executor):
         return machines
 
     def _check_devices(self, experiment: Experiment) -> None:
-        """Makes sure that a modelled device of the user's own is known to all workers. Errors: FlatwaterError."""
+        """Checks that all workers have the same files of the user's own devices. Errors: FlatwaterError."""
         swept = [values["storage.device"] for values in experiment.sweep.dimensions if "storage.device" in values]
         written = swept[0] if swept else [getattr(experiment.storage, "device", None)]
         paths = [
@@ -127,9 +126,9 @@ class DaskExecutor(Executor):
     def run(self, course: Course) -> None:
         modelled, real = course.parted()
         for cells, alone in ((modelled, False), (real, True)):
-            if cells and not course.interrupt.asked:
+            if cells and not course.interrupt.requested:
                 _Round(self._client, course, self._facts, alone=alone).run(cells)
-        if course.interrupt.asked:
+        if course.interrupt.requested:
             course.interrupted = "interrupted by the user"
 
     def close(self) -> None:
@@ -139,7 +138,7 @@ class DaskExecutor(Executor):
 
 
 class _Round:
-    """Cells of one sort, all of them under way or waiting for it."""
+    """Cells of one kind: modelled or real. Those that do not run yet wait here."""
 
     def __init__(self, client: Any, course: Course, facts: site.WorkerFacts, *, alone: bool) -> None:
         self._client = client
@@ -147,23 +146,23 @@ class _Round:
         self._facts = facts
         self._alone = alone
         self._topic = f"flatwater-{uuid.uuid4()}"
-        # Modelled cells are too many, and too fast, to tell where each is.
+        # Modelled cells are too many and too short to show the progress of each.
         self._errand = pickle.dumps((self._topic if alone else "", course.experiment))
         self._under_way: dict[Any, Sequence[Cell]] = {}
-        self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._lines: dict[int, str] = {}
         self._workers = frozenset(_workers(client))
-        self._heard = time.monotonic()
+        self._contact_at = time.monotonic()
 
     def run(self, cells: Sequence[Cell]) -> None:
         waiting = deque(self._batches(cells))
         with self._listening():
             try:
-                while (waiting or self._under_way) and not self._course.interrupt.asked:
+                while (waiting or self._under_way) and not self._course.interrupt.requested:
                     while waiting and len(self._under_way) < self._window():
                         self._submit(waiting.popleft())
                     self._collect()
-                    self._look_at_workers()
+                    self._report_workers()
                     self._course.tell(len(self._under_way), [*dict(self._lines).values()])
             finally:
                 with suppress(*_UNREACHABLE):
@@ -175,7 +174,7 @@ class _Round:
         return (cells[first : first + many] for first in range(0, len(cells), many))
 
     def _window(self) -> int:
-        """How many tasks may be with the scheduler: real ones in their order, one for each host."""
+        """The number of tasks to submit at once. Of real cells one for each host, to keep their order."""
         if not self._alone:
             return 10**9
         return max(1, len(_places(_workers(self._client))))
@@ -192,28 +191,28 @@ class _Round:
                 pure=False,
             )
         except _UNREACHABLE:
-            raise _gone() from None
+            raise _lost_scheduler() from None
         if self._alone and any(cell.journal.exists() for cell in batch):
             label = batch[0].label
             self._course.reporter.note(f"{label}: a worker cannot go on with what was measured here, and measures anew")
         self._under_way[future] = batch
-        future.add_done_callback(self._ended.put)
+        future.add_done_callback(self._finished.put)
 
     def _collect(self) -> None:
-        """Keeps what has ended, after waiting a little for it."""
+        """Waits a little for a task to end, and keeps its cells."""
         try:
-            future = self._ended.get(timeout=POLL_S)
+            future = self._finished.get(timeout=POLL_S)
         except queue.Empty:
             return
         batch = self._under_way.pop(future)
         try:
-            delivered: list[site.Delivery] = future.result(timeout=ASKED_S)
+            delivered: list[site.Delivery] = future.result(timeout=ANSWER_S)
         except KilledWorker:
-            self._lost(batch)
+            self._split_or_fail(batch)
         except (CancelledError, OSError, TimeoutError, ClosedClientError) as error:
             if future.status == "error":
                 raise FlatwaterError(f"a worker cannot run cells: {error}", hint="see the workers' logs") from None
-            raise _gone() from None
+            raise _lost_scheduler() from None
         else:
             for delivery, cell in zip(delivered, batch, strict=True):
                 self._lines.pop(cell.index, None)
@@ -223,13 +222,13 @@ class _Round:
         future.release()
 
     def _make_room(self, cell: Cell) -> None:
-        """No worker goes on with what was measured here: it is kept aside, to make room for what the worker did."""
+        """Sets aside an earlier measurement of a cell: a worker cannot continue it, and its own takes the folder."""
         aside = set_aside(cell)
         if aside is not None:
             self._course.reporter.note(f"{cell.label}: what was measured before elsewhere is kept in {aside}")
 
-    def _lost(self, batch: Sequence[Cell]) -> None:
-        """Worker after worker died under a batch: its cells are tried one by one, and the one that kills is found."""
+    def _split_or_fail(self, batch: Sequence[Cell]) -> None:
+        """Several workers died in a batch. Its cells run one by one, to find the one that kills workers."""
         if len(batch) > 1:
             for cell in batch:
                 self._submit([cell])
@@ -239,11 +238,11 @@ class _Round:
         course = self._course
         course.keep(keep_without_running(cell, course.experiment, "failed", error))
 
-    def _look_at_workers(self) -> None:
+    def _report_workers(self) -> None:
         if self._client.status == "running":
-            self._heard = time.monotonic()
-        elif time.monotonic() - self._heard > SILENCE_S:
-            raise _gone()
+            self._contact_at = time.monotonic()
+        elif time.monotonic() - self._contact_at > SILENCE_S:
+            raise _lost_scheduler()
         now = frozenset(_workers(self._client))
         for worker in sorted(self._workers - now):
             self._course.reporter.note(f"worker {worker} is lost: its cells run again elsewhere")
@@ -255,26 +254,26 @@ class _Round:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """Hears where real cells are."""
+        """Receives the progress of real cells."""
         if not self._alone:
             yield
             return
-        self._client.subscribe_topic(self._topic, self._hear)
+        self._client.subscribe_topic(self._topic, self._show_progress)
         try:
             yield
         finally:
             with suppress(*_UNREACHABLE):
                 self._client.unsubscribe_topic(self._topic)
 
-    def _hear(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        _, told = event
-        cell = self._course.result.cells[told["cell"]]
+    def _show_progress(self, event: tuple[float, Mapping[str, Any]]) -> None:
+        _, progress = event
+        cell = self._course.result.cells[progress["cell"]]
         if any(cell is one for batch in list(self._under_way.values()) for one in batch):
-            self._lines[cell.index] = f"{cell.label}: {told['text']} (on {told.get('worker', 'a worker')})"
+            self._lines[cell.index] = f"{cell.label}: {progress['text']} (on {progress.get('worker', 'a worker')})"
 
 
-def _knock(address: str) -> None:
-    """Makes sure that something listens there: dask itself would try until its time is over.
+def _require_listening(address: str) -> None:
+    """Checks that the address accepts connections: dask itself would try again until its time is over.
 
     Errors: UserError, FlatwaterError.
     """
@@ -296,7 +295,7 @@ def _knock(address: str) -> None:
 
 
 def _check_certificates(address: str) -> None:
-    """Makes sure that there is something to speak TLS with: a client of dask's without it does not end well.
+    """Checks that there are certificates for TLS: without them, a dask client fails in an unclear way.
 
     Errors: UserError.
     """
@@ -316,25 +315,25 @@ def _check_certificates(address: str) -> None:
 
 
 def _workers(client: Any) -> Workers:
-    """The scheduler's workers by their addresses, as of a moment ago."""
+    """The scheduler's workers by address. They may be a moment old."""
     try:
         found: Workers = client.scheduler_info(n_workers=-1).get("workers", {})
     except _UNREACHABLE:
-        raise _gone() from None
+        raise _lost_scheduler() from None
     return found
 
 
-def _gone() -> FlatwaterError:
+def _lost_scheduler() -> FlatwaterError:
     return FlatwaterError("the scheduler is gone; what was measured is kept")
 
 
 def _places(workers: Workers) -> list[str]:
-    """The workers that take real cells."""
+    """The addresses of the workers that take real cells."""
     return [name for name, worker in workers.items() if worker.get("resources", {}).get(RESOURCE, 0) >= 1]
 
 
 def _check_places(address: str, workers: Workers) -> None:
-    """Real cells need a place each, and a host is one. Errors: FlatwaterError."""
+    """Checks that each host has at most one worker for real cells, of one cell at a time. Errors: FlatwaterError."""
     places = _places(workers)
     start = f'dask worker {address} --nthreads 1 --resources "{RESOURCE}=1"'
     if not places:
@@ -350,7 +349,7 @@ def _check_places(address: str, workers: Workers) -> None:
 
 
 def _store(cell: Cell, delivery: site.Delivery) -> None:
-    """Writes what a worker sent into the result; the summary, which makes a cell done, comes last."""
+    """Writes the files from a worker into the result. The summary marks a cell as finished, so it comes last."""
     own = f"cells/{cell.folder.name}"
     for name, content in delivery.files.items():
         path = PurePosixPath(name)
@@ -373,7 +372,7 @@ def _store(cell: Cell, delivery: site.Delivery) -> None:
 
 
 def _be_quiet() -> None:
-    """What dask logs of lost connections, this run tells itself."""
+    """Silences dask's log: this run reports lost connections itself."""
     for name in [*logging.root.manager.loggerDict, "distributed", "tornado"]:
         if name.split(".")[0] in ("distributed", "tornado"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)

@@ -1,4 +1,4 @@
-"""How far a cell is, from what its reporter is told."""
+"""Estimates the progress of a cell from the calls to its reporter."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from flatwater.experiment import Experiment
 from flatwater.results.phases import MEASURE, WARMUP
 from flatwater.runner.progress import Reporter, SweepProgress
 
-#: How often it is told.
-TOLD_EVERY_S = 0.5
+#: Seconds between two reports of the progress.
+REPORT_EVERY_S = 0.5
 
 
 class Following(Reporter):
-    """Passes everything on to another reporter, and tells now and then how far the cell is (0..1) and what that took.
+    """Forwards all calls to another reporter, and reports now and then the progress of the cell (0..1) and its time.
 
-    What comes before the warm-up (the state of a device, preconditioning) is not known in advance: it is 0 until then.
+    The time before the warm-up (device state, preconditioning) is not known in advance: the progress is 0 until then.
     """
 
     def __init__(
         self, reporter: Reporter, cell: Callable[[], Experiment], tell: Callable[[float, float], None]
     ) -> None:
         self._reporter = reporter
-        #: Made when it is first told of: most cells of a large sweep are over before.
+        #: Computed at the first report: most cells of a large sweep finish before it.
         self._cell = functools.cache(cell)
         self._tell = tell
-        self._began_s = self._told_s = time.monotonic()
+        self._began_s = self._reported_s = time.monotonic()
         self._phase = ""
         self._share = 0.0
 
     def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
         now = time.monotonic()
-        if now - self._told_s >= TOLD_EVERY_S:
-            self._told_s = now
+        if now - self._reported_s >= REPORT_EVERY_S:
+            self._reported_s = now
             self._share = max(self._share, self._share_at(at_s))
             self._tell(self._share, now - self._began_s)
         self._reporter.interval(at_s, throughput, unit, p95_us)

@@ -1,4 +1,4 @@
-"""A process that runs modelled cells, batch after batch, for the one that started it (local.py)."""
+"""A worker process that runs batches of modelled cells for its parent (local.py)."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from flatwater.runner.executors.following import Following
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import SilentReporter
 
-#: Finished cells are told together: at least this many seconds lie between two messages.
-TOLD_EVERY_S = 0.05
+#: Finished cells are sent in groups: two messages are at least this many seconds apart.
+SEND_EVERY_S = 0.05
 
 
-#: The number of an errand, and of those of its cells that are to be run next.
+#: The number of an errand, and the indices of its cells to run next.
 Batch = tuple[int, list[int]]
 
 
 @dataclass(frozen=True)
 class Errand:
-    """An experiment of whose cells a process is given batches; it is told all of them before its first batch."""
+    """An experiment whose cells a process may run. The process gets all errands before its first batch."""
 
     experiment: Experiment
-    #: The result folder; the process writes nothing but the folders of its cells.
+    #: The result folder. The process writes only into the folders of its cells.
     path: Path
     machine: MachineFacts
 
 
 @dataclass(frozen=True)
-class Told:
+class FinishedCell:
     """A finished cell: its summary without histograms, and how long it took."""
 
     summary: CellSummary
@@ -53,7 +53,7 @@ class Told:
 
 @dataclass(frozen=True)
 class UnderWay:
-    """How far a cell is, 0..1, and what that took."""
+    """The progress of a running cell, 0..1, and the time that it took."""
 
     index: int
     share: float
@@ -62,76 +62,76 @@ class UnderWay:
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why a process cannot go on: the result cannot be written, or a bug, with its traceback."""
+    """The reason why a process cannot continue: the result cannot be written, or a bug with its traceback."""
 
     errno: int | None
     text: str
 
 
 class Worker:
-    """Runs batches until there are no more."""
+    """Runs batches until the parent sends None."""
 
     def __init__(self, connection: Connection, errands: Sequence[Errand], interrupt: Interrupt) -> None:
         self._connection = connection
         self._errands = errands
         self._interrupt = interrupt
-        #: Which errand the bench is of.
+        #: The number of the errand that the bench belongs to.
         self._number = 0
         self._bench, self._result = _set_up(errands[0])
-        self._untold: list[Told] = []
-        self._told_at = time.monotonic()
+        self._unsent: list[FinishedCell] = []
+        self._sent_at = time.monotonic()
 
     def serve(self) -> None:
-        """Until there is no batch any more, which None says."""
+        """Runs batches until the parent sends None."""
         try:
             while (batch := self._connection.recv()) is not None:
                 number, indices = batch
                 self._turn_to(number)
                 for index in indices:
-                    if self._interrupt.asked:
+                    if self._interrupt.requested:
                         break
-                    # What is told meanwhile begins a new list.
+                    # `run` may send the list while the cell runs, and begin a new one.
                     done = self.run(index)
-                    self._untold.append(done)
-                    if time.monotonic() - self._told_at > TOLD_EVERY_S:
-                        self._tell()
-                self._tell()
-                # The batch is over.
+                    self._unsent.append(done)
+                    if time.monotonic() - self._sent_at > SEND_EVERY_S:
+                        self._send_finished()
+                self._send_finished()
+                # None marks the end of the batch.
                 self._connection.send(None)
         finally:
             self._bench.close()
 
     def _turn_to(self, number: int) -> None:
-        """Another experiment's bench; what the last one held is given back first."""
+        """Switches to another experiment: closes its predecessor's bench and opens its own."""
         if number != self._number:
             self._bench.close()
             self._number = number
             self._bench, self._result = _set_up(self._errands[number])
 
-    def run(self, index: int) -> Told:
+    def run(self, index: int) -> FinishedCell:
         """Runs one cell. Errors: OSError."""
         clock = Clock()
         cell = Cell(self._result, plan_cell(self._errands[self._number].experiment, index), None)
         try:
             experiment = self._errands[self._number].experiment
-            tell_share = functools.partial(self._tell_share, index)
-            reporter = Following(SilentReporter(), lambda: cell_at(experiment, index).experiment, tell_share)
+            send_share = functools.partial(self._send_share, index)
+            reporter = Following(SilentReporter(), lambda: cell_at(experiment, index).experiment, send_share)
             summary = self._bench.run(self._result, cell, reporter, self._interrupt)
         except UserError as error:
             summary = self._bench.refuse(self._result, cell, error)
         slim = summary.model_copy(update={"histograms": {}})
-        return Told(slim, clock.took())
+        return FinishedCell(slim, clock.took())
 
-    def _tell_share(self, index: int, share: float, took_s: float) -> None:
-        # What was finished before it comes first.
-        self._tell()
+    def _send_share(self, index: int, share: float, took_s: float) -> None:
+        # Cells that finished earlier are sent first.
+        self._send_finished()
         self._connection.send(UnderWay(index, share, took_s))
 
-    def _tell(self) -> None:
-        if self._untold:
-            self._connection.send(self._untold)
-        self._untold = []
-        self._told_at = time.monotonic()
+    def _send_finished(self) -> None:
+        if self._unsent:
+            self._connection.send(self._unsent)
+        self._unsent = []
+        self._sent_at = time.monotonic()
 
 
 def _set_up(errand: Errand) -> tuple[Bench, Result]:
@@ -139,24 +139,24 @@ def _set_up(errand: Errand) -> tuple[Bench, Result]:
 
 
 def main(descriptor: int, alive: int) -> None:
-    """Serves whoever holds the other end of a socket; ends at once when the pipe `alive` is closed by its death."""
+    """Runs the worker on a socket to its parent. It ends at once when the pipe `alive` closes: the parent has died."""
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
     interrupt = Interrupt()
 
     def stop(number: int, frame: FrameType | None) -> None:
-        interrupt.asked = True
+        interrupt.requested = True
 
-    # The parent, which blocked Ctrl-C here, asks with SIGTERM.
+    # The parent blocked Ctrl-C in this process. It asks for the end with SIGTERM.
     signal.signal(signal.SIGTERM, stop)
     connection = Connection(descriptor)
     try:
-        errands = pickle.loads(connection.recv_bytes())  # noqa: S301 (from the process that started this one)
+        errands = pickle.loads(connection.recv_bytes())  # noqa: S301 (from the parent process)
         Worker(connection, errands, interrupt).serve()
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
     except OSError as error:
         connection.send(Trouble(error.errno, error.strerror or str(error)))
-    except Exception:  # noqa: BLE001 (whatever it is, the parent shows it)
+    except Exception:  # noqa: BLE001 (the parent shows it, whatever it is)
         connection.send(Trouble(None, traceback.format_exc()))
 
 

@@ -1,7 +1,7 @@
-"""How long the rest of a sweep takes, by what the cells that ran took.
+"""Estimates the remaining time of a sweep from the time that its finished cells took.
 
-A cell's own length is known: seconds of this world for a real cell, of virtual time for a modelled one. What they take
-in this world is calibrated from the cells that ran, and from those under way as far as they are; both kinds apart.
+The length of a cell is known: real seconds for a real cell, virtual seconds for a modelled one. The ratio of real time
+to length is measured on the finished cells and on the finished part of the running ones, separately for both kinds.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-#: Of a cell under way, less than this says nothing of the rest.
+#: A running cell with a smaller share done than this is not used for the estimate.
 SHARE_MIN = 0.02
 
 
 @dataclass
 class _Kind:
-    """What is known of the real cells, or of the modelled ones."""
+    """The totals of the real cells, or of the modelled ones."""
 
-    #: Seconds of the cells themselves that are over, and what they took in this world.
+    #: Length of the finished cells, and the real time that they took.
     length_s: float = 0.0
     took_s: float = 0.0
-    #: Of the cells that are not over, and how many they are.
+    #: Length of the cells that are not finished, and their number.
     left_s: float = 0.0
     cells: int = 0
 
 
 @dataclass
 class _UnderWay:
-    """A cell that runs: how far it is, and what that took."""
+    """A running cell: the share that is done, and the real time that it took."""
 
     share: float
     took_s: float
@@ -36,31 +36,31 @@ class _UnderWay:
 
 @dataclass
 class Remaining:
-    """What is left of a course of cells."""
+    """The remaining time of a course of cells."""
 
-    #: How long a cell is, and whether it is real.
+    #: The length of a cell, and whether it is real.
     length_s: Callable[[int], float]
     is_real: Callable[[int], bool]
     _kinds: dict[bool, _Kind] = field(default_factory=lambda: {True: _Kind(), False: _Kind()}, init=False)
     _under_way: dict[int, _UnderWay] = field(default_factory=dict, init=False)
 
     def expect(self, cells: Iterable[int]) -> None:
-        """These are to be run."""
+        """Adds cells that will run."""
         for index in cells:
             kind = self._kinds[self.is_real(index)]
             kind.left_s += self.length_s(index)
             kind.cells += 1
 
     def advance(self, index: int, share: float, took_s: float) -> None:
-        """A cell is so far, 0..1, after `took_s` in this world."""
+        """Notes the progress of a running cell: a share of 0..1 after `took_s` of real time."""
         self._under_way[index] = _UnderWay(min(1.0, share), took_s)
 
     def forget(self, index: int) -> None:
-        """A cell is to be begun anew."""
+        """Removes the progress of a cell that will be started again."""
         self._under_way.pop(index, None)
 
     def finish(self, index: int, took_s: float | None) -> None:
-        """A cell is over, after `took_s` in this world; None for one that tells nothing of the others."""
+        """Notes that a cell has finished after `took_s` of real time; None keeps it out of the estimate."""
         self._under_way.pop(index, None)
         kind, length_s = self._kinds[self.is_real(index)], self.length_s(index)
         kind.left_s -= length_s
@@ -71,11 +71,11 @@ class Remaining:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """How far the modelled cells are that run."""
+        """The progress of each running modelled cell, 0..1."""
         return tuple(one.share for index, one in self._under_way.items() if not self.is_real(index))
 
     def left_s(self, jobs: int) -> float | None:
-        """Seconds for the rest with so many modelled cells at once; None while nothing is known of them."""
+        """Estimated seconds for the rest, with `jobs` modelled cells in parallel; None without any progress of them."""
         total_s = 0.0
         for real, kind in self._kinds.items():
             under_way = {index: one for index, one in self._under_way.items() if self.is_real(index) == real}
@@ -86,28 +86,28 @@ class Remaining:
                 return None
             rests_s = [self.length_s(index) * (1 - one.share) for index, one in under_way.items()]
             done_s = sum(self.length_s(index) * one.share for index, one in under_way.items())
-            # Real cells have the machine for themselves; and nothing ends sooner than its longest cell.
+            # Real cells run one at a time. The total is never shorter than the longest single cell.
             left_s = max((kind.left_s - done_s) / (1 if real else max(1, min(jobs, kind.cells))), *rests_s, 0.0)
             total_s += left_s * (1.0 if pace is None else pace)
         return total_s
 
     def _pace(self, kind: _Kind, under_way: Mapping[int, _UnderWay]) -> float | None:
-        """Seconds of this world for one of a cell's own."""
-        told = {index: one for index, one in under_way.items() if one.share >= SHARE_MIN}
-        length_s = kind.length_s + sum(self.length_s(index) * one.share for index, one in told.items())
-        took_s = kind.took_s + sum(one.took_s for one in told.values())
+        """Real seconds for each second of a cell's length."""
+        measured = {index: one for index, one in under_way.items() if one.share >= SHARE_MIN}
+        length_s = kind.length_s + sum(self.length_s(index) * one.share for index, one in measured.items())
+        took_s = kind.took_s + sum(one.took_s for one in measured.values())
         return took_s / length_s if length_s > 0 else None
 
 
 class Countdown:
-    """A time left that never grows: who sees it counts on it."""
+    """A remaining time that never grows: a display that jumps back misleads the user."""
 
     def __init__(self) -> None:
-        self._told_s = math.inf
+        self._shown_s = math.inf
 
-    def tell(self, left_s: float | None) -> float | None:
-        """What to show for an estimate."""
+    def to_show(self, left_s: float | None) -> float | None:
+        """The time to show for a new estimate."""
         if left_s is None:
             return None
-        self._told_s = min(self._told_s, left_s)
-        return self._told_s
+        self._shown_s = min(self._shown_s, left_s)
+        return self._shown_s

@@ -1,7 +1,7 @@
-"""What dask's workers run for a client elsewhere, and how the two make sure that they are the same flatwater.
+"""What dask's workers run for a client on another machine, and the check that both run the same flatwater.
 
-`facts` and the first two arguments of `run_cells` are what versions of flatwater know of each other: they stay as
-they are.
+`facts` and the first two arguments of `run_cells` are the interface between versions of flatwater: they must not
+change.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import PhaseClock, SilentReporter, latency_text
 from flatwater.runner.summary import keep_without_running
 
-#: How often a cell under way looks whether its client still wants it.
-LOOKED_EVERY_S = 0.25
-#: How often a real cell tells where it is.
-TOLD_EVERY_S = 1.0
+#: A running cell checks at this interval whether its client still wants it.
+CHECK_EVERY_S = 0.25
+#: A real cell reports its progress at this interval.
+REPORT_EVERY_S = 1.0
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """A cell that is over: its summary, its files by their path in the result folder, and how long it took."""
+    """A finished cell: its summary, its files by their path in the result folder, and how long it took."""
 
     summary: CellSummary
     files: dict[str, bytes]
@@ -49,7 +49,7 @@ class Delivery:
 
 
 class WorkerFacts(TypedDict):
-    """What a process runs cells with: flatwater's version, the first digits of its engine's digest, its machine."""
+    """Facts about a process that runs cells: flatwater's version, part of the engine's digest, the machine."""
 
     flatwater: str
     engine: str
@@ -58,15 +58,15 @@ class WorkerFacts(TypedDict):
 
 @lru_cache(maxsize=1)
 def facts() -> WorkerFacts:
-    """What this process runs cells with. Errors: OSError if the engine's file cannot be read."""
-    # Two builds of one version may differ: modelled cells have the same bytes only from the same engine.
+    """The facts about this process. Errors: OSError if the engine's file cannot be read."""
+    # Two builds of one version may differ, and modelled cells give the same bytes only from the same engine.
     with Path(_engine.__file__ or "").open("rb") as engine:
         build = hashlib.file_digest(engine, "sha256").hexdigest()[:12]
     return {"flatwater": __version__, "engine": build, "machine": describe_machine()}
 
 
 def digests(devices: Sequence[str]) -> dict[str, str | None]:
-    """What is in the files of modelled devices that are given by their path; None for one that is not here."""
+    """Digests of the files of modelled devices that are given by path; None for a file that is not on this machine."""
     found: dict[str, str | None] = {}
     for written in devices:
         path = Path(written).expanduser()
@@ -75,7 +75,7 @@ def digests(devices: Sequence[str]) -> dict[str, str | None]:
 
 
 def refusal(who: str, theirs: WorkerFacts, ours: WorkerFacts) -> FlatwaterError | None:
-    """Why a worker may not run cells of a client, as the client tells it; None if it may."""
+    """The client's error if a worker may not run its cells; None if it may."""
     there, here = theirs.get("flatwater"), ours.get("flatwater")
     if there != here:
         what = f"worker {who} has flatwater {there}, this is {here}"
@@ -87,23 +87,23 @@ def refusal(who: str, theirs: WorkerFacts, ours: WorkerFacts) -> FlatwaterError 
 
 
 def run_cells(client: WorkerFacts, errand: bytes, indexes: Sequence[int]) -> list[Delivery]:
-    """Runs cells of a pickled experiment, one after another. `client` are the facts of whoever asks.
+    """Runs cells of a pickled experiment, one after another. `client` has the facts about the client.
 
-    Errors: FlatwaterError when client and worker do not fit.
+    Errors: FlatwaterError when client and worker run different versions.
     """
     worker = get_worker()
     error = refusal(worker.address, facts(), client)
     if error is not None:
         raise error
-    topic, experiment = pickle.loads(errand)  # noqa: S301 (whoever can reach a worker runs what they like on it)
+    topic, experiment = pickle.loads(errand)  # noqa: S301 (who can reach a worker can run any code on it anyway)
     reporter = SiteReporter(worker, topic, indexes[0])
-    # The next run's worker may be another, and what this one measured is the client's.
+    # A later run may get another worker, and the measurement goes to the client.
     bench = Bench(experiment, resumable=False)
     done = []
     with _watched(worker) as interrupt, tempfile.TemporaryDirectory(dir=worker.local_directory) as folder:
         try:
             for index in indexes:
-                if interrupt.asked:
+                if interrupt.requested:
                     break
                 done.append(_run_cell(bench, experiment, index, Path(folder) / str(index), reporter, interrupt))
         finally:
@@ -122,14 +122,14 @@ def _run_cell(
     except UserError as error:
         summary = bench.refuse(result, cell, error)
     except OSError as error:
-        # The worker's own disk, not the result's.
+        # The failure is on the worker's disk. The result folder is on the client's.
         what = f"the worker could not keep what it measured: {error.strerror or error}"
         summary = keep_without_running(cell, experiment, "failed", what)
     return Delivery(summary, _files(folder, summary), clock.took())
 
 
 def _files(folder: Path, summary: CellSummary) -> dict[str, bytes]:
-    """What a cell left. The journal of a complete one is in its Parquet files, and can be as large as all of them."""
+    """The files of a cell. The journal of a complete cell is left out: its Parquet files have the same data."""
     found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
     whole = summary.status == "complete"
     return {name: path.read_bytes() for name, path in found.items() if not (whole and path.suffix == ".jsonl")}
@@ -137,14 +137,14 @@ def _files(folder: Path, summary: CellSummary) -> dict[str, bytes]:
 
 @contextmanager
 def _watched(worker: Worker) -> Iterator[Interrupt]:
-    """Is asked to stop when the client cancelled the task under way, or is gone."""
+    """An interrupt that is set when the client has cancelled the current task, or is gone."""
     key, interrupt, over = worker.get_current_task(), Interrupt(), threading.Event()
 
     def look() -> None:
-        while not over.wait(LOOKED_EVERY_S):
+        while not over.wait(CHECK_EVERY_S):
             task = worker.state.tasks.get(key)
             if task is None or task.state == "cancelled":
-                interrupt.asked = True
+                interrupt.requested = True
 
     watcher = threading.Thread(target=look, daemon=True)
     watcher.start()
@@ -156,7 +156,7 @@ def _watched(worker: Worker) -> Iterator[Interrupt]:
 
 
 class SiteReporter(SilentReporter):
-    """Tells the client where a cell is, once a second, through the scheduler."""
+    """Reports the progress of a cell to the client, once a second, through the scheduler."""
 
     def __init__(self, worker: Worker, topic: str, index: int) -> None:
         self._worker = worker
@@ -181,11 +181,11 @@ class SiteReporter(SilentReporter):
 
     def interval(self, at_s: float, throughput: float, unit: str, p95_us: float | None) -> None:
         left = self._clock.left_text(at_s)
-        told = f"{throughput:,.0f} {unit}, p95 {latency_text(p95_us)}{', ' if left else ''}{left}"
-        self._tell(f"{self._phase} {at_s:.0f} s: {told}")
+        figures = f"{throughput:,.0f} {unit}, p95 {latency_text(p95_us)}{', ' if left else ''}{left}"
+        self._tell(f"{self._phase} {at_s:.0f} s: {figures}")
 
     def _tell(self, text: str) -> None:
         now = time.monotonic()
         if self._topic and now >= self._next:
-            self._next = now + TOLD_EVERY_S
+            self._next = now + REPORT_EVERY_S
             self._worker.log_event(self._topic, {"cell": self._index, "text": text})

@@ -1,7 +1,7 @@
-"""The four layers of a cell composed: each is opened by its own kind, and stands on the one below it.
+"""Composes the four layers of a cell. Each is opened by its kind, and stands on the one below it.
 
-What may stand on what is decided when the experiment is read (experiment/conflicts/mixture.py): all layers are in
-virtual time, or none is.
+The check of the experiment decides which layers fit together (experiment/conflicts/mixture.py): either all layers are
+in virtual time, or none is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Stack:
-    """What the cells of an experiment run on: opened once, and made ready for each cell in turn."""
+    """The layers that the cells of an experiment run on: opened once, and prepared for each cell in turn."""
 
     def __init__(
         self, experiment: Experiment, storage: Storage, cache: Cache | None, database: Database, workload: Workload[Any]
@@ -40,9 +40,9 @@ class Stack:
         self._experiment = experiment
         self._storage = storage
         self._cache = cache
-        #: What the cell stands on; None where there is nothing, or nothing yet.
+        #: The files that the cell uses; None if the stack uses none, or has not made them yet.
         self._ground: Ground | None = None
-        #: The cell's folder, where a run after this one would go on with it; None where none could.
+        #: The folder of the cell, if a later run on this machine can resume it; else None.
         self.kept_in: Path | None = None
 
     @property
@@ -53,17 +53,17 @@ class Stack:
 
     @property
     def _ground_layer(self) -> GroundLayer | None:
-        """The layer that gives the ground; None where the stack needs none of this machine."""
+        """The layer that gives the ground; None if the stack uses no files of this machine."""
         below = self._cache or self._storage
         return below if isinstance(below, GroundLayer) else None
 
     @property
     def place(self) -> Path | None:
-        """Where the bytes go, for the machine's description; None when that is another machine's affair."""
+        """The place of the data, for the machine's description; None if it is on another machine."""
         return self._storage.place(self.workload.used or self.database.used)
 
     def real_places(self, cell: Experiment) -> list[Path]:
-        """Where a cell's bytes go to real drives of this machine: those of its storage, and of a cache's own device."""
+        """The places on real drives of this machine that a cell uses: of its storage, and of the cache's device."""
         storage = self.place if cell.layers["storage"] == "real" else None
         cache = self._cache.place if self._cache is not None else None
         return [place for place in (storage, cache) if place is not None]
@@ -75,11 +75,11 @@ class Stack:
 
     @property
     def cache(self) -> str:
-        """The cache and its device in a few words; empty where there is none."""
+        """The cache and its device in a few words; empty if there is no cache."""
         return self._cache.text if self._cache is not None else ""
 
     def turn_to(self, plan: PlannedCell) -> None:
-        """Goes to the next cell: finds what it uses and makes sure that it may. Errors: UserError."""
+        """Switches to the next cell: finds its files and checks that it may use them. Errors: UserError."""
         for layer in self._layers:
             layer.turn_to(plan)
         giver = self._ground_layer
@@ -92,26 +92,27 @@ class Stack:
         self.workload.stand_on(ground)
 
     def check_sweep(self) -> None:
-        """Refuses, before anything is made, what would end the sweep at one of its later cells. Errors: UserError."""
+        """Refuses, before anything is made, what would make a later cell of the sweep fail. Errors: UserError."""
         if self._ground_layer is None or self._ground is not None:
             self.database.check_sweep(self._experiment)
             self.workload.check_sweep(self._experiment)
 
     @property
     def recomputes(self) -> bool:
-        """Whether a cell that is run again gives the same bytes, so that there is no use in half of one."""
+        """Whether a repeated cell gives the same bytes. Then there is no use in resuming half of one."""
         return self._storage.recomputes
 
     def take_up(self, left: Left) -> str | None:
-        """Why the cell cannot go on with what an earlier run left of it; None if it can. It is called before `prepare`.
+        """Why the cell cannot be resumed from what an earlier run left; None if it can. The caller calls it before
+        `prepare`.
 
-        After None, `prepare` goes on with what is left, or raises CannotResume and is then called again to begin anew.
+        After None, `prepare` resumes the cell. Or it raises CannotResume, and the caller calls it again to start anew.
         """
         reasons = (layer.take_up(left) for layer in self._layers)
         return next((reason for reason in reasons if reason is not None), None)
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
-        """Makes everything that the cell needs be there. Errors: UserError, FlatwaterError, Interrupted."""
+        """Prepares everything that the cell needs. Errors: UserError, FlatwaterError, Interrupted."""
         giver = self._ground_layer
         if giver is not None and giver.ready() is None:
             self._ground = giver.make(reporter, interrupt)
@@ -120,13 +121,13 @@ class Stack:
 
     @property
     def _lasts(self) -> bool:
-        """Whether a later cell, or a later run, finds what stands on the ground again."""
+        """Whether a later cell, or a later run, finds the same files again."""
         if self._ground is None:
             return self._ground_layer is None
         return self._ground.lasts
 
     def probes(self) -> list[Probe]:
-        """What is sampled each interval."""
+        """The probes that are sampled in each interval."""
         upper = [*self.workload.probes(), *self.database.probes()]
         return [*upper, *self._storage.probes(), *(self._cache.probes() if self._cache is not None else [])]
 
@@ -143,35 +144,35 @@ class Stack:
         return [fault for layer in self._layers for fault in layer.faults()]
 
     def warnings(self) -> list[str]:
-        """What is weaker than it was asked to be."""
+        """The respects in which the stack is weaker than the experiment asks for."""
         return [warning for layer in self._layers for warning in layer.warnings()]
 
     def end_cell(self, logs: Path, *, resumable: bool = False) -> None:
-        """The cell is over: what belongs to its result is put into the folder `logs`, and what it used is let go; but
-        what a resumed run needs stays if the cell is `resumable`. Errors: FlatwaterError.
+        """Ends the cell: moves its logs into the folder `logs` and releases its resources. If the cell is `resumable`,
+        the data for a resumed run stay. Errors: FlatwaterError.
         """
         with ExitStack() as ending:
-            # The last is called first: from the top down, each whatever became of the others.
+            # An exit stack calls in reverse order: the layers end from the top down, even if one of them fails.
             for layer in self._layers:
                 if not self._lasts and layer in (self.database, self.workload):
-                    # What they stand on is taken away.
+                    # The ground of the cell ends, so the layers above let go of it.
                     ending.callback(layer.release)
                 ending.callback(layer.end_cell, logs, resumable=resumable and self._lasts)
 
     def remove(self) -> None:
-        """Deletes what was prepared (`storage.keep = false`); devices and files of others stay."""
+        """Deletes the prepared files (`storage.keep = false`). Devices and files of others stay."""
         for layer in reversed(self._layers):
             layer.remove()
 
     def release(self) -> None:
-        """Lets other runs use the storage."""
+        """Releases the storage for other runs."""
         with ExitStack() as releasing:
             for layer in self._layers:
                 releasing.callback(layer.release)
 
 
 def open_stack(experiment: Experiment, plan: PlannedCell) -> Stack:
-    """The stack of an experiment, turned to a cell, whose layers are of its kinds. Errors: UserError."""
+    """A stack for the kinds of a cell's layers, turned to that cell. Errors: UserError."""
     cell = plan.experiment
     storage = open_storage(cell)
     cache = open_cache(cell, storage)
@@ -188,5 +189,5 @@ def open_stack(experiment: Experiment, plan: PlannedCell) -> Stack:
 
 
 def memory_bytes(experiment: Experiment) -> int:
-    """Memory that the models of an experiment's first cell take. Errors: UserError."""
+    """Memory of the models of an experiment's first cell. Errors: UserError."""
     return open_stack(experiment, cell_at(experiment, 0)).workload.memory_bytes

@@ -1,6 +1,6 @@
-"""The cache layer: a fast device in front of the storage. Real and modelled caches stand beside each other.
+"""The cache layer: a fast device in front of the storage. Real and modelled caches are side by side.
 
-real/        the flash cache, served as a file: any place may be below it, and any place is what it gives
+real/        the flash cache, served as a file: it runs on any ground, and its file is a ground
 modelled.py  the same engine in virtual time, on any model
 """
 

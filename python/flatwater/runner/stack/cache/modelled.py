@@ -8,7 +8,7 @@ from flatwater.plan.device import CACHE_PAGE_BYTES, cache_device
 from flatwater.runner.stack.layers.cache import Cache
 from flatwater.runner.stack.layers.layer import Model
 
-#: What the engine keeps of each block (the bound of crates/core/examples/cache_speed.rs).
+#: Bytes of the engine for each block (the bound of crates/core/examples/cache_speed.rs).
 MEMORY_BYTES_PER_BLOCK = 40
 
 
@@ -24,7 +24,7 @@ class ModelledCache(Cache):
         return "" if cache is None else f"{cache.text}, on {storage_text(cache.storage)}"
 
     def notes(self, use: Use) -> list[str]:
-        """What the models of the storage and of the cache's device do differently from the devices."""
+        """The differences between the models and the devices, of the storage and of the cache."""
         cache, below = self._cell.flash_cache, self._below.notes(use)
         if cache is None:
             return below
@@ -32,7 +32,7 @@ class ModelledCache(Cache):
         return [*below, *(f"the cache's device: {note}" for note in device.notes(own_use))]
 
     def memory_bytes(self, use: Use) -> int:
-        """Memory that the engine, the model of the cache's device and that of the storage take."""
+        """Memory of the engine and of the models of both devices."""
         cache, below = self._cell.flash_cache, self._below.memory_bytes(use)
         if cache is None:
             return below

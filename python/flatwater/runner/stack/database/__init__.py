@@ -1,5 +1,4 @@
-"""The database layer: what sits between the workload and what is below. Real and modelled servers stand beside each
-other.
+"""The database layer: servers between the workload and the storage. Real and modelled servers are side by side.
 
 none.py    no database
 real/      servers that flatwater starts, and one that runs already

@@ -1,4 +1,4 @@
-"""No database: the workload itself stands on what is below."""
+"""No database: the workload uses the storage directly."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from flatwater.runner.stack.layers.database import Database
 
 
 class NoDatabase(Database):
-    """Nothing between the workload and what is below."""
+    """An empty layer."""

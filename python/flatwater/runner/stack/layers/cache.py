@@ -1,4 +1,4 @@
-"""What a cache is to the stack."""
+"""The interface of a cache to the stack."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from flatwater.runner.stack.layers.layer import Layer
 
 
 class Cache(Layer):
-    """A layer between the storage and whatever stands on it."""
+    """A layer between the storage and the layers above."""
 
     @property
     @abstractmethod
     def text(self) -> str:
-        """The cache and its device in a few words; empty in a cell that is without it."""
+        """The cache and its device in a few words; empty in a cell without a cache."""
 
     @property
     def place(self) -> Path | None:
-        """Where its own device is on this machine; None where it has none, or a modelled one."""
+        """The place of the cache's device on this machine; None if it has none, or a modelled one."""
         return None

@@ -1,4 +1,4 @@
-"""What a database is to the stack."""
+"""The interface of a database to the stack."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from flatwater.runner.stack.layers.storage import Used
 
 
 class Database(Layer):
-    """A layer between the workload and what is below: servers, modelled ones, or nothing."""
+    """A layer between the workload and the storage: servers, modelled servers, or nothing."""
 
     @property
     def used(self) -> Used | None:
-        """What it uses of its place."""
+        """The part of the storage that it uses."""
         return None
 
     def stand_on(self, ground: Ground) -> None:
-        """Finds what the database of the cell uses of the ground, and makes sure that it may. Errors: UserError."""
+        """Finds the files of the ground that it uses, and checks that it may use them. Errors: UserError."""
 
     def check_sweep(self, experiment: Experiment) -> None:
-        """Refuses, before anything is made, what would end the sweep at one of its later cells. Errors: UserError."""
+        """Refuses, before anything is made, what would make a later cell of the sweep fail. Errors: UserError."""
 
     @property
     def facts(self) -> list[ServerFacts]:
-        """What is known of each server of this machine that took part."""
+        """Facts about each server of this machine."""
         return []
 
     @property
     def recoveries_s(self) -> list[float]:
-        """How long each recovery from a crash took."""
+        """Duration of each crash recovery."""
         return []
 
     @property
     def trouble(self) -> str | None:
-        """Why requests may be stuck, where a server said so."""
+        """Why requests may hang, if a server has reported a reason."""
         return None
 
     @property
     def seam(self) -> str:
-        """What to say of how the cell was taken up, after how long nothing ran."""
+        """How the cell was resumed, for the note that also gives the length of the gap."""
         return ""
 
     def kept(self, text: str, logs: Path) -> str:
-        """A text that may name logs of the cell, with the place where `end_cell` keeps them."""
+        """The text with the paths of the cell's logs replaced by the paths where `end_cell` keeps them."""
         return text

@@ -1,8 +1,8 @@
-"""What every layer of a stack can be asked, and what a layer gives the one above it.
+"""The methods of every layer, and what a layer gives to the one above it.
 
 There are two worlds. In real time a layer gives a `Ground`: files of this machine, used like any other files. In
 virtual time a layer is a `Model`, which the engine computes. A layer that needs a ground stands on any layer that gives
-one, and a layer that needs a model stands on any model, whatever either is.
+one. A layer that needs a model stands on any model.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 class Ground:
     """Files of this machine that the layer above may use."""
 
-    #: The directory, file or block device, and how much of it.
+    #: The directory, file or block device, and its used size.
     files: FileStorage
-    #: Whether it is still there when the cell is over. What a process serves is there for one cell only.
+    #: Whether the files stay after the end of the cell. The files of a served device exist for one cell only.
     lasts: bool = True
-    #: Whether it is a served device itself. Its model says what it holds, so nothing is written to it first.
+    #: Whether it is a served device itself. The model defines its content, so nothing is written to it first.
     is_device: bool = False
 
     def cell(self, experiment: Experiment) -> Experiment:
@@ -40,9 +40,9 @@ class Ground:
 
 
 class Layer:
-    """One layer of a stack. A verb that is not a layer's own does nothing."""
+    """One layer of a stack. The methods that a layer does not override do nothing."""
 
-    #: The cell that it was turned to, with its seed.
+    #: The current cell, with its seed.
     _planned: PlannedCell | None = None
 
     @property
@@ -55,24 +55,24 @@ class Layer:
         return self._plan.experiment
 
     def turn_to(self, plan: PlannedCell) -> None:
-        """Goes to the next cell, and checks what it may use. Nothing is made yet. Errors: UserError."""
+        """Switches to the next cell, and checks that it may use its files. Makes nothing yet. Errors: UserError."""
         self._planned = plan
 
     def take_up(self, left: Left) -> str | None:
-        """Why the cell cannot go on with what an earlier run left of it; None if it can.
+        """Why the cell cannot be resumed from what an earlier run left; None if it can.
 
-        After None, `prepare` goes on with it, or raises CannotResume and is then called again to begin anew.
+        After None, `prepare` resumes the cell. Or it raises CannotResume, and the caller calls it again to start anew.
         """
         return None
 
     def probes(self) -> list[Probe]:
-        """What is sampled each interval."""
+        """The probes that are sampled in each interval."""
         return []
 
     def watch(self, journal: Journal, measured_s: float | None) -> None:
         """Called several times a second while a workload runs, `measured_s` after its measurement began.
 
-        Errors: FlatwaterError when the run cannot go on.
+        Errors: FlatwaterError when the run cannot continue.
         """
 
     def faults(self) -> list[str]:
@@ -80,35 +80,35 @@ class Layer:
         return []
 
     def warnings(self) -> list[str]:
-        """What is weaker than it was asked to be."""
+        """The respects in which the layer is weaker than the experiment asks for."""
         return []
 
     def end_cell(self, logs: Path, *, resumable: bool) -> None:
-        """Ends the cell: puts what belongs to its result into the folder `logs`, and lets go of what it used.
+        """Ends the cell: moves its logs into the folder `logs`, and releases its resources.
 
-        What a resumed run needs stays if the cell is `resumable`. Errors: FlatwaterError.
+        If the cell is `resumable`, the data for a resumed run stay. Errors: FlatwaterError.
         """
 
     def remove(self) -> None:
-        """Deletes what was prepared (`storage.keep = false`); devices and files of others stay."""
+        """Deletes the prepared files (`storage.keep = false`). Devices and files of others stay."""
 
     def release(self) -> None:
-        """Lets other runs use the storage."""
+        """Releases the storage for other runs."""
 
 
 @runtime_checkable
 class Model(Protocol):
     """A layer in virtual time that a workload or a modelled server can stand on.
 
-    `use` says how that uses the storage. What the engine is told of the layer is written by `flatwater.plan`.
+    `use` says how they use the storage. `flatwater.plan` writes the engine's description of the layer.
     """
 
     def notes(self, use: Use) -> list[str]:
-        """What the models do differently from the devices that they are of, in sentences."""
+        """The differences between the models and their devices, in sentences."""
         ...
 
     def memory_bytes(self, use: Use) -> int:
-        """Memory that the models take."""
+        """Memory of the models."""
         ...
 
 
@@ -117,7 +117,7 @@ class GroundLayer(Protocol):
     """A layer in real time that files or servers can stand on."""
 
     def ready(self) -> Ground | None:
-        """The ground, if it is there before anything is made; None if it is made for each cell."""
+        """The ground, if it exists before the cell is prepared; None if it is made for each cell."""
         ...
 
     def make(self, reporter: Reporter, interrupt: Interrupt) -> Ground:
@@ -126,6 +126,6 @@ class GroundLayer(Protocol):
 
 
 def as_model(layer: Layer) -> Model:
-    """A layer that something in virtual time stands on."""
+    """The layer as a model, for a layer in virtual time above it."""
     assert isinstance(layer, Model), "a mixture of both times is refused when the experiment is read"
     return layer

@@ -1,4 +1,4 @@
-"""What database servers are to the workload that runs on them."""
+"""The interface of database servers to the workload that runs on them."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ Check = Callable[[], Sequence[Condition]]
 
 
 class Servers(Database):
-    """One or several database servers of this machine, or of another."""
+    """One or several database servers, of this machine or of another."""
 
-    #: Says whether the user asked to stop; of the cell that is prepared, or was last.
+    #: The user's request to stop, of the current cell.
     _interrupt: Interrupt | None = None
 
     @abstractmethod
     def prepare(self, reporter: Reporter, interrupt: Interrupt, kept_in: Path | None, check: Check) -> None:
-        """Makes the servers ready, with the workload's data in them.
+        """Starts the servers, with the workload's data in them.
 
-        `kept_in` is the cell's folder, where a later run would go on with it; None where none could. `check` checks
-        data that servers recovered. Errors: UserError, FlatwaterError, Interrupted.
+        `kept_in` is the folder of the cell if a later run can resume it, else None. `check` checks data after a crash
+        recovery. Errors: UserError, FlatwaterError, Interrupted.
         """
 
     @abstractmethod
     def logins(self, schema: str | None) -> list[Login]:
-        """How to log in to each server."""
+        """A login for each server."""
 
     def hurried(self) -> bool:
         """Whether the user asked to stop."""
-        return self._interrupt is not None and self._interrupt.asked
+        return self._interrupt is not None and self._interrupt.requested
 
     def why_not_started(self, error: EngineError) -> Exception:
-        """What a workload that could not begin is to be ended with."""
+        """The exception to raise when the workload could not start."""
         return error
 
     def require_there(self) -> None:
-        """After the run: a server that died in the middle of it must not pass for one that was slow.
+        """Checks after the run that no server died in it: a dead server must not count as a slow one.
 
         Errors: FlatwaterError.
         """
 
     def settle(self) -> None:
-        """Waits until every server that died is there again. Errors: FlatwaterError, Interrupted."""
+        """Waits until every server that died has been restarted. Errors: FlatwaterError, Interrupted."""
 
     def why_silent(self, error: EngineError) -> FlatwaterError:
-        """What is to be said when a server's data cannot be checked."""
+        """The error to raise when the data of a server cannot be checked."""
         return FlatwaterError(f"the consistency of the data cannot be checked: {error}")

@@ -1,4 +1,4 @@
-"""What a storage is to the stack, and the two roles that a storage can have under a real cache."""
+"""The interface of a storage, and the two roles of a storage under a real cache."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from flatwater.experiment.storage import Storage as StorageFields
     from flatwater.runner.interrupt import Interrupt
 
-#: What a device holds, in its folder.
+#: The name of a device's file in its folder.
 CONTENT = "content"
 
 
 @dataclass(frozen=True)
 class Used:
-    """What the layer above uses of a place: a directory or file of it, and the file that its bytes go to."""
+    """The part of a place that the layer above uses: a directory or file, and the file that holds the data."""
 
     place: Path
     file: Path
@@ -30,12 +30,12 @@ class Used:
 class Storage(Layer, ABC):
     """The lowest layer."""
 
-    #: Whether a cell on it that is run again gives the same bytes.
+    #: Whether a repeated cell on it gives the same bytes.
     recomputes = False
 
     @abstractmethod
     def place(self, used: Used | None) -> Path | None:
-        """Where the bytes go, for the machine's description; None when they go to no file of this machine."""
+        """The place of the data, for the machine's description; None if they are in no file of this machine."""
 
     @abstractmethod
     def text(self, used: Used | None) -> str:
@@ -44,14 +44,14 @@ class Storage(Layer, ABC):
 
 @dataclass(frozen=True)
 class Role:
-    """Which of a cache's two devices a storage is."""
+    """One of the two devices of a cache."""
 
-    #: Names its folder, `flatwater-NAME-device`.
+    #: Part of the folder's name: `flatwater-NAME-device`.
     name: str
-    #: The user's fields for its place and its length.
+    #: The user's fields for the place and the size.
     where: str
     size_where: str
-    #: How the names of its series begin.
+    #: The prefix of its series.
     prefix: str
 
 
@@ -60,18 +60,16 @@ FAST = Role("cache", "cache.storage.path", "cache.size", "cache.fast_")
 
 
 class Device(Storage):
-    """A storage as a real cache uses it: one file of a known length, which stays in a folder of ours below the user's
-    path.
-    """
+    """A storage as a device of a real cache: one file of a fixed length, in a folder below the user's path."""
 
     def __init__(self, role: Role) -> None:
         self._role = role
-        #: Our folder, once it was open.
+        #: flatwater's folder, after it was opened.
         self._folder: Path | None = None
-        #: What the cache uses, and how long it is; once it is open.
+        #: The file that the cache uses, and its length; known after `open`.
         self.file = Path()
         self.bytes = 0
-        #: Whether its content goes on from an earlier cell.
+        #: Whether the content of an earlier cell is still in it.
         self.begun = False
 
     def turn_to(self, plan: PlannedCell) -> None:
@@ -80,19 +78,19 @@ class Device(Storage):
 
     @abstractmethod
     def use(self, storage: StorageFields) -> None:
-        """Goes to the next cell, whose fields are given."""
+        """Switches to the storage fields of the next cell."""
 
     @abstractmethod
     def open(self, size: int | None, seed: int, interval_s: float, *, kept: bool) -> None:
-        """Makes it ready; what is on it goes on if `kept`. Errors: UserError, FlatwaterError."""
+        """Makes the file ready; its content stays if `kept`. Errors: UserError, FlatwaterError."""
 
     @abstractmethod
     def wait_ready(self, interrupt: Interrupt) -> None:
-        """Until it can be used. Errors: FlatwaterError, Interrupted."""
+        """Waits until the device can be used. Errors: FlatwaterError, Interrupted."""
 
     @abstractmethod
     def close(self) -> None:
-        """Lets it go. Errors: FlatwaterError."""
+        """Releases the device. Errors: FlatwaterError."""
 
     def end_cell(self, logs: Path, *, resumable: bool) -> None:
         self.close()
@@ -107,10 +105,10 @@ class Device(Storage):
             owned.remove_all()
 
     def _remove_content(self, owned: Folder) -> None:
-        """Deletes what the folder's ledger does not know, and is ours all the same."""
+        """Deletes files of flatwater that are not in the ledger of the folder."""
 
     def _open_folder(self, place: str | None) -> Folder:
-        """Our folder below a place of the user's, made if it is not there. Errors: UserError, FlatwaterError."""
+        """Opens the folder below the user's path; makes it if it is missing. Errors: UserError, FlatwaterError."""
         path = Path(place or "").absolute() / f"flatwater-{self._role.name}-device"
         folder = Folder.open(path, where=self._role.where)
         self._folder = path

@@ -1,4 +1,4 @@
-"""What a workload is to the stack: it says what is run in the engine's words, and starts it."""
+"""The interface of a workload to the stack: it writes the engine's plans, and starts them."""
 
 from __future__ import annotations
 
@@ -18,60 +18,60 @@ from flatwater.runner.stack.layers.layer import Ground, Layer
 from flatwater.runner.stack.layers.storage import Used
 from flatwater.runner.tally import Tally
 
-#: The plan of a workload under way.
+#: The class of the workload's plans.
 P = TypeVar("P", RealFileio, RealDatabase, ModelledFileio, ModelledDatabase)
 
 
 class Workload(Layer, Generic[P]):
-    """The topmost layer, which hands plans of one class to the engine."""
+    """The topmost layer. It gives plans of one class to the engine."""
 
     @property
     def used(self) -> Used | None:
-        """What it uses of the place that it stands on itself."""
+        """The part of the storage that it uses itself."""
         return None
 
     def stand_on(self, ground: Ground) -> None:
-        """Finds what the workload uses of the ground, and makes sure that it may. Errors: UserError."""
+        """Finds the files of the ground that it uses, and checks that it may use them. Errors: UserError."""
 
     def check_sweep(self, experiment: Experiment) -> None:
-        """Refuses, before anything is made, what would end the sweep at one of its later cells. Errors: UserError."""
+        """Refuses, before anything is made, what would make a later cell of the sweep fail. Errors: UserError."""
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt, kept_in: Path | None) -> None:
-        """Makes everything that it needs be there, when what it stands on is.
+        """Prepares what the workload needs, after the layers below were prepared.
 
-        `kept_in` is the cell's folder, where a later run would go on with it; None where none could. Errors: UserError,
-        FlatwaterError, Interrupted.
+        `kept_in` is the folder of the cell if a later run can resume it, else None. Errors: UserError, FlatwaterError,
+        Interrupted.
         """
 
     @property
     def memory_bytes(self) -> int:
-        """Memory that its models take, and those of all that is below; 0 in real time."""
+        """Memory of all models of the stack; 0 in real time."""
         return 0
 
     @abstractmethod
     def plan(self, seed: int) -> P:
-        """The measured workload."""
+        """The plan of the measured workload."""
 
     @abstractmethod
     def start(self, plan: P, after: Run | None = None) -> Run:
         """Starts a workload. Errors: EngineError, UserError."""
 
     def precondition_plan(self, seed: int) -> P | None:
-        """What runs before the workload, if anything does."""
+        """The plan of the preconditioning, if there is any."""
         return None
 
     def drain_plan(self, plan: P) -> P | None:
-        """What ends a measurement whose own end was cut short, if anything does."""
+        """The plan that completes the outstanding requests of an interrupted measurement, if one is needed."""
         return None
 
     def read_back_plan(self, plan: P) -> P | None:
-        """What checks afterwards what the workload wrote, if anything does."""
+        """The plan that verifies afterwards what the workload wrote, if it verifies."""
         return None
 
     def check(self, reporter: Reporter) -> list[Condition]:
-        """Checks, after the run, that the data are consistent. Errors: FlatwaterError, Interrupted."""
+        """Checks after the run that the data are consistent. Errors: FlatwaterError, Interrupted."""
         return []
 
     def response_limits(self, tally: Tally) -> list[ResponseLimit]:
-        """The workload's own limits on its latencies, and whether they were kept."""
+        """The workload's limits on its latencies, and whether they were met."""
         return []

@@ -1,1 +1,1 @@
-"""What a layer serves as a file: the process that serves it, its mount point, the file system on it."""
+"""Layers that are served as a file: the serving process, its mount point, and the file system on the file."""

@@ -1,4 +1,4 @@
-"""What a served file is to the layer above: a file of its own, or a file system on it."""
+"""The ground of a served file: the file itself, or a file system on it."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from flatwater.runner.stack.layers.layer import Ground
 from flatwater.runner.stack.served.volume import require_file_system
 from flatwater.server import find_server
 
-#: A server needs a file system; this one if none is asked for.
+#: Servers need a file system. This is the default.
 _FILE_SYSTEM_OF_SERVERS = "ext4"
 
-#: The file of our folder that says which file system is on the content.
+#: The file in flatwater's folder that names the file system on the content.
 MADE = "file-system"
 
-#: Why a cell cannot go on with what an earlier run left on a served file.
+#: Why a cell on a served file cannot be resumed.
 GONE = "the device that was served for it is gone, with the state that it was in"
 
 
 def has_server(cell: Experiment) -> bool:
-    """Whether a server stands on the served file. What it has loaded is kept for the next cell."""
+    """Whether a server uses the served file. Its loaded data are kept for the next cell."""
     return isinstance(cell.database, Server)
 
 
 def file_system_of(cell: Experiment) -> str | None:
-    """The file system that a cell has on its served file; None if the workload uses the file itself."""
-    asked = getattr(cell.storage, "file_system", None)
-    return asked or (_FILE_SYSTEM_OF_SERVERS if has_server(cell) else None)
+    """The file system on a cell's served file; None if the workload uses the file directly."""
+    requested = getattr(cell.storage, "file_system", None)
+    return requested or (_FILE_SYSTEM_OF_SERVERS if has_server(cell) else None)
 
 
 def check_served(cell: Experiment, what: str, hint: str) -> None:
-    """Whether a cell can use one served file, or a file system on it. Errors: UserError."""
+    """Checks that a cell can use one served file, or a file system on it. Errors: UserError."""
     file_system = file_system_of(cell)
     if file_system is not None:
         require_file_system(file_system)
     elif cell.fileio.files != 1:
-        told = f"{what} is one file, but workload.files = {cell.fileio.files}"
-        raise UserError(told, where="workload.files", hint=hint)
+        problem = f"{what} is one file, but workload.files = {cell.fileio.files}"
+        raise UserError(problem, where="workload.files", hint=hint)
     if isinstance(cell.database, Server):
         find_server(cell.database.binary)
 
 
 def served_ground(cell: Experiment, file: Path, volume: Path, size_bytes: int) -> Ground:
-    """The ground that a cell has on a served file: the file system that is mounted on `volume`, or the file itself."""
+    """The ground of a cell on a served file: the file system that is mounted on `volume`, or the file itself."""
     file_system = file_system_of(cell)
     fields: dict[str, object] = {"kind": "file", "path": str(volume if file_system else file)}
     if not has_server(cell):

@@ -1,4 +1,4 @@
-"""Mount points of what flatwater serves: made ready, left clean, and never taken from somebody else."""
+"""Mount points of flatwater's served files: prepared, cleaned up, and never taken from another owner."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned.mounted import read_mounts
 
-#: The source that mounts of an emulated device name, as crates/serve writes it.
+#: The source in the mount table of an emulated device, as crates/serve writes it.
 MOUNT_SOURCE = "flatwater-emulate"
 
 
@@ -22,7 +22,7 @@ def require_fuse() -> None:
 
 
 def clear_mount_point(mount: Path) -> str | None:
-    """Makes a directory ready to be mounted on: makes it, or unmounts what a killed emulator left; says what it did.
+    """Prepares a directory as a mount point: makes it, or unmounts the rest of a killed emulator; returns what it did.
 
     Errors: UserError when something else is there.
     """
@@ -39,7 +39,7 @@ def clear_mount_point(mount: Path) -> str | None:
 
 
 def release_mount(mount: Path) -> str | None:
-    """Unmounts what a killed emulator left on a directory; says what it did. Errors: UserError for another's mount."""
+    """Unmounts the rest of a killed emulator; returns what it did. Errors: UserError for a mount of another owner."""
     where, done = "--mount", None
     target = os.path.realpath(mount)
     found = [entry for entry in read_mounts() if entry["target"] == target]
@@ -56,21 +56,21 @@ def release_mount(mount: Path) -> str | None:
 
 
 def is_dead(mount: Path) -> bool:
-    """Whether a mount point's server is gone."""
+    """Whether the server of a mount point has died."""
     try:
-        os.statvfs(mount)  # asks the server; what the kernel still knows of names and lengths would not
+        os.statvfs(mount)  # the kernel forwards this call to the server; names and lengths may be in its cache
     except OSError:
         return True
     return False
 
 
 def unmount(path: Path, *, lazily: bool = False) -> bool:
-    """Unmounts; False when it is in use."""
+    """Unmounts; returns False if the mount is in use."""
     return subprocess.run(["umount", *(["-l"] if lazily else []), str(path)], capture_output=True).returncode == 0
 
 
 def loop_devices(file: Path) -> list[str]:
-    """Loop devices that stand on a file, which may be one that nobody serves any more."""
+    """The loop devices of a file, also of a file that is no longer served."""
     listed = subprocess.run(
         ["losetup", "--list", "--noheadings", "--raw", "--output", "NAME,BACK-FILE"], capture_output=True, text=True
     )

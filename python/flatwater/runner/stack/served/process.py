@@ -1,9 +1,9 @@
-"""A layer that is served as a file by a process of its own, for a run that measures something on it.
+"""The process that serves a layer as a file during a run.
 
-The process is separate because one that reads a file that it serves itself cannot be killed: it would wait for its own
-answer.
-The first line of the process's standard input says what to serve. The process ends, with everything undone, when its
-standard input is closed: also when the run was killed. It sends lines of JSON back.
+It is a separate process, because a process that reads a file that it serves itself cannot be killed: it would wait for
+its own answer.
+The first line of its standard input says what it serves. When its standard input closes, also because the run was
+killed, it undoes everything and ends. It sends lines of JSON to the run.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
 
 
 class Message(TypedDict, total=False):
-    """A line of the process."""
+    """A line that the process sends."""
 
-    #: It serves.
+    #: The file is being served.
     ready: bool
     error: str
-    #: The series of its last interval, and what happened in it.
+    #: The series of the last interval, and its incidents.
     series: dict[str, float]
     incidents: list[tuple[float, str]]
-    #: Answers so far, and how many of them were late: of an emulated device.
+    #: The answers so far, and how many of them were late; from an emulated device.
     answers: int
     late: float
 
 
 class ServedProcess:
-    """The process, as the run sees it."""
+    """The run's side of the process."""
 
-    #: What is run.
+    #: The module that the process runs.
     module: ClassVar[str]
-    #: What it serves, in words, and the layer of its series.
+    #: A name of the served thing for messages, and the layer of its series.
     what: ClassVar[str]
     layer: ClassVar[str]
-    #: How long it may take to end.
+    #: Seconds that the process has to end.
     end_s: ClassVar[float]
 
     def __init__(self, request: object) -> None:
@@ -55,7 +55,7 @@ class ServedProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            # Ctrl-C is the run's: it ends this one when nothing uses it any more.
+            # Ctrl-C must not reach the process. The run ends it when nothing uses it any more.
             start_new_session=True,
         )
         self._ready = threading.Event()
@@ -85,31 +85,31 @@ class ServedProcess:
         self._ready.set()
 
     def _receive(self, message: Message) -> None:
-        """Takes in one line of the process; the lock is held."""
+        """Handles one line of the process. The caller holds the lock."""
         self._error = message.get("error", self._error)
         self._series |= message.get("series", {})
         self._incidents += [(time_s, text) for time_s, text in message.get("incidents", [])]
 
     def wait_ready(self, stop: Callable[[], bool]) -> None:
-        """Until it serves. Errors: FlatwaterError, Interrupted."""
+        """Waits until the file is served. Errors: FlatwaterError, Interrupted."""
         while not self._ready.wait(0.1):
             if stop():
                 raise Interrupted(f"interrupted while {self.what} was being made")
         self.require_alive()
 
     def require_alive(self) -> None:
-        """Errors: FlatwaterError when it is gone."""
+        """Errors: FlatwaterError when the process has died."""
         with self._lock:
             if self._error is not None:
                 raise FlatwaterError(f"{self.what}: {self._error}", where=self.layer)
 
     def series(self) -> dict[str, float]:
-        """The series of its own last interval, without a layer."""
+        """The series of the last interval, without the name of the layer."""
         with self._lock:
             return dict(self._series)
 
     def watch(self, journal: Journal) -> None:
-        """Records what happened by itself since the last call. Errors: FlatwaterError when the process is gone."""
+        """Records the incidents since the last call. Errors: FlatwaterError when the process has died."""
         for _, text in self._take_incidents():
             journal.event("incident", text)
         self.require_alive()
@@ -121,11 +121,11 @@ class ServedProcess:
 
     @property
     def ended_well(self) -> bool:
-        """Whether it is over, and did all that it was asked for."""
+        """Whether the process ended, and completed all its work."""
         return self._process.poll() == 0
 
     def close(self, last_words: str = "") -> None:
-        """Ends it, and waits until everything is undone. Errors: FlatwaterError when that takes too long."""
+        """Ends the process and waits until it has undone everything. Errors: FlatwaterError after a timeout."""
         with self._lock:
             self._closing = True
         assert self._process.stdin is not None
@@ -144,7 +144,7 @@ class ServedProcess:
 
 
 class ServedProbe:
-    """The figures that a process sends of what it serves, under the names of its place in the stack."""
+    """A probe for the figures of the process, under the names of its place in the stack."""
 
     def __init__(self, served: ServedProcess, prefix: str) -> None:
         self._served = served
@@ -161,7 +161,7 @@ def send(**message: Any) -> None:
 
 
 def run_process(serve: Callable[[Any], None]) -> int:
-    """The process: serves what the first line of its standard input asks for, and sends the reason if it could not."""
+    """Runs the process: serves what the first line of its standard input says, and sends the error if it fails."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     line = sys.stdin.readline()
@@ -170,7 +170,7 @@ def run_process(serve: Callable[[Any], None]) -> int:
     try:
         serve(json.loads(line))
     except BrokenPipeError:
-        return 1  # whoever asked for it is gone
+        return 1  # the run has ended
     except (EngineError, FlatwaterError, OSError, ValueError) as error:
         with suppress(BrokenPipeError):
             send(error=str(error))

@@ -1,4 +1,4 @@
-"""A file system on an emulated device: loop device, mkfs, mount, and all of it undone."""
+"""A file system on an emulated device: loop device, mkfs, mount, and their undoing."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned.mounted import read_mounts
 from flatwater.runner.stack.served.mounts import loop_devices, unmount
 
-#: How long whoever still uses a volume may take to let it go.
+#: Seconds that other users of the volume have to release it.
 PATIENCE_S = 20.0
 
-#: How a file system is made. Nothing is left to be done in the background, where it would be measured.
+#: The mkfs commands. They leave no initialisation for later: it would run in the background of the measurement.
 MAKERS: dict[str, list[str]] = {
     "ext4": ["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
     "xfs": ["mkfs.xfs", "-q", "-f"],
@@ -23,7 +23,7 @@ MAKERS: dict[str, list[str]] = {
 
 
 class Volume:
-    """A mounted file system on a file that is a device."""
+    """A mounted file system on a file."""
 
     def __init__(self, file: Path, folder: Path, file_system: str) -> None:
         self._file = file
@@ -33,17 +33,17 @@ class Volume:
         self._mounted = False
 
     def open(self, *, make: bool) -> None:
-        """Attaches, makes the file system unless it is there already, and mounts. Errors: FlatwaterError."""
-        # Sectors as large as the device's own, and no second page cache between the file system and the device.
-        told = _run("losetup", "--find", "--show", "--direct-io=on", "--sector-size", "4096", str(self._file))
-        self._loop = told.strip()
+        """Attaches the loop device, makes the file system if `make`, and mounts it. Errors: FlatwaterError."""
+        # The sector size of the device, and direct IO, so that there is no second page cache below the file system.
+        device = _run("losetup", "--find", "--show", "--direct-io=on", "--sector-size", "4096", str(self._file))
+        self._loop = device.strip()
         if make:
             _run(*MAKERS[self._kind], self._loop)
         _run("mount", "-t", self._kind, "-o", "noatime", self._loop, str(self._folder))
         self._mounted = True
 
     def close(self) -> None:
-        """Undoes what was done; a file system that somebody holds goes when it is let go."""
+        """Undoes `open`. A file system that is still in use is detached when its last user releases it."""
         deadline = time.monotonic() + PATIENCE_S
         while self._mounted:
             late = time.monotonic() > deadline
@@ -57,7 +57,7 @@ class Volume:
 
 
 def require_file_system(name: str) -> None:
-    """Refuses a file system that cannot be made. Errors: UserError."""
+    """Refuses a file system without its mkfs program on this machine. Errors: UserError."""
     where = "storage.file_system"
     if name not in MAKERS:
         raise UserError(f"{name!r} is none that can be made", where=where, hint=" or ".join(sorted(MAKERS)))
@@ -67,12 +67,12 @@ def require_file_system(name: str) -> None:
 
 
 def clear_volume(file: Path, folder: Path) -> None:
-    """Undoes what a killed run left: loop devices on `file`, and the file system of a loop device on `folder`. What
-    somebody else mounted there stays.
+    """Undoes what a killed run left: the loop devices of `file`, and the file system of a loop device on `folder`.
+    Mounts of others stay.
     """
     loops = loop_devices(file)
     found = [entry["source"] for entry in read_mounts() if entry["target"] == os.path.realpath(folder)]
-    # After a kill, the loop device may not know its file by name any more.
+    # After a kill, the loop device may no longer show the name of its file.
     if found and found[-1].startswith("/dev/loop"):
         unmount(folder, lazily=True)
     for loop in loops:

@@ -1,4 +1,4 @@
-"""The storage layer: where the bytes go. Real and modelled storages stand beside each other; they meet here.
+"""The storage layer: the place of the data. Real and modelled storages are side by side.
 
 real.py    files and block devices of this machine
 modelled/  devices of `devices/`: virtual.py in virtual time; emulated.py in real time, served as a file
@@ -39,7 +39,7 @@ def open_storage(cell: Experiment) -> Storage:
 
 
 def open_device(storage: StorageFields, role: Role) -> Device:
-    """The storage that a real cache uses in one of its two roles."""
+    """The storage for one of the two roles under a real cache."""
     if isinstance(storage, ModelledStorage):
         from flatwater.runner.stack.storage.modelled.emulated import EmulatedDevice
 

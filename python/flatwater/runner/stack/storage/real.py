@@ -15,12 +15,12 @@ from flatwater.runner.progress import Reporter
 from flatwater.runner.stack.layers.layer import Ground
 from flatwater.runner.stack.layers.storage import CONTENT, Device, Role, Storage, Used
 
-#: What is left free on a file system.
+#: Space that stays free on a file system.
 RESERVE_BYTES = 64 << 20
 
 
 class LocalFiles(Storage):
-    """A directory, a file or a block device of the user's, used where it is."""
+    """A directory, a file or a block device of the user's, used in place."""
 
     def place(self, used: Used | None) -> Path | None:
         return used.place if used is not None else None
@@ -30,16 +30,16 @@ class LocalFiles(Storage):
         return device_text(used.file)
 
     def ready(self) -> Ground:
-        """The files themselves: whoever stands on it checks what may be done there."""
+        """The files themselves. The layer that uses them checks what it may do there."""
         return Ground(self._cell.files)
 
     def make(self, reporter: Reporter, interrupt: Interrupt) -> Ground:
-        """There is nothing to make."""
+        """The files exist already."""
         return self.ready()
 
 
 class Elsewhere(Storage):
-    """The storage of a server that was running, about which nothing is known."""
+    """The storage of a server that was already running: nothing is known about it."""
 
     def place(self, used: Used | None) -> Path | None:
         return None
@@ -83,7 +83,7 @@ class FileDevice(Device):
 
 
 def _has(folder: Folder, size: int) -> bool:
-    """Whether there is content of this size."""
+    """Whether the folder has a content file of this size."""
     descriptor = folder.open_file(CONTENT, os.O_RDONLY)
     if descriptor is None:
         return False

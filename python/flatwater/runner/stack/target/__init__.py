@@ -1,9 +1,9 @@
-"""The files that a workload uses: found, guarded, prepared. Nothing else of the user's is written.
+"""The files of a workload: found, guarded, prepared. No other file of the user's is written.
 
-opening.py   finds the files of a cell on its ground, and refuses what would be lost
-target.py    the files, and what is known of them
-manifest.py  which files flatwater made, and what is in them
-locks.py     what keeps other runs away
-prepare.py   makes what is missing, and writes it
-plans.py     what the engine is told of them
+opening.py   finds the files of a cell on its ground, and refuses to overwrite data of others
+target.py    the files and their state
+manifest.py  the files that flatwater made, and their content
+locks.py     locks against other runs
+prepare.py   makes and writes the missing files
+plans.py     the engine's plans for them
 """

@@ -1,4 +1,4 @@
-"""What a run holds so that nobody else uses the same storage."""
+"""Locks of a run on its storage, so that no other run uses it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,18 @@ from flatwater.errors import UserError
 
 
 class Locks:
-    """Descriptors that hold locks and claims. All targets of a run share them: whoever has one of the targets can let
-    everything go that is held now.
-    """
+    """File descriptors that hold locks and claims. All targets of a run share them, so that each can release all."""
 
     def __init__(self) -> None:
         self._held: list[int] = []
 
     @property
     def held(self) -> int:
-        """How many there are."""
+        """The number of held descriptors."""
         return len(self._held)
 
     def lock(self, path: Path, *, exclusive: bool) -> None:
-        """Keeps two runs from using the same storage at once. Errors: UserError."""
+        """Locks a path, so that no other run uses it at the same time. Errors: UserError."""
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
@@ -38,10 +36,10 @@ class Locks:
         self._held.append(descriptor)
 
     def keep(self, descriptor: int) -> None:
-        """Holds what was claimed by others, until `release`."""
+        """Keeps the descriptor of a claim until `release`."""
         self._held.append(descriptor)
 
     def release(self) -> None:
-        """Lets everything go."""
+        """Releases all locks and claims."""
         while self._held:
             os.close(self._held.pop())

@@ -1,4 +1,4 @@
-"""What flatwater prepared for a workload, and which files it made for that."""
+"""The manifest: the files that flatwater made for a workload, and their content."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from flatwater.owned import Witness
 
 
 class PreparedFile(BaseModel):
-    """A file of a workload, with what tells it from another one of its name."""
+    """A file of a workload, with its witness, which identifies it."""
 
-    # A file of an older flatwater has no witness: it is not known to be ours.
+    # A file of an older flatwater has no witness: it does not count as flatwater's.
     model_config = ConfigDict(extra="ignore")
     name: str
     witness: Witness | None = None
-    #: It was there, and its user said that its content is not needed: it is used, and never deleted.
+    #: The file existed before, and the user allowed to overwrite it. It is used, and never deleted.
     adopted: bool = False
-    #: When it was written last, as flatwater left it, ns since 1970; absent while a run may write to it.
+    #: Time of flatwater's last write, ns since 1970; None while a run may write to it.
     settled_ns: int | None = None
 
 
 class Prepared(BaseModel):
-    """The manifest: what was prepared, and how far."""
+    """The manifest: the prepared files, and how far they were written."""
 
     model_config = ConfigDict(extra="forbid")
     kind: Literal["flatwater-prepared"] = "flatwater-prepared"
     set_id: int
     files: list[PreparedFile]
     file_bytes: int
-    #: Bytes written without a gap, over all files in order.
+    #: Bytes written without a gap, over all files in their order.
     done_bytes: int = 0
-    #: The boot in which they were written: before a sync, only that boot's page cache vouches for them.
+    #: The boot in which they were written. Before a sync, the data are only in that boot's page cache.
     boot_id: str
     complete: bool = False
     compressible_pct: float
-    #: Size of the blocks that carry verification headers; 0 for none.
+    #: Size of the blocks with verification headers; 0 for none.
     stamp_bytes: int = 0
-    #: Verified runs on these files so far: each writes generations above those of the one before.
+    #: Verified runs on these files so far. Each uses larger generations than the runs before it.
     runs: int = 0
 
     def entry(self, name: str) -> PreparedFile | None:
-        """What is known of a file."""
+        """The entry of a file."""
         return self._by_name.get(name)
 
     @cached_property
     def _by_name(self) -> dict[str, PreparedFile]:
-        # Each of thousands of files is asked for several times. Of a name that is there twice, the first counts.
+        # Each of thousands of files is looked up several times. If a name is there twice, the first entry counts.
         return {known.name: known for known in reversed(self.files)}
 
 
 def read_manifest(path: Path) -> Prepared | None:
-    """The manifest, if there is one. Errors: UserError for one that flatwater did not write."""
+    """The manifest, if there is one. Errors: UserError for a file that flatwater did not write."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as handle:

@@ -1,8 +1,8 @@
-"""Where a workload's data lives, and the guard that nothing of the user's is destroyed.
+"""Finds a workload's files, and guards the user's data against being overwritten.
 
 A directory, a file or a block device becomes a *target*: the files that the workload uses. flatwater writes only to
 files that it made itself (a manifest beside them has their witnesses), unless the experiment says `storage.overwrite`.
-What may be written gets a permit; the engine opens everything else read-only.
+The files to write get a permit. The engine opens all others read-only.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from flatwater.runner.stack.target.locks import Locks
 from flatwater.runner.stack.target.manifest import read_manifest
 from flatwater.runner.stack.target.target import Target
 
-#: Used sizes are whole multiples of this: the largest sector in use, so that O_DIRECT can reach every byte.
+#: The used size is a multiple of this, the largest sector size in use, so that O_DIRECT can reach every byte.
 ALIGNMENT_BYTES = 4096
 
-#: Most of the available memory that buffers may take: the page cache and the machine's other work need the rest.
+#: The largest share of the available memory for buffers: the page cache and other processes need the rest.
 BUFFERS_SHARE_MAX = 0.5
 
 _STEM = "flatwater-fileio"
 
-#: Verification reads what flatwater stamped: of its own files, only the preparation of what is missing writes.
+#: Verification reads flatwater's own stamps. In flatwater's files, only the preparation of missing data writes them.
 _STAMPS = "workload.verify stamps every block"
-#: Everything about a workload on files that writes where it reads: why what is there would be lost. A phase that is not
-#: named here gets no permit, and fails.
+#: The settings that make a workload on files write, and the reason why existing data would be lost. A phase that is
+#: not listed here gets no permit, and fails.
 _WRITING: tuple[tuple[str, Callable[[Experiment], bool]], ...] = (
     ("the workload writes", lambda cell: cell.fileio.read_fraction < 1),
     ("workload.precondition_passes writes", lambda cell: cell.fileio.precondition_passes > 0),
@@ -44,15 +44,15 @@ _WRITING: tuple[tuple[str, Callable[[Experiment], bool]], ...] = (
 
 
 def will_write(cell: Experiment) -> list[str]:
-    """What of a cell on files writes to what is there, in words; empty when it is only read."""
+    """The reasons why a cell on files overwrites existing data; empty if it only reads."""
     return [why for why, applies in _WRITING if applies(cell)]
 
 
 def open_target(experiment: Experiment, previous: Target | None = None) -> Target:
-    """Finds the files of a cell and makes sure that they may be used; nothing is written yet.
+    """Finds the files of a cell and checks that it may use them. Writes nothing yet.
 
-    `previous` is the target of the cell before, whose lock (and, on a block device, state) is taken over.
-    Errors: UserError for a path that is missing, unwritable, in use, or not ours.
+    `previous` is the target of the previous cell. Its lock (and, for a block device, its state) is taken over.
+    Errors: UserError for a path that is missing, not writable, in use, or not flatwater's.
     """
     path = Path(experiment.storage.path or "")
     where = "storage.path"
@@ -67,7 +67,7 @@ def open_target(experiment: Experiment, previous: Target | None = None) -> Targe
     except (OSError, ValueError) as error:
         raise UserError(f"cannot use {path}: {getattr(error, 'strerror', None) or error}", where=where) from None
     if info is not None and not any(kind(info.st_mode) for kind in (stat.S_ISREG, stat.S_ISDIR, stat.S_ISBLK)):
-        # Before the lock: merely opening a FIFO waits for its writer.
+        # Before the lock, because opening a FIFO blocks until it has a writer.
         raise UserError(
             f"{path} is neither a directory nor a file nor a block device", where=where, hint="give a directory"
         )
@@ -79,7 +79,7 @@ def open_target(experiment: Experiment, previous: Target | None = None) -> Targe
             where=where,
             hint="delete the link, or choose another path",
         )
-    # All targets of a run share one list of locks: whoever holds any of them can release what is held now.
+    # All targets of a run share one list of locks, so that each of them can release all locks.
     locks = previous.locks if previous is not None else Locks()
     if previous is not None and previous.path != path:
         previous.release()
@@ -104,7 +104,7 @@ def open_target(experiment: Experiment, previous: Target | None = None) -> Targe
 
 
 def _file_bytes(experiment: Experiment, size: int) -> int:
-    """Bytes used of each file: the filled share of the size, in whole aligned blocks."""
+    """Used bytes of each file: the filled share of its size, in whole aligned blocks."""
     used = int(size * experiment.storage.fill) // experiment.fileio.files
     return used // ALIGNMENT_BYTES * ALIGNMENT_BYTES or used
 
@@ -141,7 +141,7 @@ def _file_target(experiment: Experiment, path: Path, *, exists: bool, claimed: b
         raise UserError(f"{path.parent} is not writable", where="storage.path", hint="choose another directory")
     foreign = exists and target.known(path) is None
     if foreign and not will_write(experiment) and path.stat().st_size >= target.used_bytes:
-        # Reading what someone else made harms nothing: used as it is, with no manifest of ours.
+        # To read a file of somebody else does no harm: it is used as it is, without a manifest.
         target.manifest = None
         return target
     if exists:
@@ -151,7 +151,7 @@ def _file_target(experiment: Experiment, path: Path, *, exists: bool, claimed: b
 
 
 def _guard(experiment: Experiment, target: Target, path: Path, *, claimed: bool = False) -> None:
-    """Refuses a file that would be lost, unless it is ours or the user says so. Errors: UserError."""
+    """Refuses to overwrite a file unless flatwater made it or the user allows it. Errors: UserError."""
     place = look_at(path, "storage.path")
     if place is not None:
         require_unused(place, "storage.path", claimed=claimed)
@@ -187,7 +187,7 @@ def _would_be_lost(path: Path, why: str) -> UserError:
 
 
 def require_unchanged(target: Target) -> None:
-    """Before anything is written to files that were only to be read. Errors: UserError."""
+    """Checks files that flatwater made before it writes to them. Errors: UserError if another program changed them."""
     if target.changed:
         raise _would_be_lost(target.changed[0], _CHANGED)
 
@@ -227,12 +227,12 @@ def _size_and_contents(place: Place) -> str:
 
 
 def mount_is_read_only(path: Path) -> bool:
-    """Whether the file system that a path is on is mounted read-only, by the mount's options."""
+    """Whether the file system of a path is mounted read-only, by its mount options."""
     return "ro" in mount_of(path).get("options", "").split(",")[:1]
 
 
 def _check_alignment(experiment: Experiment, path: Path) -> None:
-    """O_DIRECT needs whole sectors of the device under the path."""
+    """Checks the sizes for O_DIRECT: it needs whole sectors of the device. Errors: UserError."""
     if not experiment.fileio.direct:
         return
     device = find_block_device(path if path.exists() else path.parent)
@@ -254,7 +254,7 @@ def _check_alignment(experiment: Experiment, path: Path) -> None:
 
 
 def _check_memory(experiment: Experiment) -> None:
-    """Every request in flight has a buffer of its own."""
+    """Checks the memory for the buffers: each request in flight has its own. Errors: UserError."""
     workload = experiment.fileio
     depth = workload.queue_depth if workload.engine == "io_uring" else 1
     needed = workload.threads * depth * max(workload.block_sizes)

@@ -1,4 +1,4 @@
-"""A cell's plan where it takes more than the cell: files that are there, and what is prepared in them."""
+"""Plans that depend on a cell and on its files: which files exist, and what was prepared in them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from flatwater.plan.fileio import RealFileio, Verify, preconditioning, write_rea
 from flatwater.plan.preparation import Preparation
 from flatwater.runner.stack.target.target import Target
 
-#: Each verified run writes generations above those of all runs before: 16 bits of rewrites of one block a run.
+#: Each verified run uses larger generations than all runs before it: enough for 2^16 rewrites of a block in one run.
 GENERATIONS_PER_RUN = 1 << 16
-#: Writers of a preparation: enough to fill the queue of any one device with 1 MiB requests.
+#: Threads that write in a preparation: enough to fill the queue of any device with requests of 1 MiB.
 PREPARE_THREADS = 8
 
 
@@ -30,7 +30,7 @@ def precondition_of_target(cell: Experiment, target: Target, seed: int) -> RealF
 
 
 def preparation_of_target(cell: Experiment, target: Target, seed: int, done_bytes: int, *, direct: bool) -> Preparation:
-    """The plan of writing the files of a target, of which so many bytes are there."""
+    """The plan to write the files of a target, after the first `done_bytes` bytes."""
     assert target.prepared is not None and target.permit is not None
     return Preparation(
         paths=tuple(str(path) for path in target.paths),

@@ -1,4 +1,4 @@
-"""Getting the storage ready for a cell: making its files, purge, then write what is missing."""
+"""Prepares the storage for a cell: makes its files, purges them, and writes what is missing."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from flatwater.runner.stack.target.opening import require_unchanged
 from flatwater.runner.stack.target.plans import preparation_of_target
 from flatwater.runner.stack.target.target import Target, boot_id, check_space
 
-#: Seconds between two saves of how far a preparation got: what a kill -9 can cost.
+#: Seconds between two saves of the progress of a preparation: a kill loses at most this much.
 SAVE_S = 1.0
 
 
 def prepare_target(
     cell: Experiment, target: Target, seed: int, reporter: Reporter, interrupt: Interrupt, *, resumed: bool = False
 ) -> None:
-    """Makes a cell's files exist, hold data, and be in the state that the experiment asks for. With `resumed` they must
-    be as the killed run left them: to purge or fill them again would be another measurement.
+    """Makes a cell's files, writes their data, and brings them into the state that the experiment asks for. With
+    `resumed` the files must be in the state of the killed run: to purge or fill them again would change the result.
 
-    Errors: UserError (not enough space, no TRIM), FlatwaterError (a write failed; a later run goes on from there),
-    Interrupted; CannotResume when they are not as they were.
+    Errors: UserError (not enough space, no TRIM), FlatwaterError (a write failed; a later run continues from there),
+    Interrupted; CannotResume when the state has changed.
     """
     begin = _plan(cell, target)
     only_written = cell.files.purge and cell.fileio.read_fraction == 0 and not cell.fileio.verify
@@ -49,7 +49,7 @@ def prepare_target(
             except EngineError as error:
                 raise FlatwaterError(str(error), where="storage.purge", hint="storage.purge = false") from None
         _forget_contents(target)
-        # A freshly formatted device is the point: only what will be read must be written first.
+        # The experiment wants a freshly formatted device: only data that will be read are written first.
         begin = 0 if cell.fileio.read_fraction > 0 or cell.fileio.verify else None
     if begin is not None:
         _write(cell, target, seed, begin, reporter, interrupt)
@@ -57,7 +57,7 @@ def prepare_target(
 
 
 def _plan(experiment: Experiment, target: Target) -> int | None:
-    """Makes the target's files exist and says from which byte on they must be written; None when nothing is missing.
+    """Makes the target's files; the offset from which they must be written, or None if nothing is missing.
 
     Errors: UserError when there is not enough space.
     """
@@ -101,7 +101,7 @@ def _plan(experiment: Experiment, target: Target) -> int | None:
 
 
 def _entries(target: Target) -> tuple[list[PreparedFile], list[tuple[str, Path]]]:
-    """The manifest's lines for the target's files; what was made for those that are missing, under random names.
+    """The manifest's entries for the target's files, and the new files, under random names, for missing ones.
 
     Errors: FlatwaterError.
     """
@@ -119,7 +119,7 @@ def _entries(target: Target) -> tuple[list[PreparedFile], list[tuple[str, Path]]
                 entries.append(known.model_copy(update={"settled_ns": settled_ns}))
                 continue
             adopted = os.path.lexists(path)
-            if adopted:  # the user said so, or the check would have refused it
+            if adopted:  # the user allowed it, or the check would have refused
                 descriptor = target.open(path)
             else:
                 partial, descriptor = create_file(folder)
@@ -139,9 +139,9 @@ def _entries(target: Target) -> tuple[list[PreparedFile], list[tuple[str, Path]]
 
 
 def _publish(target: Target, missing: list[tuple[str, Path]]) -> None:
-    """Saves the manifest, and then gives new files their names: a kill leaves no file that nobody knows.
+    """Saves the manifest, and then gives the new files their names: a kill leaves no unknown file.
 
-    Errors: FlatwaterError; UserError when a name is taken. Of the new files nothing is left then that has no name.
+    Errors: FlatwaterError; UserError when a name is taken. New files that have no name by then are deleted.
     """
     if not missing:
         target.save()
@@ -167,14 +167,14 @@ def _publish(target: Target, missing: list[tuple[str, Path]]) -> None:
                 os.unlink(partial, dir_fd=folder)
         os.close(folder)
     if target.kind == "file":
-        # Until now only its directory was locked, which others may use too.
+        # Until now only the directory was locked, and others may use it.
         target.lock_file()
 
 
 def _set_length(target: Target, path: Path) -> None:
-    """Makes a file as long as the workload needs it, if it still is the one that the manifest knows.
+    """Makes a file as long as the workload needs it, if it is still the file in the manifest.
 
-    Errors: UserError for another one, FlatwaterError.
+    Errors: UserError for another file, FlatwaterError.
     """
     try:
         descriptor = target.open(path, os.O_RDWR)
@@ -190,21 +190,21 @@ def _set_length(target: Target, path: Path) -> None:
 
 
 def _remove_others(target: Target) -> None:
-    """Deletes files that an experiment with more of them left here: their space is needed, their data is not. Those
-    that something else wrote to stay, and are nobody's of ours any more.
+    """Deletes the surplus files of an experiment with more files: their space is needed, their data are not. Files that
+    another program changed stay, and leave the manifest.
     """
     if target.kind != "directory" or target.prepared is None:
         return
     wanted = {path.name for path in target.paths}
     for entry in target.prepared.files:
         path = target.path / entry.name
-        # The names are what a manifest says: nothing outside the directory is ours.
+        # The names come from a manifest. Nothing outside the directory belongs to it.
         if entry.name not in wanted and path.parent == target.path:
             target.delete(path)
 
 
 def _forget_contents(target: Target) -> None:
-    """After a purge: the files are there, but nothing is in them."""
+    """After a purge the files exist, but are empty."""
     if target.prepared is not None:
         target.prepared = target.prepared.model_copy(update={"done_bytes": 0, "complete": False})
         target.save()
@@ -220,10 +220,10 @@ def _write(cell: Experiment, target: Target, seed: int, begin: int, reporter: Re
     if begin:
         reporter.note(f"{print_size(begin)} of {print_size(writers.total_bytes())} are there already")
     saved = time.monotonic()
-    # A full device may not take the manifest either: then the last one stands, which claims less.
+    # A full device may not store the manifest either. The last saved manifest then claims less than there is.
     while not writers.join(0.1):
         reporter.written(writers.done_bytes(), writers.total_bytes())
-        if interrupt.asked:
+        if interrupt.requested:
             writers.stop()
         if time.monotonic() - saved >= SAVE_S:
             saved = time.monotonic()
@@ -248,17 +248,17 @@ def _write(cell: Experiment, target: Target, seed: int, begin: int, reporter: Re
 
 
 def _accepts_direct(target: Target) -> bool:
-    """Some file systems have no O_DIRECT; preparing does without, the workload itself will say so."""
+    """Whether the file system has O_DIRECT. The preparation works without it; the workload reports the error itself."""
     try:
         os.close(os.open(target.paths[0], os.O_WRONLY | os.O_DIRECT))
     except OSError:
         return False
-    # A file's last piece may be no whole sector; direct writes of it would fail.
+    # The last piece of a file may be smaller than a sector: direct writes of it would fail.
     return target.file_bytes % 4096 == 0
 
 
 def _take_over(cell: Experiment, target: Target) -> None:
-    """Remembers what the cell is about to do to the files: a plain write run leaves blocks without headers."""
+    """Records what the cell will do to the files: a write workload without stamps leaves blocks without headers."""
     if target.prepared is None:
         return
     changed: dict[str, int] = {}

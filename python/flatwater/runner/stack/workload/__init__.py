@@ -1,4 +1,4 @@
-"""The workload layer: what asks for something. Real and modelled workloads stand beside each other.
+"""The workload layer: the source of the requests. Real and modelled workloads are side by side.
 
 real/      fileio on files, transactions on servers
 modelled/  the same in virtual time
@@ -17,7 +17,7 @@ from flatwater.runner.stack.layers.workload import Workload
 
 
 def open_workload(cell: Experiment, database: Database, below: Layer) -> Workload[Any]:
-    """The workload of a cell, on its database, or else on the layer below."""
+    """The workload of a cell, on its database, or on the layer below if there is no database."""
     if isinstance(database, ModelledInnodb):
         from flatwater.runner.stack.workload.modelled.transactions import TransactionsOnModel
 

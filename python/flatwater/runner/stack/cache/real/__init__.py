@@ -1,1 +1,1 @@
-"""The real flash cache: cache.py as a layer, process.py serves it, series.py has its figures."""
+"""The real flash cache: cache.py is the layer, process.py serves the cache, series.py computes its figures."""

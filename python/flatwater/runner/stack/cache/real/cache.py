@@ -1,7 +1,7 @@
-"""A real flash cache: it uses two devices, and gives the file that it serves, or a file system on that file.
+"""A real flash cache: it uses two devices, and gives the served file, or a file system on it.
 
-The cache is made anew for each cell; what a server has loaded is written back at the end of one, and is there in the
-next.
+Each cell gets a new cache. The loaded data of a server are written back at the end of a cell, and are on the storage in
+the next.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from flatwater.runner.stack.served.process import ServedProbe
 from flatwater.runner.stack.served.volume import clear_volume
 from flatwater.runner.stack.storage import open_device
 
-#: Our folder under storage.path: what is mounted, and the pairing record.
+#: The folder below storage.path for the mount points and the pairing record.
 FOLDER = "flatwater-cached"
 
 
 class RealCache(Cache, GroundLayer):
-    """A flash cache on two devices, each of them a file of this machine or an emulated device."""
+    """A flash cache on two devices. Each is a file of this machine or an emulated device."""
 
     def __init__(self, slow: Device) -> None:
-        """`slow` is the stack's storage, which the stack itself turns, watches and ends."""
+        """`slow` is the stack's storage. The stack turns, watches and ends it."""
         require_fuse()
         self._slow = slow
         self._fast: Device | None = None
@@ -47,7 +47,7 @@ class RealCache(Cache, GroundLayer):
 
     @property
     def _cache(self) -> FlashCache | None:
-        """None in a cell without it: the storage is then served in the same way, so that cells compare."""
+        """None in a cell without a cache. The storage is then served in the same way, so that cells can be compared."""
         return self._cell.flash_cache
 
     @property
@@ -66,7 +66,7 @@ class RealCache(Cache, GroundLayer):
 
     @property
     def place(self) -> Path | None:
-        """Where the cache's own device is, if that is real."""
+        """The place of the cache's device, if it is real."""
         if self._cache is None or self._fast is None or self._cache.fast.REALITY != "real":
             return None
         return self._fast.place(None)
@@ -97,9 +97,9 @@ class RealCache(Cache, GroundLayer):
         self._open_devices(interrupt)
         slow, file_system = self._slow, file_system_of(self._cell)
         make = not slow.begun or owned.read_text(MADE) != file_system
-        # From now until it is drained, the cache has a part of the file system: after a kill there is no whole one.
+        # Until it is drained, the cache holds a part of the file system: after a kill, the storage alone is incomplete.
         owned.remove(MADE)
-        # The pairing record, and the cache device that a cell without a cache has not, but opens.
+        # The pairing record, and the file that a cell without a cache opens as its cache device.
         for name in ("pair", "no-cache"):
             os.close(owned.make_file(name))
         request = self._request() | {
@@ -113,12 +113,12 @@ class RealCache(Cache, GroundLayer):
             "interval_s": self._cell.record.interval_s,
         }
         self._served = ServedCache(request)
-        self._served.wait_ready(lambda: interrupt.asked)
+        self._served.wait_ready(lambda: interrupt.requested)
         size_bytes = min(self._cell.storage.size or slow.bytes, slow.bytes)
         return served_ground(self._cell, mount / DEVICE_FILE, volume, size_bytes)
 
     def _own_folder(self) -> Folder:
-        """Our folder, made if it is not there, held until the stack is released. Errors: UserError, FlatwaterError."""
+        """The folder, made if missing, and locked until `release`. Errors: UserError, FlatwaterError."""
         if self._owned is not None and self._owned.path != self._folder:
             self._owned.close()
             self._owned = None
@@ -139,7 +139,7 @@ class RealCache(Cache, GroundLayer):
         return [self._slow] if self._fast is None else [self._slow, self._fast]
 
     def _request(self) -> Request:
-        """What the serving process is told of the cache alone."""
+        """The request to the serving process, for the cache alone."""
         cache, fast = self._cache, self._fast
         if cache is None or fast is None:
             return {"plain": True}
@@ -153,8 +153,8 @@ class RealCache(Cache, GroundLayer):
         }
 
     def probes(self) -> list[Probe]:
-        found = self._fast.probes() if self._fast is not None else []
-        return [*found, ServedProbe(self._served, "cache.")] if self._served is not None else found
+        probes = self._fast.probes() if self._fast is not None else []
+        return [*probes, ServedProbe(self._served, "cache.")] if self._served is not None else probes
 
     def watch(self, journal: Journal, measured_s: float | None) -> None:
         if self._fast is not None:
@@ -168,11 +168,11 @@ class RealCache(Cache, GroundLayer):
         return [*late, *([place] if place is not None else [])]
 
     def end_cell(self, logs: Path, *, resumable: bool) -> None:
-        # What a server has loaded is there in the next cell.
+        # The next cell needs the loaded data of a server.
         self._close(drain=has_server(self._cell))
 
     def _close(self, *, drain: bool = False) -> None:
-        """Ends the cache and its own device, whatever became of them, and undoes what they could not."""
+        """Ends the cache and its device, also after a failure, and undoes what they could not undo."""
         served, self._served = self._served, None
         with ExitStack() as last:
             if self._fast is not None:
@@ -185,13 +185,13 @@ class RealCache(Cache, GroundLayer):
                     self._own_folder().write_text(MADE, file_system)
 
     def _clear_quietly(self) -> None:
-        # Of a folder that another run holds nothing is undone.
+        # A folder that another run has locked is not touched.
         if self._owned is not None:
             with suppress(OSError):
                 self._clear()
 
     def _clear(self) -> None:
-        """Undoes what a killed run left: both mounts are ours."""
+        """Undoes what a killed run left. Both mounts are flatwater's."""
         mount = self._folder / "mounted"
         clear_volume(mount / DEVICE_FILE, self._folder / "volume")
         for entry in read_mounts():
@@ -199,7 +199,7 @@ class RealCache(Cache, GroundLayer):
                 unmount(mount, lazily=True)
 
     def remove(self) -> None:
-        """What was made goes, with the folders if nothing else is in them."""
+        """Deletes the files, and the folders if nothing else is in them."""
         if self._fast is not None:
             self._fast.remove()
         owned = Folder.find(self._folder, where="storage.path")

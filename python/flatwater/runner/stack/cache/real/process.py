@@ -1,7 +1,7 @@
-"""A flash cache in a process of its own, for a run that measures something on it.
+"""The process that serves a flash cache during a run.
 
-The first line of its standard input says what to serve (served/process.py). With the word `drain` before the end, all
-that is dirty is written back first.
+The first line of its standard input says what it serves (served/process.py). If the run sends the word `drain` before
+it closes the input, the process first writes back all dirty blocks.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from flatwater.runner.stack.cache.real.series import cache_series
 from flatwater.runner.stack.served.process import ServedProcess, run_process, send
 from flatwater.runner.stack.served.volume import PATIENCE_S, Volume
 
-#: The file under the mount that is the cached device (crates/serve/src/cache/files.rs), and the source of our mounts.
+#: The cached device: its file under the mount point (crates/serve/src/cache/files.rs), and the source of the mount.
 DEVICE_FILE = "cached"
 MOUNT_SOURCE = "flatwater-run-cache"
-#: How long a drained cache may take: what a slow disk of 100 writes a second needs for a few GiB.
+#: Seconds for a drain: enough for a few GiB on a slow disk with 100 writes a second.
 DRAIN_S = 3600.0
-#: A pairing record has a block of its own.
+#: Size of the pairing record: one block.
 PAIR_BYTES = 4096
-#: Said before the end: the storage is to have everything.
+#: Sent before the end when the storage must get all dirty blocks.
 DRAIN = "drain\n"
 
 
 class Request(TypedDict, total=False):
-    """What the process is asked to serve."""
+    """What the process has to serve."""
 
-    #: The storage without a cache; what is said of the fast device is then missing.
+    #: Whether to serve the storage without a cache. The fields of the fast device are then missing.
     plain: bool
     fast: str
     fast_bytes: int
@@ -50,7 +50,7 @@ class Request(TypedDict, total=False):
     slow_bytes: int
     pair: str
     mount: str
-    #: The file system on the cached device, if one is asked for, where it is mounted, and whether it is made.
+    #: The file system on the cached device (or None), its mount point, and whether to make it.
     file_system: str | None
     folder: str
     make: bool
@@ -58,7 +58,7 @@ class Request(TypedDict, total=False):
 
 
 class ServedCache(ServedProcess):
-    """The process, as the run sees it."""
+    """The run's side of the process."""
 
     module: ClassVar[str] = __name__
     what: ClassVar[str] = "the cache"
@@ -67,7 +67,7 @@ class ServedCache(ServedProcess):
 
 
 def serve(request: Request) -> None:
-    """Makes an empty cache, and serves it until standard input is closed. `plain`: the storage without one."""
+    """Makes an empty cache, and serves it until standard input closes. With `plain`, serves the storage without one."""
     served = _plain(request) if request["plain"] else _make(request)
     mount = Path(request["mount"])
     descriptor, protocol = cache_mount(mount, MOUNT_SOURCE)
@@ -81,16 +81,16 @@ def serve(request: Request) -> None:
             volume = Volume(mount / DEVICE_FILE, Path(request["folder"]), request["file_system"])
             volume.open(make=request["make"])
         send(ready=True)
-        _watch(server, request["interval_s"], tells=not request["plain"])
+        _watch(server, request["interval_s"], sends_series=not request["plain"])
         drained = bool(sys.stdin.readline())
     finally:
         if volume is not None:
             volume.close()
         if server is None:
-            # Nobody answers, so that to unmount would take for ever: without the descriptor it does not.
+            # No server answers yet, and an unmount would wait for it for ever. Without the descriptor it returns.
             os.close(descriptor)
         if not _unmount(mount):
-            # Whoever serves it does not answer. What keeps the mount alive ends with this process.
+            # The server does not answer. The end of this process also ends the mount.
             send(error="it did not let its mount go")
             os._exit(1)
         if server is not None:
@@ -99,7 +99,7 @@ def serve(request: Request) -> None:
 
 
 def _plain(request: Request) -> plan.CacheServer:
-    # Three files are opened, two of which nothing is done with.
+    # The engine opens three files, and does not use two of them.
     pair = Path(request["pair"])
     fast = pair.with_name("no-cache")
     for path in (pair, fast):
@@ -129,18 +129,18 @@ def _make(request: Request) -> plan.CacheServer:
 
 
 def _zero(path: Path) -> None:
-    """Makes a file of the run's, which is there and is no link, a block of zeros."""
+    """Makes a file of the run an empty block of zeros. The file must exist and must not be a link."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC), "wb") as handle:
         handle.write(bytes(PAIR_BYTES))
 
 
-def _watch(server: CacheServer, interval_s: float, *, tells: bool) -> None:
-    """Sends what it counts once an interval, until somebody says that it is enough."""
+def _watch(server: CacheServer, interval_s: float, *, sends_series: bool) -> None:
+    """Sends the statistics once an interval, until the end is umount for."""
     before, at_s = json.loads(server.statistics())["statistics"], time.monotonic()
     while not select.select([sys.stdin], [], [], max(0.0, at_s + interval_s - time.monotonic()))[0]:
         now_s, counted = time.monotonic(), json.loads(server.statistics())
         now = counted["statistics"]
-        series = cache_series(before, now, counted["settings"], now_s - at_s) if tells else {}
+        series = cache_series(before, now, counted["settings"], now_s - at_s) if sends_series else {}
         send(series=series, incidents=[(at_ns / 1e9, text) for at_ns, text in server.told()])
         before, at_s = now, now_s
         trouble = server.trouble()
@@ -151,17 +151,17 @@ def _watch(server: CacheServer, interval_s: float, *, tells: bool) -> None:
 
 
 def _unmount(mount: Path) -> bool:
-    """Unmounts; False when that does not end. Somebody who still uses it loses it."""
+    """Unmounts; returns False if that does not end. It then detaches the mount from processes that still use it."""
     deadline = time.monotonic() + PATIENCE_S
     for lazily in (False, True):
         while time.monotonic() < deadline or lazily:
-            # Not waited for: in the kernel it waits for an answer of this very process.
-            asked = subprocess.Popen(["umount", *(["-l"] if lazily else []), str(mount)], stderr=subprocess.DEVNULL)
-            while asked.poll() is None and time.monotonic() < deadline + PATIENCE_S:
+            # Not a blocking call: the kernel waits in it for an answer of this process.
+            umount = subprocess.Popen(["umount", *(["-l"] if lazily else []), str(mount)], stderr=subprocess.DEVNULL)
+            while umount.poll() is None and time.monotonic() < deadline + PATIENCE_S:
                 time.sleep(0.05)
-            if asked.poll() is None:
+            if umount.poll() is None:
                 return False
-            if asked.returncode == 0 or lazily:
+            if umount.returncode == 0 or lazily:
                 return True
             time.sleep(0.2)
     return True

@@ -1,4 +1,4 @@
-"""What a real cache tells each interval, from what it has counted: the same names as a modelled one's
+"""The series of a real cache in each interval, computed from its counters. They have the names of a modelled cache
 (crates/model/src/storage/cached/series.rs).
 """
 
@@ -7,7 +7,7 @@ from __future__ import annotations
 from flatwater.cache.messages import Statistics
 from flatwater.plan.cache import EngineSettings
 
-#: Series -> the counts whose change an interval makes a rate of.
+#: Series -> the counters whose change in an interval is divided by its length.
 _RATES: dict[str, tuple[str, ...]] = {
     "write_back_bytes_per_s": ("write_back_bytes",),
     "fast_written_bytes_per_s": ("fast_bytes_written",),
@@ -21,7 +21,7 @@ _RATES: dict[str, tuple[str, ...]] = {
     "fast_syncs_per_s": ("fast_syncs",),
     "slow_syncs_per_s": ("slow_syncs",),
 }
-#: Series -> parts, and what they are parts of.
+#: Series -> the counters of the part, and those of the whole.
 _RATIOS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "hit_ratio": (("read_hits", "write_hits"), ("reads", "writes")),
     "read_hit_ratio": (("read_hits",), ("reads",)),
@@ -31,13 +31,13 @@ _RATIOS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def cache_series(before: Statistics, now: Statistics, settings: EngineSettings, interval_s: float) -> dict[str, float]:
-    """The series of an interval, without their layer: `before` and `now` are the engine's statistics at its ends."""
+    """The series of an interval, without their layer. `before` and `now` are the engine's statistics at its ends."""
 
     def since(names: tuple[str, ...]) -> float:
         return float(sum(max(0, now[name] - before[name]) for name in names))
 
     slots = max(1, now["slots"])
-    found = {
+    series = {
         "dirty_blocks": float(now["dirty_blocks"]),
         "dirty_pct": 100.0 * now["dirty_blocks"] / slots,
         "dirty_high_pct": float(settings["dirty_high_pct"]),
@@ -49,6 +49,6 @@ def cache_series(before: Statistics, now: Statistics, settings: EngineSettings, 
     }
     for name, (parts, wholes) in _RATIOS.items():
         whole = since(wholes)
-        if whole > 0:  # a ratio of nothing is no ratio
-            found[name] = since(parts) / whole
-    return found | {name: since(counts) / max(interval_s, 1e-9) for name, counts in _RATES.items()}
+        if whole > 0:  # otherwise there is no ratio
+            series[name] = since(parts) / whole
+    return series | {name: since(counts) / max(interval_s, 1e-9) for name, counts in _RATES.items()}

@@ -1,4 +1,4 @@
-"""A modelled InnoDB, in virtual time: the engine computes it with its workload and with what is below."""
+"""A modelled InnoDB in virtual time. The engine computes it together with its workload and its storage."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from flatwater.runner.stack.layers.layer import Model
 
 #: Bytes of a page of InnoDB.
 PAGE_BYTES = 16384
-#: Bytes of the model for a page of the data: its frame in the pool and when it was first used
-#: (crates/model/src/database/pool/), what waits for it in the change buffer, and in which leaf.
+#: Bytes of the model for each page of the data: its frame in the pool and the time of its first use
+#: (crates/model/src/database/pool/), its changes in the change buffer, and their leaf there.
 ENTRY_BYTES = 65
 
 
@@ -26,17 +26,17 @@ class ModelledInnodb(Database):
 
     @property
     def notes(self) -> list[str]:
-        """What the models of the devices do differently from the devices."""
+        """The differences between the models of the devices and the devices."""
         return self._below.notes(storage_use(self._cell))
 
     @property
     def ignored(self) -> list[str]:
-        """Settings that change nothing in the model."""
+        """Settings that have no effect in the model."""
         return list(innodb_of(self._cell).ignored)
 
     @property
     def memory_bytes(self) -> int:
-        """Memory that the models of the servers and of their devices take."""
+        """Memory of the models of the servers and of their devices."""
         cell = self._cell
         needed = estimate_bytes(cell) // PAGE_BYTES * ENTRY_BYTES + self._below.memory_bytes(storage_use(cell))
         for name, holding in innodb_of(cell).other_devices.items():
@@ -44,12 +44,12 @@ class ModelledInnodb(Database):
         return needed
 
     def policies(self, plan: ModelledDatabase) -> list[Guard]:
-        """The user's policy, of each server with a memory of its own; none where the policy is a built-in one."""
+        """The user's policy, for each server with the memory of that server; none if the policy is a built-in one."""
         policy = innodb_of(self._cell).own_policy
         if policy is None:
             return []
         settings = asdict(plan.settings)
         if plan.servers > 1:
-            # As the engine shares it out.
+            # The engine divides the memory in the same way.
             settings["innodb_buffer_pool_size"] = settings["innodb_buffer_pool_size"] // plan.servers // 2**20 * 2**20
         return [Guard(policy, settings) for _ in range(plan.servers)]

@@ -1,4 +1,4 @@
-"""A user's own flushing policy: a class in a Python file, asked once a round of a modelled server."""
+"""A user's own flushing policy: a class in a Python file, called once in each round of a modelled server."""
 
 from __future__ import annotations
 
@@ -18,47 +18,47 @@ from flatwater.experiment.problem import quote
 from flatwater.spelling import nearest
 
 WHERE = "database.flushing"
-#: Shortest and longest time between two rounds, seconds.
+#: The shortest and the longest time between two rounds, seconds.
 PERIODS_S = (0.001, 3600.0)
 _LSN_MAX = 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a policy sees of the server at the beginning of a round. Ages and LSNs are bytes of redo."""
+    """The state of the server at the beginning of a round, for a policy. Ages and LSNs are bytes of redo."""
 
-    #: Virtual time since the run began, seconds.
+    #: Virtual time since the start of the run, seconds.
     time_s: float
-    #: The newest change, and the oldest one that is in no file (None: nothing is dirty).
+    #: LSN of the newest change, and of the oldest change that is not in a data file (None: no page is dirty).
     lsn: int
     oldest_lsn: int | None
-    #: Distance to the last checkpoint.
+    #: Distance from the last checkpoint.
     checkpoint_age: int
     dirty_pages: int
     #: 100 x dirty / (1 + data + free).
     dirty_pct: float
-    #: Pages written since the last round by anybody, of these for free pages, and of these by this policy's last order.
+    #: Pages written since the last round: all of them, those for free pages, and those of this policy's last request.
     flushed: int
     flushed_lru: int
     flushed_own: int
-    #: Nothing was changed since the last round.
+    #: Whether nothing was changed since the last round.
     idle: bool
-    #: The log's limits: its capacity as adaptive flushing takes it, and the asynchronous, synchronous, greatest age.
+    #: The limits of the log: its capacity for adaptive flushing, and the asynchronous, synchronous and maximum age.
     log_capacity: int
     async_age: int
     sync_age: int
     max_age: int
-    #: The server's settings by their own names; sizes are bytes.
+    #: The server's settings by their own names. Sizes are in bytes.
     settings: Mapping[str, Value]
 
     @property
     def age(self) -> int:
-        """Distance between the newest change and the oldest one that is in no file."""
+        """Distance between the newest change and the oldest change that is not in a data file."""
         return 0 if self.oldest_lsn is None else self.lsn - self.oldest_lsn
 
 
 class Guard:
-    """A policy as the engine calls it. What goes wrong in it is raised as a UserError of one line."""
+    """A policy for the engine to call. It raises each error of the policy as a UserError of one line."""
 
     def __init__(self, written: str, settings: Mapping[str, Value]) -> None:
         self._path, self._name = split(written)
@@ -81,11 +81,11 @@ class Guard:
         #: Time between two rounds.
         self.period_ns = round(period_s * 1e9)
 
-    def __call__(self, told: Mapping[str, Any]) -> tuple[int, int | None]:
-        """A round: pages to write, and the LSN before which their first change must be (None: any)."""
+    def __call__(self, state: Mapping[str, Any]) -> tuple[int, int | None]:
+        """Runs a round: the pages to write, and the LSN below which their oldest change must be (None: any)."""
         try:
-            answer = self._policy.round(View(**told, settings=self._settings))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 -- it is the user's
+            answer = self._policy.round(View(**state, settings=self._settings))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (any error of the user's code)
             raise self._failed(f"{self._name}.round raises", error) from None
         pages, limit_lsn = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, None)
         if isinstance(pages, bool) or not isinstance(pages, int | float) or not math.isfinite(pages) or pages < 0:
@@ -106,7 +106,7 @@ class Guard:
 
 
 def split(written: str) -> tuple[str, str]:
-    """Path and class of `path/to/policy.py:ClassName`."""
+    """The path and the class of `path/to/policy.py:ClassName`."""
     path, _, name = written.rpartition(":")
     return path, name
 
@@ -116,7 +116,7 @@ def _find(written: str, name: str) -> Any:
     if not path.is_file():
         what = f"{written} is not a file" if path.exists() else f"there is no file {written}"
         raise UserError(what, where=WHERE, hint="a path from where flatwater is started, like policy.py:Mine")
-    # It has a name of its own, so that no module of that name is found in its place, and dataclasses find it.
+    # The module gets a name of its own, so that it replaces no other module, and so that dataclasses find it.
     module_name = f"flatwater_policy_{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
@@ -125,20 +125,20 @@ def _find(written: str, name: str) -> Any:
     sys.modules[module_name] = module
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 -- it is the user's
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (any error of the user's code)
         raise UserError(f"{_place(written, error)}: cannot be imported: {_words(error)}", where=WHERE) from None
-    found = getattr(module, name, None)
-    if found is None:
+    policy_class = getattr(module, name, None)
+    if policy_class is None:
         classes = [one for one, value in vars(module).items() if isinstance(value, type)]
         close = nearest(name, classes)
         raise UserError(f"{written} has no class {name}", where=WHERE, hint=f"did you mean {close}?" if close else None)
-    if not isinstance(found, type):
+    if not isinstance(policy_class, type):
         raise UserError(f"{name} of {written} is no class", where=WHERE)
-    return found
+    return policy_class
 
 
 def _place(path: str, error: BaseException) -> str:
-    """The file and the line in it at which something was raised."""
+    """The file and the line of it where an exception was raised."""
     if isinstance(error, SyntaxError):
         return f"{path}:{error.lineno}"
     own = Path(path).expanduser().resolve()

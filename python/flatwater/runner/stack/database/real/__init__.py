@@ -1,1 +1,1 @@
-"""Real servers: started.py starts them on copies of a snapshot, attached.py uses one that runs already."""
+"""Real servers: started.py starts them on copies of a snapshot, attached.py uses one that is already running."""

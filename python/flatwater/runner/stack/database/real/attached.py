@@ -1,4 +1,4 @@
-"""A database server that runs already (`database.url`): flatwater keeps no files for it."""
+"""A database server that is already running (`database.url`). flatwater keeps no files for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from flatwater.runner.stack.database.real.dataset import load_dataset
 from flatwater.runner.stack.layers.servers import Check, Servers
 from flatwater.server import Attached, describe, local_pids
 
-#: How the engine and servers (error 1049: unknown database) say that a schema was not filled yet.
+#: Parts of the error messages for a schema without data, of the engine and of servers (error 1049: unknown database).
 _SIGNS_OF_NO_DATA = ("holds no data of this workload", "(error 1049)")
 
 
@@ -70,7 +70,7 @@ class AttachedServer(Servers):
         return [*start_probes(None), ServerProbe(logins, local_pids(self._cell.server.login()))]
 
     def why_not_started(self, error: EngineError) -> UserError:
-        # That what its user asked for is not there is the experiment's fault, and nothing was measured.
+        # Missing data are an error of the experiment, and nothing was measured.
         empty = any(sign in str(error) for sign in _SIGNS_OF_NO_DATA)
         hint = "database.load = true makes it" if empty and not self._cell.server.load else None
         return UserError(str(error), where="database.url", hint=hint)
@@ -91,7 +91,7 @@ class AttachedServer(Servers):
 
 
 def _identity(server: Attached) -> str:
-    """What tells servers apart, and names none of them."""
+    """A digest that differs between servers, and reveals nothing about them."""
     names = ("hostname", "datadir", "port", "socket", "server_uuid")
     told = [server.flavour, server.version_text, *(str(server.variables.get(name, "")) for name in names)]
     return hashlib.sha256("\0".join(told).encode()).hexdigest()

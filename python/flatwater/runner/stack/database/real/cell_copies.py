@@ -1,4 +1,4 @@
-"""The copies of a snapshot that the servers of one cell work on: made, found again, deleted when the cell is over."""
+"""The copies of a snapshot for the servers of one cell: made, copies again, deleted at the end of the cell."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ class CellCopies:
     """One data directory for each server, below the servers' root."""
 
     def __init__(self) -> None:
-        #: What tells the cell's copies from those of others; empty if it has none.
+        #: The token of the cell's copies; empty if it has none.
         self._token = ""
         self._index = 0
         self._many = 1
-        #: The cell's folder, where a later run would find its way to the copies; None where none could.
+        #: The folder of the cell if a later run can resume it; else None.
         self._kept_in: Path | None = None
-        #: What the user was told of copies of others.
-        self._told: set[str] = set()
+        #: Notes about other copies that the user has seen.
+        self._noted: set[str] = set()
 
     def turn_to(self, index: int, many: int) -> None:
-        """Goes to the cell of this number, which has so many servers."""
+        """Switches to the cell with this index, which has `many` servers."""
         self._index, self._many = index, many
 
     def take_up(self, token: str, binary: Binary, root: ServersRoot) -> str | None:
-        """Finds the copies of an earlier run; why servers cannot go on with them, None if they can."""
-        found = find_copies(root, token, self._index, self._many)
-        reason = why_not(found, binary, root.path)
+        """Finds the copies of an earlier run; returns why servers cannot continue on them, None if they can."""
+        copies = find_copies(root, token, self._index, self._many)
+        reason = why_not(copies, binary, root.path)
         if reason is None:
             self._token = token
         return reason
 
     def keep_in(self, folder: Path | None) -> None:
-        """Names the cell's folder, before any copy is made."""
+        """Sets the folder of the cell. Called before any copy is made."""
         self._kept_in = folder
 
     def make(
         self, snapshot: Snapshot, binary: Binary, root: ServersRoot, reporter: Reporter, stop: Callable[[], bool]
     ) -> tuple[list[Path], Literal["reflink", "copy"] | None]:
-        """Copies the snapshot once for each server: the servers' folders, and how the data came there.
+        """Copies the snapshot once for each server; returns the servers' folders, and how the data were copied.
 
         Errors: FlatwaterError, Interrupted.
         """
@@ -76,7 +76,7 @@ class CellCopies:
         return folders, how
 
     def find(self, root: ServersRoot, reporter: Reporter) -> tuple[list[Path], Literal["reflink", "copy"] | None]:
-        """The folders that an earlier run left, after `take_up`, and how the data came there.
+        """The folders that an earlier run left, after `take_up`, and how their data were copied.
 
         Errors: FlatwaterError.
         """
@@ -88,23 +88,23 @@ class CellCopies:
             if copy is not None:
                 how = "reflink" if copy.data == "reflink" else "copy"
                 if self._kept_in is not None:
-                    # The result may have been moved.
+                    # The result folder may have been moved.
                     write_copy(folder, replace(copy, cell=str(self._kept_in.absolute())))
             folders.append(folder)
         return folders, how
 
     def _clear_others(self, root: ServersRoot, reporter: Reporter) -> None:
-        """Deletes what no run needs; tells of what another one does, once."""
-        rubbish, told = sort_out(root, self._token)
+        """Deletes copies that no run needs, and reports those that another run needs, once."""
+        rubbish, notes = sort_out(root, self._token)
         for name in rubbish:
             root.remove_run(name)
-        for text in told:
-            if text not in self._told:
-                self._told.add(text)
+        for text in notes:
+            if text not in self._noted:
+                self._noted.add(text)
                 reporter.note(text)
 
     def end_cell(self, root: ServersRoot | None, *, resumable: bool) -> None:
-        """Deletes the copies, unless a later run goes on with them."""
+        """Deletes the copies, unless a later run can resume the cell."""
         if resumable and self._kept_in is not None:
             return
         if root is not None and self._token:

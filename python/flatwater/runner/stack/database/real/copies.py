@@ -1,7 +1,7 @@
-"""The data directories that a cell's servers work on, kept for a resumed run until the cell is over.
+"""The data directories of a cell's servers. They are kept until the cell has finished, for a resumed run.
 
-A copy and the cell that it is of know each other by a token: `copy.json` is beside the data directory, `servers.json`
-beside the cell's journal. So a result may be moved, and what another result still needs is not taken for rubbish.
+A token connects a copy and its cell: `copy.json` beside the data directory has it, and `servers.json` beside the cell's
+journal. So a result folder can be moved, and the copies that another result needs are not deleted.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from flatwater.errors import FlatwaterError
 from flatwater.owned import write_atomic
 from flatwater.server import Binary, ServersRoot
 
-#: Beside a data directory: of which cell it is.
+#: The file beside a data directory that names its cell.
 COPY = "copy.json"
-#: Beside a cell's journal: on which copies it stands, or on which server.
+#: The file beside a cell's journal that names its copies, or its server.
 SERVERS = "servers.json"
 
 
 @dataclass(frozen=True)
 class Copy:
-    """What is known of one server's data directory."""
+    """The record of one server's data directory."""
 
     token: str
-    #: The server's number, and of how many.
+    #: The number of the server, and the number of all servers.
     instance: int
     instances: int
     flavour: str
     version: str
     #: How the data came from the snapshot: `reflink` or `copy`.
     data: str
-    #: The cell's folder, when the copy was made.
+    #: The folder of the cell when the copy was made.
     cell: str
 
     def server(self) -> tuple[str, str]:
-        """What must be the same program."""
+        """Flavour and version. A resumed cell needs the same."""
         return self.flavour, self.version
 
 
 def new_token() -> str:
-    """A name that no other cell's copies have."""
+    """A new token, different from those of all other cells."""
     return secrets.token_hex(6)
 
 
@@ -54,7 +54,7 @@ def name_of(token: str, cell: int, instance: int) -> str:
 
 
 def keep_token(folder: Path, token: str, server: str = "") -> None:
-    """Writes into a cell's folder on which copies it stands, or (`server`) on which server that runs already.
+    """Writes the token of its copies into a cell's folder, or (`server`) the identity of a server that it attached to.
 
     Errors: FlatwaterError.
     """
@@ -63,18 +63,18 @@ def keep_token(folder: Path, token: str, server: str = "") -> None:
         write_atomic(folder / SERVERS, json.dumps({"token": token, "server": server}))
     except OSError as error:
         what = f"cannot write {folder}: {error.strerror}"
-        raise FlatwaterError(what, where="--out", hint="make room there") from None
+        raise FlatwaterError(what, where="--out", hint="make room existing") from None
 
 
 def kept_token(folder: Path) -> tuple[str, str]:
-    """What `keep_token` wrote; empty texts where it did not."""
-    found = _json(folder / SERVERS)
-    token, server = found.get("token"), found.get("server")
+    """The texts that `keep_token` wrote; empty if it wrote none."""
+    record = _json(folder / SERVERS)
+    token, server = record.get("token"), record.get("server")
     return (token if isinstance(token, str) else ""), (server if isinstance(server, str) else "")
 
 
 def write_copy(folder: Path, copy: Copy) -> None:
-    """Writes into a server's folder of which cell it is. Errors: FlatwaterError."""
+    """Writes the record of a copy into the server's folder. Errors: FlatwaterError."""
     try:
         write_atomic(folder / COPY, json.dumps(asdict(copy), indent=1))
     except OSError as error:
@@ -82,24 +82,24 @@ def write_copy(folder: Path, copy: Copy) -> None:
 
 
 def read_copy(folder: Path) -> Copy | None:
-    """What is known of a server's folder; None if it has no whole data directory of a cell."""
-    found = _json(folder / COPY)
+    """The record in a server's folder; None if the folder has no complete data directory."""
+    record = _json(folder / COPY)
     try:
-        copy = Copy(**found)
+        copy = Copy(**record)
     except TypeError:
         return None
     return copy if (folder / "data").is_dir() and isinstance(copy.cell, str) else None
 
 
 def find_copies(root: ServersRoot, token: str, cell: int, instances: int) -> list[Copy | None]:
-    """The copies of a cell by the number of their server; None for each that is gone."""
-    there, names = root.runs(), [name_of(token, cell, number) for number in range(instances)]
-    found = [read_copy(root.run_path(name)) if name in there else None for name in names]
-    return [copy if copy is not None and copy.token == token else None for copy in found]
+    """The copies of a cell, by the number of their server; None for each missing one."""
+    existing, names = root.runs(), [name_of(token, cell, number) for number in range(instances)]
+    record = [read_copy(root.run_path(name)) if name in existing else None for name in names]
+    return [copy if copy is not None and copy.token == token else None for copy in record]
 
 
 def why_not(copies: Sequence[Copy | None], binary: Binary, place: Path) -> str | None:
-    """Why servers cannot go on with copies; None if they can."""
+    """Why servers cannot continue on copies; None if they can."""
     gone = sum(copy is None for copy in copies)
     if gone:
         several = f"{gone} of its {len(copies)} data directories are"
@@ -111,22 +111,22 @@ def why_not(copies: Sequence[Copy | None], binary: Binary, place: Path) -> str |
     return None
 
 
-def sort_out(root: ServersRoot, own: str) -> tuple[list[str], list[str]]:
-    """What earlier runs left below `run/`: names that nobody needs, and what to tell of the others. `own` is the token
-    that is in use.
+def sort_out(root: ServersRoot, token: str) -> tuple[list[str], list[str]]:
+    """Sorts what earlier runs left below `run/`: names that no run needs, and notes about the others. `token` is
+    the one in use.
     """
-    rubbish, told = [], []
+    rubbish, notes = [], []
     for name in root.runs():
         folder = root.run_path(name)
         copy = read_copy(folder)
-        if copy is not None and copy.token == own:
+        if copy is not None and copy.token == token:
             continue
         reason = _why_needed(copy) if copy is not None else None
         if reason is None:
             rubbish.append(name)
         else:
-            told.append(f"{folder} is left alone: {reason}")
-    return rubbish, told
+            notes.append(f"{folder} is left alone: {reason}")
+    return rubbish, notes
 
 
 def _why_needed(copy: Copy) -> str | None:
@@ -134,7 +134,7 @@ def _why_needed(copy: Copy) -> str | None:
     result = cell.parent.parent
     try:
         if not (result / "flatwater.json").exists():
-            return f"it is of {result}, which is not there now; delete it if that result is gone for good"
+            return f"it is of {result}, which is not existing now; delete it if that result is gone for good"
         if kept_token(cell)[0] != copy.token:
             return None
     except OSError as error:
@@ -144,7 +144,7 @@ def _why_needed(copy: Copy) -> str | None:
 
 def _json(path: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads(path.read_text())
+        record = json.loads(path.read_text())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return record if isinstance(record, dict) else {}

@@ -1,4 +1,4 @@
-"""The data of a database workload: what they are a function of, and loading them."""
+"""The data of a database workload: the description that determines them, and their loading."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from flatwater.plan.server import Loading, write_dataset
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
 
-#: Raised whenever the loaders write something else for the same description.
+#: Incremented when the loaders write other rows for the same description.
 DATASET_VERSION = 1
-#: Sessions that load: one a core, up to what one server's log takes.
+#: Sessions that load: one for each core, up to what the log of one server can take.
 LOAD_THREADS = max(2, min(16, os.cpu_count() or 2))
-#: How long loaders that are told to stop are waited for, seconds: they look up ten times a second.
+#: Seconds to wait for loaders after they are asked to stop: they check ten times a second.
 STOP_PATIENCE_S = 2.0
 
 
 def describe_dataset(cell: Experiment) -> dict[str, JsonValue]:
-    """What the rows are a function of, and nothing else: cells that differ only in what they do share a snapshot."""
+    """The fields that determine the rows, and no others: cells with equal descriptions share a snapshot."""
     dataset = as_data(write_dataset(cell))
     described = {name: value for name, value in dataset.items() if name != "spec"}
     if isinstance(cell.workload, Oltp):
         spec = dataset["spec"]
         described |= {name: spec[name] for name in ("tables", "rows", "distribution", "auto_inc", "secondary")}
-        # `insert` with the client's ids begins with empty tables, because what it draws could be there already.
+        # `insert` with ids of the client starts with empty tables: the ids that it draws could exist already.
         described["empty"] = cell.workload.mode == "insert" and not cell.workload.auto_inc
     return {**described, "schema": cell.schema_name}
 
@@ -45,9 +45,9 @@ def load_dataset(
     interrupt: Interrupt,
     died: Callable[[], str | None] | None = None,
 ) -> None:
-    """Fills the schema of a login; what an earlier attempt loaded stays.
+    """Loads the data into the schema of a login. Rows of an earlier attempt stay.
 
-    `died` tells how the server ended, if it did. Errors: FlatwaterError in the server's words, Interrupted.
+    `died` says how the server ended, if it did. Errors: FlatwaterError with the server's message, Interrupted.
     """
     login = replace(login, schema=cell.schema_name)
     plan = Loading(login=login, dataset=write_dataset(cell), threads=LOAD_THREADS, bulk=True)
@@ -64,13 +64,13 @@ def load_dataset(
             reporter.phase("load rows" if shown == "rows" else "build indexes", None)
         if shown == "rows":
             reporter.loaded(load.done_rows(), load.total_rows())
-        if interrupt.asked:
+        if interrupt.requested:
             load.stop()
             give_up_at = give_up_at or time.monotonic() + STOP_PATIENCE_S
             if time.monotonic() > give_up_at:
-                break  # it waits for a host that does not even accept a connection
+                break  # the thread waits for a host that does not accept the connection
     failure = load.failure()
-    if interrupt.asked:
+    if interrupt.requested:
         raise Interrupted("interrupted while loading; the next run goes on from there")
     if failure is not None:
         ended = died() if died is not None else None

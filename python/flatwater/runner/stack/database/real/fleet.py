@@ -1,4 +1,4 @@
-"""The running servers of one cell: launched, asked what they run with, looked after, stopped, and their logs kept."""
+"""The running servers of one cell: launched, queried for their settings, watched and stopped, with their logs kept."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from flatwater.runner.stack.database.real.crashes import Crashes
 from flatwater.runner.stack.database.real.index_sizes import index_sizes, loaded_sizes
 from flatwater.server import Binary, Instance, Snapshot
 
-#: Connections of a server beside the workload's: the recorder's and the checks'.
+#: Connections of a server in addition to the workload's: for the recorder and the checks.
 SPARE_CONNECTIONS = 16
 
 
 class Fleet:
-    """The instances of a cell."""
+    """The server instances of a cell."""
 
     def __init__(self) -> None:
         self.instances: Sequence[Instance] = ()
-        #: Looks after them while a workload runs.
+        #: Watches the servers while a workload runs.
         self.crashes: Crashes | None = None
         self.facts: list[ServerFacts] = []
-        #: What is not as it was asked for.
+        #: Settings that differ from the requested ones, and servers that ended badly.
         self.warnings: list[str] = []
-        #: What each server runs with, asked when it was ready: at the end it may be dead.
+        #: The variables of each server, queried when it was ready: at the end it may be dead.
         self._variables: list[Mapping[str, str]] = []
         self._several = False
 
     def launch(self, instances: Sequence[Instance], binary: Binary, copied: Literal["reflink", "copy"] | None) -> None:
-        """Launches all, and waits for each. `copied` is how their data came from the snapshot.
+        """Launches all servers, and waits for each. `copied` is how their data were copied from the snapshot.
 
         Errors: FlatwaterError, Interrupted.
         """
@@ -49,26 +49,26 @@ class Fleet:
             instance.wait_ready()
             self.facts.append(_facts(number, binary, instance, copied))
             self._variables.append(instance.variables())
-            for name, (asked, got) in instance.adjusted(self._variables[-1]).items():
-                self.warnings.append(f"{instance.name} runs with {name} = {got}, not {asked}")
+            for name, (requested, got) in instance.adjusted(self._variables[-1]).items():
+                self.warnings.append(f"{instance.name} runs with {name} = {got}, not {requested}")
 
     def look_after(self, cell: Experiment, tell: Callable[[str], None], measured_s: float) -> None:
-        """From now on, a server that dies is noticed; `measured_s` were measured before."""
+        """Starts to watch the servers; `measured_s` were measured by an earlier run."""
         self.crashes = Crashes(cell, self.instances, tell, measured_s=measured_s)
 
     def probes(self) -> list[Probe]:
-        """What is sampled of the servers, and of the storage below them."""
+        """The probes of the servers, and of the storage below them."""
         logins = [to_json(instance.login(None)) for instance in self.instances]
-        # Asked at each sample: a server that is started again is another process.
+        # The pids are read at each sample: a restarted server is a new process.
         probe = ServerProbe(logins, lambda: [instance.pid for instance in self.instances], own=True)
         return [*start_probes(self.instances[0].data), probe]
 
     def died(self) -> str | None:
-        """Which server died, and how; None if none did."""
+        """The name and the exit status of a dead server; None if all are alive."""
         return next((f"{one.name} {how}" for one in self.instances if (how := one.died())), None)
 
     def kept(self, text: str, logs: Path) -> str:
-        """A text that names the servers' folders, with the places where their logs are kept."""
+        """The text with the servers' folders replaced by the folders where their logs are kept."""
         for instance in self.instances:
             own = logs / instance.folder.name.rpartition("-")[2] if self._several else logs
             text = text.replace(str(instance.folder), str(own))
@@ -77,9 +77,9 @@ class Fleet:
     def end(
         self, logs: Path, snapshot: Snapshot | None, schema: str, hurried: Callable[[], bool], tell: Callable[[], None]
     ) -> list[str]:
-        """Stops all, and keeps what they said in `logs`; why some did not end well.
+        """Stops all servers, and copies their logs to `logs`; returns why some ended badly.
 
-        `tell` is called before the first is stopped.
+        `tell` is called before the first server is stopped.
         """
         if self.crashes is not None:
             self.crashes.close()
@@ -107,14 +107,14 @@ class Fleet:
         return logs / str(number) if self._several else logs
 
     def close(self) -> None:
-        """Ends all at once."""
+        """Kills all servers at once."""
         for instance in self.instances:
             instance.close()
         self.instances = ()
 
 
 def _end(instance: Instance, logs: Path, hurried: Callable[[], bool]) -> list[str]:
-    """Stops one server, and keeps what it said; why it did not end well."""
+    """Stops one server, and copies its logs; returns why it ended badly."""
     failures: list[str] = []
     running = instance.running
     try:
@@ -127,7 +127,7 @@ def _end(instance: Instance, logs: Path, hurried: Callable[[], bool]) -> list[st
         instance.close()
     for path in (instance.folder / "my.cnf", instance.error_log):
         if path.exists():
-            (logs / path.name).unlink(missing_ok=True)  # a link that took its name is not followed
+            (logs / path.name).unlink(missing_ok=True)  # a link with this name must not be followed
             shutil.copyfile(path, logs / path.name)
     return failures
 

@@ -1,4 +1,4 @@
-"""How large indexes of a server are: by its own statistics, or by what InnoDB 5.5 prints of its dictionary."""
+"""The sizes of a server's indexes: from its statistics, or from the dictionary that InnoDB 5.5 prints."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import TypedDict
 from flatwater.errors import FlatwaterError
 from flatwater.server import Instance
 
-#: MySQL 5.6, MariaDB 10.0 and later keep their statistics in tables.
+#: MySQL 5.6, MariaDB 10.0 and later store their statistics in tables.
 _STATISTICS = (
     "SELECT s.database_name, s.table_name, s.index_name, MAX(IF(s.stat_name = 'n_leaf_pages', s.stat_value, 0)), "
     "MAX(IF(s.stat_name = 'size', s.stat_value, 0)), MAX(t.n_rows) "
     "FROM mysql.innodb_index_stats s JOIN mysql.innodb_table_stats t USING (database_name, table_name) "
     "GROUP BY s.database_name, s.table_name, s.index_name ORDER BY s.table_name, s.index_name"
 )
-#: "Table doesn't exist": the server is older than these.
+#: "Table doesn't exist": the server is older than those versions.
 _MISSING = "(error 1146)"
 
-#: InnoDB 5.5 prints its dictionary to the error log while a table of this name exists, whatever is in it: each minute,
-#: first a minute after the server's start, and looks every 15 s (srv0srv.c, srv_monitor_thread).
+#: InnoDB 5.5 prints its dictionary to the error log while a table of this name exists, whatever its content. It checks
+#: every 15 s, and prints once a minute, first a minute after the server's start (srv0srv.c, srv_monitor_thread).
 _MONITOR = "innodb_table_monitor"
 _MONITOR_AGE_S = 60.0
 _MONITOR_WAIT_S = 30.0
@@ -35,7 +35,7 @@ _PAGES = re.compile(r"^\s*root page \d+, .*leaf pages (\d+), size pages (\d+)$")
 
 
 class Size(TypedDict):
-    """How large an index is: `pages` of 16 KiB, leaf pages among them, and the rows of its table."""
+    """The size of an index: all `pages` of 16 KiB, the leaf pages among them, and the rows of its table."""
 
     table: str
     index: str
@@ -45,11 +45,11 @@ class Size(TypedDict):
 
 
 def index_sizes(instance: Instance, schema: str, stop: Callable[[], bool] = lambda: False) -> list[Size]:
-    """Leaf pages, pages and rows of every index of a schema, as the server itself has them.
+    """Leaf pages, pages and rows of each index of a schema, from the server.
 
-    Empty when it does not answer: it may have died, and the run is no worse without them. A server without tables of
-    statistics is waited for up to half a minute, unless `stop()` says that nobody wants to; one that has run for less
-    than a minute tells nothing.
+    Empty if the server does not answer: it may have died, and the run is valid without the sizes. For a server without
+    tables of statistics, the call waits up to half a minute, unless `stop()` returns true. A server younger than a
+    minute gives nothing.
     """
     if not instance.running:
         return []
@@ -64,9 +64,9 @@ def index_sizes(instance: Instance, schema: str, stop: Callable[[], bool] = lamb
 
 
 def print_loaded(instance: Instance, schema: str, stop: Callable[[], bool]) -> None:
-    """Lets a server without tables of statistics print the sizes of what was loaded to its error log.
+    """Makes a server without tables of statistics print the sizes of the loaded data to its error log.
 
-    Waits until it has run for a minute. What fails is no error: sizes are not needed to measure.
+    Waits until the server is a minute old. A failure is no error: the measurement does not need the sizes.
     """
     try:
         instance.query(_STATISTICS)
@@ -76,7 +76,7 @@ def print_loaded(instance: Instance, schema: str, stop: Callable[[], bool]) -> N
 
 
 def loaded_sizes(log: Path, schema: str) -> list[Size]:
-    """What `print_loaded` left in an error log; empty if there is nothing."""
+    """The sizes that `print_loaded` left in an error log; empty if it left none."""
     try:
         return read_monitor(log.read_text(errors="replace"), schema)
     except OSError:
@@ -84,14 +84,14 @@ def loaded_sizes(log: Path, schema: str) -> list[Size]:
 
 
 def _printed(instance: Instance, schema: str, stop: Callable[[], bool], patience_s: float) -> str:
-    """The dictionary, for which a server's age is waited for at most `patience_s`; "" when there is none to be had."""
+    """The printed dictionary, after at most `patience_s` for the server's first minute; "" if it is not printed."""
     try:
         ((_, told),) = instance.query("SHOW GLOBAL STATUS LIKE 'Uptime'")
         missing_s = max(_MONITOR_AGE_S - float(told or 0), 0.0)
         if missing_s > patience_s:
             return ""
         for table, *_ in instance.query(f"SHOW TABLES FROM `{schema}`", columns=1):
-            # Pages are counted anew; else the numbers are as old as the last sixteenth of rows that changed.
+            # Counts the pages anew. Otherwise the numbers may be older, by up to a sixteenth of the rows.
             instance.query(f"ANALYZE TABLE `{schema}`.`{table}`")
         start = instance.error_log.stat().st_size
         instance.query(f"CREATE TABLE `{schema}`.{_MONITOR} (a INT) ENGINE = InnoDB")
@@ -104,7 +104,7 @@ def _printed(instance: Instance, schema: str, stop: Callable[[], bool], patience
 
 
 def _awaited(instance: Instance, start: int, stop: Callable[[], bool], patience_s: float) -> str:
-    """What the error log has behind `start` once the dictionary is in it, or when nobody waits any more."""
+    """The error log from `start` on, once it has the dictionary, or after `stop` or the time limit."""
     until = time.monotonic() + patience_s
     while True:
         with instance.error_log.open("rb") as handle:
@@ -116,8 +116,8 @@ def _awaited(instance: Instance, start: int, stop: Callable[[], bool], patience_
 
 
 def read_monitor(text: str, schema: str) -> list[Size]:
-    """Indexes of a schema in InnoDB's last whole print of its dictionary; none if there is none."""
-    found: list[Size] = []
+    """The indexes of a schema in InnoDB's last complete print of its dictionary; empty if there is none."""
+    sizes: list[Size] = []
     table, rows, index = "", 0, ""
     for line in text.rpartition(_END)[0].rpartition(_BEGINNING)[2].splitlines():
         if (match := _TABLE.match(line)) is not None:
@@ -126,5 +126,5 @@ def read_monitor(text: str, schema: str) -> list[Size]:
         elif (match := _INDEX.match(line)) is not None:
             index = match[1]
         elif table and (match := _PAGES.match(line)) is not None:
-            found.append(Size(table=table, index=index, leaf_pages=int(match[1]), pages=int(match[2]), rows=rows))
-    return sorted(found, key=lambda one: (one["table"], one["index"]))
+            sizes.append(Size(table=table, index=index, leaf_pages=int(match[1]), pages=int(match[2]), rows=rows))
+    return sorted(sizes, key=lambda one: (one["table"], one["index"]))

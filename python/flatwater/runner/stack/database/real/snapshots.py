@@ -28,7 +28,7 @@ from flatwater.server import (
 
 
 def shape_of(cell: Experiment, binary: Binary, settings: Mapping[str, str]) -> Shape:
-    """What a snapshot must be the same in, to serve a cell."""
+    """The properties that a snapshot must have for a cell."""
     return Shape.of(binary, describe_dataset(cell), settings, dataset_version=DATASET_VERSION)
 
 
@@ -41,11 +41,11 @@ def loaded_snapshot(
     interrupt: Interrupt,
     hurried: Callable[[], bool],
 ) -> Snapshot:
-    """The snapshot of a cell; it is loaded if it is not there yet. Errors: FlatwaterError, Interrupted."""
+    """The snapshot of a cell, loaded if it is missing. Errors: FlatwaterError, Interrupted."""
     shape = shape_of(cell, binary, settings)
-    found = find_snapshot(root, shape)
-    if found is not None:
-        return found
+    snapshot = find_snapshot(root, shape)
+    if snapshot is not None:
+        return snapshot
     loading = open_loading(root, shape)
     memory, size = psutil.virtual_memory().total, estimate_bytes(cell)
     chosen = loading_settings(binary, memory_bytes=memory, data_bytes=size)

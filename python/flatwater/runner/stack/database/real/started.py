@@ -37,7 +37,7 @@ from flatwater.server import (
     translate,
 )
 
-#: A sweep's settings are checked before anything is loaded, for so many of its cells: each takes microseconds.
+#: The settings of at most this many cells of a sweep are checked before loading: each check takes microseconds.
 CELLS_CHECKED = 10_000
 
 
@@ -50,7 +50,7 @@ class StartedServers(Servers):
         self._snapshot: Snapshot | None = None
         self._copies = CellCopies()
         self._fleet = Fleet()
-        #: What an earlier run left, if it is to be gone on with.
+        #: The rest of an earlier run, if the cell is resumed from it.
         self._left: Left | None = None
         self._seam = ""
         self._reporter: Reporter | None = None
@@ -79,9 +79,9 @@ class StartedServers(Servers):
             if cell.database.REALITY != "real":
                 continue  # a modelled twin
             server = cell.server
-            asked = json.dumps([server.binary, server.settings, server.instances], sort_keys=True)
-            if not server.attached and asked not in checked:
-                checked.add(asked)
+            settings_key = json.dumps([server.binary, server.settings, server.instances], sort_keys=True)
+            if not server.attached and settings_key not in checked:
+                checked.add(settings_key)
                 split(translate(server.settings, find_server(server.binary)), server.instances)
 
     def take_up(self, left: Left) -> str | None:
@@ -103,7 +103,7 @@ class StartedServers(Servers):
         settings = translate(self._cell.server.settings, binary)
         if self._left is None:
             self._snapshot = loaded_snapshot(self._cell, binary, root, settings, reporter, interrupt, self.hurried)
-            folders, how = self._copies.make(self._snapshot, binary, root, reporter, lambda: interrupt.asked)
+            folders, how = self._copies.make(self._snapshot, binary, root, reporter, lambda: interrupt.requested)
             reporter.phase("start", None)
             self._fleet.launch(self._instances(folders, settings), binary, how)
         else:
@@ -112,9 +112,9 @@ class StartedServers(Servers):
         self._fleet.look_after(self._cell, reporter.note, measured_s)
 
     def _recover(self, settings: Mapping[str, str], reporter: Reporter, check: Check) -> None:
-        """Starts the servers on the data as they stood: crash recovery is theirs, and its outcome is checked.
+        """Starts the servers on the data as they are. They recover from the crash. Then their data are checked.
 
-        Errors: FlatwaterError when they do not start, or their data are not consistent; nothing is deleted.
+        Errors: FlatwaterError when a server does not start, or its data are inconsistent. Nothing is deleted.
         """
         binary, root = self._binary_and_root()
         folders, how = self._copies.find(root, reporter)
@@ -128,8 +128,8 @@ class StartedServers(Servers):
         self._seam = f"; recovery took {took_s:.1f} s"
         broken = [one for one in check() if one.holds is False]
         if broken:
-            told = ", ".join(str(one.number) for one in broken)
-            what = f"after recovery the data are not consistent: TPC-C condition {told} of clause 3.3.2"
+            conditions = ", ".join(str(one.number) for one in broken)
+            what = f"after recovery the data are not consistent: TPC-C condition {conditions} of clause 3.3.2"
             raise FlatwaterError(what, hint=hint)
 
     def _launch_again(
@@ -203,7 +203,7 @@ class StartedServers(Servers):
 
     def kept(self, text: str, logs: Path) -> str:
         if self._left is not None and not self._seam:
-            return text  # of data that could not be recovered, which stay where they are
+            return text  # the logs are those of data that could not be recovered: they stay in their place
         return self._fleet.kept(text, logs)
 
     def end_cell(self, logs: Path, *, resumable: bool) -> None:
@@ -223,7 +223,7 @@ class StartedServers(Servers):
             self._snapshot = None
 
     def release(self) -> None:
-        # There are some only if the run was ended in the middle of a cell.
+        # There are servers only if the run was aborted in the middle of a cell.
         self._fleet.close()
         if self._root is not None:
             self._root.close()

@@ -1,4 +1,4 @@
-"""A modelled device in real time, served as a file: a ground to stand on, or a device of a real cache."""
+"""A modelled device in real time, served as a file: as a ground, or as a device of a real cache."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from flatwater.runner.stack.storage.modelled.emulation import (
 )
 from flatwater.runner.stack.storage.modelled.process import Lag, ServedDevice
 
-#: Where a device is mounted, and the file system on it, in its folder.
+#: The names, in the device's folder, of its mount point and of the mount point of its file system.
 MOUNTED, VOLUME = "mounted", "volume"
 
 
 class _Emulated(Storage):
-    """The process that serves a device: what it tells, and how far it was behind while a cell was measured."""
+    """The process that serves a device: its series, and its lag while a cell was measured."""
 
-    #: How the names of its series begin.
+    #: The prefix of its series.
     _prefix = "storage."
 
     def __init__(self) -> None:
@@ -71,16 +71,16 @@ class _Emulated(Storage):
         return [late] if late else []
 
     def _end_process(self) -> None:
-        """Ends the process, whatever became of it. Errors: FlatwaterError."""
+        """Ends the process, also after a failure. Errors: FlatwaterError."""
         served, self._served = self._served, None
         if served is not None:
             served.close()
 
 
 class EmulatedFiles(_Emulated, GroundLayer):
-    """A served device that files or servers stand on. Each cell has a process of its own."""
+    """A served device for files or servers. Each cell has its own process."""
 
-    #: Our folder under storage.path: the content, its sidecar, and what is mounted.
+    #: The name of flatwater's folder below storage.path: it has the content, its sidecar and the mount points.
     FOLDER = "flatwater-emulated"
 
     def __init__(self) -> None:
@@ -128,14 +128,14 @@ class EmulatedFiles(_Emulated, GroundLayer):
             reporter.note(cleared)
         plan, begun = _plan_of(self._emulation(owned.path))
         make = not begun or owned.read_text(MADE) != file_system
-        self._serve(plan, file_system=file_system, folder=volume, make=make).wait_ready(lambda: interrupt.asked)
+        self._serve(plan, file_system=file_system, folder=volume, make=make).wait_ready(lambda: interrupt.requested)
         if file_system:
             owned.write_text(MADE, file_system)
         size_bytes = self._cell.modelled.size or _usable_bytes(self._cell.modelled)
         return served_ground(self._cell, mount / DEVICE_FILE, volume, size_bytes)
 
     def _own_folder(self) -> Folder:
-        """Our folder, made if it is not there, held until the stack is released. Errors: UserError, FlatwaterError."""
+        """The folder, made if missing, and locked until `release`. Errors: UserError, FlatwaterError."""
         if self._owned is not None and self._owned.path != self._folder:
             self._owned.close()
             self._owned = None
@@ -145,9 +145,9 @@ class EmulatedFiles(_Emulated, GroundLayer):
 
     def _emulation(self, folder: Path) -> Emulation:
         storage = self._cell.modelled
-        # What a server has loaded is loaded once; files hold nothing that is worth keeping from one cell to the next.
+        # The data of a server are loaded once and kept. Plain files are made again for each cell.
         kept = has_server(self._cell)
-        # Files are as large as asked for, on a device that is as large as it is.
+        # Plain files have the requested size, on a device of its full capacity.
         sizes = {"size_bytes": storage.size if kept else None, "used_bytes": storage.used_bytes}
         return _emulation(storage, folder, self._plan.seed, self._cell.record.interval_s, kept=kept, **sizes)
 
@@ -155,7 +155,7 @@ class EmulatedFiles(_Emulated, GroundLayer):
         self._close()
 
     def _close(self) -> None:
-        """Ends the device, whatever became of it, and undoes what its process could not."""
+        """Ends the device, also after a failure, and undoes what its process could not undo."""
         if self._served is None:
             return
         try:
@@ -167,7 +167,7 @@ class EmulatedFiles(_Emulated, GroundLayer):
                 release_mount(mount)
 
     def remove(self) -> None:
-        """The content goes, with the folder if nothing else is in it."""
+        """Deletes the content, and the folder if nothing else is in it."""
         owned = Folder.find(self._folder, where="storage.path")
         if owned is not None:
             remove_backing(owned.path / CONTENT)
@@ -182,7 +182,7 @@ class EmulatedFiles(_Emulated, GroundLayer):
 
 
 class EmulatedDevice(_Emulated, Device):
-    """A served device that a real cache uses."""
+    """A served device under a real cache."""
 
     def __init__(self, role: Role, storage: ModelledStorage) -> None:
         _Emulated.__init__(self)
@@ -216,7 +216,7 @@ class EmulatedDevice(_Emulated, Device):
 
     def wait_ready(self, interrupt: Interrupt) -> None:
         if self._served is not None:
-            self._served.wait_ready(lambda: interrupt.asked)
+            self._served.wait_ready(lambda: interrupt.requested)
 
     def close(self) -> None:
         owned, self._owned = self._owned, None
@@ -250,7 +250,7 @@ def _emulation(
     size_bytes: int | None,
     used_bytes: int | None,
 ) -> Emulation:
-    """The device of a storage, with its content in a folder of ours, which goes on if it is `kept`."""
+    """The emulation of a storage, with its content in a folder of flatwater. The content stays if `kept`."""
     use = storage.use(asynchronous=True)
     return Emulation(
         name=storage.device or "",
@@ -262,7 +262,7 @@ def _emulation(
         used_bytes=used_bytes,
         initial=use.initial,
         emptied=not kept,
-        # What is measured is the model; a power cut costs the result anyway.
+        # The model is measured, and a power failure destroys the result anyway.
         durable=False,
         seed=seed,
         interval_s=interval_s,
@@ -270,12 +270,12 @@ def _emulation(
 
 
 def _plan_of(emulation: Emulation) -> tuple[EmulatedDevicePlan, bool]:
-    """What serves a device, and whether its content goes on. Errors: UserError, FlatwaterError."""
+    """The plan of an emulated device, and whether its old content stays. Errors: UserError, FlatwaterError."""
     begun = emulation.backing.exists() and not emulation.emptied
     try:
         return plan_of_emulation(emulation), begun
     except UserError:
         if emulation.emptied:
             raise
-    # The content was made for a device that is used otherwise: it is made anew.
+    # The content belongs to a device with another use: it is made anew.
     return plan_of_emulation(replace(emulation, emptied=True)), False

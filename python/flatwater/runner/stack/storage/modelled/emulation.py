@@ -1,7 +1,7 @@
-"""A modelled device as a file: what may be served where, and its plan.
+"""A modelled device as a file: checks which file may be served, and plans it.
 
-Beside the backing file stands its sidecar, BACKING.flatwater.json: it says which device the file belongs to, and keeps
-the device's wear.
+Beside the backing file is its sidecar, BACKING.flatwater.json. It names the device of the file, and stores the wear of
+the device.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from flatwater.place import look_at, require_unused
 from flatwater.plan.device import write_device
 from flatwater.plan.emulation import EmulatedDevice
 
-#: The file under the mount that is the device.
+#: The file under the mount point that is the device.
 DEVICE_FILE = "device"
-#: Threads that take requests: IO on the backing file may wait, and others must not wait with it.
+#: Threads that take requests. IO on the backing file may block, and must not block other requests.
 READERS = 4
-#: An answer is late that is behind the model by more than 5 % of the request's latency and by more than 50 us; an
-#: emulation with a larger share of late answers than this could not keep up. As in crates/serve/src/lag.rs.
+#: An answer is late if it is more than 5 % of the request's latency and more than 50 us behind the model. An emulation
+#: with a larger share of late answers than this could not keep up. The same limits are in crates/serve/src/lag.rs.
 KEPT_UP_LATE_PCT = 5.0
 
 
 class SidecarFile(BaseModel):
-    """What stands in a sidecar."""
+    """The content of a sidecar."""
 
     model_config = ConfigDict(extra="forbid")
     kind: str
-    #: Of this file; one of a later version is left alone.
+    #: The version of this format. A file of a later version is not touched.
     version: int
     device: str
-    #: Of the device's figures: those of another device, or of another version of its file, are others.
+    #: Digest of the device's figures: it differs for another device and for another version of its file.
     digest: str
     size_bytes: int
     initial: Initial
-    #: What tells the backing file from another one of its name; one of an older flatwater has none, and is not ours.
+    #: Identifies the backing file. A sidecar of an older flatwater has none: its file does not count as flatwater's.
     witness: Witness | None = None
-    #: What the device tells of its wear; its own affair.
+    #: The wear state in the device's own format.
     state: Any = None
 
 
@@ -60,57 +60,57 @@ _KIND, _VERSION = "flatwater-emulated", 1
 
 @dataclass(frozen=True)
 class Emulation:
-    """What to serve, and where."""
+    """A device to serve, and its backing file."""
 
     name: str
     device: Device
     use: Use
     backing: Path
     mount: Path
-    #: Of the file that is served; all that the device has if None.
+    #: Size of the served file; None for the full capacity of the device.
     size_bytes: int | None = None
-    #: What `use.initial` means by used; the served size if None.
+    #: The bytes that `use.initial` counts as used; None for the served size.
     used_bytes: int | None = None
-    #: None: as it was left, or fresh.
+    #: None: the state of the sidecar, or fresh.
     initial: Initial | None = None
-    #: Throw away what is in the backing file, whoever made it.
+    #: Discards the content of the backing file, whoever made it.
     overwrite: bool = False
-    #: Throw away what is in a backing file of ours.
+    #: Discards the content of a backing file that flatwater made.
     emptied: bool = False
-    #: Take over the data of another device, and forget its wear.
+    #: Keeps the data of another device, and discards its wear.
     reset: bool = False
-    #: What is flushed survives a power cut; otherwise only the emulator's death.
+    #: Flushed data survive a power failure; otherwise they survive only a crash of the emulator.
     durable: bool = True
     seed: int = 1
     interval_s: float = 1.0
 
     @property
     def sidecar(self) -> Path:
-        """The file beside the backing file."""
+        """The path of the sidecar."""
         return sidecar_of(self.backing)
 
     @property
     def digest(self) -> str:
-        """Of the device's figures, whatever its wear and content are."""
+        """The digest of the device's figures, independent of its wear and its content."""
         figures = as_data(write_device(self.device, replace(self.use, initial="fresh", life_used=0.0)))
         return hashlib.sha256(json.dumps(figures, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class _Checked:
-    """What an emulation may be, after all about its backing file was asked."""
+    """The outcome of the checks of an emulation and its backing file."""
 
     size: int
     initial: Initial
     life_used: float
-    #: Of a backing file that goes on; None of one that begins.
+    #: The sidecar of a backing file that is used again; None if it is made anew.
     sidecar: SidecarFile | None
 
 
 def check(emulation: Emulation) -> _Checked:
-    """Asks everything about the backing file; nothing is written.
+    """Checks the backing file without writing to it.
 
-    Errors: UserError for a file that is not ours, of another device, or for a size that the device has not.
+    Errors: UserError for a file that flatwater did not make, of another device, or for an impossible size.
     """
     capacity = emulation.device.usable_bytes(emulation.use)
     size = (emulation.size_bytes or capacity) // 4096 * 4096
@@ -129,7 +129,7 @@ def check(emulation: Emulation) -> _Checked:
 
 
 def plan_of_emulation(emulation: Emulation) -> EmulatedDevice:
-    """The plan of an emulation. The backing file is made, if it is not there, with a sidecar that says whose it is.
+    """The plan of an emulation. Makes the backing file and its sidecar if they are missing.
 
     Errors: as `check`; FlatwaterError when the file cannot be made.
     """
@@ -152,7 +152,7 @@ def plan_of_emulation(emulation: Emulation) -> EmulatedDevice:
         seed=emulation.seed,
         bytes=size,
         used_bytes=0 if initial == "fresh" else used,
-        # A fresh device learns from the file what it holds; the others are full of what they hold.
+        # A fresh device reads from the file which blocks are written. The other states are full anyway.
         replay=initial == "fresh",
         backing=str(emulation.backing.absolute()),
         permit=permit.files,
@@ -167,9 +167,9 @@ def plan_of_emulation(emulation: Emulation) -> EmulatedDevice:
 
 
 def _backing(emulation: Emulation, owner: SidecarFile) -> tuple[Witness, Permit]:
-    """Makes the backing file if it is not there; what tells it from others, and the permit to write it.
+    """Makes the backing file if it is missing; its witness and the permit to write to it.
 
-    Errors: UserError for one that came after the check; FlatwaterError.
+    Errors: UserError for a file that appeared after the check; FlatwaterError.
     """
     backing = emulation.backing
     try:
@@ -189,7 +189,7 @@ def _backing(emulation: Emulation, owner: SidecarFile) -> tuple[Witness, Permit]
                     raise UserError(what, where="--file", hint="move it, or name another file")
                 witness = Witness.put(descriptor)
                 if partial is not None:
-                    # Known before it has its name: a kill leaves no file that nobody knows.
+                    # The sidecar is written before the file has its name: a kill leaves no unknown file.
                     told = owner.model_copy(update={"witness": witness})
                     write_atomic(emulation.sidecar, told.model_dump_json(indent=1))
                     publish(folder, partial, backing.name)
@@ -208,7 +208,7 @@ def _backing(emulation: Emulation, owner: SidecarFile) -> tuple[Witness, Permit]
 
 
 def find_life_used(state: object) -> float:
-    """The share of its life that a device says to have used up, 0..1; of one with several modules, their mean."""
+    """The used share of a device's life, 0..1; of a device with several modules, their mean."""
     found = list(_lives(state))
     return sum(found) / len(found) if found else 0.0
 
@@ -226,7 +226,7 @@ def _lives(state: object) -> Iterator[float]:
 
 
 def _check_backing(emulation: Emulation, size: int) -> SidecarFile | None:
-    """The sidecar of a backing file that goes on; None of one that begins."""
+    """The sidecar of a backing file that is used again; None if it is made anew."""
     backing, where = emulation.backing, "--file"
     try:
         info = backing.stat()
@@ -251,7 +251,7 @@ def _check_backing(emulation: Emulation, size: int) -> SidecarFile | None:
         what = f"{backing} exists ({print_size(info.st_size)}) and is no emulated device's: its contents would be lost"
         raise UserError(what, where=where, hint="another file, or --overwrite if they are not needed")
     if info.st_size == 0:
-        return None  # made for a device that never began
+        return None  # its device never started
     if sidecar.size_bytes != size and not emulation.emptied:
         told = f"{backing} is {print_size(sidecar.size_bytes)} long, and the device {print_size(size)}"
         raise UserError(told, where=where, hint=f"--size {sidecar.size_bytes}, or --overwrite to begin anew")
@@ -265,7 +265,7 @@ def _check_backing(emulation: Emulation, size: int) -> SidecarFile | None:
 
 
 def _require_no_other(emulation: Emulation) -> None:
-    """A file that has the sidecar's name, and is somebody else's. Errors: UserError."""
+    """Refuses a file of somebody else with the name of the sidecar. Errors: UserError."""
     sidecar = emulation.sidecar
     if os.path.lexists(sidecar) and _read_sidecar(sidecar) is None and not emulation.overwrite:
         what = f"{sidecar} is in the way: it was not made by flatwater"
@@ -273,7 +273,7 @@ def _require_no_other(emulation: Emulation) -> None:
 
 
 def _is_of(sidecar: SidecarFile, backing: Path) -> bool:
-    """Whether a backing file is the one that a sidecar was written for."""
+    """Whether a sidecar was written for this backing file."""
     if sidecar.witness is None:
         return False
     try:
@@ -297,7 +297,7 @@ def _read_sidecar(path: Path) -> SidecarFile | None:
 
 
 def remove_backing(backing: Path) -> None:
-    """Deletes the backing file of an emulated device, with its sidecar; nothing else that may have their names."""
+    """Deletes the backing file of an emulated device and its sidecar, but no other files with these names."""
     beside = sidecar_of(backing)
     sidecar = _read_sidecar(beside)
     if sidecar is None:
@@ -309,12 +309,12 @@ def remove_backing(backing: Path) -> None:
 
 
 def sidecar_of(backing: Path) -> Path:
-    """The file beside a backing file."""
+    """The path of a backing file's sidecar."""
     return backing.with_name(f"{backing.name}.flatwater.json")
 
 
 def lag_warning(late_pct: float, answers: int, p95_us: float | None) -> str | None:
-    """What is to be said of an emulation that could not keep up."""
+    """The warning about an emulation that could not keep up; None if it could."""
     if not answers or late_pct <= KEPT_UP_LATE_PCT:
         return None
     behind = f" (in 95 % of all cases at most {p95_us:,.0f} us)" if p95_us is not None else ""

@@ -1,6 +1,6 @@
-"""A modelled device in real time, in a process of its own (served/process.py).
+"""The process that serves a modelled device in real time (served/process.py).
 
-The first line of its standard input says what to serve, and which file system to make on it.
+The first line of its standard input says what it serves, and which file system it makes there.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from flatwater.runner.stack.served.process import Message, ServedProcess, run_pr
 from flatwater.runner.stack.served.volume import PATIENCE_S, Volume
 from flatwater.runner.stack.storage.modelled.emulation import DEVICE_FILE
 
-#: How often the process sends its figures, seconds.
+#: Seconds between two messages with figures.
 SEND_S = 0.2
-#: How long it may take to end: its volume's patience twice, and some.
+#: Seconds for the process to end: twice the patience of its volume, and a margin.
 END_S = 2 * PATIENCE_S + 20.0
 
 
 @dataclass(frozen=True)
 class Lag:
-    """Answers that an emulator gave, and how many of them were late."""
+    """The answers of an emulator, and how many of them were late."""
 
     answers: int = 0
     late: float = 0.0
 
     def since(self, before: Lag) -> Lag:
-        """What came after another moment."""
+        """The answers since an earlier moment."""
         return Lag(self.answers - before.answers, self.late - before.late)
 
     @property
@@ -44,19 +44,19 @@ class Lag:
 
 
 class Request(TypedDict):
-    """What the process is asked to serve."""
+    """What the process has to serve."""
 
     plan: Json[EmulatedDevice]
-    #: The file that is the device, once it is mounted.
+    #: The path of the device's file after mounting.
     file: str
-    #: The file system on it, if one is asked for, where it is mounted, and whether it is made.
+    #: The file system on it (or None), its mount point, and whether to make it.
     file_system: str | None
     folder: str
     make: bool
 
 
 class ServedDevice(ServedProcess):
-    """An emulated device, with a file system on it if one is asked for."""
+    """An emulated device, with a file system on it if the run needs one."""
 
     module: ClassVar[str] = __name__
     what: ClassVar[str] = "the emulated device"
@@ -76,7 +76,7 @@ class ServedDevice(ServedProcess):
 
     @property
     def lag(self) -> Lag:
-        """How it kept up so far."""
+        """The answers so far, and how many were late."""
         with self._lock:
             return self._lag
 

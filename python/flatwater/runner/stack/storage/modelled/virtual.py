@@ -1,4 +1,4 @@
-"""A modelled device in virtual time: nothing of this machine is used but its processors and its memory."""
+"""A modelled device in virtual time: it uses only processors and memory of this machine."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class VirtualDevice(Storage):
         return storage_text(self._cell.storage) or ""
 
     def notes(self, use: Use) -> list[str]:
-        """What the model does differently from the device."""
+        """The differences between the model and the device."""
         return self._cell.modelled.modelled_device.notes(use)
 
     def memory_bytes(self, use: Use) -> int:
-        """Memory that the model takes."""
+        """Memory of the model."""
         return self._cell.modelled.modelled_device.memory_bytes(use)

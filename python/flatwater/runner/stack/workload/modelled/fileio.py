@@ -1,4 +1,4 @@
-"""fileio on a device of `devices/`, or on a cache on two of them, in virtual time."""
+"""fileio in virtual time, on a device of `devices/`, or on a cache over two of them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class FileioOnModel(Workload[ModelledFileio]):
         self._below = below
 
     def check_sweep(self, experiment: Experiment) -> None:
-        # Every cell was checked against its device when the experiment was read; here is what only the engine knows.
-        # A fresh device is made at once, however large.
+        # The check of the experiment covered everything but what only the engine knows. A fresh device is made at once,
+        # whatever its size.
         self.start(write_modelled_fileio(self._cell, 0, fresh=True))
 
     def plan(self, seed: int) -> ModelledFileio:
@@ -40,7 +40,7 @@ class FileioOnModel(Workload[ModelledFileio]):
         try:
             return Run.modelled(to_json(plan), after)
         except EngineError as error:
-            # What cannot be of a device is the experiment's fault, not a run's that failed.
+            # A plan that the device cannot have is an error of the experiment, not a failed run.
             where = "storage.device" if self._cell.flash_cache is None else "cache"
             raise UserError(str(error), where=where) from None
 
@@ -52,7 +52,7 @@ class FileioOnModel(Workload[ModelledFileio]):
         return self._below.memory_bytes(fileio_use(self._cell))
 
     def _check_memory(self) -> None:
-        """Refuses a device whose model does not fit this machine: Linux would kill the run, or its neighbours."""
+        """Refuses a device whose model needs more memory than there is: Linux would kill a process."""
         needed, free = self.memory_bytes, psutil.virtual_memory().available
         if needed > free:
             device = self._cell.modelled.device

@@ -14,13 +14,13 @@ from flatwater.runner.stack.layers.workload import Workload
 
 
 class TransactionsOnModel(Workload[ModelledDatabase]):
-    """tpcc or oltp on a modelled server, which stands on any model of a storage."""
+    """tpcc or oltp on a modelled server, on any model of a storage."""
 
     def __init__(self, database: ModelledInnodb) -> None:
         self._database = database
 
     def check_sweep(self, experiment: Experiment) -> None:
-        # Devices are made at once when they are fresh, and a pool when nothing was before.
+        # Fresh devices are made at once, and so is an empty pool.
         self.start(write_innodb(self._cell, 0, fresh=True))
 
     def plan(self, seed: int) -> ModelledDatabase:
@@ -35,17 +35,17 @@ class TransactionsOnModel(Workload[ModelledDatabase]):
             raise UserError(str(error), where=where) from None
 
     def warnings(self) -> list[str]:
-        told = [f"the model is not quite its device: {note}" for note in self._database.notes]
+        warnings = [f"the model is not quite its device: {note}" for note in self._database.notes]
         if self._database.ignored:
-            told.append(f"settings that change nothing in the model: {', '.join(self._database.ignored)}")
-        return told
+            warnings.append(f"settings that change nothing in the model: {', '.join(self._database.ignored)}")
+        return warnings
 
     @property
     def memory_bytes(self) -> int:
         return self._database.memory_bytes
 
     def _check_memory(self) -> None:
-        """Refuses a model that does not fit this machine: Linux would kill the run, or its neighbours."""
+        """Refuses a model that needs more memory than there is: Linux would kill a process."""
         needed, free = self.memory_bytes, psutil.virtual_memory().available
         if needed > free:
             what = f"the model takes {print_size(needed)} of memory, {print_size(free)} are free"

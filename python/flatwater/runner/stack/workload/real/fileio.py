@@ -1,4 +1,4 @@
-"""fileio on files, on a block device or on a served device: nothing stands between them."""
+"""fileio on files, on a block device or on a served device, without a layer between."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FileioOnFiles(Workload[RealFileio]):
 
     @property
     def _on_ground(self) -> Experiment:
-        """The cell, whose storage is the ground."""
+        """The cell, with the ground as its storage."""
         assert self._ground is not None
         return self._ground.cell(self._cell)
 
@@ -46,11 +46,11 @@ class FileioOnFiles(Workload[RealFileio]):
         self._ground, self._resumed = ground, False
         self._target = open_target(self._on_ground, self._target)
         if ground.is_device:
-            # There is no room for a manifest beside it.
+            # A served device has no room for a manifest beside it.
             self._target.manifest = None
 
     def check_sweep(self, experiment: Experiment) -> None:
-        # A sweep over the size should not end at its last cell.
+        # Checked for the largest cell: a sweep over the size must not fail at its last cell.
         check_space(self._files, _largest_bytes(experiment, self._files.path))
 
     @property
@@ -68,7 +68,7 @@ class FileioOnFiles(Workload[RealFileio]):
         assert self._ground is not None
         resumed, self._resumed = self._resumed, False
         if self._ground.is_device:
-            # What the model says that is on it is there.
+            # The content of a modelled device is defined by its model: nothing has to be written.
             self._files.grant()
             return
         prepare_target(self._on_ground, self._files, self._plan.seed, reporter, interrupt, resumed=resumed)
@@ -113,7 +113,7 @@ class FileioOnFiles(Workload[RealFileio]):
 
 
 def _largest_bytes(experiment: Experiment, path: Path) -> int:
-    """Most that a cell of the sweep uses of a place."""
+    """The largest number of bytes that any cell of the sweep uses."""
     storages = (cell_at(experiment, position).experiment.files for position in range(experiment.sweep.positions))
     sizes = (
         int(storage.size * storage.fill) for storage in storages if storage.size and Path(storage.path or "") == path

@@ -17,8 +17,8 @@ from flatwater.runner.stack.layers.workload import Workload
 from flatwater.runner.tally import Tally
 from flatwater.server import ask
 
-#: TPC-C's limits on the 90th percentile of the response time, seconds (clause 5.2.5.7). A Delivery answers when it is
-#: queued, in 5 s; what is measured here is its work, for which clause 2.7.2.2 gives 80, as tpcc-mysql has it too.
+#: TPC-C's limits on the 90th percentile of the response time, seconds (clause 5.2.5.7). TPC-C's Delivery answers when
+#: it is queued, within 5 s. Here its execution is measured, with the 80 s of clause 2.7.2.2, as in tpcc-mysql.
 RESPONSE_LIMITS_S = {"new_order": 5.0, "payment": 5.0, "order_status": 5.0, "delivery": 80.0, "stock_level": 20.0}
 
 
@@ -36,7 +36,7 @@ class TransactionsOnServers(Workload[RealDatabase]):
 
     def start(self, plan: RealDatabase, after: Run | None = None) -> Run:
         try:
-            # It asks every server for its data.
+            # The call logs in to each server and checks its data.
             return ask(lambda: Run.database(to_json(plan)), self._servers.hurried)
         except EngineError as error:
             raise self._servers.why_not_started(error) from None
@@ -50,7 +50,7 @@ class TransactionsOnServers(Workload[RealDatabase]):
         self._servers.settle()
         found = []
         for number, login in enumerate(self._servers.logins(self._cell.schema_name)):
-            for condition, title, reason, violations in self._ask_conditions(login):
+            for condition, title, reason, violations in self._query_conditions(login):
                 found.append(
                     Condition(
                         number=condition,
@@ -64,8 +64,8 @@ class TransactionsOnServers(Workload[RealDatabase]):
                 )
         return found
 
-    def _ask_conditions(self, login: Login) -> list[tuple[int, str, str | None, int | None]]:
-        """Number, title, why it does not apply, violations: of each condition. Its queries may take minutes."""
+    def _query_conditions(self, login: Login) -> list[tuple[int, str, str | None, int | None]]:
+        """Number, title, reason why it does not apply, violations of each condition. The queries may take minutes."""
         try:
             return ask(lambda: check_consistency(to_json(login), after_run=True), self._servers.hurried)
         except EngineError as error:
