@@ -1,6 +1,6 @@
-"""A real flash cache: where it lies, how it is served, what it is told to do.
+"""A real flash cache: its devices, its service, and the commands to it.
 
-Nothing else of flatwater is imported here: a serving process that was restarted keeps its users waiting.
+This file imports no other part of flatwater: while a serving process restarts, its users wait.
 """
 
 from __future__ import annotations
@@ -12,40 +12,40 @@ from typing import Any, Literal, NewType
 
 from flatwater._engine import cache_settings
 
-#: First byte and length.
+#: Offset of the first byte, and length.
 Range = tuple[int, int]
-#: All settings of a cache, as `cache_settings` of the engine gives them: they go back as they came.
+#: All settings of a cache, as the engine's `cache_settings` returns them. They go back to the engine unchanged.
 EngineSettings = NewType("EngineSettings", dict[str, Any])
 
 
 @dataclass(frozen=True, kw_only=True)
 class CachePlaces:
-    """Where a resting cache lies: `Places` of crates/python."""
+    """The devices of a cache that is not serving: `Places` of crates/python."""
 
     fast: str
     slow: str
     pair: str
-    #: The backing device is the right one although it is not as it was left.
+    #: Accept the backing device although its content has changed.
     trust: bool = False
-    #: What the kernel calls the backing device.
+    #: The kernel's name of the backing device.
     identity: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewCache(CachePlaces):
-    """An empty cache to make: `Wanted` of crates/python."""
+    """A new, empty cache: `Wanted` of crates/python."""
 
     uuid: str
     fast_bytes: int
     slow_bytes: int
     block_bytes: int
-    #: What is there already is thrown away.
+    #: Discard existing content.
     force: bool = False
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """What was agreed with the kernel."""
+    """The version and options that were negotiated with the kernel."""
 
     minor: int
     flags: int
@@ -54,18 +54,18 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Fuse:
-    """A mount to serve."""
+    """A mount point to serve."""
 
-    #: A descriptor of /dev/fuse.
+    #: A file descriptor of /dev/fuse.
     fd: int
     protocol: Protocol
-    #: User and group of the files; None: those of the server.
+    #: User and group of the files; None: those of the process.
     owner: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class Adversity:
-    """How a device is made slow or bad on purpose; 0 is neither."""
+    """Delays and errors that are injected into a device; 0: none."""
 
     read_errno: int = 0
     write_errno: int = 0
@@ -76,29 +76,29 @@ class Adversity:
 
 @dataclass(frozen=True, kw_only=True)
 class CacheServer:
-    """A cache that serves: `cache::Spec` of crates/serve."""
+    """A cache to serve: `cache::Spec` of crates/serve."""
 
     fast: str
     slow: str
     pair: str
-    #: The backing device is served with no cache.
+    #: The backing device is served without a cache.
     plain: bool = False
     settings: EngineSettings
-    #: A cache device that failed is started empty, and what only it had is given up.
+    #: If the cache device has failed, start with an empty one, and lose the dirty data.
     give_up: bool = False
     trust: bool = False
     identity: str | None = None
-    #: The file that requests are recorded to.
+    #: The file to record the requests in.
     record: str | None = None
     name: str = ""
     fuse: Fuse | None = None
-    #: Of the fast device, the slow one and the pairing record.
+    #: For the fast device, the slow one and the pairing record.
     adversities: tuple[Adversity, Adversity, Adversity] = (Adversity(), Adversity(), Adversity())
 
 
 @dataclass(frozen=True)
 class Export:
-    """What is offered over NBD at a listening socket: `Exported` of crates/python."""
+    """An export over NBD on a listening socket: `Exported` of crates/python."""
 
     fd: int
     name: str
@@ -115,14 +115,14 @@ class Set:
 
 @dataclass(frozen=True)
 class WriteBack:
-    """What is dirty in a range; None: everything."""
+    """Writes back the dirty data of a range; None: of the whole cache."""
 
     write_back: Range | None
 
 
 @dataclass(frozen=True)
 class Pinning:
-    """A range that is held in the cache, or no longer."""
+    """A range to pin or to unpin."""
 
     range: Range
     pinned: bool
@@ -130,7 +130,7 @@ class Pinning:
 
 @dataclass(frozen=True)
 class Pin:
-    """Holds a range in the cache, or lets it go."""
+    """Pins or unpins a range."""
 
     pin: Pinning
 
@@ -144,15 +144,15 @@ class Preload:
 
 @dataclass(frozen=True)
 class Resize:
-    """Uses so many bytes of the cache device."""
+    """Changes the used size of the cache device, in bytes."""
 
     resize: int
 
 
-#: A command to a cache that serves: `Order` of crates/python.
+#: A command to a serving cache: `Order` of crates/python.
 Order = Set | WriteBack | Literal["stop_write_back"] | Pin | Preload | Resize
 
 
 def settings_of(preset: str | None, changes: Iterable[tuple[str, str]] = ()) -> EngineSettings:
-    """The settings of a preset (None: the engine's own), with changes by name. Errors: ValueError that says what."""
+    """The settings of a preset (None: the engine's defaults), with changes by name. Errors: ValueError."""
     return EngineSettings(json.loads(cache_settings(preset, list(changes))))

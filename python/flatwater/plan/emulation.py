@@ -1,4 +1,4 @@
-"""A modelled device that is served as a file, in real time."""
+"""A modelled device that is served as a file in real time."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from flatwater.plan.device import Device
 
 @dataclass(frozen=True)
 class EmulatedDevice:
-    """What is served, and where: `emulator::Spec` of crates/serve."""
+    """The served device and its files: `emulator::Spec` of crates/serve."""
 
     device: Device
-    #: Its name, for people.
+    #: The displayed name.
     title: str
     seed: int
-    #: Of the file that is served.
+    #: Size of the served file.
     bytes: int
-    #: Bytes from the beginning that the model takes as used.
+    #: Bytes from the start that count as used in the model.
     used_bytes: int
-    #: The model learns from the backing file what it holds.
+    #: The model reads from the backing file which blocks are written.
     replay: bool
-    #: The file that holds what is written.
+    #: The file with the data.
     backing: str
     permit: tuple[Identity, ...]
-    #: What is in it is thrown away.
+    #: Whether its content is discarded.
     emptied: bool
-    #: What is flushed survives a power cut.
+    #: Flushed data survive a power failure.
     durable: bool
-    #: The folder that it is mounted on.
+    #: The mount point.
     mount: str
     sidecar: str
-    #: What stands in the sidecar beside the state of the device: only the sidecar's owner reads it.
+    #: Fields that the sidecar has beside the state of the device. The engine does not read them.
     owner: Mapping[str, Any]
     readers: int
     interval_ms: int

@@ -1,4 +1,4 @@
-"""A fileio workload under way: on files and block devices of this machine, or on a modelled device."""
+"""A run of a fileio workload: on files and block devices of this machine, or on a modelled device."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from flatwater.plan import units
 from flatwater.plan.device import Device, never_written, write_cached, write_device
 from flatwater.plan.requests import Requests, Uniform, precondition_requests, read_back_requests, write_requests
 
-#: A fault with no end outlasts every run.
+#: The end of a fault that does not end within the run.
 FOREVER_S = 1e9
 
 
 @dataclass(frozen=True)
 class Verify:
-    """How blocks are stamped and checked."""
+    """The stamps of blocks, and their check."""
 
-    #: Which prepared set of files the blocks belong to.
+    #: Identifies the set of prepared files that the blocks belong to.
     set_id: int
-    #: Generations that the run writes start above this one, which is above those of all runs before.
+    #: The run writes generations above this one. All earlier runs wrote smaller generations.
     generation_base: int
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong on purpose."""
+    """A fault that is injected on purpose."""
 
     kind: Literal["error", "full", "stall", "lost-write", "misplaced-write", "corrupt-read"]
     after_ops: int
@@ -43,7 +43,7 @@ class RealFileio:
 
     workload: Requests
     paths: tuple[str, ...]
-    #: What of them may be written; None: nothing.
+    #: The files that may be written; None: no file.
     permit: tuple[Identity, ...] | None
     threads: int
     queue_depth: int
@@ -51,12 +51,12 @@ class RealFileio:
     direct: bool
     sync: Literal["none", "sync", "dsync"]
     fsync_call: Literal["fsync", "fdatasync"]
-    #: 0: a closed loop.
+    #: 0: closed loop.
     rate_per_s: float
     poisson: bool
     compressible_pct: float
     verify: Verify | None
-    #: The page cache forgets the files before the first request.
+    #: Drops the files from the page cache before the first request.
     drop_cache: bool
     fault: Fault | None
     continue_on_error: bool
@@ -72,11 +72,11 @@ class ModelledFileio:
     device: Device
     threads: int
     queue_depth: int
-    #: Every write is durable before it ends.
+    #: Every write is durable when it completes.
     sync: bool
-    #: One write a file at a time.
+    #: At most one write to a file at a time.
     exclusive_writes: bool
-    #: 0: a closed loop.
+    #: 0: closed loop.
     rate_per_s: float
     poisson: bool
     continue_on_error: bool
@@ -86,7 +86,7 @@ class ModelledFileio:
 def write_real_fileio(
     cell: Experiment, paths: list[Path], file_bytes: int, seed: int, *, permit: Permit | None, verify: Verify | None
 ) -> RealFileio:
-    """The plan of a cell's workload on files that are there."""
+    """The plan of a cell's workload on existing files."""
     workload, fault = cell.fileio, cell.files.fault
     return RealFileio(
         workload=write_requests(workload, len(paths), file_bytes, seed),
@@ -111,7 +111,7 @@ def write_real_fileio(
 
 
 def write_modelled_fileio(cell: Experiment, seed: int, *, fresh: bool = False) -> ModelledFileio:
-    """The plan of a cell's workload on its modelled storage (`fresh`: never written)."""
+    """The plan of a cell's workload on its modelled storage (`fresh`: a device that was never written)."""
     workload = cell.fileio
     return ModelledFileio(
         workload=write_requests(workload, workload.files, _file_bytes(cell), seed),
@@ -141,7 +141,7 @@ def write_plain_fileio(
     seed: int,
     interval_ms: int,
 ) -> ModelledFileio:
-    """The plan of a closed loop of requests of one size to one file on a device, at uniform or sequential addresses."""
+    """The plan of a closed loop of requests of one size to one file on a device, uniform or sequential."""
     return ModelledFileio(
         workload=Requests(
             sequential=sequential,
@@ -168,10 +168,10 @@ def write_plain_fileio(
 
 
 def write_storage(cell: Experiment, *, asynchronous: bool, align_bytes: int, fresh: bool = False) -> Device:
-    """The plan of all that is below a cell's workload or modelled database: the storage, or a cache on it.
+    """The plan of the layers below a cell's workload or modelled database: the storage, or a cache on it.
 
-    `asynchronous` requests wait in a queue of the kernel's; each is a multiple of `align_bytes`. `fresh`: never
-    written, which is made at once.
+    `asynchronous` requests wait in a queue of the kernel. Each is a multiple of `align_bytes`. `fresh`: a device that
+    was never written, which the engine makes at once.
     """
     cache = cell.flash_cache
     align = align_bytes if cache is None else math.gcd(align_bytes, cache.block_size)
@@ -181,18 +181,18 @@ def write_storage(cell: Experiment, *, asynchronous: bool, align_bytes: int, fre
 
 
 def fileio_use(cell: Experiment) -> Use:
-    """How a fileio workload uses its modelled storage: with which queue, and in units of which size."""
+    """How a fileio workload uses its modelled storage: its queue, and the unit of its sizes."""
     return cell.modelled.use(asynchronous=cell.fileio.engine == "io_uring", align_bytes=_align_bytes(cell))
 
 
 def _file_bytes(cell: Experiment) -> int:
-    """Bytes of each file. They stand one after another, so each is a multiple of what every block is a multiple of."""
+    """Bytes of each file. The files lie one after another, so the length is a multiple of the alignment."""
     common = math.gcd(*cell.fileio.block_sizes)
     return (cell.size_per_file or 0) // common * common
 
 
 def _align_bytes(cell: Experiment) -> int:
-    """What every request is a multiple of."""
+    """The common divisor of all request sizes."""
     workload = cell.fileio
     align = math.gcd(*workload.block_sizes)
     if workload.precondition_passes > 0:
@@ -200,25 +200,25 @@ def _align_bytes(cell: Experiment) -> int:
     return align
 
 
-#: A plan of either sort.
+#: A plan of either kind.
 FileioRun = TypeVar("FileioRun", RealFileio, ModelledFileio)
 
 
 def preconditioning(workload: Fileio, plan: FileioRun) -> FileioRun:
-    """The plan of the preconditioning before a workload, whose plan is given."""
-    # Fast on any device: the point is that it is written, not how.
+    """The plan of the preconditioning for a workload with this plan."""
+    # The result of the preconditioning counts, not its engine: this depth is fast on any device.
     depth = 32 if workload.engine == "io_uring" else 1
     requests = precondition_requests(workload, plan.workload)
     return replace(plan, workload=requests, threads=1 if depth > 1 else 4, queue_depth=depth, rate_per_s=0.0)
 
 
 def draining(plan: RealFileio) -> RealFileio:
-    """One request, and what the workload does at its end: for a measurement whose own end was cut short."""
+    """One request, and the end of the workload (its final fsync): for a measurement that was interrupted."""
     requests = replace(plan.workload, limit_bytes=1)
     return replace(plan, workload=requests, threads=1, queue_depth=1, rate_per_s=0.0)
 
 
 def reading_back(plan: RealFileio) -> RealFileio:
-    """Reading every block once, to check what the run wrote."""
-    # What the page cache holds would prove nothing about the storage.
+    """The plan that reads every block once, to verify what the run wrote."""
+    # Data from the page cache would prove nothing about the storage.
     return replace(plan, workload=read_back_requests(plan.workload), rate_per_s=0.0, fault=None, drop_cache=True)

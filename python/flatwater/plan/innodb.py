@@ -21,34 +21,34 @@ from flatwater.plan.fileio import write_storage
 from flatwater.plan.transactions import Transactions, write_transactions
 from flatwater.plan.units import interval_ms, ns
 
-#: What goes through the kernel's page cache comes in its pages, and data pages are larger. A log past it has sectors.
+#: The kernel's page cache has pages of this size, and data pages are larger. A log that bypasses it has sectors.
 ALIGN_BYTES = 4096
 DIRECT_ALIGN_BYTES = 512
 
 
 @dataclass(frozen=True)
 class Cpu:
-    """CPU time of a server's work, of one core."""
+    """CPU time of a server's work, in time of one core."""
 
     statement_ns: int
-    #: A page that a statement uses.
+    #: For a page that a statement uses.
     touch_ns: int
-    #: A page that is read, or written.
+    #: For a page that is read or written.
     read_ns: int
     write_ns: int
-    #: What a statement, or the read of a page, holds of the mutexes that all threads share.
+    #: The time in which a statement, or the read of a page, holds the mutexes that all threads share.
     mutex_ns: int = 0
     read_mutex_ns: int = 0
-    #: Between a statement's answer and the next statement.
+    #: The time between the answer to a statement and the next statement.
     round_trip_ns: int = 0
-    #: The kernel's part of a file's sync, and what it takes for each page that was written since the last one.
+    #: The kernel's time for a sync of a file, and for each page that was written since the last sync.
     fsync_ns: int = 0
     sync_page_ns: int = 0
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What was counted of the transactions on a real server."""
+    """Counts from transactions on a real server."""
 
     redo_bytes: Mapping[str, float]
     #: Rows of a leaf page, by `table.index`.
@@ -65,9 +65,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Other:
-    """A device of its own for a part of the server."""
+    """A separate device for a part of the server."""
 
-    #: What its series are called by.
+    #: The name in its series.
     name: str
     device: Device
     holds: tuple[Part | Table, ...]
@@ -83,27 +83,27 @@ class ModelledDatabase:
     connections: int
     generation: Generation
     settings: InnodbSettings
-    #: A built-in policy in place of the generation's own.
+    #: A built-in policy that replaces the policy of the generation.
     flushing: Policy | None
     cores: int
     cpu: Cpu
-    #: Begin as after a long run.
+    #: Start in the state after a long run.
     warm: bool
     device: Device
     others: tuple[Other, ...]
-    #: Memory that the kernel has for pages of the log; None: for all of them.
+    #: Memory of the kernel for pages of the log; None: no limit.
     page_cache_bytes: int | None
     interval_ms: int
     seed: int
 
     @property
     def continue_on_error(self) -> bool:
-        """A modelled transaction fails with its device or not at all."""
+        """Always false: a modelled transaction fails only together with its device."""
         return False
 
 
 def write_innodb(cell: Experiment, seed: int, *, fresh: bool = False) -> ModelledDatabase:
-    """The plan of a cell's modelled servers (`fresh`: on devices that were never written, with an empty pool)."""
+    """The plan of a cell's modelled servers (`fresh`: devices that were never written, and an empty pool)."""
     database = innodb_of(cell)
     measured = database.measured(cell.workload.kind)
     return ModelledDatabase(
@@ -126,14 +126,14 @@ def write_innodb(cell: Experiment, seed: int, *, fresh: bool = False) -> Modelle
 
 
 def innodb_of(cell: Experiment) -> InnodbModel:
-    """The cell's modelled servers. Raises TypeError where its database is another one."""
+    """The cell's modelled servers. Raises TypeError for any other database."""
     if not isinstance(cell.database, InnodbModel):
         raise TypeError(f"the database is {cell.database.kind}, not a modelled InnoDB")
     return cell.database
 
 
 def write_measured(measured: MeasuredWorkload, redo_of: str) -> Measured:
-    """The plan of a measured workload, with the redo of a generation if that is known."""
+    """The plan of a measured workload, with the redo of a generation if it was measured."""
     redo = measured.redo_bytes if measured.tells_redo_of(redo_of) else {}
     return Measured(
         redo_bytes={name: figure.value for name, figure in redo.items()},
@@ -143,7 +143,7 @@ def write_measured(measured: MeasuredWorkload, redo_of: str) -> Measured:
 
 
 def write_cpu(cpu: CpuTable, measured: CpuFigures, machine: Machine) -> Cpu:
-    """The plan of what a server's work costs on a machine. On slow cores, what was measured takes longer."""
+    """The plan of the CPU costs on a machine. On slower cores, measured times are longer."""
     times = machine.cpu_scale if cpu.times is None else cpu.times
 
     def ours(asked_us: float | None, usual_us: float, times: float = 1.0) -> int:
@@ -166,7 +166,7 @@ def write_cpu(cpu: CpuTable, measured: CpuFigures, machine: Machine) -> Cpu:
 
 
 def server_cpu(*, statement_us: float, page_read_us: float, page_written_us: float) -> Cpu:
-    """Costs as they were counted of a server: a statement's with the pages that it uses, and with its mutexes."""
+    """The measured costs of a server: those of a statement include the pages that it uses and its mutexes."""
     return Cpu(ns(statement_us), 0, ns(page_read_us), ns(page_written_us))
 
 
@@ -176,7 +176,7 @@ def storage_use(cell: Experiment) -> Use:
 
 
 def other_use(cell: Experiment, holding: Holding) -> Use:
-    """How a device beside the storage is used. Logs go over it in order; tables have been on it for long."""
+    """How a separate device is used. Logs are written in order; tables are in the state after long use."""
     return Use(
         asynchronous=True,
         align_bytes=_align_bytes(innodb_of(cell), "log" in holding.parts),

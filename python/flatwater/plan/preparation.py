@@ -1,4 +1,4 @@
-"""Files that are written before a workload uses them."""
+"""The files to write before a workload uses them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from flatwater.owned import Identity
 
 @dataclass(frozen=True)
 class Preparation:
-    """What to write: `prepare::Spec` of crates/real."""
+    """The files and their data: `prepare::Spec` of crates/real."""
 
-    #: Files that exist; each is extended to `file_bytes`.
+    #: Existing files. Each is extended to `file_bytes`.
     paths: tuple[str, ...]
     permit: tuple[Identity, ...]
     file_bytes: int
-    #: Bytes that an earlier attempt wrote, counted over all files in order.
+    #: Bytes that an earlier attempt wrote, over all files in order.
     done_bytes: int
     threads: int
     direct: bool
-    #: The files are a block device.
+    #: Whether the path is a block device.
     device: bool
     compressible_pct: float
-    #: Blocks of this size are stamped, so that they can be verified; 0: none are.
+    #: Size of the blocks that are stamped for verification; 0: no stamps.
     stamp_bytes: int
     set_id: int
     seed: int

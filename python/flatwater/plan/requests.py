@@ -1,4 +1,4 @@
-"""The requests of a fileio workload or of a replay, whatever they go to."""
+"""The requests of a fileio workload or of a replay, independent of their target."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from flatwater.experiment.workload import Replay
 
 @dataclass(frozen=True)
 class Uniform:
-    """Every block alike."""
+    """All blocks have the same probability."""
 
     kind: Literal["uniform"] = "uniform"
 
 
 @dataclass(frozen=True)
 class Zipf:
-    """The block of rank k in proportion to 1 / k^theta."""
+    """The probability of the block with rank k is proportional to 1 / k^theta."""
 
     theta: float
     kind: Literal["zipf"] = "zipf"
@@ -46,10 +46,10 @@ Distribution = Uniform | Zipf | Pareto | Hotspot
 
 @dataclass(frozen=True)
 class ReplayedTrace:
-    """A trace whose requests are sent: `replay::Spec` of crates/core."""
+    """A trace to replay: `replay::Spec` of crates/core."""
 
     path: str
-    #: None: guessed.
+    #: None: detected from the file.
     format: str | None
     speed: float
     offsets: Literal["as-is", "wrap", "scale"]
@@ -64,14 +64,14 @@ class Requests:
 
     sequential: bool
     read_pct: float
-    #: Sizes in bytes, each with its percent of the requests.
+    #: Sizes in bytes, each with its percentage of the requests.
     block_sizes: tuple[tuple[int, float], ...]
     files: int
     file_bytes: int
     fsync_every: int
     fsync: Literal["none", "end", "every-write"]
     distribution: Distribution
-    #: The workload ends by itself after so many bytes; 0: never.
+    #: The workload ends after this many bytes; 0: no limit.
     limit_bytes: int
     seed: int
     replay: ReplayedTrace | None = None
@@ -83,7 +83,7 @@ class Requests:
 
 
 def write_requests(workload: Fileio, files: int, file_bytes: int, seed: int) -> Requests:
-    """The plan of a workload's requests to so many files of so many bytes each."""
+    """The plan of a workload's requests to `files` files of `file_bytes` each."""
     return Requests(
         sequential=workload.mode.startswith("seq"),
         read_pct=100 * workload.read_fraction,
@@ -124,8 +124,8 @@ def _replay(workload: Replay) -> ReplayedTrace:
 
 
 def precondition_requests(workload: Fileio, requests: Requests) -> Requests:
-    """SNIA's workload-independent preconditioning: the files of a workload are written in order, some times over."""
-    # Verified blocks are written whole, so that they keep their headers.
+    """SNIA's workload-independent preconditioning: writes the files of a workload in order, several times."""
+    # A block to verify is written as a whole, so that it keeps its header.
     block = requests.block_sizes[0][0] if workload.verify else workload.precondition_block_size
     block = min(block, requests.file_bytes)
     return replace(
@@ -141,7 +141,7 @@ def precondition_requests(workload: Fileio, requests: Requests) -> Requests:
 
 
 def read_back_requests(requests: Requests) -> Requests:
-    """Every block of a workload's files is read once."""
+    """The requests that read every block of a workload's files once."""
     block = requests.block_sizes[0][0]
     limit = requests.file_bytes // block * block * requests.files
     return replace(requests, sequential=True, read_pct=100.0, fsync_every=0, fsync="none", limit_bytes=limit)

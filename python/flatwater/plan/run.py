@@ -1,4 +1,4 @@
-"""What a run can be made of."""
+"""The plans that a run can be started from."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from flatwater.plan.fileio import ModelledFileio, RealFileio
 from flatwater.plan.innodb import ModelledDatabase
 from flatwater.plan.server import RealDatabase
 
-#: A workload under way, of any sort.
+#: The plan of a workload, of any kind.
 Plan = RealFileio | RealDatabase | ModelledFileio | ModelledDatabase

@@ -1,4 +1,4 @@
-"""Database servers: loading their data, and transactions on them."""
+"""Database servers: the loading of their data, and transactions on them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flatwater.experiment.database.login import Login
 from flatwater.plan.transactions import OltpTables, Transactions, write_oltp, write_transactions
 from flatwater.plan.units import interval_ms
 
-#: All experiments share their data sets, whatever their seed: a snapshot that is there need not be made again.
+#: All experiments use the same data, whatever their seed, so that they can share a snapshot.
 DATASET_SEED = 1
 
 
@@ -20,13 +20,13 @@ class RealDatabase:
     """Transactions on servers: `database::run::Spec` of crates/real."""
 
     workload: Transactions
-    #: Connections are dealt to them in turn.
+    #: The connections are assigned to the servers in turn.
     servers: tuple[Login, ...]
-    #: On all servers together.
+    #: The number on all servers together.
     connections: int
-    #: The kind of transaction that each instance's own counter counts; None: all kinds.
+    #: The kind of transaction in the counter of each instance; None: all kinds.
     counted: str | None
-    #: 0: a closed loop.
+    #: 0: closed loop.
     rate_per_s: float
     poisson: bool
     continue_on_error: bool
@@ -45,9 +45,9 @@ class TpccData:
 
 @dataclass(frozen=True)
 class OltpData:
-    """sysbench's rows."""
+    """The rows of sysbench's tables."""
 
-    #: The workload that they are for.
+    #: The tables.
     spec: OltpTables
     seed: int
     kind: Literal["oltp"] = "oltp"
@@ -58,18 +58,18 @@ Dataset = TpccData | OltpData
 
 @dataclass(frozen=True)
 class Loading:
-    """What to load, and where: `load::Spec` of crates/real."""
+    """The data to load, and the server: `load::Spec` of crates/real."""
 
-    #: The server and the schema, which is made if it is missing.
+    #: The server, and the schema, which is created if it is missing.
     login: Login
     dataset: Dataset
     threads: int
-    #: LOAD DATA where the server allows it.
+    #: Use LOAD DATA if the server allows it.
     bulk: bool
 
 
 def write_real_database(cell: Experiment, logins: Sequence[Login], seed: int) -> RealDatabase:
-    """The plan of a cell's transactions on servers that run."""
+    """The plan of a cell's transactions on running servers."""
     workload = cell.transactions
     return RealDatabase(
         workload=write_transactions(cell),

@@ -13,14 +13,14 @@ from flatwater.experiment.workload.oltp import Mode
 
 @dataclass(frozen=True)
 class Uniform:
-    """Every id alike."""
+    """All ids have the same probability."""
 
     kind: Literal["uniform"] = "uniform"
 
 
 @dataclass(frozen=True)
 class Gaussian:
-    """The mean of some uniform numbers."""
+    """The mean of several uniform numbers."""
 
     iterations: int
     kind: Literal["gaussian"] = "gaussian"
@@ -28,7 +28,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Special:
-    """`res` % of the draws go to a strip of `pct` % of the ids."""
+    """`res` % of the draws go to a range of `pct` % of the ids."""
 
     iterations: int
     pct: float
@@ -46,7 +46,7 @@ class Pareto:
 
 @dataclass(frozen=True)
 class Zipfian:
-    """Id n in proportion to 1 / n^exponent."""
+    """The probability of id n is proportional to 1 / n^exponent."""
 
     exponent: float
     kind: Literal["zipfian"] = "zipfian"
@@ -98,7 +98,7 @@ class Oltp(OltpTables):
 
 
 Transactions = Tpcc | Oltp
-#: The workload, or only its tables.
+#: The plan of the workload, or of its tables only.
 AnyOltp = TypeVar("AnyOltp", bound=OltpTables)
 
 
@@ -111,7 +111,7 @@ def write_transactions(cell: Experiment) -> Transactions:
 
 
 def write_oltp(workload: object, sort: type[AnyOltp]) -> AnyOltp:
-    """The plan of sysbench's workload, or of the tables that it needs."""
+    """The plan of sysbench's workload, or of the tables that it needs (`sort` is the class)."""
     assert isinstance(workload, OltpWorkload)
     return sort(
         mode=workload.mode,

@@ -1,6 +1,6 @@
-"""The processor time of the programs that this process started: servers, devices that are served, caches.
+"""Processor time of the programs that this process started: servers, served devices, caches.
 
-Without it, a server or a served device would pass for somebody else's load.
+Without it, a server or a served device would count as load of other programs.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Descendants:
         self._last = _read(os.getpid()), time.monotonic()
 
     def sample(self) -> float | None:
-        """Percent of one core; None where the kernel does not list a process's children.
+        """Percent of one core; None if the kernel does not list the children of a process.
 
-        A program that began since the last call counts from its start.
+        A program that started since the last call counts from its start.
         """
         (before, then), now, at = self._last, _read(os.getpid()), time.monotonic()
         self._last = now, at
@@ -42,7 +42,7 @@ def _read(pid: int) -> dict[int, int] | None:
     while pending:
         child = pending.pop()
         try:
-            # The name may hold spaces and brackets.
+            # The name may contain spaces and brackets.
             fields = (Path("/proc") / str(child) / "stat").read_text(errors="replace").rpartition(")")[2].split()
             found[child] = int(fields[_USER]) + int(fields[_SYSTEM])
         except (OSError, ValueError, IndexError):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 _FOLDER = Path("/proc/pressure")
 #: Kernels without PSI, and containers that hide it, have no such files.
-_TOLD = (("cpu", "some"), ("io", "some"), ("io", "full"), ("memory", "some"), ("memory", "full"))
+_FILES = (("cpu", "some"), ("io", "some"), ("io", "full"), ("memory", "some"), ("memory", "full"))
 
 
 class PressureProbe:
@@ -37,6 +37,6 @@ class PressureProbe:
             f"machine.pressure_{resource}_{kind}_pct": min(
                 100.0, 100 * (now[resource, kind] - before[resource, kind]) / elapsed_us
             )
-            for resource, kind in _TOLD
+            for resource, kind in _FILES
             if (resource, kind) in now and (resource, kind) in before
         }

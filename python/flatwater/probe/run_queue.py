@@ -1,7 +1,7 @@
-"""How long the threads of a process could run and had no processor, from /proc/PID/task/TID/schedstat.
+"""The time in which threads of a process were ready to run but had no processor (/proc/PID/task/TID/schedstat).
 
 The second figure of that file is the time that a thread spent on a run queue, in nanoseconds
-(Documentation/scheduler/sched-stats.rst of Linux). It tells a lack of processors from every other wait.
+(Documentation/scheduler/sched-stats.rst of Linux). It separates a lack of processors from every other wait.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class RunQueue:
         self._last = _read(pids), time.monotonic()
 
     def sample(self, pids: Iterable[int]) -> float | None:
-        """Percent: 100 = one thread that waited all the time. None where the kernel does not tell.
+        """Percent: 100 = one thread that waited all the time. None if the kernel does not report it.
 
-        A thread that began since the last call counts from its start; what one that ended has waited is lost.
+        A thread that started since the last call counts from its start. The time of a thread that has ended is lost.
         """
         (before, then), now, at = self._last, _read(pids), time.monotonic()
         self._last = now, at

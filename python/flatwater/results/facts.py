@@ -1,4 +1,4 @@
-"""What a result says of the machine and the storage that it was measured on: the contents of `machine.json`."""
+"""Facts about the machine and the storage of a result: the contents of `machine.json`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TypedDict
 
 
 class StorageFacts(TypedDict, total=False):
-    """What the kernel tells of the mount and the block device under a path; what it does not tell is absent."""
+    """The kernel's facts about the mount and the block device of a path. Unknown facts are absent."""
 
     path: str
     file_system: str
@@ -32,7 +32,7 @@ class StorageFacts(TypedDict, total=False):
 
 
 class MachineFacts(TypedDict, total=False):
-    """`machine.json`: where the cells of a result ran; what was not known is absent."""
+    """`machine.json`: the machine that ran the cells. Unknown facts are absent."""
 
     cpu: str
     cores: int
@@ -52,8 +52,8 @@ class MachineFacts(TypedDict, total=False):
     numa_node_bytes: list[int]
     python: str
     flatwater: str
-    #: Of a run on this machine with real files.
+    #: For a run on this machine with real files.
     storage: StorageFacts
-    #: Of a run on other machines: `dask`, and a machine for each worker.
+    #: For a run on other machines: `dask`, and a machine for each worker.
     executor: str
     workers: list[MachineFacts]

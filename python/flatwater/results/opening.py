@@ -24,8 +24,8 @@ def open_result(path: Path | str) -> Result:
         raise _no_result(path)
     manifest = _read_manifest(path)
     experiment, machine = _read_experiment(path), _read_machine(path)
-    # A run that goes on, or was killed, has in `summary.json` the state before it. Only the folders of its cells tell
-    # which are complete now.
+    # For a running or killed run, `summary.json` has the state before that run. Only the folders of the cells show
+    # which cells are complete now.
     over = manifest.status != "running"
     summaries: dict[int, CellSummary] = {}
     agreement: Agreement | None = None

@@ -1,7 +1,7 @@
-"""The phases of a cell's time, and the one place that says which samples were measured.
+"""The phases of a cell's time. Only this file decides which samples were measured.
 
-A cell that was resumed has several measured phases, with a repeated warm-up between them. Whoever wants what was
-measured asks here (or `Cell.measured`, which asks here); nobody cuts it out by start and end.
+A resumed cell has several measured phases, with a repeated warm-up between them. So the measured samples come from
+here (or from `Cell.measured`, which calls this), and never from a cut by start and end.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ PRECONDITION, WARMUP, APPROACH, MEASURE, DRAIN, VERIFY = (
     "drain",
     "verify",
 )
-#: What the lines of a journal are marked with, in their order; which of them were the approach is found afterwards.
+#: The phases that the lines of a journal have, in their order. The approach is determined later.
 RECORDED = (PRECONDITION, WARMUP, MEASURE, DRAIN, VERIFY)
 
 Values = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def measured_phases(phases: Sequence[Phase]) -> list[Phase]:
-    """The measured ones, in their order: more than one where a run was resumed."""
+    """The measured phases in their order: more than one if the cell was resumed."""
     return [phase for phase in phases if phase.name == MEASURE]
 
 
 def measured_s(phases: Sequence[Phase]) -> float:
-    """Seconds that were measured, without what lies between the pieces."""
+    """Measured seconds, without the gaps between the phases."""
     return sum(phase.end_s - phase.start_s for phase in measured_phases(phases))
 
 
 def measured_span(phases: Sequence[Phase]) -> tuple[float, float]:
-    """From the first measured second to the last, seconds of the cell's time, to draw axes: what lies between may not
-    have been measured. (0, inf) when nothing was.
+    """From the first measured second to the last, seconds of the cell's time, for the axes of charts: the range may
+    include gaps. (0, inf) if nothing was measured.
     """
     found = measured_phases(phases)
     return (found[0].start_s, found[-1].end_s) if found else (0.0, math.inf)
 
 
 def began_s(phases: Sequence[Phase]) -> float:
-    """When what is judged began: the first measured second, or SNIA's approach to it; seconds of the cell's time."""
+    """Start of the judged time, seconds of the cell's time: the first measured second, or that of SNIA's approach."""
     return next((phase.start_s for phase in phases if phase.name in (APPROACH, MEASURE)), 0.0)
 
 
 def measured_samples(series: Series, phases: Sequence[Phase]) -> Series:
-    """The samples of the measured phases: no warm-up, also not the one that a resumed run repeats. None when nothing
-    was measured; all of them when nobody said what the phases were.
+    """The samples of the measured phases, without any warm-up, also the one that a resumed run repeats. Empty if
+    nothing was measured; all samples if there are no phases.
     """
     if not phases:
         return series
@@ -67,7 +67,7 @@ def measured_samples(series: Series, phases: Sequence[Phase]) -> Series:
 
 
 def lengths_s(samples: Series, phases: Sequence[Phase]) -> Values:
-    """How long each of the measured samples is, seconds: from the one before it, or from its phase's start."""
+    """Length of each measured sample, seconds: from the sample before it, or from the start of its phase."""
     found = np.diff(samples.time_s, prepend=samples.time_s[:1])
     for phase in measured_phases(phases):
         first = np.searchsorted(samples.time_s, phase.start_s + 1e-3, side="left")

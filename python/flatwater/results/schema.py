@@ -1,4 +1,4 @@
-"""The shapes that are written to disk. Changing one is a change of SCHEMA_VERSION."""
+"""The types of the stored data. A change of one is a change of SCHEMA_VERSION."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from flatwater.results.health import CellHealth
 
-#: Version of everything in a result folder; a folder with a newer one is refused.
-#: 2: what database servers add (consistency, response limits, counters, recoveries, servers).
-#: 3: what modelled devices add (incidents among the events), and the transition of a write run.
+#: The version of all files in a result folder. A folder with a newer version is refused.
+#: 2: fields of database servers (consistency, response limits, counters, recoveries, servers).
+#: 3: fields of modelled devices (incidents among the events), and the transition of a write run.
 #: 4: what bounded a cell, its thresholds, and the drives below it (health).
 SCHEMA_VERSION = 4
 
@@ -31,7 +31,7 @@ class StoredEvent(TypedDict):
 
 
 class JournalLine(TypedDict, total=False):
-    """A line of a cell's journal: an event alone, or an interval with everything else.
+    """A line of a cell's journal: an event alone, or an interval with the other fields.
 
     Times are seconds of the cell's time. Every key of `metrics` is `layer.metric`.
     """
@@ -63,8 +63,8 @@ class _Stored(BaseModel):
 class Phase(_Stored):
     """A stretch of the cell's time.
 
-    `precondition`, `warmup`, `approach` (SNIA's rounds before the last five), `measure`, `drain` (what was outstanding
-    when the measurement ended, and a final fsync), `verify`. Only `measure` is judged.
+    `precondition`, `warmup`, `approach` (SNIA's rounds before the last five), `measure`, `drain` (requests that were
+    outstanding at the end of the measurement, and a final fsync), `verify`. Only `measure` is judged.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Event(_Stored):
     """Something that happened at one moment.
 
     `seam` (resumed after a kill), `fault`, `recovered` (a server that had died answers again), `warning`, `round`,
-    `incident` (what a modelled device did by itself).
+    `incident` (an event of a modelled device).
     """
 
     time_s: float
@@ -93,7 +93,7 @@ class Dip(_Stored):
 
 
 class Stall(_Stored):
-    """Seconds in which nothing finished while requests were waiting."""
+    """Seconds in which no request finished although requests were waiting."""
 
     start_s: float
     length_s: float
@@ -103,7 +103,7 @@ class Stall(_Stored):
 class Transition(_Stored):
     """How a write run slowed down from a fast level to a steady one; levels in the cell's unit, times of the cell.
 
-    `end_s`, `steady` and `transition_s` are None when it was not over at the end of the run.
+    `end_s`, `steady` and `transition_s` are None if the transition had not ended at the end of the run.
     """
 
     fast: float
@@ -115,7 +115,7 @@ class Transition(_Stored):
 
 
 class LatencyUs(_Stored):
-    """Percentiles of one kind of request over the measured phase, microseconds; None: an import was not told."""
+    """Percentiles of one kind of request over the measured phase, microseconds; None: not in the imported file."""
 
     p50: float | None = None
     p95: float | None = None
@@ -133,11 +133,11 @@ class MetricSummary(_Stored):
 
 
 class Published(_Stored):
-    """A published figure beside ours. `error` is ours / published - 1; of a range (`value` up to `up_to`) against its
-    nearer end, and 0 within it; of a lower bound (`at_least`) 0 above it.
+    """A published figure beside ours. `error` is ours / published - 1. For a range (`value` up to `up_to`) it is
+    relative to the nearer end, and 0 within; for a lower bound (`at_least`) it is 0 above it.
 
-    With `relative_to`, value and `ours` are ratios to the figure of the cell that has those values; `ours` is None
-    until both cells are done.
+    With `relative_to`, `value` and `ours` are ratios to the figure of the cell with those values. `ours` is None until
+    both cells are complete.
     """
 
     value: float
@@ -148,46 +148,46 @@ class Published(_Stored):
     metric: str = "mean"
     ours: float | None = None
     error: float | None = None
-    #: Up to which error ours agrees, a share; None in a result of before it was written.
+    #: The largest error that counts as agreement, a share; None in an older result.
     within: float | None = None
-    #: None until ours is there.
+    #: None until `ours` is known.
     agrees: bool | None = None
-    #: Something of the model was set so that this figure is met.
+    #: Whether a parameter of the model was fitted to this figure.
     fitted: bool = False
-    #: The file's reason why ours does not agree.
+    #: The reason in the experiment's file why ours does not agree.
     missed: str | None = None
     source: str = ""
 
 
 class Finding(_Stored):
-    """What was published of the shape of some cells, beside ours."""
+    """A published property of several cells (an order, an optimum), beside ours."""
 
     kind: Literal["verdict", "order", "optimum"]
-    #: The cells that it is of.
+    #: The cells that it is about.
     cells: list[int]
-    #: Of `order` and `optimum`: of which figure.
+    #: The figure, for `order` and `optimum`.
     metric: str = "mean"
-    #: Which cells these are, in words; empty for all.
+    #: A description of the cells; empty for all cells.
     about: str = ""
     published: str
     ours: str
-    #: None while cells are missing.
+    #: None until all the cells are complete.
     agrees: bool | None = None
-    #: Of `order`: Kendall's tau of ours against the published one.
+    #: For `order`: Kendall's tau between our order and the published one.
     tau: float | None = None
-    #: The file's reason why ours does not agree.
+    #: The reason in the experiment's file why ours does not agree.
     missed: str | None = None
     source: str = ""
 
 
 class Agreement(_Stored):
-    """How far a whole result agrees with what was published."""
+    """The agreement of a whole result with published figures."""
 
-    #: Published figures with ours beside them; of a cell that is repeated each repeat counts.
+    #: Published figures with ours beside them. Each repeat of a cell counts.
     figures: int = 0
-    #: How many of them are as near as their file asks.
+    #: The number of those within the error that the file allows.
     agreeing: int = 0
-    #: How many of them something of the model was fitted to.
+    #: The number of those that a parameter of the model was fitted to.
     fitted: int = 0
     within_10_pct: int = 0
     within_15_pct: int = 0
@@ -203,22 +203,22 @@ class Agreement(_Stored):
 
     @property
     def shapes_agreeing(self) -> int:
-        """Findings in which ours agrees."""
+        """Findings that agree."""
         return sum(finding.agrees is True for finding in self.findings)
 
 
 class Condition(_Stored):
-    """One of TPC-C's consistency conditions (clause 3.3.2), checked when the run was over."""
+    """One of TPC-C's consistency conditions (clause 3.3.2), checked after the run."""
 
     number: int
     title: str
-    #: Which instance, from 0 on.
+    #: The number of the instance, from 0 on.
     instance: int = 0
     applies: bool
-    #: None where it does not apply.
+    #: None if it does not apply.
     holds: bool | None = None
     violations: int | None = None
-    #: Why it does not apply.
+    #: The reason why it does not apply.
     note: str = ""
 
 
@@ -232,21 +232,21 @@ class ResponseLimit(_Stored):
 
 
 class ServerFacts(_Stored):
-    """A database server that took part."""
+    """A database server of the run."""
 
     instance: int = 0
     flavour: str
     version: str
     comment: str = ""
-    #: How its data came from the snapshot: `reflink` shares blocks until they are written, each of which is then one
-    #: allocation more than with `copy`. None for a server that ran already.
+    #: How its data were copied from the snapshot. `reflink` shares blocks until they are written; each of these writes
+    #: then needs one allocation more than with `copy`. None for a server that was already running.
     data: Literal["reflink", "copy"] | None = None
-    #: Seconds from its start until it answered; None for a server that ran already.
+    #: Seconds from its start to its first answer; None for a server that was already running.
     started_s: float | None = None
 
 
 class BoundFinding(_Stored):
-    """One thing that held a cell back, with its evidence in figures of this run."""
+    """One bound of a cell, with its evidence in figures of this run."""
 
     name: str
     #: 0 to 1: the share of the sessions' time that it explains, or of the measured seconds in which it bound.
@@ -256,34 +256,34 @@ class BoundFinding(_Stored):
 
 
 class Interruption(_Stored):
-    """What a stall or a dip began and ended with."""
+    """The events at the start and at the end of a stall or a dip."""
 
     kind: Literal["stall", "dip"]
     start_s: float
     length_s: float
-    #: What left its level first, the earliest first; empty where nothing that was recorded did.
+    #: The first series that left their levels, the earliest first; empty if no recorded one did.
     began: list[str] = Field(default_factory=list)
-    #: What came back to its level, or what was over, when throughput came back.
+    #: The series that came back to their levels, and the events that ended, when throughput came back.
     ended: list[str] = Field(default_factory=list)
 
 
 class Bound(_Stored):
-    """What bounded a cell."""
+    """The bound of a cell."""
 
     #: The bound, `nothing` (the load asked for was served), or `not told`.
     name: str
     share: float | None = None
     of: Literal["time", "seconds"] | None = None
     evidence: list[str] = Field(default_factory=list)
-    #: What else was at work, the largest first.
+    #: Other bounds, the largest first.
     others: list[BoundFinding] = Field(default_factory=list)
     #: The diagnosis as a sentence.
     text: str = ""
     #: Stalls and dips, the longest first.
     interruptions: list[Interruption] = Field(default_factory=list)
-    #: Seconds from one interruption to the next, where they are regular.
+    #: Seconds from one interruption to the next, if they are regular.
     period_s: float | None = None
-    #: The interruptions in a sentence; empty where there were none.
+    #: The interruptions in a sentence; empty if there were none.
     interruptions_text: str = ""
 
 
@@ -291,14 +291,14 @@ class ThresholdResult(_Stored):
     """One limit of `[thresholds]` beside a cell's figure."""
 
     name: str
-    #: A number, or the words of which one is asked.
+    #: A number, or the allowed words.
     limit: float | list[str]
-    #: None where it could not be judged for want of a figure.
+    #: None if the figure is unknown.
     value: float | str | None = None
     passed: bool
-    #: What cannot be judged has failed.
+    #: False for a limit without a figure, which counts as failed.
     judged: bool = True
-    #: The limit and the figure in a sentence, or why it cannot be judged.
+    #: The limit and the figure in a sentence, or why it was not judged.
     text: str
 
 
@@ -321,17 +321,17 @@ class CellSummary(_Stored):
     median: float | None = None
     flatness: float | None = None
     verdict: Verdict | None = None
-    #: The verdict as a sentence, with what it rests on.
+    #: The verdict as a sentence, with its reasons.
     verdict_text: str = ""
     steady: bool | None = None
     steady_since_s: float | None = None
-    #: Where the transient at the start of the measured phase ends (MSER-5), seconds of the cell's time.
+    #: The end of the transient at the start of the measured phase (MSER-5), seconds of the cell's time.
     warmup_end_s: float | None = None
     dips: list[Dip] = Field(default_factory=list)
     dip_period_s: float | None = None
     transition: Transition | None = None
     stalls: list[Stall] = Field(default_factory=list)
-    #: None of a result of before it was told, and of a cell in which nothing was measured.
+    #: None in an older result, and for a cell in which nothing was measured.
     bound: Bound | None = None
     samples: int = 0
     interval_s: float = 1.0
@@ -341,14 +341,14 @@ class CellSummary(_Stored):
     operations: int = 0
     bytes: int = 0
     errors: int = 0
-    #: What was counted besides: deadlocks, lock_timeouts, conflicts, rollbacks, reconnects, connect_failures, queries.
+    #: Other counters: deadlocks, lock_timeouts, conflicts, rollbacks, reconnects, connect_failures, queries.
     counters: dict[str, int] = Field(default_factory=dict)
     consistency: list[Condition] = Field(default_factory=list)
     response_limits: list[ResponseLimit] = Field(default_factory=list)
-    #: Seconds from each crash's discovery until the server answered again.
+    #: Seconds from the detection of each crash to the server's next answer.
     recoveries_s: list[float] = Field(default_factory=list)
     servers: list[ServerFacts] = Field(default_factory=list)
-    #: The drives below; None where there are none, or of a result of before it was written.
+    #: The drives below; None if there are none, and in an older result.
     health: CellHealth | None = None
     published: Published | None = None
     published_others: list[Published] = Field(default_factory=list)
@@ -363,9 +363,9 @@ class CellSummary(_Stored):
 
 
 class CellPlan(_Stored):
-    """A cell as planned: what is swept, which repeat, which seed."""
+    """A planned cell: its swept values, its repeat, its seed."""
 
-    #: 32 bits in a Parquet file.
+    #: A Parquet file stores it in 32 bits.
     index: int = Field(ge=0, lt=2**31)
     repeat: int
     set: FieldValues
@@ -373,7 +373,7 @@ class CellPlan(_Stored):
 
 
 class Manifest(_Stored):
-    """`flatwater.json`: what this folder is."""
+    """`flatwater.json`: the description of the folder."""
 
     schema_version: int = SCHEMA_VERSION
     kind: Literal["flatwater-result"] = "flatwater-result"

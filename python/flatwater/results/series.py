@@ -22,30 +22,30 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.results.schema import JournalLine
 from flatwater.results.started import resume_command
 
-#: Journal lines turned into one sorted part at a time: bounds the memory of sealing a run of days.
+#: Journal lines in one sorted part: bounds the memory for sealing a run of days.
 PART_LINES = 3600
-#: Rows of one Parquet row group: one metric of a day-long run is about one group.
+#: Rows of a Parquet row group: one metric of a day-long run is about one group.
 ROW_GROUP_ROWS = 131_072
-#: A part of no more rows is one group: to write a group costs as much as these few rows.
+#: A part with at most this many rows is one group: a second group would cost more than it saves.
 SMALL_PART_ROWS = 4096
-#: A row group of a part holds at least this many rows, where there are as many: about a whole block of one metric.
+#: The minimum of rows in a row group of a part, if there are so many: about a whole block of one metric.
 SHARED_GROUP_ROWS = 4096
-#: Decoded row groups that are kept while reading (about 3 MB each): enough to walk along a cell.
+#: Decoded row groups that are kept while reading (about 3 MB each): enough to read along a cell.
 DECODED_GROUPS_MAX = 4
-#: Files kept open while reading: the parts of a cell of twelve days, and well under the usual limit of 1024.
+#: Files that are kept open while reading: the parts of a cell of twelve days, far below the usual limit of 1024.
 OPEN_FILES_MAX = 320
-#: Statistics of texts may be cut short by a writer (64 bytes is common), so longer ones prove nothing.
+#: Writers may shorten statistics of texts (64 bytes is common), so longer statistics prove nothing.
 STATISTICS_TEXT_MAX = 64
-#: What DuckDB may hold while it merges parts; the rest spills beside the result.
+#: Memory of DuckDB while it merges parts. The rest goes to a temporary file beside the result.
 MERGE_MEMORY = "512MB"
 
-#: What a damaged Parquet file raises while it is read.
+#: Exceptions for a damaged Parquet file.
 UNREADABLE = (OSError, ValueError, pa.ArrowException)
 
 #: (cell, layer, metric)
 Key = tuple[int, str, str]
 
-_SERIES_FIELDS: list[Any] = [  # pyarrow's types know no field of a dictionary
+_SERIES_FIELDS: list[Any] = [  # pyarrow's type stubs have no dictionary field
     pa.field("cell", pa.int32()),
     pa.field("layer", pa.dictionary(pa.int32(), pa.string())),
     pa.field("metric", pa.dictionary(pa.int32(), pa.string())),
@@ -82,9 +82,9 @@ EMPTY = Series(np.empty(0), np.empty(0))
 
 
 def read_journal(path: Path) -> Iterator[JournalLine]:
-    """The whole lines of a journal; a torn last line (the run was killed while writing it) ends it."""
+    """The complete lines of a journal. It ends at a torn last line, which a killed run may have left."""
     try:
-        # Not to wait for the writer of a FIFO that has its name.
+        # Non-blocking, because opening a FIFO with this name would wait for its writer.
         handle = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     except FileNotFoundError:
         return
@@ -110,7 +110,7 @@ def read_journal(path: Path) -> Iterator[JournalLine]:
 
 
 def _is_journal_line(line: Any) -> bool:
-    """Whether a line has the shape of what the runner writes: a folder is never trusted."""
+    """Whether a line has the shape of the runner's lines. The content of a folder is never trusted."""
     if not isinstance(line, dict):
         return False
     metrics, histograms = line.get("metrics", {}), line.get("histograms", {})
@@ -125,15 +125,15 @@ def _is_journal_line(line: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    # Integers of JSON have no end, those of Parquet have 64 bits.
+    # Integers in JSON have no limit, in Parquet 64 bits.
     return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**63)
 
 
 class PartWriter:
     """Turns journal lines into sorted parts `series-NNNNN.parquet` and `histograms-NNNNN.parquet`, block by block.
 
-    Fed while a cell runs, it leaves little to do at the end of a day's run. Errors of `add` and `close`: FlatwaterError
-    when a line does not hold what it should; `where` names the journal.
+    It is used while a cell runs, so that little is left to do at the end of a day's run. Errors of `add` and `close`:
+    FlatwaterError for a line with wrong fields; `where` names the journal.
     """
 
     def __init__(self, cell: int, folder: Path, where: Path) -> None:
@@ -144,14 +144,14 @@ class PartWriter:
         self._parts = 0
 
     def add(self, line: JournalLine) -> None:
-        """Takes an interval's line; an event's is passed over."""
+        """Adds the line of an interval; ignores the line of an event."""
         if "metrics" in line:
             self._block.append(line)
             if len(self._block) == PART_LINES:
                 self._write()
 
     def close(self) -> None:
-        """Writes what is left; there is at least one part afterwards."""
+        """Writes the rest. There is at least one part afterwards."""
         if self._block or self._parts == 0:
             self._write()
 
@@ -163,7 +163,7 @@ class PartWriter:
 
 
 def seal_journal(cell: int, journal: Path, parts: Path) -> None:
-    """Turns a whole journal into parts."""
+    """Writes a whole journal as parts."""
     writer = PartWriter(cell, parts, journal)
     for line in read_journal(journal):
         writer.add(line)
@@ -193,7 +193,7 @@ def _write_part(cell: int, block: list[JournalLine], journal: Path, parts: Path,
         ],
         schema=SERIES_SCHEMA,
     )
-    # A row group a metric: reading one metric of hundreds of parts then decodes nothing of the others.
+    # One row group for each metric: reading one metric of hundreds of parts then decodes only that metric.
     rows = max(1, len(block)) if len(table) > SMALL_PART_ROWS else SMALL_PART_ROWS
     _write_table(table, parts / f"series-{number:05}.parquet", compression="zstd", row_group_size=rows)
     _write_histograms(cell, block, journal, parts / f"histograms-{number:05}.parquet")
@@ -214,22 +214,22 @@ def _write_histograms(cell: int, block: list[JournalLine], journal: Path, path: 
         ],
         schema=HISTOGRAM_SCHEMA,
     )
-    # Already compressed, each by itself.
+    # The histograms are compressed already, each by itself.
     _write_table(table, path, compression="none")
 
 
 def _write_table(table: pa.Table, path: Path, **options: Any) -> None:
-    """Writes a file anew: what a kill left of that name may be a link, or have other names in a copy of the result."""
+    """Writes a new file. The rest of a killed run is not written to: it may be a link, or have other names."""
     path.unlink(missing_ok=True)
     pq.write_table(table, path, **options)
 
 
 def merge_parts(parts: list[Path], target: Path, order: str) -> None:
     """Merges sorted parts into one sorted Parquet file, atomically, in bounded memory."""
-    import duckdb  # here, because only sealing needs it and reading must start fast
+    import duckdb  # only sealing needs it, and reading must start fast
 
     partial, spilled = target.with_suffix(".partial"), target.parent / "sealing"
-    partial.unlink(missing_ok=True)  # a kill left it; where a link of its name leads to, nothing is written
+    partial.unlink(missing_ok=True)  # the rest of a killed run; if it is a link, its target is not written
     try:
         with duckdb.connect() as connection:
             connection.execute(f"SET memory_limit='{MERGE_MEMORY}'")
@@ -254,14 +254,14 @@ def merge_parts(parts: list[Path], target: Path, order: str) -> None:
 
 @dataclass(frozen=True)
 class _Group:
-    """What the statistics of a Parquet row group promise: every row is between `low` and `high`."""
+    """The guarantee of a Parquet row group's statistics: every row is between `low` and `high`."""
 
     low: Key
     high: Key
 
     @property
     def key(self) -> Key | None:
-        """The one series that the group holds, where the statistics show that there is only one."""
+        """The only series of the group; None if the statistics do not show that there is only one."""
         return self.low if self.low == self.high else None
 
     def may_hold(self, key: Key) -> bool:
@@ -272,8 +272,8 @@ class _Group:
 class _SeriesFile:
     """An open Parquet file of series, whose row groups are found by their statistics.
 
-    A series of days fills whole row groups (read without looking at the key columns); series of minutes share one
-    (decoded once and kept, because its neighbours are what is asked for next).
+    A series of days fills whole row groups, which are read without the key columns. Short series share a row group,
+    which is decoded once and kept, because its other series are usually read next.
     """
 
     def __init__(self, path: Path) -> None:
@@ -325,7 +325,7 @@ def _promise(group: Any) -> _Group | None:
 
 
 def _runs(table: pa.Table) -> list[tuple[Key, Series]]:
-    # A damaged file may point outside of its own dictionaries.
+    # In a damaged file, indices may be outside of its dictionaries.
     table.validate(full=True)
     table = table.combine_chunks()
     if not len(table):
@@ -352,13 +352,13 @@ def _open(path: Path, size: int, changed_ns: int) -> _SeriesFile:
 
 
 def _opened(path: Path) -> _SeriesFile:
-    """The file, opened once for as long as it is the same file."""
+    """The file. It stays open as long as the file on disk is the same."""
     found = path.stat()
     return _open(path, found.st_size, found.st_mtime_ns)
 
 
 def list_metrics(files: list[Path], cell: int) -> list[tuple[str, str]]:
-    """The (layer, metric) pairs that a cell has, sorted."""
+    """The (layer, metric) pairs of a cell, sorted."""
     return sorted({(layer, metric) for file in files for at, layer, metric in _opened(file).keys(cell) if at == cell})
 
 

@@ -1,4 +1,4 @@
-"""How a result was begun: what `flatwater resume` needs beside its experiment, and the command that it is."""
+"""How a result was started: the options that `flatwater resume` needs beside the experiment, and its command line."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Of a result folder.
+#: A file of the result folder.
 STARTED = "started.json"
-#: Where cells run unless told otherwise.
+#: The default executor.
 HERE = "local"
 
 
 @dataclass(frozen=True)
 class Started:
-    """What the command line said that the experiment does not."""
+    """The options of the command line that are not in the experiment."""
 
     on: str = HERE
     jobs: int | None = None
 
     def to_json(self, out: Path) -> str:
-        """For the folder `out`. Where it was begun, from which relative paths count, is told relative to the folder: a
-        result names no user.
+        """The JSON text for the folder `out`. The working directory, which relative paths depend on, is stored relative
+        to the folder: a result contains no user name.
         """
         told: dict[str, object] = {"on": self.on}
         if self.jobs is not None:
             told["jobs"] = self.jobs
-        with suppress(OSError):  # a directory that is gone
+        with suppress(OSError):  # the directory is gone
             told["from"] = os.path.relpath(Path.cwd(), out.resolve())
         return json.dumps(told)
 
 
 def read_started(out: Path) -> tuple[Started, Path | None]:
-    """How the result was begun, and in which directory, if that is told."""
+    """The options of a result, and its working directory if that is stored."""
     try:
         found = json.loads((out / STARTED).read_text())
     except (OSError, ValueError):
@@ -49,12 +49,12 @@ def read_started(out: Path) -> tuple[Started, Path | None]:
 
 
 def resume_command(out: Path, *options: str) -> str:
-    """What to type to go on with a result, from whatever directory."""
+    """The command that continues a result, from any directory."""
     return " ".join(["flatwater resume", shell_word(str(out.absolute())), *options])
 
 
 def shell_word(text: str) -> str:
-    """A text as one word of a shell. Blanks that a line of an error would lose are spelt (`$'...'`: bash, zsh, ksh)."""
+    """A text as one shell word. Blanks that an error line would lose are escaped (`$'...'`: bash, zsh, ksh)."""
     if text.isprintable() and not re.search(r"\s\s|^\s|\s$", text):
         return shlex.quote(text)
     spelt = "".join(

@@ -1,4 +1,4 @@
-"""Small files of a result folder: read and checked before anything is believed."""
+"""Small files of a result folder, which are checked when they are read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pydantic
 
 from flatwater.errors import UserError
 
-#: Refuse to parse JSON larger than this: a hostile or damaged folder must not exhaust memory.
+#: The limit for a JSON file: a hostile or damaged folder must not exhaust memory.
 JSON_BYTES_MAX = 256 * 1024 * 1024
 
 Stored = TypeVar("Stored", bound=pydantic.BaseModel)
@@ -20,12 +20,12 @@ def exists(path: Path) -> bool:
     """Whether a path leads to something; False also for a path that cannot be looked up."""
     try:
         return path.exists()
-    except OSError:  # a name too long, a folder that may not be entered
+    except OSError:  # the name is too long, or the folder may not be entered
         return False
 
 
 def validate(model: type[Stored], raw: Any, where: Path) -> Stored:
-    """Checks what was read from disk. Errors: UserError, in one line: a mismatch means a damaged folder."""
+    """Checks data from disk. Errors: UserError, in one line: a mismatch means a damaged folder."""
     try:
         return model.model_validate(raw)
     except pydantic.ValidationError as error:

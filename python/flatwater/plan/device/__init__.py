@@ -1,6 +1,6 @@
-"""Modelled devices: one file a kind, met in `Device`, the union of them all.
+"""Modelled devices: one file for each kind. `Device` is the union of them all.
 
-device.py has the kinds that are made of other devices, an array and a cache, and `write_device` for any kind.
+device.py has the kinds that consist of other devices, an array and a cache, and `write_device` for any kind.
 """
 
 from __future__ import annotations

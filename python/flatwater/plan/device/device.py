@@ -1,4 +1,4 @@
-"""Any device: those that stand alone, and those that are made of others."""
+"""Any device: single devices, and those that consist of others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from flatwater.plan.device.raid import (
 from flatwater.plan.device.ssd import Ssd, write_ssd
 from flatwater.plan.device.volume import Volume, write_volume
 
-#: Journal and checkpoints of a cache are written in pages of this many bytes (crates/core/src/cache/journal/layout.rs).
+#: The cache writes its journal and checkpoints in pages of this size (crates/core/src/cache/journal/layout.rs).
 CACHE_PAGE_BYTES = 4096
 
 
@@ -37,10 +37,10 @@ class Raid:
     capacity_bytes: int
     level: int
     members: int
-    #: What each member is.
+    #: The device of each member.
     device: Device
     unit_bytes: int
-    #: A line of the controller's memory.
+    #: Size of a line of the controller's memory.
     line_bytes: int
     controller: Controller
     cache: Cache
@@ -55,12 +55,12 @@ class Cached:
 
     fast: Device
     slow: Device
-    #: Bytes of the fast device that are used; 0: all of it.
+    #: Used bytes of the fast device; 0: all of it.
     fast_bytes: int
     block_bytes: int
-    #: Whose settings the others stand on; None: the engine's own.
+    #: The preset that gives the settings not in `settings`; None: the engine's defaults.
     preset: str | None
-    #: Settings by name, as `flatwater cache set` takes them.
+    #: Settings by name, in the syntax of `flatwater cache set`.
     settings: Mapping[str, str]
     warm: bool
     kind: Literal["cached"] = "cached"
@@ -70,12 +70,12 @@ Device = Hdd | Memory | Ssd | Volume | Raid | Cached
 
 
 def write_device(device: files.Device, use: files.Use) -> Device:
-    """The plan of a device of `devices/` that is used like this."""
+    """The plan of a device of `devices/` with this use."""
     return WRITERS[type(device)](device, use)
 
 
 def write_raid(array: files.RaidDevice, use: files.Use) -> Raid:
-    """The plan of an array that is used like this."""
+    """The plan of an array with this use."""
     line_bytes, block_bytes = array.lines(use)
     return Raid(
         capacity_bytes=array.usable_bytes(use),
@@ -94,7 +94,7 @@ def write_raid(array: files.RaidDevice, use: files.Use) -> Raid:
 def write_cached(cache: FlashCache, slow: Device, *, align_bytes: int, fresh: bool = False) -> Cached:
     """The plan of a cache in front of a device.
 
-    Requests are multiples of `align_bytes`. `fresh`: its device was never written, and nothing is in it.
+    Requests are multiples of `align_bytes`. `fresh`: the device was never written, and the cache is empty.
     """
     device, use = cache_device(cache, align_bytes)
     return Cached(
@@ -109,20 +109,20 @@ def write_cached(cache: FlashCache, slow: Device, *, align_bytes: int, fresh: bo
 
 
 def cache_device(cache: FlashCache, align_bytes: int) -> tuple[files.Device, files.Use]:
-    """The device that holds a modelled cache, and how the cache uses it."""
+    """The device of a modelled cache, and how the cache uses it."""
     modelled = cache.fast
     assert isinstance(modelled, ModelledStorage), "checked when the experiment was read"
-    # The cache keeps its device's queue full by itself.
+    # The cache itself keeps several requests in the queue of its device.
     use = modelled.use(asynchronous=True, align_bytes=math.gcd(align_bytes, CACHE_PAGE_BYTES))
     return modelled.modelled_device, use
 
 
 def never_written(use: files.Use) -> files.Use:
-    """The same use of a device that was never written, which is made at once, however large."""
+    """The same use, of a device that was never written. The engine makes it at once, whatever its size."""
     return replace(use, initial="fresh", simulate_initial=False)
 
 
-#: Kind of device -> what writes its plan.
+#: Kind of device -> the function that writes its plan.
 WRITERS: dict[type[files.Device], Callable[[Any, files.Use], Device]] = {
     files.HddDevice: write_hdd,
     files.MemoryDevice: write_memory,

@@ -12,7 +12,7 @@ from flatwater.plan.units import bytes_per_s, ns
 
 @dataclass(frozen=True)
 class Seek:
-    """Times of the arm, for reads."""
+    """Seek times of the arm, for reads."""
 
     track_to_track_ns: int
     average_ns: int
@@ -21,7 +21,7 @@ class Seek:
 
 @dataclass(frozen=True)
 class Hdd:
-    """An arm over turning platters: `hdd::Spec` of crates/model."""
+    """A disk with one arm: `hdd::Spec` of crates/model."""
 
     capacity_bytes: int
     revolution_ns: int
@@ -31,14 +31,14 @@ class Hdd:
     outer_bytes_per_s: float
     inner_bytes_per_s: float
     seek: Seek
-    #: What a write's seek takes longer.
+    #: The additional time of a seek for a write.
     write_settle_ns: int
     head_switch_ns: int
     queue_depth: int
     age_limit_ns: int
     overhead_ns: int
     link_bytes_per_s: float
-    #: 0: none.
+    #: 0: no read-ahead.
     read_ahead_bytes: int
     #: 0: the write cache is off.
     write_cache_bytes: int
@@ -46,7 +46,7 @@ class Hdd:
 
 
 def write_hdd(disk: HddDevice, use: Use) -> Hdd:
-    """The plan of a disk that is used like this."""
+    """The plan of a disk with this use."""
     seek, cache = disk.seek, disk.cache
     return Hdd(
         capacity_bytes=disk.usable_bytes(use),

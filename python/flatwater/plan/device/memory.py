@@ -1,4 +1,4 @@
-"""An appliance of memory."""
+"""A memory appliance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flatwater.plan.units import bytes_per_s, ns
 
 @dataclass(frozen=True)
 class Memory:
-    """A box of memory behind a link: `memory::Spec` of crates/model."""
+    """Memory behind a link: `memory::Spec` of crates/model."""
 
     capacity_bytes: int
     latency_ns: int
@@ -22,7 +22,7 @@ class Memory:
 
 
 def write_memory(box: MemoryDevice, use: Use) -> Memory:
-    """The plan of an appliance that is used like this."""
+    """The plan of an appliance with this use."""
     return Memory(
         capacity_bytes=box.usable_bytes(use),
         latency_ns=ns(box.latency_us),
@@ -32,5 +32,5 @@ def write_memory(box: MemoryDevice, use: Use) -> Memory:
 
 
 def plain_memory(*, capacity_bytes: int, latency_us: float, bytes_per_s: float) -> Memory:
-    """An appliance that reads as fast as it writes."""
+    """An appliance with equal read and write speeds."""
     return Memory(capacity_bytes, ns(latency_us), bytes_per_s, bytes_per_s)

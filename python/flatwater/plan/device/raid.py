@@ -1,4 +1,4 @@
-"""The parts of an array, apart from its members."""
+"""The parts of an array, except its members."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flatwater.plan.units import bytes_per_s, ns
 
 @dataclass(frozen=True)
 class Controller:
-    """What takes the host's requests."""
+    """The controller, which takes the host's requests."""
 
     read_ns: int
     write_ns: int
@@ -32,14 +32,14 @@ class Cache:
     block_bytes: int
     dirty_share: float
     destage_from_share: float
-    #: A row's dirty lines go to the members together, else only those that follow each other.
+    #: Destage all dirty lines of a row together; otherwise only consecutive ones.
     destage_rows: bool
     destage_after_ns: int
 
 
 @dataclass(frozen=True)
 class Background:
-    """Work that the controller does by itself; shares of the members' time."""
+    """Background work of the controller, as shares of the members' time."""
 
     patrol_share: float
     check_share: float
@@ -50,7 +50,7 @@ class Background:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happens to the array at a time."""
+    """An event of the array at a given time."""
 
     kind: EventKind
     at_ns: int
@@ -74,7 +74,7 @@ def write_controller(array: RaidDevice) -> Controller:
 
 
 def write_cache(array: RaidDevice, block_bytes: int, scale: float) -> Cache:
-    """The plan of a controller's memory, which has blocks of so many bytes."""
+    """The plan of a controller's memory, with blocks of `block_bytes`."""
     cache = array.cache or ControllerCache(size=block_bytes, dirty_pct=0)
     return Cache(
         bytes=int(cache.size * scale) if array.cache else 0,
@@ -87,7 +87,7 @@ def write_cache(array: RaidDevice, block_bytes: int, scale: float) -> Cache:
 
 
 def write_background(array: RaidDevice) -> Background:
-    """The plan of what an array's controller does by itself."""
+    """The plan of the background work of an array's controller."""
     background = array.background
     return Background(
         patrol_share=background.patrol_pct / 100,
@@ -99,7 +99,7 @@ def write_background(array: RaidDevice) -> Background:
 
 
 def write_events(events: tuple[ArrayEvent, ...]) -> tuple[Event, ...]:
-    """The plan of what happens to an array while it is used."""
+    """The plan of the events of an array during its use."""
     return tuple(
         Event(
             kind=event.kind,

@@ -12,7 +12,7 @@ from flatwater.plan.units import bytes_per_s, ns
 
 @dataclass(frozen=True)
 class Geometry:
-    """Flash and its layout, of one module."""
+    """Flash cells and their layout, of one module."""
 
     raw_bytes: int
     channels: int
@@ -21,13 +21,13 @@ class Geometry:
     page_bytes: int
     pages_per_block: int
     unit_blocks: int
-    #: What the card keeps account in.
+    #: The unit of the mapping table.
     mapping_bytes: int
 
 
 @dataclass(frozen=True)
 class Timing:
-    """What flash takes."""
+    """Operation times of the flash cells."""
 
     read_ns: int
     program_ns: int
@@ -37,7 +37,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Link:
-    """Between host and card, both ways at once."""
+    """The link between host and card, full duplex."""
 
     read_bytes_per_s: float
     write_bytes_per_s: float
@@ -45,7 +45,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Controller:
-    """The card's controller, or its driver. A rate of 0: no limit of its own."""
+    """The card's controller or driver. A rate of 0: no limit."""
 
     request_ns: int
     parallel: int
@@ -56,7 +56,7 @@ class Controller:
 
 @dataclass(frozen=True)
 class Buffer:
-    """Where writes land; 0 bytes: in flash."""
+    """The write buffer; 0 bytes: none."""
 
     bytes: int
     power_safe: bool
@@ -64,14 +64,14 @@ class Buffer:
 
 @dataclass(frozen=True)
 class PlainPolicy:
-    """A policy without figures of its own."""
+    """A policy without parameters."""
 
     name: Literal["greedy", "fifo", "random", "cost-benefit"]
 
 
 @dataclass(frozen=True)
 class DChoices:
-    """The emptiest unit of a few that are drawn at random."""
+    """The emptiest of a few units that are drawn at random."""
 
     choices: int
     name: Literal["d-choices"] = "d-choices"
@@ -82,7 +82,7 @@ Policy = PlainPolicy | DChoices
 
 @dataclass(frozen=True)
 class Collector:
-    """Garbage collection; a rate of 0: what the dies can do."""
+    """Garbage collection. A rate of 0: limited only by the dies."""
 
     policy: Policy
     relocation_bytes_per_s: float
@@ -102,7 +102,7 @@ class Wear:
 
 @dataclass(frozen=True)
 class ReadErrors:
-    """Shares of page reads that go wrong, new and at the rated life's end."""
+    """The shares of page reads with errors: of a new card, and at the end of the rated life."""
 
     retry_share_new: float
     retry_share_worn: float
@@ -119,7 +119,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Preconditioned:
-    """As random writes leave a card in the long run: drawn from the theory's distribution, or simulated."""
+    """The state after long random writes: drawn from the theory's distribution, or simulated."""
 
     simulate: bool
     name: Literal["preconditioned"] = "preconditioned"
@@ -130,7 +130,7 @@ Initial = Written | Preconditioned
 
 @dataclass(frozen=True)
 class Ssd:
-    """A flash card: `ssd::Spec` of crates/model. Figures are of one module."""
+    """A flash card: `ssd::Spec` of crates/model. The figures are those of one module."""
 
     capacity_bytes: int
     modules: int
@@ -149,7 +149,7 @@ class Ssd:
 
 
 def write_ssd(card: SsdDevice, use: Use) -> Ssd:
-    """The plan of a flash card that is used like this."""
+    """The plan of a flash card with this use."""
     flash, cell, wear, errors = card.geometry, card.cell, card.wear, card.read_errors
     raw, pages_per_block = card.scaled_geometry(use)
     return Ssd(
@@ -169,7 +169,7 @@ def write_ssd(card: SsdDevice, use: Use) -> Ssd:
         timing=Timing(
             read_ns=ns(cell.read_us),
             program_ns=ns(cell.program_us),
-            # A smaller block's share: the part of it that is a page's stays.
+            # A smaller block takes less time: the part for each page is the same.
             erase_ns=ns(cell.erase_us * pages_per_block / flash.pages_per_block),
             channel_bytes_per_s=bytes_per_s(card.timing.channel_mib_per_s),
         ),

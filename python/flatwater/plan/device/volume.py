@@ -1,4 +1,4 @@
-"""A volume in the network."""
+"""A network volume."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Limit:
     """A limit with credits, in requests or in bytes."""
 
     baseline_per_s: float
-    #: While there are credits; the baseline for no bursts.
+    #: The rate while there are credits; equal to the baseline if there are no bursts.
     burst_per_s: float
     credits_max: float
     credits: float
@@ -32,14 +32,14 @@ class Volume:
     #: Standard deviation of the logarithm of these times.
     spread: float
     requests: Limit
-    #: A request counts as one for each of so many bytes; 0: always as one.
+    #: A request counts once for each of this many bytes; 0: always once.
     request_bytes: int
     bytes: Limit
     kind: Literal["volume"] = "volume"
 
 
 def write_volume(volume: VolumeDevice, use: Use) -> Volume:
-    """The plan of a volume that is used like this."""
+    """The plan of a volume with this use."""
     iops, throughput = volume.iops, volume.throughput
     return Volume(
         capacity_bytes=volume.usable_bytes(use),
@@ -60,7 +60,7 @@ def write_volume(volume: VolumeDevice, use: Use) -> Volume:
 
 
 def slower(volume: Volume, times: float) -> Volume:
-    """A volume that takes so many times as long to answer."""
+    """A volume with all answer times multiplied by `times`."""
     return replace(
         volume,
         read_ns=round(volume.read_ns * times),

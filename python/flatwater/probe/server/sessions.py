@@ -1,12 +1,12 @@
-"""What the threads of a server are waiting for, from the system call that each of them is in.
+"""The reasons why the threads of a server wait, from the system call that each of them is in.
 
-A server tells how many pages it read, but not how long its sessions waited for them. The kernel tells the system call
-that a thread is in (/proc/PID/task/TID/syscall, proc(5)). Sampled often enough, the share of the samples in a call is
-the mean number of threads in it, and that number divided by the rate of the calls is how long one takes (Little's law).
-This works for every server and every storage, also for one that is served by a program and has no block device.
+A server reports how many pages it read, but not how long its sessions waited for them. The kernel reports the system
+call that a thread is in (/proc/PID/task/TID/syscall, proc(5)). The share of the samples in a call is the mean number of
+threads in it. That number divided by the rate of the calls is the mean duration of a call (Little's law). This works
+for every server and every storage, also for storage that a program serves without a block device.
 
-Reading that file takes the right to trace the process: root, or the same user where the system lets a parent trace its
-children. Without it there are no figures.
+To read that file, the process needs the right to trace the other: as root, or as the same user if the system lets a
+parent trace its children. Without the right there are no figures.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ _CALLS: dict[str, dict[str, State]] = {
         "98": "waiting",
     },
 }
-#: Samples are at least this far apart, and at random distances: nothing that is periodic may hide between them.
+#: The minimum distance of samples. The distances are random, so that periodic behaviour does not hide between samples.
 PAUSE_S = 0.02
-#: Sampling may take this share of one core. With more threads there are fewer samples.
+#: The largest share of one core that sampling may take. With more threads there are fewer samples.
 SHARE_MAX = 0.005
-#: A second with fewer samples tells nothing.
+#: The minimum of samples in a second; a second with fewer has no figures.
 SAMPLES_MIN = 5
 
 _Thread = tuple[int, str]
 
 
 class Sessions:
-    """Samples the threads of some processes on a thread of its own, until it is closed."""
+    """Samples the threads of some processes in a thread of its own, until it is closed."""
 
     def __init__(self, pids: Callable[[], Sequence[int]]) -> None:
         self._pids = pids
@@ -59,7 +59,7 @@ class Sessions:
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._samples = 0
-        #: Threads that were seen waiting for a client: sessions, and the one that accepts them.
+        #: Threads that were seen waiting for a client: sessions, and the thread that accepts connections.
         self._sessions: set[_Thread] = set()
         #: Threads that were there when sampling began, before the workload connected.
         self._earlier: set[_Thread] | None = None
@@ -70,7 +70,7 @@ class Sessions:
             self._thread.start()
 
     def sample(self) -> dict[str, float]:
-        """Mean numbers of threads since the last call; {} where nothing could be sampled."""
+        """Mean numbers of threads since the last call; {} if there are too few samples."""
         with self._lock:
             counts, samples = self._counts, self._samples
             self._counts, self._samples = Counter(), 0
@@ -109,7 +109,7 @@ class Sessions:
                     self._counts[f"sessions_{state}"] += 1
 
     def _threads_of(self, pid: int) -> list[tuple[_Thread, State | None]]:
-        """Every thread of a process with its state: None for one that runs, or does something else."""
+        """Every thread of a process with its state: None for a thread that runs, or is in another system call."""
         found: list[tuple[_Thread, State | None]] = []
         folder = Path("/proc") / str(pid) / "task"
         try:
@@ -117,6 +117,6 @@ class Sessions:
                 call = (folder / thread / "syscall").read_text().partition(" ")[0]
                 found.append(((pid, thread), self._calls.get(call)))
         except OSError:
-            # It ended, or may not be looked at.
+            # The process has ended, or may not be traced.
             return []
         return found

@@ -1,7 +1,7 @@
-"""Results of other tools in our form, so that old ones can be compared: one file per format, met here.
+"""Imports results of other tools, so that they can be compared with ours: one file for each format.
 
 To add a format: write `importers/FORMAT.py` with NAME, `recognises` and `read` (see `imported.Importer`), add it to
-FORMATS, mirror it in `tests/results/test_import_FORMAT.py`.
+FORMATS, and test it in `tests/results/test_import_FORMAT.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAMES = [importer.NAME for importer in FORMATS]
 
 
 def find_importer(path: Path) -> Importer:
-    """The importer that recognises a file; UserError when none does."""
+    """The importer that recognises a file. Errors: UserError if there is none."""
     head = read_head(path)
     for importer in FORMATS:
         if importer.recognises(path, head):
@@ -32,7 +32,7 @@ def find_importer(path: Path) -> Importer:
 
 
 def read_files(paths: list[Path], name: str = "auto") -> list[ImportedCell]:
-    """The cells in files of one format, or of any that is recognised (`auto`)."""
+    """The cells in files of one format, or of any recognised format (`auto`)."""
     groups: dict[str, list[Path]] = {}
     for path in paths:
         if name == "auto":
@@ -42,7 +42,7 @@ def read_files(paths: list[Path], name: str = "auto") -> list[ImportedCell]:
             groups.setdefault(name, []).append(path)
     cells: list[ImportedCell] = []
     for importer in FORMATS:
-        # A log that a JSON file speaks of is that run's line, and no run of its own.
+        # A log that a JSON file names belongs to that run, and is no run of its own.
         used = {path.resolve() for cell in cells for path in cell.used}
         group = [path for path in groups.get(importer.NAME, []) if path.resolve() not in used]
         cells += importer.read(group) if group else []

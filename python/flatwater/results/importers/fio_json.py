@@ -1,9 +1,9 @@
 """fio's `--output-format=json` and `json+`, from fio 2.x and 3.x.
 
-One cell a job. With `--status-interval` fio prints one object after another (together not valid JSON); each holds
-totals since the start, so the differences between them are the intervals. Lines that are not JSON (a client's
-preamble, fio's own notes) are passed over. A single object is totals: their line is that of the logs that the job says
-it wrote (`write_iops_log`, `write_bw_log`), where they lie beside the file.
+Each job is a cell. With `--status-interval` fio prints several objects (together they are not valid JSON). Each holds
+totals since the start, so the differences between them are the intervals. Lines that are not JSON (a client's preamble,
+fio's own notes) are skipped. A single object has only totals. Its series then comes from the logs that the job says it
+wrote (`write_iops_log`, `write_bw_log`), if they are in the same folder.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from flatwater.results.schema import LatencyUs, MetricSummary
 
 NAME = "fio-json"
 
-#: fio's directions, with the names of their metrics; sync has latencies only.
+#: fio's directions, with the names of their metrics. sync has only latencies.
 DIRECTIONS = ("read", "write", "trim")
-#: A status interval under half of the usual length is the tail that fio prints at the end of the run.
+#: A status interval shorter than this share of the usual length is the last one of the run.
 TAIL = 0.5
-#: Logs whose rate or length is further from the totals' than this share are of another run.
+#: Logs whose rate or length differs from the totals by more than this share belong to another run.
 SAME_RUN = 0.1
 
 
-#: Bounded, as a damaged file may hold a number of any length.
+#: Bounded, because a damaged file may contain a number of any length.
 Count = Annotated[int, pydantic.Field(ge=0, le=2**63 - 1)]
 Number = Annotated[float, pydantic.Field(ge=0, le=2.0**63, allow_inf_nan=False)]
 
@@ -48,15 +48,15 @@ class _Latency(pydantic.BaseModel):
 
 class _Direction(pydantic.BaseModel):
     io_bytes: Count = 0
-    #: Only fio 3 has it; without, io_bytes is in KiB (fio 2).
+    #: Only in fio 3. Without it, io_bytes is in KiB (fio 2).
     io_kbytes: Count | None = None
     iops: Number = 0.0
-    #: Of fio's own samples (iopsavgtime, 500 ms): fio 3 has them.
+    #: From fio's own samples (iopsavgtime, 500 ms); only in fio 3.
     iops_min: Number | None = None
     iops_max: Number | None = None
     iops_stddev: Number | None = None
     iops_samples: Count = 0
-    #: KiB/s, of fio's own samples (bwavgtime).
+    #: KiB/s, from fio's own samples (bwavgtime).
     bw_max: Number | None = None
     bw_samples: Count = 0
     runtime: Number = 0.0
@@ -73,7 +73,7 @@ class _Direction(pydantic.BaseModel):
 
     @property
     def latency(self) -> tuple[_Latency, float] | None:
-        """Latency with percentiles and its unit in nanoseconds: total before completion, as ours is."""
+        """The latency with percentiles, and its unit in nanoseconds. Total latency is preferred: ours is the same."""
         for latency, unit_ns in ((self.lat_ns, 1), (self.clat_ns, 1), (self.lat, 1000), (self.clat, 1000)):
             if latency is not None and latency.percentile:
                 return latency, unit_ns
@@ -110,7 +110,7 @@ class _Output(pydantic.BaseModel):
     timestamp: int | None = None
     options: dict[str, pydantic.JsonValue] = pydantic.Field(default_factory=dict, alias="global options")
     jobs: list[_Job] = []
-    #: From `fio --client`: one entry a job and host, then their sum.
+    #: From `fio --client`: one entry for each job and host, then their sum.
     client_stats: list[_Job] = []
 
     def runs(self) -> list[_Job]:
@@ -118,13 +118,13 @@ class _Output(pydantic.BaseModel):
 
 
 def recognises(path: Path, head: str) -> bool:
-    """Whether a line of the text begins the object that fio prints, which names fio's version first."""
+    """Whether a line of the text begins fio's JSON object, whose first field is fio's version."""
     del path
     return re.search(r'^\s*\{\s*"fio version"', head, re.MULTILINE) is not None
 
 
 def read(paths: list[Path]) -> list[ImportedCell]:
-    """One cell for each job that did something. Errors: UserError with the file, and the line where there is one."""
+    """One cell for each job that did something. Errors: UserError with the file, and the line if it is known."""
     return [cell for path in paths for cell in _read_file(path)]
 
 
@@ -152,7 +152,7 @@ def _read_file(path: Path) -> list[ImportedCell]:
 
 
 def _outputs(path: Path, text: str) -> list[_Output]:
-    """Every JSON object that begins a line of its own."""
+    """Every JSON object that starts at the beginning of a line."""
     decoder = json.JSONDecoder()
     begin = re.compile(r"^\s*,?\s*(?=\{)", re.MULTILINE)
     outputs: list[_Output] = []
@@ -220,7 +220,7 @@ def _cell(output: _Output, job: _Job, history: list[_Job]) -> ImportedCell:
 
 
 def _add_line(cell: ImportedCell, job: _Job, logs: list[Path]) -> None:
-    """Gives a job that printed totals the line of its logs, or says that there is none."""
+    """Adds the series of its logs to a job with totals only, or a warning that there is none."""
     if cell.intervals:
         return
     found = _line_of(cell, job, logs)
@@ -242,7 +242,7 @@ def _add_line(cell: ImportedCell, job: _Job, logs: list[Path]) -> None:
 
 
 def _line_of(cell: ImportedCell, job: _Job, logs: list[Path]) -> ImportedCell | None:
-    """The line in a job's logs; None where there is none, or it is of another run."""
+    """The series in a job's logs; None if there are none, or if they belong to another run."""
     if not logs:
         return None
     try:
@@ -260,7 +260,7 @@ def _line_of(cell: ImportedCell, job: _Job, logs: list[Path]) -> ImportedCell | 
 
 
 def _logs_of(path: Path, output: _Output, job: _Job) -> list[Path]:
-    """The logs beside a JSON file that one of its jobs says it wrote: IOPS, else bandwidth."""
+    """The logs beside a JSON file that one of its jobs wrote: IOPS, or else bandwidth."""
     options = {**output.options, **job.options}
     for kind in ("iops", "bw"):
         prefix = Path(str(options.get(f"write_{kind}_log", "")).strip() or ".").name
@@ -272,7 +272,7 @@ def _logs_of(path: Path, output: _Output, job: _Job) -> list[Path]:
         shared = [one for one in runs if {**output.options, **one.options}.get(f"write_{kind}_log", "") == prefix]
         if len(shared) <= 1:
             return logs
-        # Several jobs of one prefix: fio numbers the logs in the order of the jobs.
+        # If several jobs have one prefix, fio numbers the logs in the order of the jobs.
         if len(logs) == len(runs):
             return [one for one in logs if _number(one) == runs.index(job) + 1]
     return []
@@ -284,7 +284,7 @@ def _number(log: Path) -> int:
 
 
 def _totals(job: _Job) -> Totals:
-    """A job's figures over its whole run, and what fio says of the samples that it took meanwhile."""
+    """A job's figures over the whole run, and fio's statistics of its own samples."""
     figures = {name: MetricSummary(mean=value, max=None) for name, value in _metrics(job, None).items()}
     directions = job.directions()
     for name, direction in directions:
@@ -293,7 +293,7 @@ def _totals(job: _Job) -> Totals:
         if direction.bw_samples and direction.bw_max is not None:
             figures[f"workload.{name}_bytes_per_s"].max = direction.bw_max * 1024
     totals = Totals(job.runtime_s, figures)
-    # Of a mixture, the samples of each direction do not say how their sum went up and down.
+    # For a mixture, the samples of each direction do not give the variation of their sum.
     if len(directions) == 1 and directions[0][1].iops_samples > 1:
         only = directions[0][1]
         totals.stddev, totals.samples = only.iops_stddev, only.iops_samples
@@ -302,7 +302,7 @@ def _totals(job: _Job) -> Totals:
 
 
 def _metrics(job: _Job, before: _Job | None) -> dict[str, float]:
-    """The rates between two states of a job, or over the whole of it."""
+    """The rates between two states of a job, or over the whole run."""
     length_s = job.runtime_s - (before.runtime_s if before else 0.0)
     metrics: dict[str, float] = {}
     total = 0.0
@@ -329,7 +329,7 @@ def _intervals(history: list[_Job]) -> list[Interval]:
         done = [
             getattr(job, name).total_ios - (getattr(before, name).total_ios if before else 0) for name in DIRECTIONS
         ]
-        # fio starts counting anew when a job's ramp time ends.
+        # fio resets its counters at the end of a job's ramp time.
         if min(done) < 0 or job.runtime_s < start_s:
             intervals.clear()
             before = None
@@ -346,7 +346,7 @@ def _intervals(history: list[_Job]) -> list[Interval]:
 
 
 def latency_of(direction: _Direction) -> LatencyUs | None:
-    """The percentiles that we keep; None when fio was told to print others, or none."""
+    """The percentiles that a result keeps; None if fio printed others, or none."""
     found = direction.latency
     if found is None:
         return None

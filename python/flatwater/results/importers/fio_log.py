@@ -1,9 +1,9 @@
-"""fio's logs: `PREFIX_iops.N.log`, `_bw`, `_lat`, `_clat`, with `log_avg_msec` or one line an IO.
+"""fio's logs: `PREFIX_iops.N.log`, `_bw`, `_lat`, `_clat`, with `log_avg_msec` or one line for each IO.
 
-A line is `time in ms, value, direction, block size[, offset[, priority]]`. The logs of one prefix are one cell: its
-jobs' IOPS and bandwidth are added up. With `log_avg_msec` the block size is 0 and the value an average (IOPS, KiB/s,
-nanoseconds, as fio 3 writes them); without, every line is an IO, and seconds and percentiles are computed here.
-Average latencies have no percentiles: they are kept as the series `workload.latency_mean_us`, and by kind.
+A line is `time in ms, value, direction, block size[, offset[, priority]]`. The logs of one prefix are one cell: the
+IOPS and bandwidth of its jobs are added up. With `log_avg_msec` the block size is 0 and the value is an average (IOPS,
+KiB/s, nanoseconds, as fio 3 writes them). Without it, every line is an IO, and rates and percentiles are computed here.
+Average latencies have no percentiles: they become the series `workload.latency_mean_us`, also for each kind.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ FILE_NAME = re.compile(r"(?P<prefix>.+)_(?P<kind>iops|bw|lat|clat|slat)(?:\.(?P<
 LINE = re.compile(r"\s*\d+\s*,\s*\d+\s*,\s*[0-2]\s*,\s*\d+\s*(?:,.*)?")
 COLUMNS = ("time", "value", "direction", "block")
 DIRECTIONS = ("read", "write", "trim")
-#: Per-IO logs are cut into intervals of this many milliseconds.
+#: Per-IO logs are divided into intervals of this many milliseconds.
 INTERVAL_MS = 1000
-#: Longer than a year: the times are not the milliseconds of one run.
+#: Longer than a year: the times cannot be the milliseconds of one run.
 TIME_MS_MAX = 366 * 86_400_000
-#: Three weeks of seconds; more intervals would not fit in memory.
+#: Three weeks of seconds. More intervals would not fit in memory.
 INTERVALS_MAX = 2_000_000
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -49,12 +49,12 @@ class _Log:
 
 
 def recognises(path: Path, head: str) -> bool:
-    """Whether the file has a name that fio gives to its logs, and its first line the columns of one."""
+    """Whether the file name is one of fio's for logs, and the first line has their columns."""
     return FILE_NAME.fullmatch(path.name) is not None and LINE.fullmatch(head.splitlines()[0]) is not None
 
 
 def read(paths: list[Path]) -> list[ImportedCell]:
-    """One cell for each group of logs that one job wrote: their names differ only in what was logged.
+    """One cell for each group of logs of one job: the names of its logs differ only in what was logged.
 
     Errors: UserError with the file and the line that cannot be read.
     """
@@ -95,7 +95,7 @@ def _read_log(path: Path, kind: str) -> _Log:
 
 
 def _first_bad_line(path: Path, columns: int) -> UserError:
-    """Reads again, slowly, to say where it went wrong."""
+    """The error for the first bad line, found by reading the file again line by line."""
     with path.open(errors="replace") as handle:
         for number, line in enumerate(handle, 1):
             if not LINE.fullmatch(line.strip()) or line.count(",") + 1 != columns:
@@ -128,7 +128,7 @@ def _averaged(label: str, logs: list[_Log]) -> ImportedCell:
         of_kind = [log for log in rates if log.kind == kind]
         if not of_kind:
             continue
-        # fio writes no line for a window in which nothing was done: here, no line is a zero.
+        # fio writes no line for a window without IO: a missing line is a zero.
         for direction, word in enumerate(DIRECTIONS):
             if not any(np.any(log.direction == direction) for log in of_kind):
                 continue
@@ -151,7 +151,7 @@ def _averaged(label: str, logs: list[_Log]) -> ImportedCell:
 
 
 def _not_covered(logs: list[_Log], ends_ms: Ints, length_ms: int) -> list[str]:
-    """Where lines are missing at an end of the run, so that the rates there and the counts of the run are too low."""
+    """Warnings about missing lines at the start or the end of the run: the rates there and the counts are too low."""
     found = []
     last_ms = max(int(log.time.max()) for log in logs)
     short = [log for log in logs if last_ms - log.time.max() > 1.5 * length_ms]
@@ -191,7 +191,7 @@ def _add_mean_latency(metrics: list[dict[str, float]], logs: list[_Log], ends_ms
         kinds = [word for word in DIRECTIONS if f"workload.{word}_latency_mean_us" in interval]
         means = [interval[f"workload.{word}_latency_mean_us"] for word in kinds]
         rates = [interval.get(f"workload.{word}_ops_per_s", 0.0) for word in kinds]
-        # Without the rates of several kinds it is not known how much each of them weighs.
+        # Without the rates of several kinds, their weights are unknown.
         if len(kinds) == 1:
             interval["workload.latency_mean_us"] = means[0]
         elif sum(rates) > 0:
@@ -199,11 +199,11 @@ def _add_mean_latency(metrics: list[dict[str, float]], logs: list[_Log], ends_ms
 
 
 def _per_io(label: str, logs: list[_Log]) -> ImportedCell:
-    # Each kind logs the same IOs; the best one tells their latency as well.
+    # All kinds log the same IOs. The first of these that exists has the best latency.
     kind = min({log.kind for log in logs}, key=("lat", "clat", "iops", "bw").index)
     logs = [log for log in logs if log.kind == kind]
     time, value, direction, block = (np.concatenate([getattr(log, name) for log in logs]) for name in COLUMNS)
-    # A last second that was hardly begun is no interval.
+    # A last second that has hardly begun is not an interval.
     count = _check_count(max(int(time.max() / INTERVAL_MS + 0.5), 1), logs[0].path)
     number = time // INTERVAL_MS
     metrics: list[dict[str, float]] = [{} for _ in range(count)]
@@ -288,16 +288,16 @@ def _spacing_ms(logs: list[_Log]) -> int:
     together = together[together > 0]
     if len(together) == 0:
         return int(max(log.time.max() for log in logs)) or INTERVAL_MS
-    # fio's clock is late by a millisecond or so; people's windows are round numbers.
+    # fio's clock is about a millisecond late, and users choose round numbers.
     spacing = float(np.median(together))
     return max(int(round(spacing / 10) * 10), 1) if spacing >= 50 else max(int(spacing), 1)
 
 
 def _window_ends(logs: list[_Log], length_ms: int) -> Ints:
-    """When each window of the run ended, from its first line to its last, the empty ones among them included.
+    """The end of each window of the run, from the first line to the last, including windows without lines.
 
-    fio's clock loses about a millisecond a window, so that windows cannot be counted by dividing: after minutes one
-    would be skipped.
+    fio's clock loses about a millisecond in each window. So a division by the window's length would skip a window after
+    some minutes.
     """
     times = np.unique(np.concatenate([log.time for log in logs]))
     ends = times[np.append(np.diff(times) > length_ms / 2, True)]
@@ -309,7 +309,7 @@ def _window_ends(logs: list[_Log], length_ms: int) -> Ints:
 
 
 def _number(time: Ints, ends_ms: Ints, length_ms: int) -> Ints:
-    """Which window a line belongs to; jobs write theirs some milliseconds apart."""
+    """The window of each line. The jobs write theirs some milliseconds apart."""
     number: Ints = np.minimum(np.searchsorted(ends_ms, time - length_ms // 2), len(ends_ms) - 1)
     return number
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from flatwater.results.schema import FieldValues
 
-#: fio's names of a job's options and values, in ours.
+#: fio's names of options and values -> those of an experiment.
 MODES = {
     "read": "seqrd", "write": "seqwr", "rw": "seqrw", "readwrite": "seqrw",
     "randread": "rndrd", "randwrite": "rndwr", "randrw": "rndrw",
@@ -29,7 +29,7 @@ OPTIONS = {
 
 
 def settings(options: Mapping[str, JsonValue]) -> FieldValues:
-    """A job's options as fields of an experiment; options that have no such field are left out."""
+    """The options of a job as fields of an experiment, without options that have no such field."""
     found: FieldValues = {"workload.kind": "fileio", "storage.kind": "file"}
     for name, value in options.items():
         text = str(value).strip()

@@ -1,4 +1,4 @@
-"""What every importer produces, and how every one reads a file and complains about it."""
+"""The output of every importer, and the reading of files and the errors that all importers share."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from flatwater.errors import UserError
 from flatwater.results.schema import Event, FieldValues, LatencyUs, MetricSummary, Phase
 from flatwater.spelling import guessed_path
 
-#: Larger text is not the output of a benchmark but a mistake; per-IO logs of fio are read in another way.
+#: The limit for text files. fio's per-IO logs are larger, and are read in another way.
 TEXT_BYTES_MAX = 256 * 1024 * 1024
-#: What `auto` shows to each importer.
+#: The size of a file's beginning that `auto` gives to each importer.
 HEAD_BYTES = 64 * 1024
 
 
 @dataclass
 class Interval:
-    """One interval as reported: seconds since the run's first moment, and `layer.metric` values that were reported."""
+    """One reported interval: seconds since the start of the run, and the reported values by `layer.metric`."""
 
     start_s: float
     end_s: float
@@ -30,10 +30,10 @@ class Interval:
 
 @dataclass
 class Totals:
-    """A run of which only figures of the whole are known: it has no line, so nothing is said of one.
+    """The figures of a run without intervals: it has no series.
 
-    `figures` by `layer.metric`: the mean over the run, and the highest sample where the tool told it. `stddev` and
-    `samples` are of the throughput's samples that the tool took itself.
+    `figures` by `layer.metric`: the mean over the run, and the highest sample if the tool reports it. `stddev` and
+    `samples` belong to the samples of the throughput that the tool took itself.
     """
 
     length_s: float
@@ -44,20 +44,20 @@ class Totals:
 
 @dataclass
 class ImportedCell:
-    """One run that another tool measured. What it did not report is absent (None or not in the map), never zero."""
+    """One run of another tool. A figure that the tool did not report is absent (None or not in the map), never zero."""
 
     label: str
     unit: str
-    #: Empty where the tool told only totals.
+    #: Empty if the tool reported only totals.
     intervals: list[Interval]
     #: The length of an interval, seconds.
     interval_s: float
-    #: In place of intervals.
+    #: Replaces the intervals of such a run.
     totals_only: Totals | None = None
-    #: Fields of an experiment that the tool's output tells, e.g. `workload.threads`.
+    #: Fields of an experiment that are in the tool's output, e.g. `workload.threads`.
     settings: FieldValues = field(default_factory=dict)
     layers: dict[str, str] = field(default_factory=dict)
-    #: Phases before the intervals (the ramp-up); the intervals themselves are the measured phase.
+    #: The phases before the intervals (the ramp-up). The intervals themselves are the measured phase.
     before: list[Phase] = field(default_factory=list)
     latency_us: LatencyUs | None = None
     latency_by_kind_us: dict[str, LatencyUs] = field(default_factory=dict)
@@ -69,29 +69,29 @@ class ImportedCell:
     errors: int = 0
     warnings: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    #: The tool's own totals, kept as it printed them.
+    #: The tool's totals, as it printed them.
     totals: dict[str, JsonValue] = field(default_factory=dict)
     started_at: str = ""
-    #: Further files that it was read from.
+    #: Further files with data of this run.
     used: list[Path] = field(default_factory=list)
 
 
 class Importer(Protocol):
-    """One format. A module with these three (its functions without `self`) is one."""
+    """One format. A module with these three members (its functions without `self`) is an importer."""
 
     NAME: str
 
     def recognises(self, path: Path, head: str) -> bool:
-        """Whether a file of this name that begins with `head` is of this format."""
+        """Whether a file with this name and this beginning has this format."""
         ...
 
     def read(self, paths: list[Path]) -> list[ImportedCell]:
-        """The cells in files of this format; UserError names the file and line that cannot be read."""
+        """The cells in files of this format. Errors: UserError with the file and the line that cannot be read."""
         ...
 
 
 def read_head(path: Path) -> str:
-    """The beginning of a text file; UserError when there is none to read."""
+    """The beginning of a text file. Errors: UserError for a file that cannot be read."""
     try:
         with path.open("rb") as handle:
             head = handle.read(HEAD_BYTES)
@@ -108,7 +108,7 @@ def read_head(path: Path) -> str:
 
 
 def read_text(path: Path) -> str:
-    """A whole text file, without NULs; UserError otherwise."""
+    """The text of a whole file. Errors: UserError for a file with NULs, or one that is too large."""
     read_head(path)
     try:
         if path.stat().st_size > TEXT_BYTES_MAX:

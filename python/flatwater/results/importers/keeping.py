@@ -1,4 +1,4 @@
-"""Turns imported cells into a result folder, the same as a run of our own leaves."""
+"""Writes imported cells as a result folder, with the same files as a run of flatwater."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from flatwater.results.result import Cell, Result
 from flatwater.results.schema import CellPlan, CellSummary, FieldValues, Manifest, Phase, now_utc
 from flatwater.results.series import Series
 
-#: `flatwater.analysis.analyse`, whose result is named as in CellSummary. Results do not import the analysis: it reads
-#: results, so it is handed to us.
+#: `flatwater.analysis.analyse`, whose result has the names of CellSummary. The analysis imports this package, so it
+#: cannot be imported here: the caller passes it in.
 Analyse = Callable[[Callable[[str, str], Series], list[tuple[str, str]], list[Phase], str, float], Any]
 
 _THROUGHPUT = "workload.throughput"
@@ -50,7 +50,7 @@ def keep(cells: list[ImportedCell], out: Path, name: str, about: str, analyse: A
 
 
 def distinguish(cells: list[ImportedCell]) -> list[FieldValues]:
-    """What tells the cells apart, as a sweep would: the settings in which they differ, else their labels."""
+    """The values that distinguish the cells, as in a sweep: the settings that differ, or else the labels."""
     if len(cells) == 1:
         return [{}]
     common = set.intersection(*(set(cell.settings) for cell in cells))
@@ -64,7 +64,7 @@ def distinguish(cells: list[ImportedCell]) -> list[FieldValues]:
 
 
 def _experiment(cells: list[ImportedCell], name: str, about: str) -> str:
-    """What is known of the experiment: settings that all cells share, and each tool's own totals."""
+    """The known part of the experiment: settings that all cells share, and the totals of each tool."""
     document: dict[str, Any] = {"name": name, "title": about}
     for field, value in cells[0].settings.items():
         if all(cell.settings.get(field) == value for cell in cells):
@@ -97,10 +97,10 @@ def _summary(cell: Cell, imported: ImportedCell, analyse: Analyse) -> CellSummar
         measure.start_s, measure.end_s = imported.intervals[0].start_s, imported.intervals[-1].end_s
     phases = [*imported.before, measure]
     judged = analyse(cell.series, cell.metrics(), phases, imported.unit, imported.interval_s)
-    found = {key: value for key, value in vars(judged).items() if key != "warnings"}
+    figures = {key: value for key, value in vars(judged).items() if key != "warnings"}
     warnings = [*imported.warnings, *judged.warnings]
     if imported.totals_only is not None:
-        found |= _of_totals(imported.totals_only)
+        figures |= _of_totals(imported.totals_only)
         warnings = imported.warnings
     return CellSummary(
         cell=cell.index,
@@ -120,12 +120,12 @@ def _summary(cell: Cell, imported: ImportedCell, analyse: Analyse) -> CellSummar
         phases=phases,
         started_at=imported.started_at,
         histograms={kind: _histogram(buckets) for kind, buckets in imported.buckets_ns.items()},
-        **found,
+        **figures,
     )
 
 
 def _of_totals(totals: Totals) -> dict[str, Any]:
-    """What totals tell of a run; its line, and so its flatness and verdict, stay unknown."""
+    """The figures of a summary that totals give. Without a series, flatness and verdict are unknown."""
     return {
         "mean": totals.figures[_THROUGHPUT].mean,
         "stddev": totals.stddev,

@@ -1,8 +1,8 @@
 """sysbench's text, versions 0.5 to 1.1: fileio, oltp and other scripts, with or without `--report-interval`.
 
 A file may hold several runs one after another (a sweep appended to one log): each is a cell. For an interval in which
-nothing finished sysbench prints a latency of 0.000, its best; that is no latency and is left out. While its loop is
-closed (no `--rate`) every thread has a request in flight, so such an interval is known to be a stall.
+no request finished, sysbench prints a latency of 0.000. That is not a latency, and is left out. In a closed loop (no
+`--rate`) every thread has a request in flight, so such an interval is a stall.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from flatwater.results.schema import FieldValues
 NAME = "sysbench"
 
 VERSION = re.compile(r"sysbench (\d+\.\d+[.\w]*)\b")
-#: A line that `--report-interval` prints; the rest of it is read below.
+#: A line of `--report-interval`. The rest of the line is parsed below.
 REPORT = re.compile(r"\[\s*(\d{1,9}(?:\.\d{1,9})?)\s*s\s*\]\s*(.*)")
-#: Bounded, as a damaged file may hold a number of any length.
+#: Bounded, because a damaged file may contain a number of any length.
 NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)"
 FILEIO = re.compile(rf"reads: {NUMBER} (MiB|MB|Mb)/s writes: {NUMBER} \S+ fsyncs: {NUMBER}/s\s*(.*)")
-#: tps of oltp (0.5 puts commas), eps of other scripts.
+#: tps of oltp (0.5 has commas), eps of other scripts.
 EVENTS = re.compile(rf"(?:thds|threads): ?(\d{{1,9}}),? (tps|eps): {NUMBER},?\s*(.*)")
 QUERIES = re.compile(rf"qps: {NUMBER} \(r/w/o: {NUMBER}/{NUMBER}/{NUMBER}\)")
 QUERIES_05 = re.compile(rf"reads(?:/s)?: {NUMBER},? writes(?:/s)?: {NUMBER}")
@@ -34,7 +34,7 @@ LATENCY = re.compile(
 )
 ERRORS = re.compile(rf"(?:err/s|errors/s|errors):? {NUMBER}")
 QUEUE = re.compile(r"queue length: (\d{1,9}),? concurrency: (\d{1,9})")
-#: The heading and the totals: (name of the total, pattern).
+#: The heading and the totals: name of the total -> pattern.
 HEADING = {
     "threads": re.compile(r"Number of threads: (\d{1,9})"),
     "interval": re.compile(r"Report intermediate results every (\d{1,9}) second"),
@@ -73,7 +73,7 @@ FAILURE = re.compile(r"FATAL: (.*)")
 
 @dataclass
 class _Run:
-    """One run's part of the file, as read so far."""
+    """The parsed part of the file for one run."""
 
     line: int
     version: str
@@ -86,7 +86,7 @@ class _Run:
 
 
 def recognises(path: Path, head: str) -> bool:
-    """Whether a line names sysbench's version, or is one of its reports of an interval."""
+    """Whether a line has sysbench's version, or is a report of an interval."""
     del path
     return any(VERSION.match(line) or REPORT.match(line) for line in head.splitlines())
 
@@ -132,7 +132,7 @@ def _report_line(path: Path, number: int, run: _Run, end_s: float, text: str) ->
     if queue := QUEUE.match(text):
         run.open_loop = True
         if run.intervals:
-            # Of a run with a rate we know what waits: the queue, and what is being served.
+            # A run with a rate reports the requests that wait and those in service.
             run.intervals[-1].metrics["workload.in_flight"] = float(queue[1]) + float(queue[2])
         return
     if end_s <= start_s:
@@ -215,7 +215,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     if run.intervals:
         lengths = sorted(interval.end_s - interval.start_s for interval in run.intervals)
         interval_s = lengths[len(lengths) // 2]
-        # Where the head of the file was cut off, the first report is not of all the time before it.
+        # If the head of the file was cut off, the first report does not cover all the time before it.
         run.intervals[0].start_s = max(run.intervals[0].start_s, run.intervals[0].end_s - interval_s)
         if total_s is None:
             warnings.append("the totals at the end are missing: sysbench was stopped, or its output cut off")
@@ -254,7 +254,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
 
 
 def _of_whole(totals: Totals, name: str) -> float:
-    """How much was done in all, of a rate."""
+    """The total count that belongs to a rate."""
     rate = totals.figures.get(f"workload.{name}")
     return (rate.mean or 0.0) * totals.length_s if rate else 0.0
 
@@ -286,7 +286,7 @@ def _whole_run(path: Path, run: _Run) -> dict[str, MetricSummary]:
 
 
 def _latency(totals: dict[str, float]) -> LatencyUs | None:
-    """The run's percentiles, as far as sysbench printed them: one besides the maximum."""
+    """The percentiles of the run that sysbench printed: one, besides the maximum."""
     in_us = {
         name: totals[f"latency_{name}_ms"] * 1000 for name in ("p95", "p99", "max") if totals.get(f"latency_{name}_ms")
     }
@@ -294,24 +294,24 @@ def _latency(totals: dict[str, float]) -> LatencyUs | None:
 
 
 def _settings(run: _Run, fileio: bool) -> FieldValues:
-    found: FieldValues = {"workload.kind": "fileio" if fileio else "oltp"}
+    fields: FieldValues = {"workload.kind": "fileio" if fileio else "oltp"}
     threads = _threads(run)
     if threads is not None:
-        found["workload.threads" if fileio else "workload.connections"] = threads
+        fields["workload.threads" if fileio else "workload.connections"] = threads
     if run.intervals and not run.open_loop:
-        # With a rate, every report tells the queue.
-        found["workload.rate_per_s"] = 0.0
+        # With a rate, every report has the queue.
+        fields["workload.rate_per_s"] = 0.0
     if not fileio:
-        found["workload.pipeline"] = False
+        fields["workload.pipeline"] = False
     if block := run.heading.get("block"):
-        found["workload.block_size"] = f"{block[1]}{block[2]}iB" if block[2] else f"{block[1]}B"
+        fields["workload.block_size"] = f"{block[1]}{block[2]}iB" if block[2] else f"{block[1]}B"
     if files := run.heading.get("files"):
-        found["workload.files"] = int(files[1])
+        fields["workload.files"] = int(files[1])
     if (size := run.heading.get("size")) and "." not in size[1]:
-        # Every size of sysbench's is binary, and all of it is used.
-        found |= {"storage.size": f"{size[1]}{size[2]}iB" if size[2] else f"{size[1]}B", "storage.fill": 1.0}
+        # All sizes of sysbench are binary, and the whole size is used.
+        fields |= {"storage.size": f"{size[1]}{size[2]}iB" if size[2] else f"{size[1]}B", "storage.fill": 1.0}
     if fileio:
-        found["storage.kind"] = "file"
+        fields["storage.kind"] = "file"
     if (mode := run.heading.get("mode")) and mode[1] in MODES:
-        found["workload.mode"] = MODES[mode[1]]
-    return found
+        fields["workload.mode"] = MODES[mode[1]]
+    return fields

@@ -1,8 +1,8 @@
 """tpcc_start's text (tpcc-mysql), the format with `trx:` and the older one with `count(late):times`.
 
-The unit is NOTPM: New-Order transactions a minute. The ramp-up prints nothing and becomes the warm-up; since its
-response times are still in the first interval's percentiles (the histogram is reset only when an interval is
-printed), those are left out. In the older format, versions printed seconds, milliseconds or CPU time alike, so its
+The unit is NOTPM: New-Order transactions per minute. The ramp-up prints nothing and becomes the warm-up. Its response
+times are still in the percentiles of the first interval (the histogram is reset only when an interval is printed), so
+these are left out. In the older format, versions printed seconds, milliseconds or CPU time in the same way, so its
 response times are left out altogether. The password that tpcc_start prints is not read.
 """
 
@@ -23,9 +23,9 @@ SETTING = re.compile(r"\s*\[(warehouse|connection|rampup|measure)\]: (\d{1,9})")
 START = "MEASURING START"
 STOP = "STOPPING THREADS"
 RESULT = re.compile(r"\s*(\d{1,12}\.\d{1,9}) TpmC")
-#: An interval of either format begins with its time.
+#: An interval of either format starts with its time.
 INTERVAL = re.compile(r"\s*(\d+), (?:trx: |\d+\(\d+\):)")
-#: Bounded, as a damaged file may hold a number of any length.
+#: Bounded, because a damaged file may contain a number of any length.
 COUNT = r"(\d{1,12})"
 NUMBER = r"(\d{1,12}(?:\.\d{1,9})?)"
 NEW = re.compile(
@@ -36,7 +36,7 @@ OLD = re.compile(r"\s*(\d{1,12})((?:, \d{1,12}\(\d+\):[\d.]+(?:\|[\d.]+)?){5})\s
 #: Transactions in the order of the columns.
 KINDS = ("new_order", "payment", "order_status", "delivery", "stock_level")
 
-#: What holds of every run of tpcc_start: it has no think time, no rate, and sends one statement after another.
+#: The settings of every run of tpcc_start: no think time, no rate, one statement after another.
 KNOWN: dict[str, str | int | float] = {
     "workload.kind": "tpcc",
     "workload.keying_and_think": False,
@@ -49,7 +49,7 @@ KNOWN: dict[str, str | int | float] = {
 class _Run:
     line: int
     settings: dict[str, int] = field(default_factory=dict)
-    #: (end, transactions by kind, latencies in ms by metric's name), times since the measuring began.
+    #: (end, transactions by kind, latencies in ms by the metric's name); times since the start of the measurement.
     intervals: list[tuple[int, list[int], dict[str, float]]] = field(default_factory=list)
     tpmc: float | None = None
     stopped: bool = False
@@ -59,7 +59,7 @@ class _Run:
 
 
 def recognises(path: Path, head: str) -> bool:
-    """Whether a line has tpcc-mysql's title, its mark of the start, or the form of its intervals."""
+    """Whether a line has tpcc-mysql's title, its start message, or the form of its intervals."""
     del path
     return any(TITLE.match(line) or START in line or INTERVAL.match(line) for line in head.splitlines())
 
@@ -112,7 +112,7 @@ def _other_line(run: _Run, line: str) -> None:
     elif STOP in line:
         run.stopped = True
     elif run.intervals and not run.stopped and line.strip():
-        # Among the intervals, anything else is a complaint of a transaction or of the server.
+        # Any other line among the intervals is an error of a transaction or of the server.
         run.noise += 1
         run.first_noise = run.first_noise or line.strip()[:80]
 
@@ -127,7 +127,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     intervals: list[Interval] = []
     ends = [end for end, _, _ in run.intervals]
     typical = sorted(b - a for a, b in zip([0, *ends], ends, strict=False))[len(ends) // 2]
-    # Where the head of the file was cut off, the first interval is not of all the time before it.
+    # If the head of the file was cut off, the first interval does not cover all the time before it.
     start = max(0, ends[0] - typical)
     for index, (end, done, latencies) in enumerate(run.intervals):
         length_s = end - start
@@ -137,7 +137,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         }
         metrics |= {f"workload.{kind}_per_s": count / length_s for kind, count in zip(KINDS, done, strict=True)}
         if connections is not None:
-            # Every connection is always waiting for its transaction: tpcc_start knows no think time.
+            # Every connection always waits for a transaction: tpcc_start has no think time.
             metrics["workload.in_flight"] = float(connections)
         if done[0] > 0 and not (index == 0 and rampup_s > 0):
             metrics |= {f"workload.latency_{name}_us": ms * 1000 for name, ms in latencies.items() if ms > 0}
