@@ -15,7 +15,7 @@ from flatwater.printing import make_console
 if TYPE_CHECKING:
     from flatwater._engine import Emulator
     from flatwater.experiment.device import Device, Initial, Use
-    from flatwater.experiment.tables import Tables
+    from flatwater.experiment.parse import Tables
     from flatwater.runner.interrupt import Interrupt
     from flatwater.runner.stack.storage.modelled.emulation import Emulation
 

@@ -1,16 +1,18 @@
 """The experiment file: four layers, a sweep, published figures.
 
-A file is read in one pass, each stage a function from value to value: what is wrong is collected on the way.
+A file is read in one pass. Each stage is a function from value to value, and the problems are collected.
 
-load.py        the pass: parse -> spell -> override -> scale -> validate (a file each); placing.py: on which line
-stage.py       what each stage gives: a value and its problems
+load.py        the pass: parse -> spell -> override -> scale -> validate (a file each)
+placing.py     the line of each problem
+stage.py       the result of a stage: a value and its problems
 validation.py  tables -> Experiment: sweep.py, the layers (layers.py, table.py), conflicts/, views.py
-experiment.py  the whole, as a value; workload/ database/ cache/ storage/: one room a layer, met in kinds.py
+experiment.py  the whole, as a value; workload/ database/ cache/ storage/: a folder for each layer; kinds.py: all kinds
 cells.py       an experiment -> its cells; write.py: -> its file again
-device/        modelled devices: one class a kind, one file of `devices/` each
-fields.py      fields by their dotted names; paths.py: where they are in tables
-published.py   figures that others measured; expected.py: what others saw of the shape; lookup.py: of which cells
-library.py     the experiments that come with flatwater
+device/        modelled devices: one class for each kind, one file of `devices/` for each device
+fields.py      fields by their dotted names; paths.py: their places in tables
+published.py   figures that others measured; expected.py: verdicts, orders and optima that others saw
+lookup.py      the cells of a published figure
+library.py     the files of the experiments that come with flatwater; library_entries.py: the experiments themselves
 """
 
 from flatwater.experiment.cache import FlashCache

@@ -18,6 +18,7 @@ from flatwater.experiment.kinds import BUILT
 from flatwater.experiment.layers import read_kinds, read_layer
 from flatwater.experiment.lookup import published_for
 from flatwater.experiment.matching import length
+from flatwater.experiment.parse import Tables
 from flatwater.experiment.paths import with_values
 from flatwater.experiment.problem import Problem
 from flatwater.experiment.record import Record
@@ -25,20 +26,21 @@ from flatwater.experiment.report import Report
 from flatwater.experiment.stage import Findings, Read
 from flatwater.experiment.sweep import Sweep
 from flatwater.experiment.table import read_table
-from flatwater.experiment.tables import Tables
 from flatwater.experiment.twin import FIELD as TWIN_FIELD
 from flatwater.experiment.twin import Twin, as_twin
 from flatwater.results.schema import FieldValues
 
-#: How many cells of a sweep are built to find values that do not go together; the rest are checked as they come.
+#: The number of cells of a sweep that are built in advance to find conflicts. The others are checked when they run.
 MAX_CHECKED_CELLS = 2000
-#: The order of the cells is a list in memory; no run of this many cells ends.
+#: The order of the cells is a list in memory. A run of more cells than this would never end.
 MAX_ORDERED_CELLS = 10_000_000
 
 
 @dataclass(frozen=True)
 class PlannedCell:
-    """One cell: `set` is what is swept, as the user wrote it; `experiment` has it applied and sweeps nothing."""
+    """One cell: `set` has the swept values as the user wrote them; in `experiment` they are applied, and nothing is
+    swept.
+    """
 
     index: int
     repeat: int
@@ -48,12 +50,12 @@ class PlannedCell:
 
 
 def count_cells(experiment: Experiment) -> int:
-    """Cells of an experiment, repeats included; nothing is built, so 10^9 of them are counted at once."""
+    """The number of cells of an experiment, with repeats. No cell is built, so that 10^9 cells are counted at once."""
     return experiment.sweep.positions * experiment.repeat
 
 
 def cell_at(experiment: Experiment, index: int) -> PlannedCell:
-    """One cell by its number. Raises UserError where values that are valid alone do not go together."""
+    """The cell with this number. Raises UserError for values that are valid alone but conflict."""
     repeat, position = divmod(index, experiment.sweep.positions)
     if not 0 <= repeat < experiment.repeat:
         raise IndexError(f"cell {index} of {count_cells(experiment)}")
@@ -62,15 +64,15 @@ def cell_at(experiment: Experiment, index: int) -> PlannedCell:
 
 
 def iter_cells(experiment: Experiment) -> Iterator[PlannedCell]:
-    """Every cell in the order of its number, each built when it is asked for."""
+    """Every cell in the order of the numbers. Each is built when it is needed."""
     return (cell_at(experiment, index) for index in range(count_cells(experiment)))
 
 
 def run_order(experiment: Experiment) -> list[int]:
     """The numbers of the cells in the order to run them.
 
-    One repeat runs in the file's order. Several run one whole repeat after another, each shuffled by the seed: what
-    drifts during the run (temperature, wear, neighbours) then falls on every setting alike.
+    With one repeat it is the order of the file. With several, one whole repeat runs after another, each shuffled by the
+    seed: a drift during the run (temperature, wear, other load) then affects all settings alike.
     """
     total = count_cells(experiment)
     if total > MAX_ORDERED_CELLS:
@@ -90,18 +92,18 @@ def run_order(experiment: Experiment) -> list[int]:
 
 
 def cell_seed(seed: int, index: int) -> int:
-    """The seed of a cell: depends on nothing but the experiment's seed and the cell's number.
+    """The seed of a cell: it depends only on the experiment's seed and the cell's number.
 
-    53 bits, so that it survives programs that read JSON numbers as doubles.
+    It has 53 bits, so that programs that read JSON numbers as doubles keep it.
     """
     digest = hashlib.sha256(f"flatwater:{seed}:{index}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 11
 
 
 def make_cell(experiment: Experiment, values: FieldValues) -> Experiment:
-    """The experiment of one cell: swept fields set, nothing swept, once.
+    """The experiment of one cell: the swept fields are set, nothing is swept, no repeats.
 
-    Raises UserError where values that are valid alone do not go together.
+    Raises UserError for values that are valid alone but conflict.
     """
     read = _read_cell(experiment, values)
     if read.problems:
@@ -111,7 +113,7 @@ def make_cell(experiment: Experiment, values: FieldValues) -> Experiment:
 
 
 def cell_conflicts(experiment: Experiment, own: Sequence[Problem]) -> Iterator[Problem]:
-    """Swept values that do not go together: each kind of conflict once, with the first cell that has it.
+    """Conflicts between swept values: each kind of conflict once, with the first cell that has it.
 
     `own` are the conflicts of the experiment's own values.
     """
@@ -133,7 +135,7 @@ def cell_conflicts(experiment: Experiment, own: Sequence[Problem]) -> Iterator[P
 
 
 def _cells_to_check(sweep: Sweep) -> Iterator[FieldValues]:
-    """Every cell but the first of a small sweep; of a large one, each value beside the others' first values."""
+    """All cells but the first of a small sweep; of a large one, each value with the others' first values."""
     if sweep.positions <= MAX_CHECKED_CELLS:
         yield from (sweep.values_at(position) for position in range(1, sweep.positions))
         return
@@ -144,7 +146,7 @@ def _cells_to_check(sweep: Sweep) -> Iterator[FieldValues]:
 
 
 def _read_cell(experiment: Experiment, values: FieldValues) -> Read[Experiment]:
-    """A cell, and the conflicts between its values. Layers of which nothing is swept are shared with the experiment."""
+    """A cell, and the conflicts between its values. It shares the layers without swept fields with the experiment."""
     found = Findings()
     tables = _changed_tables(experiment, values)
     kinds = found.keep(read_kinds({layer: {"kind": getattr(experiment, layer).kind} for layer in BUILT} | tables))
@@ -162,7 +164,7 @@ def _read_cell(experiment: Experiment, values: FieldValues) -> Read[Experiment]:
 
 
 def _changed_tables(experiment: Experiment, values: FieldValues) -> Tables:
-    """The tables that these values change; for a modelled twin, also those that it replaces."""
+    """The tables that these values change. For a modelled twin also the tables that it replaces."""
     names = {field.partition(".")[0] for field in values}
     is_twin = experiment.twin is not None and bool(values.get(TWIN_FIELD))
     names |= {"database", "storage", "cache"} if is_twin else set()

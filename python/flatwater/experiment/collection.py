@@ -13,7 +13,7 @@ from flatwater.experiment.library import library_files
 from flatwater.experiment.load import find_experiment, load
 from flatwater.experiment.runnable import require_runnable
 
-#: What tells that a folder is a result (results/create.py), or holds those of many experiments (runner/several.py).
+#: The files that identify the folder of a result (results/create.py) or of several (runner/several.py).
 RESULT_FILES = ("flatwater.json", "experiments.json")
 
 
@@ -22,22 +22,22 @@ class Collection:
     """Experiments by the names of their files, in the order to run them."""
 
     experiments: dict[str, Experiment] = field(default_factory=dict)
-    #: Name -> why it is not run.
+    #: Name -> the reason why it is not run.
     left_out: dict[str, str] = field(default_factory=dict)
-    #: Where those that are run were read.
+    #: The files of those that are run.
     files: dict[str, Path] = field(default_factory=dict)
 
     @property
     def cells(self) -> int:
-        """Cells of all experiments together."""
+        """The number of cells of all experiments together."""
         return sum(count_cells(experiment) for experiment in self.experiments.values())
 
 
 def collect(given: Sequence[str], overrides: Sequence[str] = (), seed: int | None = None) -> Collection:
-    """The experiments in virtual time of folders, files and names of the library; of the whole library if none is
-    given. What is real, or needs a place for its data, is left out.
+    """The experiments in virtual time from folders, files and names of the library; the whole library if none is given.
+    Real experiments, and those without a place for their data, are left out.
 
-    Raises UserError when one of the files is no experiment, or none is left.
+    Raises UserError when a file is not an experiment, or no experiment is left.
     """
     found = Collection()
     files = [path for one in given for path in _files(one)] if given else list(library_files().values())
@@ -69,7 +69,7 @@ def _files(given: str) -> list[Path]:
     path = Path(given)
     try:
         is_folder = path.is_dir()
-    except (OSError, ValueError):  # told by what looks for the file
+    except (OSError, ValueError):  # `find_experiment` will report it
         is_folder = False
     if not is_folder or given in library_files():
         return [find_experiment(given)]

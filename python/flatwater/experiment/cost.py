@@ -1,4 +1,4 @@
-"""What a run's cost is reckoned with: the day of the prices, the years, and parts that the layers do not tell."""
+"""The basis of a run's cost: the day of the prices, the number of years, and parts that the layers do not have."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pydantic import BeforeValidator, Field
 
 from flatwater.experiment.problem import Table, quote, refuse
 
-#: Years that a cost is reckoned for, if nothing is said: TPC-C prices a system with three years of maintenance.
+#: The default number of years: TPC-C prices a system with three years of maintenance.
 YEARS = 3.0
 YEARS_MAX = 30.0
 
 
 def read_day(given: Any) -> datetime.date:
-    """A day that has come, as TOML has it or as text. Errors: what `refuse` raises."""
+    """A day that is not in the future, from a TOML date or a text. Errors: what `refuse` raises."""
     day = given
     if isinstance(given, str):
         try:
@@ -29,25 +29,25 @@ def read_day(given: Any) -> datetime.date:
     return day
 
 
-#: A day that has come.
+#: A day that is not in the future.
 Day = Annotated[datetime.date, BeforeValidator(read_day)]
 
 
 class CostItem(Table):
-    """One entry of `[[cost.items]]`: so many of a price line."""
+    """One entry of `[[cost.items]]`: a quantity of a price line."""
 
     line: Annotated[str, Field(min_length=1)]
-    #: 0: none of it, although the layers would have some.
+    #: 0 removes a part that the layers would have.
     quantity: float = Field(default=1.0, ge=0, le=1e9)
 
 
 class Cost(Table):
-    """`[cost]`: which prices count, and over how many years."""
+    """`[cost]`: the prices and the number of years."""
 
     years: float = Field(default=YEARS, gt=0, le=YEARS_MAX)
-    #: Prices as of this day: of several lines for a part the nearest one; the newest of the storage's if absent.
+    #: Of several price lines for a part, the one nearest to this day counts. Default: the newest price of the storage.
     date: Day | None = None
-    #: A price file of one's own.
+    #: The user's own price file.
     prices: Annotated[str, Field(min_length=1)] | None = None
-    #: In addition to what the layers say.
+    #: Parts in addition to those of the layers.
     items: list[CostItem] = Field(default_factory=list)

@@ -7,8 +7,8 @@ from flatwater.experiment.storage.text import storage_text
 
 
 def device_text(experiment: Experiment) -> str | None:
-    """The modelled device's title, its file, what is not as in its file, and the cache on it; None where the storage is
-    real, or where a template names no device.
+    """The modelled device's title, its file, the changes to it, and the cache on it; None if the storage is real, or if
+    a template names no device.
     """
     told, cache = storage_text(experiment.storage), experiment.flash_cache
     if told is None or cache is None or cache.storage is None:

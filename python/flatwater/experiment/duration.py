@@ -1,4 +1,4 @@
-"""How long an experiment takes."""
+"""The duration of an experiment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flatwater.experiment.cells import count_cells, make_cell
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.sweep import Sweep
 
-#: The fields that a cell's time follows from.
+#: The fields that decide the time of a cell.
 _TIME_FIELDS = {
     "workload.duration_s",
     "workload.warmup_s",
@@ -17,12 +17,12 @@ _TIME_FIELDS = {
     "workload.round_s",
     "workload.rounds_max",
 }
-#: Beyond this many different times, they are sampled evenly.
+#: If a sweep has more different times than this, an even sample of them is used.
 _MOST_TIMES = 1000
 
 
 def cell_seconds(experiment: Experiment) -> Callable[[int], float]:
-    """Seconds of warm-up and measurement of a cell by its number, at most. A cell is made once for each time swept."""
+    """Maximum seconds of warm-up and measurement of a cell, by its number. One cell is made for each different time."""
     timed = [field for field in experiment.sweep.fields if field in _TIME_FIELDS]
     positions = experiment.sweep.positions
     known: dict[tuple[str, ...], float] = {}
@@ -38,9 +38,9 @@ def cell_seconds(experiment: Experiment) -> Callable[[int], float]:
 
 
 def longest_s(experiment: Experiment) -> float:
-    """Seconds of warm-up and measurement of all cells together, at most.
+    """Maximum seconds of warm-up and measurement of all cells together.
 
-    Preparation and preconditioning come on top: they depend on the device. Counted without building the cells.
+    Preparation and preconditioning are not included: they depend on the device. The cells are not built.
     """
     timed = [dimension for dimension in experiment.sweep.dimensions if _TIME_FIELDS & dimension.keys()]
     times = Sweep(zips=timed)

@@ -1,4 +1,4 @@
-"""What was published of the shape: flat or not, which cells win, where the optimum lies."""
+"""Published properties of several cells: their verdict, their order, the place of the optimum."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from flatwater.experiment.problem import Problem, Table, quote, raise_problems, 
 from flatwater.experiment.published import check_cells, check_metric, kinds_in
 from flatwater.results.schema import FieldValues
 
-#: The analysis' own words, and `jumps` for a line with dips, stalls or no steady level.
+#: The verdicts of the analysis, and `jumps` for dips, stalls or no steady level.
 VerdictWord = Literal["flat", "dips", "stalls", "drifting", "not steady", "jumps"]
-#: What `jumps` stands for.
+#: The verdicts that `jumps` includes.
 JUMPS = ("dips", "stalls", "not steady")
-#: Of these an entry has exactly one.
+#: An entry has exactly one of these.
 _KINDS = ("verdict", "order", "optimum")
-#: `order` of the cells that have a published figure.
+#: The order of the published figures, as a value of `order`.
 AS_PUBLISHED = "published"
 
 
@@ -42,7 +42,7 @@ def _order(order: Any, info: ValidationInfo) -> Any:
 def _optimum(table: Any, info: ValidationInfo) -> Any:
     if not isinstance(table, Mapping):
         return table
-    # One value, or several of which any will do.
+    # One value, or a list of which each is right.
     flat: FieldValues = {}
     for field, value in table.items():
         values = value if _is_list(value) else [value]
@@ -57,28 +57,26 @@ def _is_list(value: Any) -> bool:
 
 
 class Expectation(Table):
-    """`[[expected]]`: what someone published of the shape of the cells that have `set`; one of `verdict`, `order` and
-    `optimum`.
-    """
+    """`[[expected]]`: a published property of the cells that have `set`: one of `verdict`, `order` and `optimum`."""
 
     set: Annotated[FieldValues, BeforeValidator(_set)] = Field(default_factory=dict)
-    #: Of `order` and `optimum`: which figure of the cells.
+    #: The figure of the cells, for `order` and `optimum`.
     metric: Annotated[str, AfterValidator(check_metric)] = "mean"
-    #: What the line does; any of several words.
+    #: The verdict; with several words, any of them.
     verdict: Annotated[list[VerdictWord], BeforeValidator(_listed), Field(min_length=1)] | None = None
-    #: Cells from the highest figure to the lowest; or "published": those that have a published figure, in its order.
+    #: The cells from the highest figure to the lowest; or "published": the order of their published figures.
     order: Annotated[list[FieldValues] | Literal["published"], BeforeValidator(_order)] | None = None
-    #: Kendall's tau of the order that still agrees: 1 is the very order.
+    #: The lowest Kendall's tau that agrees; 1: the same order.
     tau: float = Field(default=1.0, gt=0, le=1)
-    #: A swept field and its value in the best of the cells; a list of values of which any will do.
+    #: A swept field and its value in the best cell; with a list, any of its values.
     optimum: Annotated[dict[str, list[Any]], BeforeValidator(_optimum)] | None = None
-    #: The best is the least, not the most.
+    #: The best cell has the lowest figure, not the highest.
     least: bool = False
-    #: Of `optimum`: a cell that is this share worse than the best is as good.
+    #: For `optimum`: a cell whose figure is worse by at most this share counts as equally good.
     within: float = Field(default=0.0, ge=0, lt=1)
-    #: Why ours does not agree: the reason that was found.
+    #: The reason why ours does not agree.
     missed: Annotated[str, Field(min_length=1)] | None = None
-    #: Who saw it, on what, when.
+    #: The person or paper, the system, the date.
     source: Annotated[str, Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -98,22 +96,22 @@ class Expectation(Table):
 
     @property
     def fields(self) -> list[tuple[str, Any]]:
-        """The fields by which it names cells, with their values."""
+        """The fields and values that name cells."""
         named = [self.set, *(self.order if isinstance(self.order, list) else [])]
         best = [(field, value) for field, values in (self.optimum or {}).items() for value in values]
         return [*(pair for cells in named for pair in cells.items()), *best]
 
     @property
     def axis(self) -> str:
-        """The field along which the optimum lies."""
+        """The field of the optimum."""
         return next(iter(self.optimum or {"": []}))
 
     def is_best(self, value: Any) -> bool:
-        """Whether the optimum was published at this value of the axis, as a cell has it written."""
+        """Whether the published optimum has this value of the field, in the spelling of the file."""
         best = [resolve_value(self.axis, one) for one in (self.optimum or {}).get(self.axis, [])]
         return resolve_value(self.axis, value) in best
 
 
 def agrees_with(words: list[VerdictWord], verdict: str) -> bool:
-    """Whether one of the published words is the analysis' verdict."""
+    """Whether the verdict of the analysis is one of the published words."""
     return any(verdict in JUMPS if word == "jumps" else verdict == word for word in words)

@@ -1,4 +1,4 @@
-"""An experiment: four layers, a stopwatch, and what is swept. A value: `validation.py` makes it from tables."""
+"""An experiment: four layers, their timing, and a sweep. It is a value: `validation.py` makes it from tables."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from flatwater.experiment.twin import Twin
 from flatwater.experiment.workload import Fileio, Workload
 from flatwater.experiment.workload.transactions import Transactions
 
-#: Cell numbers must fit 32 bits in a result.
+#: The number of a cell must fit in 32 bits in a result.
 MAX_REPEAT = 10_000
 
 
 class Heading(Table):
-    """What stands above the tables of a file."""
+    """The fields above the tables of a file."""
 
-    #: The file's stem if absent.
+    #: Default: the stem of the file name.
     name: str = ""
     title: str = ""
     about: str = ""
-    #: Where the experiment was published.
+    #: The publication of the experiment.
     source: str = ""
-    #: How often each cell is measured.
+    #: The number of measurements of each cell.
     repeat: int = Field(default=1, ge=1, le=MAX_REPEAT)
-    #: How many times larger than the file says: `scale_tables` has done it by now, and it is `scaled_by`.
+    #: The factor of the file. `scale_tables` has applied it already, and the result is in `scaled_by`.
     scale: Annotated[float, Field(gt=0, le=SCALE_MAX)] = Field(default=1.0, exclude=True)
     scaled_by: Annotated[float, Field(gt=0)] = 1.0
-    #: Everything random follows from it. 53 bits, as the cells' seeds.
+    #: The seed of all random numbers. 53 bits, like the seeds of the cells.
     seed: int = Field(default=1, ge=0, lt=2**53)
 
 
 class Experiment(Heading):
-    """A whole experiment file, resolved. A swept field stands at the first of its values."""
+    """A whole experiment, resolved. A swept field has the first of its values in its layer."""
 
     workload: Workload
     database: Database = NoDatabase()
@@ -59,7 +59,7 @@ class Experiment(Heading):
     cost: Cost | None = None
     thresholds: Thresholds | None = None
     published: list[PublishedFigure] = Field(default_factory=list)
-    #: Of all cells together, so that a single cell has none.
+    #: Expectations compare several cells, so a single cell has none.
     expected: list[Expectation] = Field(default_factory=list)
 
     @model_validator(mode="before")
@@ -86,57 +86,57 @@ class Experiment(Heading):
 
     @property
     def in_virtual_time(self) -> bool:
-        """Whether everything is modelled, so that no clock is read and nothing of this machine is measured."""
+        """Whether all layers are modelled: no real clock is read, and nothing on this machine is measured."""
         return isinstance(self.storage, ModelledStorage) and not self.storage.real_time
 
     @property
     def files(self) -> FileStorage:
-        """The storage, where it is known to be files or a device of this machine."""
+        """The storage as files or a block device; for callers that know that it is."""
         if not isinstance(self.storage, FileStorage):
             raise TypeError(f"the storage is a modelled {self.storage.kind}, not files")
         return self.storage
 
     @property
     def flash_cache(self) -> FlashCache | None:
-        """The flash cache; None where there is none, or where this cell is without it."""
+        """The flash cache; None if the experiment has none, or if this cell runs without it."""
         return self.cache if isinstance(self.cache, FlashCache) and self.cache.enabled else None
 
     @property
     def modelled(self) -> ModelledStorage:
-        """The storage, where it is known to be modelled."""
+        """The storage as a modelled one; for callers that know that it is."""
         if not isinstance(self.storage, ModelledStorage):
             raise TypeError("the storage is not modelled")
         return self.storage
 
     @property
     def fileio(self) -> Fileio:
-        """The workload, where it is known to be reads and writes of files."""
+        """The workload as reads and writes of files; for callers that know that it is."""
         if not isinstance(self.workload, Fileio):
             raise TypeError(f"the workload is {self.workload.kind}, not fileio")
         return self.workload
 
     @property
     def transactions(self) -> Transactions:
-        """The workload, where it is known to be one on a server."""
+        """The workload as one on a database; for callers that know that it is."""
         if not isinstance(self.workload, Transactions):
             raise TypeError(f"the workload {self.workload.kind} uses no server")
         return self.workload
 
     @property
     def server(self) -> Server:
-        """The database, where it is known to be a server."""
+        """The database as a server; for callers that know that it is."""
         if not isinstance(self.database, Server):
             raise TypeError(f"the database is {self.database.kind}, not a server")
         return self.database
 
     @property
     def schema_name(self) -> str:
-        """The schema that holds the workload's tables on the server."""
+        """The schema of the workload's tables on the server."""
         address = self.server.address
         return self.server.schema_name or (address.schema if address else None) or self.transactions.SCHEMA
 
     @property
     def size_per_file(self) -> int | None:
-        """Bytes that the workload uses of each file; None where only the block device knows its size."""
+        """Used bytes of each file; None for a block device whose size the experiment does not give."""
         used = self.storage.used_bytes
         return None if used is None else used // self.fileio.files

@@ -1,8 +1,8 @@
-"""Fields by their dotted names (`workload.threads`): which exist, what values they take, what is probably meant.
+"""Fields by their dotted names (`workload.threads`): their existence, their values, and hints for wrong names.
 
-Kinds of one layer may have fields of the same name (`workload.mode`), so a field has a definition a kind. Each function
-takes the kinds that are known; without them a field is any kind's. `database.settings` and `storage.parameters` (and
-the cache's own) are open: the names in them are the server's, and the device's.
+Kinds of one layer may have fields with the same name (`workload.mode`), so a field has one definition for each kind.
+Each function takes the known kinds; without them, a field may belong to any kind. `database.settings` and
+`storage.parameters` (also the cache's) are open tables: their names belong to the server and to the device.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from flatwater.experiment.twin import Twin
 from flatwater.results.schema import FieldValues
 from flatwater.spelling import nearest
 
-#: What people call a field who come from another tool, or another kind: (kind, name) -> the field they mean.
+#: Names of other tools, or of other kinds: (kind, name) -> the field that is meant.
 _MEANT = {
     **{(kind, name): "workload.connections" for kind in ("tpcc", "oltp") for name in ("threads", "users", "clients")},
     **{(kind, "warmup"): "workload.warmup_s" for kind in ("fileio", "oltp", "replay", "tpcc")},
@@ -45,15 +45,15 @@ _MEANT = {
 }
 
 
-#: An experiment of the library that shows every field of a kind of workload.
+#: The experiment of the library that has every field of a kind of workload.
 _SHOWING = {"fileio": "quick", "oltp": "oltp-quick", "tpcc": "tpcc-quick"}
-#: A hint lists no more fields than this.
+#: The largest number of fields in a hint.
 _MOST_LISTED = 14
 
 
 @cache
 def all_fields(kinds: Kinds = ANY) -> dict[str, tuple[FieldInfo, ...]]:
-    """Every field that can be swept, by dotted name, with its definitions: those of all layers, and of `record`."""
+    """Every field that can be swept, by dotted name, with its definitions: of all layers and of `record`."""
     layers: list[tuple[str, type[BaseModel]]] = [
         (layer, model) for layer, built in BUILT.items() for kind, model in built.items() if kinds.may_be(layer, kind)
     ]
@@ -78,7 +78,7 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
 
 
 def why_no_field(field: str, kinds: Kinds = ANY) -> tuple[str, str | None] | None:
-    """Why there is no field of a name, and a hint; None if there is one."""
+    """Why there is no field with this name, and a hint; None if there is one."""
     table, name = split_open(field)
     if table == settings.TABLE and table in all_fields(kinds):
         return settings.name_fault(name)
@@ -94,7 +94,7 @@ def _adapters(field: str, kinds: Kinds) -> list[TypeAdapter[Any]]:
         for info in all_fields(kinds)[field]
     ]
     return [
-        # A table has a configuration of its own.
+        # A table has its own configuration.
         TypeAdapter(annotation, config=None if _is_table(annotation) else config)
         for annotation in annotations
     ]
@@ -105,9 +105,9 @@ def _is_table(annotation: Any) -> bool:
 
 
 def resolve_value(field: str, value: Any, kinds: Kinds = ANY) -> Any:
-    """What a known field makes of a value (`"16KiB"` -> 16384); raises ValueError saying what is wrong.
+    """The value of a field in plain units (`"16KiB"` -> 16384). Raises ValueError for a wrong value.
 
-    The error's `args` are the sentence and its hint. Entries of open tables stay as they are written.
+    The error's `args` are the message and its hint. Entries of open tables stay unchanged.
     """
     layer, _, name = field.partition(".")
     table, _ = split_open(field)
@@ -117,7 +117,7 @@ def resolve_value(field: str, value: Any, kinds: Kinds = ANY) -> Any:
             raise ValueError(*fault)
         return value
     if field == "database.url" and has_password(value):
-        # Both are written to results as they are.
+        # Sweeps and published figures are stored in results as they are.
         what = "a password may not stand in a sweep or a published figure"
         raise ValueError(what, f"put it in the environment's {PASSWORD_VARIABLE}")
     if name == "kind":
@@ -149,7 +149,7 @@ def resolve_cells(cells: FieldValues, kinds: Kinds = ANY) -> FieldValues:
 
 
 def unknown_field_hint(field: str, kinds: Kinds = ANY) -> str:
-    """What a field that does not exist was probably meant to be: one of the same name elsewhere, or a like one."""
+    """A hint for an unknown field: a field with the same name elsewhere, or a similar one."""
     known = all_fields(kinds)
     if (meant := _meant(field, kinds)) is not None:
         return f"did you mean {meant}?"
@@ -161,14 +161,14 @@ def unknown_field_hint(field: str, kinds: Kinds = ANY) -> str:
     name = field.rpartition(".")[2]
     elsewhere = [other for other in known if other.rpartition(".")[2] == name]
     if elsewhere:
-        # A cache's own storage has all that a storage has.
+        # A cache's storage has all fields of a storage.
         return f"did you mean {min(elsewhere, key=lambda other: other.count('.'))}?"
     close = nearest(field, known)
     return f"did you mean {close}?" if close else "fields look like workload.threads"
 
 
 def unknown_entry_hint(table: str, name: str, siblings: Sequence[str], kinds: Kinds) -> str:
-    """What an unknown name in a table was probably meant to be: one of the table's own, or a field elsewhere."""
+    """A hint for an unknown name in a table: one of the table's names, or a field elsewhere."""
     field = f"{table}.{name}" if table else name
     there_is = any(known.rpartition(".")[2] == name for known in all_fields(kinds))
     if there_is or _meant(field, kinds) is not None or _having(field):
@@ -192,13 +192,13 @@ def _meant(field: str, kinds: Kinds) -> str | None:
 
 
 def _having(field: str) -> list[str]:
-    """The kinds of its layer that have a field."""
+    """The kinds of a field's layer that have the field."""
     layer = field.partition(".")[0]
     return [kind for kind, model in BUILT.get(layer, {}).items() if field in dict(_fields_of(layer, model))]
 
 
 def get_value(experiment: BaseModel, field: str) -> Any:
-    """The resolved value of a field; None where a table on the way is absent."""
+    """The resolved value of a field; None if one of its tables is absent."""
     value: Any = experiment
     for part in path_of(field):
         value = value.get(part) if isinstance(value, Mapping) else getattr(value, part, None)

@@ -1,4 +1,4 @@
-"""The registry in which the kinds of all four layers meet, and which of them an experiment has."""
+"""The registry of the kinds of all four layers, and the kinds of one experiment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flatwater.experiment.paths import swept_fields
 from flatwater.experiment.problem import quote
 from flatwater.spelling import nearest
 
-#: Layer, top to bottom -> its kinds that work.
+#: Layer, from top to bottom -> its kinds.
 BUILT: dict[str, dict[str, type[Layer]]] = {
     "workload": workload.KINDS,
     "database": database.KINDS,
@@ -29,9 +29,9 @@ _PLANNED = {
 
 @dataclass(frozen=True)
 class Kinds:
-    """The kind of each layer, as far as it is known: which fields there are, and what values they take, depends on it.
+    """The kind of each layer, as far as it is known. The fields and their values depend on it.
 
-    None: not known, so that any kind of the layer may be meant.
+    None: unknown, so that any kind of the layer is possible.
     """
 
     workload: str | None = None
@@ -40,21 +40,21 @@ class Kinds:
     storage: str | None = None
 
     def may_be(self, layer: str, kind: str) -> bool:
-        """Whether a layer may be of a kind."""
+        """Whether a layer can be of a kind."""
         return getattr(self, layer) in (None, kind)
 
     @property
     def known(self) -> list[str]:
-        """The kinds that are known, the workload's first."""
+        """The known kinds, the workload's first."""
         return [kind for layer in BUILT if (kind := getattr(self, layer)) is not None]
 
 
-#: Nothing is known: a field is that of any kind.
+#: No kind is known: a field may belong to any kind.
 ANY = Kinds()
 
 
 def kinds_of(tables: Any) -> Kinds:
-    """The kinds that an experiment's tables name, as far as that can be known; they may be wrong in any way."""
+    """The kinds in an experiment's tables, as far as they are valid. The tables may contain any error."""
     found: dict[str, str] = {}
     tables = tables if isinstance(tables, Mapping) else {}
     swept = swept_fields(tables.get("sweep"))
@@ -67,7 +67,7 @@ def kinds_of(tables: Any) -> Kinds:
 
 
 def kind_fault(layer: str, kind: Any) -> tuple[str, str | None] | None:
-    """Why a layer cannot be of a kind, and a hint; None where it can."""
+    """Why a layer cannot be of a kind, and a hint; None if it can."""
     built = BUILT[layer]
     if not isinstance(kind, str):
         return f"must be text (in quotes), not {quote(kind)}", None

@@ -1,4 +1,4 @@
-"""What the four layers share."""
+"""The common part of the four layers."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ class Layer(Table):
     kind: str
 
     def conflicts(self) -> Iterator[Problem]:
-        """Fields of this layer that are each valid but do not go together, dotted from the experiment or the layer."""
+        """Conflicts between fields of this layer that are each valid; names dotted from the experiment or the layer."""
         return iter(())

@@ -1,4 +1,4 @@
-"""The four layers of an experiment, each read as the kind that it names."""
+"""The four layers of an experiment. Each is read as the kind that its table names."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from flatwater.experiment.problem import MISSING, Problem, quote
 from flatwater.experiment.stage import Findings, Read
 from flatwater.experiment.table import moved_below, read_table, reset_fields
 
-#: Kind of workload -> the mode that stands in for a missing or wrong one; the hint shows it too.
+#: Kind of workload -> the mode that replaces a missing or wrong one. The hint shows it, too.
 _MODES = {"fileio": "rndrd", "oltp": "read_write"}
 
 
 def read_kinds(tables: Mapping[str, Any]) -> Read[Kinds]:
-    """The kind of each layer of a file. A layer that is no table, or of an unknown kind, is left out."""
+    """The kind of each layer of a file, without layers that are not a table or have an unknown kind."""
     problems = list(_kind_problems(tables))
     return Read(kinds_of(tables), tuple(problems), frozenset(problem.field.partition(".")[0] for problem in problems))
 
@@ -32,7 +32,7 @@ def _kind_problems(tables: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def read_layers(tables: Mapping[str, Any], kinds: Kinds) -> Read[dict[str, Layer]]:
-    """The layers that a file has, by their names. There is always a workload."""
+    """The layers of a file, by name. There is always a workload."""
     found, layers = Findings(), {}
     if "workload" not in tables:
         layers["workload"] = found.keep(_leave_out("workload", Problem("workload", MISSING, _mode_hint())))
@@ -43,10 +43,10 @@ def read_layers(tables: Mapping[str, Any], kinds: Kinds) -> Read[dict[str, Layer
 
 
 def read_layer(layer: str, table: Any, kinds: Kinds) -> Read[Layer]:
-    """A layer's table as the kind that it names, or else as the layer's first kind.
+    """Reads a layer's table as the kind that it names, or as the first kind of the layer if that is missing.
 
-    Fields that are wrong, or that conflict with other fields of the layer, are left out of the value. A wrong kind is
-    no problem of this stage: `read_kinds` has reported it.
+    Wrong fields, and fields that conflict with others of the layer, are left out of the value. A wrong kind is not a
+    problem here: `read_kinds` has reported it.
     """
     kind: Any = table.get("kind", next(iter(BUILT[layer]))) if isinstance(table, Mapping) else None
     if kind_fault(layer, kind) is not None:
@@ -67,20 +67,20 @@ def _check(layer: str, read: Read[Layer]) -> Read[Layer]:
     found.add(conflicts)
     fields = [field for problem in conflicts for field in _useless(problem.field.removeprefix(f"{layer}."))]
     if "trace" in fields:
-        # No other trace could take its place.
+        # No other trace can replace it.
         return _leave_out(layer, *found.problems)
     left_out = read.left_out | {f"{layer}.{field}" for field in fields}
     return Read(reset_fields(read.value, fields), found.problems, left_out)
 
 
 def _useless(field: str) -> list[str]:
-    """The fields that cannot be used if this one is wrong: a device with a wrong figure is no device."""
+    """The fields that are useless if this one is wrong: a device with one wrong figure is not that device."""
     storage, parameters, figure = field.rpartition("parameters.")
     return [f"{storage}parameters", f"{storage}device"] if parameters and figure else [field]
 
 
 def _leave_out(layer: str, *problems: Problem) -> Read[Layer]:
-    """Another kind takes the place of a layer of which nothing can be used."""
+    """Replaces a layer that cannot be used with one of another kind."""
     return Read(_stand_in(layer), problems, frozenset({layer}))
 
 
@@ -96,5 +96,5 @@ def _with_mode_hint(problem: Problem, kind: str) -> Problem:
 
 
 def _mode_hint(kind: str = "fileio") -> str:
-    """What to write where a workload does not say what to do."""
+    """A hint for a workload without a mode."""
     return f'say what to do, for example mode = "{_MODES.get(kind, _MODES["fileio"])}" in [workload]'

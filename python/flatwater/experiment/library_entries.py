@@ -1,4 +1,4 @@
-"""What the library has to offer: each experiment that comes with flatwater, read and checked."""
+"""The entries of the experiment library. It is apart from library.py because load.py imports that file."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from flatwater.experiment.load import load
 
 @dataclass(frozen=True)
 class LibraryEntry:
-    """One experiment of the library. `longest_s` leaves out preparation and preconditioning."""
+    """One experiment of the library. `longest_s` does not include preparation and preconditioning."""
 
     name: str
     title: str
     about: str
     cells: int
     longest_s: float
-    #: Whether `longest_s` is virtual time, which is computed and not waited for.
+    #: Whether `longest_s` is virtual time.
     virtual: bool
     #: Layer -> `real`, `modelled` or `none`.
     layers: dict[str, str]
@@ -28,7 +28,7 @@ class LibraryEntry:
 
 
 def library() -> list[LibraryEntry]:
-    """Every experiment of the library, read and validated."""
+    """Loads and checks every experiment of the library."""
     entries = []
     for name, path in library_files().items():
         experiment = load(path)

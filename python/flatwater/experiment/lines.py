@@ -1,4 +1,4 @@
-"""Which line of a TOML text a field stands on, for errors found after parsing."""
+"""The line of each field in a TOML text, for errors that are found after parsing."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import tomllib
 from flatwater.experiment.database.settings import spell_field
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
-#: A bare or quoted key, dotted or not, before its `=`.
+#: A bare or quoted key, with or without dots, before its `=`.
 _KEY = re.compile(
     r"""\s*((?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*'))*)\s*=(.*)"""
 )
-#: What matters in the value of a key: strings and comments hide brackets.
+#: The tokens in a value that decide where it ends: brackets in strings and comments do not count.
 _TOKEN = re.compile(r'"""|\'\'\'|"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*|[\[\]{}]')
 
 
 class LineIndex:
-    """Line numbers of the keys and headers of a TOML text that parses."""
+    """Line numbers of the keys and headers of a valid TOML text."""
 
     def __init__(self, text: str) -> None:
         self._lines: dict[str, int] = {}
@@ -33,7 +33,7 @@ class LineIndex:
         return field in self._lines
 
     def line_of(self, field: str) -> int | None:
-        """The line of a dotted field (entries of arrays by number: `published.0.set`), or of what encloses it."""
+        """The line of a dotted field (entries of arrays by number: `published.0.set`), or of the table around it."""
         while field:
             if field in self._lines:
                 return self._lines[field]
@@ -67,7 +67,7 @@ class LineIndex:
         self._lines.setdefault(spell_field(f"{self._table}.{name}" if self._table else name), number)
 
     def _skip(self, text: str) -> None:
-        """Follows a value over its lines: until its brackets and long strings are closed."""
+        """Follows a value over several lines, until its brackets and long strings are closed."""
         position = 0
         while position < len(text):
             if self._quotes:
@@ -89,7 +89,7 @@ class LineIndex:
 
 
 def _dotted(key: str) -> str:
-    """`"workload.threads"`, `workload . threads` and `workload.threads` are one field."""
+    """`"workload.threads"`, `workload . threads` and `workload.threads` are the same field."""
     try:
         table = tomllib.loads(f"{key} = 0")
     except (tomllib.TOMLDecodeError, RecursionError):

@@ -1,7 +1,7 @@
-"""From a file, or a name of the library, to an experiment.
+"""Loads an experiment from a file, or by a name of the library.
 
-parse -> spell -> override -> scale -> validate: each stage is a function from tables to tables, and the last one gives
-the experiment (`validation.py`). `cells.py` makes its cells.
+parse -> spell -> override -> scale -> validate: each stage is a function from tables to tables, and the last one
+returns the experiment (`validation.py`). `cells.py` makes its cells.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from flatwater.experiment.device.files import device_files
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.library import library_files
 from flatwater.experiment.overrides import override_all
-from flatwater.experiment.parse import is_deeper, parse_toml, read_text
+from flatwater.experiment.parse import Tables, is_deeper, parse_toml, read_text
 from flatwater.experiment.paths import swept_fields
 from flatwater.experiment.placing import place_problems
 from flatwater.experiment.scale import scale_tables
 from flatwater.experiment.spell import spell
-from flatwater.experiment.tables import Tables
 from flatwater.experiment.validation import validate
 from flatwater.spelling import guessed, nearest
 
@@ -28,9 +27,9 @@ from flatwater.spelling import guessed, nearest
 def load(path_or_name: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Experiment:
     """Reads an experiment: a file, or a name of the library.
 
-    `overrides` are texts like `storage.path=/mnt/flash`; each replaces what the file says, a sweep of the field
-    included. `seed` replaces the file's. What the report and the published figures say of cells that an override
-    takes away is dropped. Raises InvalidExperimentError, or another UserError, if anything is wrong.
+    `overrides` are texts like `storage.path=/mnt/flash`. Each replaces the value in the file, also a sweep of the
+    field. `seed` replaces the file's. Parts of the report and published figures about cells that an override removes
+    are dropped. Raises InvalidExperimentError, or another UserError, for any error.
     """
     path = find_experiment(path_or_name)
     text = read_text(path)
@@ -47,14 +46,14 @@ def load(path_or_name: str | Path, overrides: Sequence[str] = (), seed: int | No
 
 
 def find_experiment(path_or_name: str | Path) -> Path:
-    """The file that a path or a name of the library means."""
+    """The file of a path or of a name of the library."""
     written = str(path_or_name)
     path = Path(path_or_name)
     try:
         if path.is_file():
             return path
         exists, is_folder = path.exists(), path.is_dir()
-    except (OSError, ValueError) as error:  # not permitted, too long, a NUL inside
+    except (OSError, ValueError) as error:  # no permission, a name too long, a NUL in it
         reason = error.strerror if isinstance(error, OSError) else error
         raise UserError(f"cannot be read: {reason}", where=written) from None
     files = library_files()
@@ -90,5 +89,5 @@ def _parse(path: Path, text: str) -> Tables:
 
 
 def _as_path(path: Path) -> str:
-    """Written so that it cannot be taken for the name of a device."""
+    """The path in a form that cannot be confused with the name of a device."""
     return str(path) if "/" in str(path) else f"./{path}"

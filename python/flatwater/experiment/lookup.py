@@ -1,4 +1,4 @@
-"""Finds the cells of an experiment that have some values, and the figures that were published for them."""
+"""Finds the cells of an experiment with given values, and the published figures of a cell."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from flatwater.results.schema import FieldValues
 
 def published_for(
     experiment: Experiment,
-    set: FieldValues,  # noqa: A002 (the file's own word)
+    set: FieldValues,  # noqa: A002 (the name in the file)
 ) -> list[PublishedFigure]:
-    """The figures that were published for the cell with this `set`, in the file's order: the first is the main one."""
+    """The published figures of the cell with this `set`, in the file's order: the first is the main one."""
     if not experiment.published:
         return []
     kinds = experiment.kinds
@@ -22,7 +22,7 @@ def published_for(
 
 
 def has_values(experiment: Experiment, set: FieldValues, wanted: FieldValues) -> bool:  # noqa: A002
-    """Whether the cell with this `set` has all the values that are `wanted` (in plain units)."""
+    """Whether the cell with this `set` has all `wanted` values (in plain units)."""
     return _has(experiment, resolve_cells(set, experiment.kinds), wanted)
 
 
@@ -33,7 +33,7 @@ def _has(experiment: Experiment, cell: FieldValues, wanted: FieldValues) -> bool
 
 
 def positions_of(experiment: Experiment, cells: FieldValues) -> list[int]:
-    """The positions of the sweep that have these values."""
+    """The positions of the sweep with these values."""
     kinds = experiment.kinds
     wanted = resolve_cells(cells, kinds)
     fixed = {field: value for field, value in wanted.items() if field not in experiment.sweep.fields}
@@ -41,12 +41,12 @@ def positions_of(experiment: Experiment, cells: FieldValues) -> list[int]:
 
 
 def cells_text(cells: FieldValues) -> str:
-    """Fields and values as a message names cells by them."""
+    """Fields and values as text, as messages name cells."""
     return ", ".join(f"{field} = {value}" for field, value in cells.items()) or "an empty table"
 
 
 def published_cells(experiment: Experiment, one: Expectation) -> dict[int, float]:
-    """Position -> the first published figure of the expectation's metric; of a range its middle."""
+    """Position -> the first published figure of the expectation's metric; the middle of a range."""
     found: dict[int, float] = {}
     places = set(positions_of(experiment, one.set))
     for figure in experiment.published:

@@ -1,7 +1,7 @@
-"""Which cells of a sweep have some values: found by the values, without going through the cells.
+"""Finds the cells of a sweep with given values, without a search through all cells.
 
-A file with a published figure for each of a thousand cells asks a thousand times: going through all cells each time
-took minutes.
+A file with a published figure for each of a thousand cells makes a thousand lookups. A search through all cells each
+time took minutes.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Dimension = dict[str, list[JsonValue]]
 
 
 def length(dimension: Dimension) -> int:
-    """Steps of a dimension."""
+    """The number of steps of a dimension."""
     return len(next(iter(dimension.values())))
 
 
 class Matcher:
-    """The values of a sweep's dimensions, in plain units, with the steps at which each stands."""
+    """The values of a sweep's dimensions, in plain units, with the steps of each value."""
 
     def __init__(self, dimensions: Sequence[Dimension], kinds: Kinds = ANY) -> None:
         self._lengths = [length(dimension) for dimension in dimensions]
@@ -39,9 +39,7 @@ class Matcher:
             self._steps.append(columns)
 
     def steps(self, number: int, wanted: FieldValues) -> Iterable[int]:
-        """The steps of a dimension at which all its fields have the values that are `wanted` (in plain units) of
-        them, in order.
-        """
+        """The steps of a dimension, in order, at which its fields have the `wanted` values (in plain units)."""
         columns = self._steps[number]
         asked = [columns[field].get(_key(value), []) for field, value in wanted.items() if field in columns]
         if not asked:
@@ -50,7 +48,7 @@ class Matcher:
         return [step for step in first if all(step in other for other in others)] if others else first
 
     def positions(self, wanted: FieldValues) -> list[int]:
-        """The positions at which the swept ones of the `wanted` values stand, in order."""
+        """The positions, in order, at which the swept fields have the `wanted` values."""
         found = [0]
         for number, length in enumerate(self._lengths):
             steps = self.steps(number, wanted)
@@ -59,7 +57,7 @@ class Matcher:
 
 
 def _key(value: Any) -> Hashable:
-    """Equal for values that are equal: a mixture of block sizes is a table."""
+    """A hashable key, equal for equal values: a mixture of block sizes is a table."""
     if isinstance(value, Mapping):
         return frozenset((name, _key(one)) for name, one in value.items())
     if isinstance(value, list | tuple):

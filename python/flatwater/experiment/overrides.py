@@ -1,4 +1,4 @@
-"""`--set path.to.field=VALUE`: replacing what a file says."""
+"""`--set path.to.field=VALUE`: replaces values of a file."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from typing import Any
 from flatwater.errors import UserError
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.fields import all_fields, resolve_value
-from flatwater.experiment.parse import DEEPEST
+from flatwater.experiment.parse import DEEPEST, Tables
 from flatwater.experiment.paths import path_of, swept_fields, without_field, without_swept
 from flatwater.experiment.storage import turned_to_model
-from flatwater.experiment.tables import Tables
 from flatwater.experiment.workload import ALTERNATIVES
 
 
 def override_all(tables: Tables, overrides: Sequence[str], seed: int | None = None) -> tuple[Tables, dict[str, str]]:
-    """The tables with every `field=value` applied, and `seed` in place of the file's.
+    """The tables with every `field=value` applied, and with `seed` instead of the file's.
 
-    Returns also the fields that the command line sets, each with the words that set it. Errors: UserError.
+    Also returns the fields that the command line sets, each with the option that set it. Errors: UserError.
     """
     set_by = {}
-    # Kinds first: other overrides may set fields that only the new kind has.
+    # Kinds first, because other overrides may set fields that only the new kind has.
     for written in sorted(overrides, key=lambda written: not _field_of(written).endswith(".kind")):
         tables = override(tables, written)
         set_by[_field_of(written)] = shown(written)
@@ -36,8 +35,8 @@ def override_all(tables: Tables, overrides: Sequence[str], seed: int | None = No
 def override(tables: Tables, written: str) -> Tables:
     """The tables with one `field=value` applied. Errors: UserError.
 
-    A field that the file sweeps is then no longer swept; `sweep.FIELD=[...]` sweeps it. The value is TOML if it
-    reads as TOML, otherwise text: neither `16KiB` nor a path needs quotes.
+    A field that the file sweeps is no longer swept. `sweep.FIELD=[...]` sweeps it. A value that is not valid TOML is
+    text: neither `16KiB` nor a path needs quotes.
     """
     where = shown(written)
     field, text = _field_of(written), written.partition("=")[2]
@@ -85,19 +84,19 @@ def _without_cache(tables: Tables) -> Tables:
 
 
 def shown(written: str) -> str:
-    """An override for an error to show: a server's url may hold a password."""
+    """An override in a form that an error may show: the url of a server may contain a password."""
     key, _, _ = written.partition("=")
     return "--set database.url=..." if "".join(key.split()).replace('"', "") == "database.url" else f"--set {written}"
 
 
 def _field_of(written: str) -> str:
-    """The dotted field of `field=value`; empty where it is none."""
+    """The dotted field of `field=value`; empty if the text has none."""
     key, equals, _ = written.partition("=")
     return spell_field(".".join(_key_parts(key))) if equals else ""
 
 
 def _key_parts(key: str) -> list[str]:
-    """The parts of a key, quoted or not; none if it is no key."""
+    """The parts of a key, quoted or not; empty if it is not a key."""
     parts = []
     try:
         table = tomllib.loads(f"{key.strip()} = 0")
@@ -118,7 +117,7 @@ def _value(field: str, text: str) -> Any:
     if len(parsed) != 1 or isinstance(value, datetime.date | datetime.time):
         return text
     if field in all_fields() and not _fits(field, value) and _fits(field, text):
-        return text  # a directory may be named 2024
+        return text  # the name of a directory may be 2024
     return value
 
 

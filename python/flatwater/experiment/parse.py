@@ -1,4 +1,4 @@
-"""Reading the text of a TOML file that people write: an experiment, a device."""
+"""Parses TOML files that users write: experiments, devices."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from flatwater.errors import UserError
-from flatwater.experiment.tables import Tables
 
-#: Such a file is written by hand; one this large is something else (a result, a disk image).
+#: The tables of a file, or a part of them, before they are checked: they may contain any error.
+Tables = dict[str, Any]
+
+#: Larger files are not written by hand: they are something else (a result, a disk image).
 MAX_FILE_SIZE = 16 * 2**20
-#: No field is nested half as deep.
+#: About twice the depth of the deepest field.
 DEEPEST = 20
 
 
@@ -26,7 +28,7 @@ def read_text(path: Path, what: str = "an experiment file") -> str:
     if len(raw) > MAX_FILE_SIZE:
         raise UserError(f"is larger than 16 MiB: not {what}", where=str(path))
     try:
-        # Some editors begin a file with a byte order mark; TOML knows none.
+        # Some editors start a file with a byte order mark, which TOML does not allow.
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
@@ -40,7 +42,7 @@ def is_deeper(value: Any, depth: int = DEEPEST) -> bool:
 
 
 def parse_toml(path: Path, text: str) -> Tables:
-    """The tables of a text; `path` is where it stands. Raises UserError with the line if it is no TOML."""
+    """The tables of a text; `path` is its file. Raises UserError with the line if it is not TOML."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -52,5 +54,5 @@ def parse_toml(path: Path, text: str) -> Tables:
         raise UserError(f"not valid TOML: {what}", where=where) from None
     except RecursionError:
         raise UserError("the values are nested too deeply", where=str(path)) from None
-    except ValueError:  # Python reads no whole numbers of more than 4,300 digits
+    except ValueError:  # Python reads no integers with more than 4,300 digits
         raise UserError("not valid TOML: a number is too long", where=str(path)) from None

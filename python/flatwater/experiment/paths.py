@@ -1,6 +1,6 @@
-"""Dotted names (`workload.threads`) in the tables of a file: where they lead, which are swept, tables with some set.
+"""Dotted names (`workload.threads`) in the tables of a file: their places, the swept ones, and tables with changes.
 
-Tables are never changed here: each function gives new ones.
+No function changes its tables: each returns new ones.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from pydantic import BaseModel
 from flatwater.experiment.database import settings
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.device import parameters
-from flatwater.experiment.tables import Tables
+from flatwater.experiment.parse import Tables
 from flatwater.experiment.workload import ALTERNATIVES
 from flatwater.results.schema import FieldValues
 
-#: Tables whose names are not flatwater's, but the server's or the device's.
+#: Tables whose names belong to the server or to the device.
 OPEN = (settings.TABLE, "database.tables", *parameters.TABLES)
 
 
 def split_open(field: str) -> tuple[str, str]:
-    """An open table and the name of an entry of it, whose dots are its own; ("", field) for any other field."""
+    """The open table and the entry of a field (dots belong to the entry's name); ("", field) for any other field."""
     for table in OPEN:
         if field.startswith(f"{table}."):
             return table, field[len(table) + 1 :]
@@ -30,13 +30,13 @@ def split_open(field: str) -> tuple[str, str]:
 
 
 def path_of(field: str) -> list[str]:
-    """The keys that lead to a field through an experiment's tables. A parameter's name is one key, with its dots."""
+    """The keys of a field in an experiment's tables. The name of a parameter is one key, with its dots."""
     table, name = split_open(field)
     return [*table.split("."), name] if table in parameters.TABLES else field.split(".")
 
 
 def flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """`{"storage": {"fill": [..]}}` and `{"storage.fill": [..]}` are the same: dotted names and their values."""
+    """Dotted names and their values. `{"storage": {"fill": [..]}}` and `{"storage.fill": [..]}` give the same."""
     for name, value in table.items():
         if isinstance(value, Mapping):
             yield from flatten(value, f"{prefix}{name}.")
@@ -45,7 +45,7 @@ def flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 
 
 def swept_fields(sweep: Any) -> set[str]:
-    """The fields of a `[sweep]` as the file has it."""
+    """The fields of a `[sweep]` as it is in the file."""
     if not isinstance(sweep, Mapping):
         return set()
     zips = sweep.get("zip")
@@ -55,7 +55,7 @@ def swept_fields(sweep: Any) -> set[str]:
 
 
 def without_swept(sweep: Any, field: str) -> Any:
-    """A sweep without a field, written flat or nested, in the grid or walked with others."""
+    """The sweep without a field, which may be flat or nested, in the grid or in a zip."""
     if not isinstance(sweep, Mapping):
         return sweep
     kept = without_field(sweep, field)
@@ -68,7 +68,7 @@ def without_swept(sweep: Any, field: str) -> Any:
 
 
 def without_field(table: Any, field: str) -> Any:
-    """A table without a field, whether its name is written flat or as nested tables."""
+    """The table without a field, which may be a flat name or nested tables."""
     if not isinstance(table, Mapping):
         return table
     kept = {name: value for name, value in table.items() if name != field}
@@ -79,7 +79,7 @@ def without_field(table: Any, field: str) -> Any:
 
 
 def with_values(tables: Mapping[str, Any], values: FieldValues) -> Tables:
-    """A copy of the tables with some fields set. Tables without such a field are shared, not copied."""
+    """A copy of the tables with some fields set. Unchanged tables are shared, not copied."""
     changed = dict(tables)
     for field, value in values.items():
         *parts, name = path_of(field)
@@ -91,7 +91,7 @@ def with_values(tables: Mapping[str, Any], values: FieldValues) -> Tables:
             table[part] = dict(inner) if isinstance(inner, Mapping) else {}
             table = table[part]
         if split_open(field)[0] in parameters.TABLES:
-            # In one spelling, so that the new value replaces one that is written as nested tables.
+            # In flat spelling, so that the new value also replaces one in nested tables.
             flat = parameters.flatten(table)
             table.clear()
             table.update(flat)

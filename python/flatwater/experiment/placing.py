@@ -12,7 +12,7 @@ from flatwater.experiment.problem import Problem
 
 
 class InvalidExperimentError(UserError):
-    """An experiment that cannot be used. Reads as its first problem; `problems` has every one."""
+    """An invalid experiment. Its text is the first problem; `problems` has all of them."""
 
     def __init__(self, problems: Sequence[UserError]) -> None:
         first, others = problems[0], len(problems) - 1
@@ -24,7 +24,7 @@ class InvalidExperimentError(UserError):
 def place_problems(
     problems: Sequence[Problem], path: Path, text: str, set_by: Mapping[str, str], swept: set[str]
 ) -> InvalidExperimentError:
-    """All problems of a file, in the order of its lines. `set_by` has what the command line set, by field."""
+    """All problems of a file, in the order of its lines. `set_by` has the options of the command line, by field."""
     lines = LineIndex(text)
     placed = [_place(problem, path, lines, set_by, swept) for problem in problems]
     return InvalidExperimentError([error for _, error in sorted(placed, key=lambda pair: pair[0])])
@@ -35,7 +35,7 @@ def _place(
 ) -> tuple[int, UserError]:
     """The place of a problem: an override, or a line of the file (0 = unknown).
 
-    A default has no line: its problem stands at a field that is written and on which the problem depends.
+    A default has no line: its problem is shown at a written field that it depends on.
     """
     fields = (problem.field, *problem.rests_on)
     shown = re.sub(r"\.(\d+)", r"[\1]", problem.field)
@@ -44,7 +44,7 @@ def _place(
         for name, where in set_by.items():
             if f"{field}.".startswith(f"{name}.") or name.startswith(f"{field}."):
                 return 0, UserError(what, where=where, hint=problem.hint)
-    # A swept field's value stands in the sweep.
+    # The value of a swept field is in the sweep.
     written = [f"sweep.{field}" if field in swept else field for field in fields]
     line = lines.line_of(next((field for field in written if field in lines), problem.field))
     return line or 0, UserError(what, where=f"{path}:{line}" if line else str(path), hint=problem.hint)

@@ -1,7 +1,7 @@
-"""One thing that is wrong with an experiment, and how validators say it.
+"""A problem of an experiment, and how validators report it.
 
-Validators of single values raise `refuse(...)`; checks that look at several fields collect `Problem`s and raise
-them together, so that a file's faults are all reported at once. Pydantic carries both to `explain.py`.
+Validators of single values raise `refuse(...)`. Checks of several fields collect `Problem`s and raise them together, so
+that all problems of a file are reported at once. Pydantic carries both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from flatwater.spelling import suggest
 
-#: Values longer than this are cut when an error quotes them.
+#: Longer values are shortened when an error quotes them.
 _LONGEST_QUOTE = 60
 
 
@@ -29,7 +29,7 @@ class Table(BaseModel):
 
 @dataclass(frozen=True)
 class Problem:
-    """`field` is dotted (`workload.threads`); `rests_on` names every field that the statement depends on."""
+    """`field` is dotted (`workload.threads`); `rests_on` has every field that the statement depends on."""
 
     field: str
     what: str
@@ -38,12 +38,12 @@ class Problem:
 
 
 def refuse(what: str, hint: str | None = None) -> PydanticCustomError:
-    """The error that a validator of one value raises; `what` continues the field's name ("must be ...")."""
+    """The error for a validator of one value to raise. `what` continues the field's name ("must be ...")."""
     return PydanticCustomError("refused", "{what}", {"what": what, "hint": hint})
 
 
 def explain_custom(error: PydanticCustomError) -> tuple[str, str | None]:
-    """What is wrong, and the hint, of an error that `refuse` made."""
+    """The message and the hint of an error from `refuse`."""
     context = error.context or {}
     return context["what"], context["hint"]
 
@@ -63,20 +63,20 @@ def raise_problems(title: str, problems: Iterable[Problem], *, within: str = "")
 
 
 def quote(value: Any) -> str:
-    """A value as the user would write it, short enough for one line."""
+    """A value in the user's notation, short enough for one line."""
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     try:
         text = str(value).lower() if isinstance(value, bool) else repr(value)
-    except (RecursionError, ValueError):  # nested thousands deep, or a whole number of more than 4,300 digits
+    except (RecursionError, ValueError):  # thousands of levels deep, or an integer of more than 4,300 digits
         return f"this {type(value).__name__}"
     return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 3] + "..."
 
 
-#: What is said of a field without which its table is nothing.
+#: The message for a missing required field.
 MISSING = "is missing"
 
-#: What pydantic calls a wrong type, in the file's words.
+#: Pydantic's names of wrong types -> messages in the words of the file.
 _TYPES = {
     "bool_type": "true or false",
     "dict_type": "a table",
@@ -96,7 +96,7 @@ _BOUNDS = {
 
 
 def explain_error(error: ErrorDetails) -> tuple[str, str | None]:
-    """What is wrong, and the hint, of one pydantic error; the field's name goes before it."""
+    """The message and the hint of one pydantic error. The field's name goes before the message."""
     kind, given, context = error["type"], error["input"], error.get("ctx", {})
     if kind in ("refused", "problem"):
         return context["what"], context["hint"]
@@ -107,7 +107,7 @@ def explain_error(error: ErrorDetails) -> tuple[str, str | None]:
         limit = context[key] if isinstance(context[key], int) else f"{context[key]:g}"
         return f"must be {words} {limit}, not {quote(given)}", None
     if kind == "literal_error":
-        # Pydantic writes words in quotes, numbers bare: "'a', 'b' or 'c'", "0, 1 or 10".
+        # Pydantic quotes words but not numbers: "'a', 'b' or 'c'", "0, 1 or 10".
         expected = context["expected"]
         choices = re.findall(r"'([^']*)'", expected) or re.split(r", | or ", expected)
         return f"{quote(given)} is not a choice", suggest(str(given), choices)
@@ -122,7 +122,7 @@ def explain_error(error: ErrorDetails) -> tuple[str, str | None]:
 
 
 class ProblemsError(ValueError):
-    """Tables that are no experiment; `problems` has everything that is wrong with them."""
+    """Tables that are not a valid experiment. `problems` has all their problems."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)

@@ -1,4 +1,4 @@
-"""Published figures: what each says, by itself. Which cells it stands beside: lookup.py."""
+"""Published figures. lookup.py finds their cells."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flatwater.experiment.units import parse_size
 from flatwater.results.schema import FieldValues
 from flatwater.spelling import suggest
 
-#: Figures of a cell's summary.
+#: The figures of a cell's summary.
 METRICS = (
     "mean",
     "median",
@@ -43,23 +43,23 @@ METRICS = (
 IN_SECONDS = ("transition_s", "transition_begin_s", "transition_end_s", "dip_period_s", "dip_length_s")
 #: Figures in the unit of the experiment's throughput.
 IN_THROUGHPUT_UNIT = ("mean", "median", "stddev", "fast", "steady")
-#: The unit of a figure that is a ratio to another cell's.
+#: The unit of a ratio to another cell's figure.
 RATIO_UNIT = "x"
-#: Recorded series, `layer.metric`: their mean, with `.max` their maximum; each layer names its own.
+#: Recorded series, `layer.metric`: their mean, or with `.max` their maximum. Each layer names its own.
 _SERIES = re.compile(r"(workload|database|cache|storage|machine)\.[a-z0-9_]+(\.max)?")
-#: How far off a figure may be and still agree, as a share, where its file does not say.
+#: The largest error that counts as agreement, as a share, if the file gives none.
 WITHIN = 0.25
 
 
 def check_metric(metric: str) -> str:
-    """A metric by its name. Raises ValueError where there is no such figure."""
+    """Checks the name of a metric. Raises ValueError if there is no such figure."""
     if metric not in METRICS and not _SERIES.fullmatch(metric):
         raise refuse(f"{quote(metric)} is not a metric", suggest(metric, METRICS))
     return metric
 
 
 def _size(value: Any) -> Any:
-    """A figure in bytes may be written as a size: "2854M"."""
+    """A figure in bytes may be a size: "2854M"."""
     try:
         return float(parse_size(value)) if isinstance(value, str) else value
     except ValueError as error:
@@ -75,12 +75,12 @@ def _relative_to(table: Any, info: ValidationInfo) -> Any:
 
 
 def kinds_in(info: ValidationInfo) -> Kinds:
-    """The kinds with which an entry is validated: `model_validate(entry, context=kinds)`."""
+    """The kinds in the context of the validation: `model_validate(entry, context=kinds)`."""
     return info.context if isinstance(info.context, Kinds) else ANY
 
 
 def check_cells(name: str, table: Any, kinds: Kinds) -> Any:
-    """Fields and values that name cells, flat; raises with what is wrong with them."""
+    """Fields and values that name cells, flat. Raises with what is wrong with them."""
     if not isinstance(table, Mapping):
         return table
     flat = dict(_flatten_set(table, kinds))
@@ -89,7 +89,7 @@ def check_cells(name: str, table: Any, kinds: Kinds) -> Any:
 
 
 def _flatten_set(table: Mapping[str, Any], kinds: Kinds) -> Iterator[tuple[str, Any]]:
-    # A value may itself be a table (mixed block sizes): stop at known fields.
+    # A value may be a table itself (mixed block sizes): known fields are not flattened further.
     for name, value in table.items():
         if isinstance(value, Mapping) and (name not in all_fields(kinds) or name == SETTINGS):
             for inner, inner_value in value.items():
@@ -111,26 +111,26 @@ def _set_faults(flat: FieldValues, kinds: Kinds) -> Iterator[Problem]:
 
 
 class PublishedFigure(Table):
-    """`[[published]]`: a figure that someone published for the cells that have `set`."""
+    """`[[published]]`: a published figure of the cells that have `set`."""
 
     set: Annotated[FieldValues, BeforeValidator(_set)] = Field(default_factory=dict)
     metric: Annotated[str, AfterValidator(check_metric)] = "mean"
-    #: Of a metric in bytes also a size.
+    #: For a metric in bytes, a size is allowed.
     value: Annotated[float, BeforeValidator(_size)]
-    #: Where a range was published: its upper end, `value` is the lower one.
+    #: The upper end of a published range, whose lower end is `value`.
     up_to: Annotated[float | None, BeforeValidator(_size)] = None
-    #: Only a lower bound was published ("over 1000"): `value` or anything above it.
+    #: The published figure is a lower bound ("over 1000"): `value` and everything above it agrees.
     at_least: bool = False
-    #: Names another cell: `value` is how many times that cell's figure this one is, and the unit is `x`.
+    #: Names another cell. `value` is then the ratio of this cell's figure to that one's, in the unit `x`.
     relative_to: Annotated[FieldValues | None, BeforeValidator(_relative_to)] = None
     unit: Annotated[str, Field(min_length=1)]
-    #: Ours agrees when its error is at most this share.
+    #: The largest error of ours that counts as agreement, as a share.
     within: float = Field(default=WITHIN, gt=0, le=10)
-    #: Something of the model was set so that this figure is met: it says less than the others.
+    #: A parameter of the model was fitted to this figure: its agreement proves less.
     fitted: bool = False
-    #: Why ours does not agree: the reason that was found.
+    #: The reason why ours does not agree.
     missed: Annotated[str, Field(min_length=1)] | None = None
-    #: Who measured it, on what, when.
+    #: The person or paper, the system, the date.
     source: Annotated[str, Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -151,19 +151,17 @@ class PublishedFigure(Table):
 
     @property
     def fields(self) -> list[tuple[str, Any]]:
-        """The fields by which it names cells, with their values."""
+        """The fields and values that name cells."""
         return [*self.set.items(), *(self.relative_to or {}).items()]
 
     def error(self, ours: float) -> float | None:
-        """Ours / published - 1; of a range, or of a bound, its nearer end is meant, and within it there is no
-        error.
-        """
+        """Ours / published - 1. For a range or a bound, it is relative to the nearer end, and 0 within."""
         last = math.inf if self.at_least else self.value if self.up_to is None else self.up_to
         nearest = min(max(ours, self.value), last)
         return ours / nearest - 1 if nearest else None
 
     def agrees(self, ours: float) -> bool:
-        """Whether ours is as near as `within` asks."""
+        """Whether the error of ours is at most `within`."""
         error = self.error(ours)
         return ours == self.value if error is None else abs(error) <= self.within
 
@@ -172,7 +170,7 @@ class PublishedFigure(Table):
         return {}
 
     def resolved(self, kinds: Kinds = ANY) -> FieldValues:
-        """`set` with its values in plain units. Made once."""
+        """`set` with its values in plain units; computed once."""
         if kinds not in self._resolved:
             self._resolved[kinds] = resolve_cells(self.set, kinds)
         return self._resolved[kinds]

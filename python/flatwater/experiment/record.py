@@ -1,4 +1,4 @@
-"""What is recorded while a cell runs."""
+"""The settings of the recording."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flatwater.experiment.units import SomeSeconds
 
 
 class Record(Table):
-    """`[record]`: how often the layers report."""
+    """`[record]`: the interval of the series."""
 
-    #: Length of an interval; every layer reports once in each.
+    #: Length of an interval. Every layer reports once in each interval.
     interval_s: Annotated[SomeSeconds, Field(ge=0.1, le=3600)] = 1.0

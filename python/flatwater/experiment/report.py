@@ -1,4 +1,4 @@
-"""How the report draws a sweep."""
+"""The settings of the report for a sweep."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from flatwater.experiment.problem import Table
 
 
 class Report(Table):
-    """`[report]`: which swept field is the x axis, and which one makes the lines."""
+    """`[report]`: the swept field on the x axis, and the one with a line for each value."""
 
-    #: The first swept field if absent.
+    #: Default: the first swept field.
     x: str | None = None
     series: str | None = None
-    #: What the cells are called, one name for each in the file's order; by their swept values if absent.
+    #: The names of the cells, in the file's order. Default: their swept values.
     names: list[str] = Field(default_factory=list)

@@ -1,22 +1,23 @@
-"""What each field of an experiment is to a comparison: of two runs, which may differ while their ratio means something.
+"""The role of each field in a comparison of two runs: it decides whether their ratio means something.
 
-Every field of the format has a role here; `tests/experiment/test_roles.py` fails for one that has none. What is inside
-a table (`database.fault.kind`, an entry of `database.settings`, any field of `[cache]`) has its table's role.
+Every field of the format has a role here; `tests/experiment/test_roles.py` fails for a field without one. A field
+inside a table (`database.fault.kind`, an entry of `database.settings`, any field of `[cache]`) has the role of its
+table.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-#: workload   what is asked of the stack: other requests are another question
-#: data size  how much data the requests are spread over
-#: direction  what the figure counts, in which unit, and so whether more is better
-#: stack      what answers: its settings, its devices, the state in which it begins, its faults
-#: timing     how long it is measured, how it is recorded and checked
-#: about      words about it, and views of it: nothing of what ran
+#: workload   the requests: other requests are another question
+#: data size  the amount of data that the requests use
+#: direction  what the figure counts, in which unit, and whether more is better
+#: stack      what serves the requests: settings, devices, their initial state, faults
+#: timing     the length of the measurement, its recording and its checks
+#: about      descriptions and views: they change nothing in the run
 Role = Literal["workload", "data size", "direction", "stack", "timing", "about"]
 
-#: Where one of these differs, or is not known, a ratio compares answers to two questions.
+#: If one of these differs or is unknown, a ratio would compare the answers to two questions.
 DECISIVE: tuple[Role, ...] = ("workload", "data size", "direction")
 
 
@@ -37,11 +38,11 @@ ROLES: dict[str, Role] = {
     ),
     **_all("data size", "workload.", "warehouses rows tables"),
     **_all("data size", "storage.", "size fill capacity_scale"),
-    # Each of several servers has all the data.
+    # Each of several servers has a copy of all data.
     "database.instances": "data size",
     "workload.unit": "direction",
-    # How a request travels, and the state in which the device begins: the stack's, though the workload's table has
-    # them.
+    # The path of a request, and the initial state of the device, belong to the stack, although the fields are in the
+    # workload's table.
     **_all("stack", "workload.", "engine direct precondition_passes precondition_block_size"),
     **_all(
         "stack",
@@ -49,7 +50,7 @@ ROLES: dict[str, Role] = {
         "kind binary url settings schema_name on_crash load fault generation servers flushing machine cores cpu "
         "workload warm memory log_device doublewrite_device binlog_device tables",
     ),
-    # Whatever is set of a cache, it answers the same requests.
+    # The settings of a cache do not change the requests.
     "cache": "stack",
     **_all(
         "stack",
@@ -69,7 +70,7 @@ ROLES: dict[str, Role] = {
 }
 
 _RANDOM = "workload.distribution"
-#: Field -> another field and the values of it with which the first one means anything; none: any but zero.
+#: Field -> another field, and the values of that one with which the first has an effect; (): any value but zero.
 MATTERS_WITH: dict[str, tuple[str, tuple[str, ...]]] = {
     "workload.read_pct": ("workload.mode", ("seqrw", "rndrw")),
     "workload.zipf_theta": (_RANDOM, ("zipf",)),
@@ -89,7 +90,7 @@ MATTERS_WITH: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def role_of(field: str) -> Role | None:
-    """The role of a field by its dotted name: its own, or that of the table that it is in; None for no field."""
+    """The role of a field by its dotted name: its own, or that of its table; None for an unknown field."""
     while field:
         if field in ROLES:
             return ROLES[field]
@@ -98,9 +99,9 @@ def role_of(field: str) -> Role | None:
 
 
 def role_with(field: str, workload_kind: str | None) -> Role | None:
-    """The role of a field beside a workload.
+    """The role of a field for a kind of workload.
 
-    How large a database is follows from its workload, so that there the size of what it lies on is the stack's.
+    The workload decides the size of a database. So the size of the storage under a database belongs to the stack.
     """
     role = role_of(field)
     if role == "data size" and field.startswith("storage.") and workload_kind in ("tpcc", "oltp"):

@@ -1,4 +1,4 @@
-"""What a template may leave open, and a run needs."""
+"""The fields that a template may leave out and a run needs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from flatwater.experiment.storage import ModelledStorage
 
 
 def require_runnable(experiment: Experiment) -> None:
-    """Raises UserError unless the experiment says where its data goes, and how much there is.
+    """Raises UserError unless the experiment has a place and a size for its data.
 
-    Whether the place can be written to, and is ours, is for the storage to check when it opens it. A server that runs
-    already has a place of its own.
+    The storage checks, when it opens the place, whether it is writable and flatwater's. A server that is already
+    running has its own place.
     """
     where = experiment.name or None
     if isinstance(experiment.cache, FlashCache):
@@ -66,7 +66,7 @@ def _require_cache(experiment: Experiment, cache: FlashCache) -> None:
     for field, size in sizes:
         modelled = cache.storage if field == "cache.size" else experiment.storage
         if isinstance(modelled, ModelledStorage):
-            continue  # as large as the device
+            continue  # the size of the device is the default
         if any(one is None for one in _all_of(experiment, field, size)):
             raise UserError(f"{field} is missing", where=where, hint=f"--set {field}=4GiB")
 
@@ -87,7 +87,7 @@ def _require_directories(experiment: Experiment, server: Server) -> None:
 
 
 def _all_of(experiment: Experiment, field: str, fixed: Any) -> list[Any]:
-    """Every value that a field has in the sweep, or its one value."""
+    """All values of a field in the sweep, or its single value."""
     swept = [values[field] for values in experiment.sweep.dimensions if field in values]
     return swept[0] if swept else [fixed]
 

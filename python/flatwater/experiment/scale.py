@@ -1,8 +1,8 @@
 """`scale`: one number that makes a whole experiment larger or smaller.
 
-A template runs in minutes on a laptop; with `--set scale=50` its data, its memory, its redo log and its time are fifty
-times as much, so that their proportions, on which the result depends, stay as they are. The other way round, a modelled
-card that takes hours to reach its steady state gets there in minutes with a hundredth of its capacity.
+A template runs in minutes on a laptop. With `--set scale=50` its data, memory, redo log and time are fifty times as
+large, so that their proportions, which decide the result, stay the same. In the other direction, a modelled card that
+needs hours to reach its steady state needs minutes with a hundredth of its capacity.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from flatwater.experiment.database.settings import spell_field
-from flatwater.experiment.tables import Tables
+from flatwater.experiment.parse import Tables
 from flatwater.experiment.units import parse_duration, parse_size
 
-#: Larger than any of these is a slip of the hand: a thousand times a laptop's minutes are a month.
+#: A larger scale must be a typing error: a thousand times the minutes of a laptop is a month.
 SCALE_MAX = 10_000.0
 
 
@@ -32,13 +32,13 @@ def _share(value: Any, scale: float) -> Any:
 
 
 def _bytes(value: Any, scale: float) -> Any:
-    """A size as option files of servers write it, with one letter: whole MiB, which no server rounds."""
+    """A size in the syntax of servers' option files, with one letter: whole MiB, which no server rounds."""
     mib = max(1, round(parse_size(value) * scale / 2**20))
     power = next(power for power in (2, 1, 0) if mib % 1024**power == 0)
     return f"{mib // 1024**power}{'MGT'[power]}"
 
 
-#: Fields whose values grow. Only those that are written are: a default stays what it is.
+#: Fields that are multiplied, if they are in the file. Defaults stay unchanged.
 SCALED: dict[str, Callable[[Any, float], Any]] = {
     "workload.warehouses": _whole,
     "workload.rows": _whole,
@@ -59,9 +59,9 @@ SCALED: dict[str, Callable[[Any, float], Any]] = {
 
 
 def scale_tables(tables: Mapping[str, Any]) -> Tables:
-    """An experiment's tables, multiplied by their `scale`. It becomes `scaled_by`, so that it acts once.
+    """An experiment's tables, multiplied by their `scale`. It becomes `scaled_by`, so that it is applied only once.
 
-    A scale that is no number, and values that cannot be multiplied, are left for the validation to refuse.
+    An invalid scale, and values that cannot be multiplied, stay: the validation reports them.
     """
     scale = tables.get("scale", 1)
     if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale <= SCALE_MAX:
@@ -85,7 +85,7 @@ def scale_tables(tables: Mapping[str, Any]) -> Tables:
 
 def _scaled_figure(figure: Mapping[str, Any], scale: float) -> Tables:
     scaled = {name: _cells(value, scale) if name in ("set", "relative_to") else value for name, value in figure.items()}
-    # How long something takes is as much longer, and what memory or the log holds as much more.
+    # Durations are longer by the factor, and so are amounts in memory or in the log.
     if figure.get("unit") == "s" or "_bytes" in str(figure.get("metric")):
         scaled |= {end: _figure(figure[end], scale) for end in ("value", "up_to") if end in figure}
     return scaled
@@ -104,7 +104,7 @@ def _cells(cells: Any, scale: float) -> Any:
 
 
 def _figure(value: Any, scale: float) -> Any:
-    """A published figure; one that is written as a size becomes bytes."""
+    """A published figure; a size becomes bytes."""
     try:
         return _share(parse_size(value) if isinstance(value, str) else value, scale)
     except ValueError:
@@ -120,7 +120,7 @@ def _scaled_sweep(sweep: Mapping[str, Any], scale: float) -> Tables:
 
 
 def _scaled(table: Mapping[str, Any], prefix: str, scale: float) -> Tables:
-    """The table with its fields multiplied, those of tables and lists in it too."""
+    """The table with its fields multiplied, also in nested tables and lists."""
     return {name: _value(value, spell_field(f"{prefix}{name}"), scale) for name, value in table.items()}
 
 

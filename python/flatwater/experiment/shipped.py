@@ -1,4 +1,4 @@
-"""Files that come with flatwater, or are a user's own, and are named in experiments: machines, measured workloads."""
+"""Files of flatwater or of the user that experiments refer to by name: machines, measured workloads."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Kind = TypeVar("Kind", bound=Table)
 
 @dataclass(frozen=True)
 class Shipped(Generic[Kind]):
-    """One kind of them: TOML files of a folder of the package, by their names."""
+    """One kind of such files: the TOML files of a folder of the package, by their names."""
 
     kind: type[Kind]
     folder: str
-    #: What one is called.
+    #: What a message calls such a file.
     called: str
-    #: The field that names one, and what to do about a file that is none.
+    #: The field that refers to it, and the hint for an invalid file.
     where: str
     hint: str
 
@@ -35,7 +35,7 @@ class Shipped(Generic[Kind]):
         return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
     def load(self, written: str) -> Kind:
-        """The one of a name or a file's path. Errors: UserError, with the nearest name as its hint."""
+        """The content of a file by its name or its path. Errors: UserError, with the nearest name as its hint."""
         files = self.files()
         path = Path(written).expanduser() if "/" in written or written.endswith(".toml") else files.get(written)
         if path is None:
@@ -43,7 +43,7 @@ class Shipped(Generic[Kind]):
             raise UserError(what, where=self.where, hint=suggest(written, list(files)))
         return self._parsed(path)
 
-    @lru_cache(maxsize=64)  # noqa: B019 - there is one object of each kind, as long as the program runs
+    @lru_cache(maxsize=64)  # noqa: B019 (each kind has one object, which lives as long as the program)
     def _parsed(self, path: Path) -> Kind:
         try:
             return self.kind.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""One spelling for what a file may write in several ways: settings with underscores, parameters by dotted names."""
+"""One spelling for names that a file may write in several ways: settings with underscores, parameters with dots."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.device.parameters import TABLES, flatten
-from flatwater.experiment.tables import Tables
+from flatwater.experiment.parse import Tables
 
-#: Settings stand at most this deep: sweep.zip.database.settings.
+#: The deepest settings: sweep.zip.database.settings.
 _DEEPEST = 4
 
 
 def spell(tables: Mapping[str, Any]) -> Tables:
-    """The tables with every name in one spelling. A value in the place of a table stays as it is."""
+    """The tables with every name in one spelling. A value that should be a table stays unchanged."""
     return _with_flat_parameters(_with_settings_spelled(tables))
 
 
 def _with_settings_spelled(table: Mapping[str, Any], within: str = "") -> Tables:
-    """A setting that is written in both spellings stays twice: the validation reports it."""
+    """A setting in both spellings stays in both: the validation reports it."""
     spelled: Tables = {}
     for name, value in table.items():
         plain = spell_field(f"{within}{name}").removeprefix(within)
-        # In its place: the order of a sweep is the order of its cells.
+        # At its old place, because the order of a sweep is the order of its cells.
         spelled[name if plain in table else plain] = _spelled_value(value, f"{within}{name}.")
     return spelled
 

@@ -14,10 +14,10 @@ ValueOut = TypeVar("ValueOut", covariant=True)
 
 @dataclass(frozen=True)
 class Read(Generic[ValueOut]):
-    """What a stage makes of its input: always a value that later stages can use.
+    """The output of a stage: always a value that later stages can use.
 
-    Where something is wrong, the value has a default in its place. `problems` say what is wrong. `left_out` names the
-    fields whose value is not the file's: a statement that depends on one of them may be true of the default only.
+    Where the input is wrong, the value has a default. `problems` describe the errors. `left_out` has the fields whose
+    value is not the file's: a statement that depends on one of them may be true only of the default.
     """
 
     value: ValueOut
@@ -29,7 +29,7 @@ class Findings:
     """All problems of an experiment, in the order in which they are found."""
 
     def __init__(self) -> None:
-        #: As a table with empty values: a set that keeps its order.
+        #: A dictionary with empty values serves as a set that keeps its order.
         self._problems: dict[Problem, None] = {}
         self._left_out: set[str] = set()
 
@@ -39,13 +39,13 @@ class Findings:
         return tuple(self._problems)
 
     def keep(self, read: Read[Value]) -> Value:
-        """Keeps the problems that a stage found, and returns its value."""
+        """Adds the problems of a stage, and returns its value."""
         self.add(read.problems)
         self._left_out |= read.left_out
         return read.value
 
     def add(self, problems: Iterable[Problem]) -> None:
-        """Keeps problems, except those that depend on a field that an earlier stage left out."""
+        """Adds problems, except those that depend on a field that an earlier stage left out."""
         for problem in problems:
             if not self._depends_on_left_out(problem):
                 self._problems[problem] = None

@@ -1,9 +1,9 @@
 """Sweeps: from lists of values to cells.
 
-In the file, `[sweep]` maps fields to lists; every combination is a cell (a grid). `[sweep.zip]` (or several
-`[[sweep.zip]]`) holds lists of equal length that are walked together, one more dimension of the grid. The last
-dimension varies fastest. Cells are numbered in that order, one whole repeat after another, so adding repeats keeps
-the numbers of the cells that were there.
+In the file, `[sweep]` maps fields to lists, and every combination is a cell (a grid). `[sweep.zip]` (or several
+`[[sweep.zip]]`) has lists of equal length that advance together: one more dimension of the grid. The last dimension
+varies fastest. Cells are numbered in this order, one whole repeat after another, so that existing cells keep their
+numbers when repeats are added.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from pydantic import Field, model_serializer
 from flatwater.experiment.fields import resolve_value, why_no_field
 from flatwater.experiment.kinds import ANY, Kinds
 from flatwater.experiment.matching import Dimension, Matcher, length
+from flatwater.experiment.parse import Tables
 from flatwater.experiment.paths import flatten, swept_fields
 from flatwater.experiment.problem import Problem, Table, quote
 from flatwater.experiment.stage import Read
-from flatwater.experiment.tables import Tables
 from flatwater.results.schema import FieldValues
 
-#: Of a list with many wrong values, this many are reported one by one.
+#: If a list has more wrong values than this, only the first ones are reported one by one.
 _MOST_REPORTED = 5
-#: What stands in TOML without quotes.
+#: Values that TOML has without quotes.
 _BARE = re.compile(r"[+-]?\d[\d_]*(\.\d+)?([eE][+-]?\d+)?|true|false")
 
 
 class Sweep(Table):
-    """`[sweep]`: `grid` has one dimension a field, `zips` one dimension a group of fields. Values as written."""
+    """`[sweep]`: `grid` has one dimension for each field, `zips` one for each group. Values as in the file."""
 
     grid: Dimension = Field(default_factory=dict)
     zips: list[Dimension] = Field(default_factory=list)
@@ -57,7 +57,7 @@ class Sweep(Table):
         return math.prod(length(dimension) for dimension in self.dimensions)
 
     def without(self, fields: Iterable[str]) -> Sweep:
-        """The sweep without these fields, and without what is in these tables."""
+        """The sweep without these fields, and without the fields of these tables."""
         gone = tuple(f"{field}." for field in fields)
         dimensions = [
             {field: values for field, values in dimension.items() if not f"{field}.".startswith(gone)}
@@ -70,7 +70,7 @@ class Sweep(Table):
         return {}
 
     def matcher(self, kinds: Kinds = ANY) -> Matcher:
-        """Finds cells by their values, which mean what these kinds make of them. Made once."""
+        """Finds cells by their values, in the meaning that these kinds give them; made once."""
         if kinds not in self._matchers:
             self._matchers[kinds] = Matcher(self.dimensions, kinds)
         return self._matchers[kinds]
@@ -85,7 +85,7 @@ class Sweep(Table):
 
 
 def read_sweep(table: Any, kinds: Kinds) -> Read[Sweep]:
-    """`[sweep]` of a file; lists with something wrong in them are left out."""
+    """Reads `[sweep]` of a file. Lists with errors are left out."""
     if not isinstance(table, Mapping):
         return Read(Sweep(), (Problem("sweep", f"must be a table, not {quote(table)}"),))
     grid = dict(flatten({name: values for name, values in table.items() if name != "zip"}))
@@ -96,18 +96,18 @@ def read_sweep(table: Any, kinds: Kinds) -> Read[Sweep]:
     wrong = {problem.field for problem in problems}
     left_out = {field for field in grid if field in wrong}
     if any(name.partition(".")[0] == "zip" for name in wrong):
-        # Lists that are walked together are all of them right, or none is used.
+        # Lists that advance together are used only if all of them are right.
         left_out |= swept_fields({"zip": table.get("zip")})
         groups = {}
     sound = {field: values for field, values in grid.items() if field not in left_out}
     zips = [dict(group) for group in (groups or {}).values() if group]
     placed = (Problem(f"sweep.{one.field}", one.what, one.hint, one.rests_on) for one in problems)
-    # Without a list, the number of cells is not the file's.
+    # If a list is left out, the number of cells differs from the file's.
     return Read(Sweep(grid=sound, zips=zips), tuple(placed), frozenset(left_out | {"sweep"} if problems else left_out))
 
 
 def _groups(zips: Any) -> dict[str, Tables] | None:
-    """The lists that are walked together, by the place of each group; None where they are no tables."""
+    """The lists of each group, by the place of the group; None if a group is not a table."""
     if isinstance(zips, Mapping):
         return {"zip": dict(flatten(zips))}
     if isinstance(zips, list) and all(isinstance(group, Mapping) for group in zips):
@@ -136,7 +136,7 @@ def _faults(grid: Mapping[str, Any], zips: Mapping[str, Mapping[str, Any]], kind
 
 
 def _as_list(value: Any) -> str:
-    """The list that was meant, as TOML: of `1,2` two whole numbers."""
+    """The list that was probably meant, as TOML: `1,2` becomes a list of two integers."""
     if not isinstance(value, str):
         return f"[{quote(value)}]"
     parts = [part.strip(" '\"") for part in value.strip("[] ").split(",")]
@@ -169,7 +169,7 @@ def _value_faults(name: str, field: str, values: list[Any], kinds: Kinds) -> Ite
         except ValueError as error:
             what, hint = error.args
         else:
-            # Lists that are walked together may well repeat a value.
+            # Lists that advance together may repeat a value.
             if name.startswith("zip") or first.setdefault(resolved, number) == number:
                 continue
             what = f"{quote(value)} is the same as value {first[resolved]}"

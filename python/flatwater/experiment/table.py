@@ -1,6 +1,6 @@
-"""One table of a file, read as a typed value; each problem names its field.
+"""Reads one table of a file as a typed value. Each problem names its field.
 
-A table with problems is read once more without the fields that have them, so that later stages can check the rest.
+A table with problems is read again without the wrong fields, so that later stages can check the rest.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pydantic_core import ErrorDetails
 
 from flatwater.experiment.fields import fields_in, unknown_entry_hint
 from flatwater.experiment.kinds import Kinds
+from flatwater.experiment.parse import Tables
 from flatwater.experiment.problem import Problem, Table, explain_error
 from flatwater.experiment.stage import Read
-from flatwater.experiment.tables import Tables
 
 Kind = TypeVar("Kind", bound=Table)
 
@@ -31,9 +31,9 @@ def read_table(
     siblings: Sequence[str] = (),
     stand_ins: Mapping[str, Any] | None = None,
 ) -> Read[Kind | None]:
-    """A table of the file at a dotted place. The value is None where nothing of it can be used.
+    """Reads the table at a dotted place of the file. The value is None if no part of it can be used.
 
-    `siblings` are names that an unknown one may have been meant to be, beside the model's own. `stand_ins` are values
+    `siblings` are further names for the hint about an unknown one, in addition to the model's. `stand_ins` are values
     for required fields that are missing or wrong.
     """
     try:
@@ -52,7 +52,7 @@ def read_table(
 
 
 def reset_fields(table: Kind, fields: Iterable[str]) -> Kind:
-    """The table with these fields, dotted from it, at their defaults."""
+    """The table with these fields reset to their defaults. The names are dotted from the table."""
     changes: dict[str, object] = {}
     for field in fields:
         name, _, inner = field.partition(".")
@@ -67,13 +67,13 @@ def reset_fields(table: Kind, fields: Iterable[str]) -> Kind:
 
 
 def moved_below(place: str, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Problems of a table, with their fields dotted from the experiment."""
+    """The problems of a table, with their fields dotted from the experiment."""
     for problem in problems:
         yield replace(problem, field=f"{place}.{problem.field.removeprefix(f'{place}.')}")
 
 
 def _problem(error: ErrorDetails, place: str, siblings: Sequence[str], kinds: Kinds) -> Problem:
-    """One pydantic error in the file's words."""
+    """A pydantic error in the words of the file."""
     parts = ([place] if place else []) + [str(part) for part in error["loc"]]
     field = ".".join(parts)
     what, hint = explain_error(error)
@@ -84,13 +84,13 @@ def _problem(error: ErrorDetails, place: str, siblings: Sequence[str], kinds: Ki
 
 
 def _sound(model: type[BaseModel], table: Mapping[str, Any], errors: Iterable[ErrorDetails]) -> Tables:
-    """The table without what is wrong: a whole field, or one entry of it where the field can do without."""
+    """The table without its errors: without a whole field, or without one entry of a field that allows it."""
     sound = dict(table)
     for error in errors:
         name, *inner = (str(part) for part in error["loc"])
         value = sound.get(name)
         if inner and isinstance(value, Mapping) and _may_lack(model, name, inner[0]):
-            # A name with dots in it may stand whole in the table.
+            # A name with dots may be one key of the table.
             gone = {inner[0], ".".join(inner)}
             sound[name] = {entry: its for entry, its in value.items() if entry not in gone}
         else:
@@ -99,7 +99,7 @@ def _sound(model: type[BaseModel], table: Mapping[str, Any], errors: Iterable[Er
 
 
 def _may_lack(model: type[BaseModel], name: str, entry: str) -> bool:
-    """Whether a field that is a table can do without one of its entries."""
+    """Whether a field that is a table stays valid without one of its entries."""
     info = model.model_fields.get(name)
     if info is None:
         return False

@@ -1,4 +1,4 @@
-"""Pass or fail: limits that each cell of a run is held to, for use in CI."""
+"""Thresholds: limits for the figures of each cell, to pass or fail in CI."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _listed(value: Any) -> Any:
 
 
 class Limit(Table):
-    """`[thresholds.metrics]`: the least and the most that a figure may be; one of them, or both."""
+    """`[thresholds.metrics]`: the minimum of a figure, the maximum, or both."""
 
     min: float | None = None
     max: float | None = None
@@ -33,7 +33,7 @@ class Limit(Table):
 
 
 class Thresholds(Table):
-    """`[thresholds]`: what is absent is not asked."""
+    """`[thresholds]`: absent limits are not checked."""
 
     #: The mean throughput, in the run's unit.
     mean_min: Annotated[float, Field(gt=0)] | None = None
@@ -42,15 +42,15 @@ class Thresholds(Table):
     p99_max_s: SomeSeconds | None = None
     p999_max_s: SomeSeconds | None = None
     flatness_min: Annotated[float, Field(gt=0, le=1)] | None = None
-    #: The verdict is one of these words.
+    #: The accepted verdicts.
     verdict: Annotated[list[VerdictWord], BeforeValidator(_listed), Field(min_length=1)] | None = None
     #: The highest checkpoint age, in % of the age at which the server makes its users wait.
     checkpoint_age_max_pct: Annotated[float, Field(gt=0, le=200)] | None = None
-    #: Years until a drive is worn out, as `flatwater cost` has them.
+    #: Years until a drive is worn out, as `flatwater cost` computes them.
     life_min_years: Annotated[float, Field(gt=0, le=1000)] | None = None
-    #: Cost of `cost.years` for each unit of throughput, as `flatwater cost` has it, in the currency of the prices.
+    #: Cost of `cost.years` for each unit of throughput, as `flatwater cost` computes it, in the currency of the prices.
     cost_max: Annotated[float, Field(gt=0)] | None = None
-    #: A result with which each cell is compared.
+    #: A result to compare each cell with.
     baseline: Annotated[str, Field(min_length=1)] | None = None
     #: The ratio of the mean to the baseline's, with 95 % confidence.
     ratio_min: Annotated[float, Field(gt=0, le=1000)] | None = None

@@ -9,26 +9,26 @@ from pydantic import Field
 
 from flatwater.experiment.database.innodb import InnodbModel
 from flatwater.experiment.database.innodb_settings import has
+from flatwater.experiment.parse import Tables
 from flatwater.experiment.problem import Problem, Table
-from flatwater.experiment.tables import Tables
 
 #: The field by which a cell and its twin differ.
 FIELD = "twin.modelled"
 
 
 class Twin(Table):
-    """`[twin]`: what the modelled server and its storage are; the workload, and the settings, are the real one's."""
+    """`[twin]`: the modelled server and its storage. The workload and the settings are those of the real server."""
 
-    #: Which of the two a cell is: swept by itself, the real one first.
+    #: Whether a cell is the twin. It is swept automatically, the real cell first.
     modelled: bool = False
-    #: `[database]` of the twin, whose kind is innodb-model. Settings that are not in it are those of the real server.
+    #: `[database]` of the twin, of kind innodb-model. Other settings are those of the real server.
     database: Tables = Field(default_factory=dict)
     #: `[storage]` of the twin: a modelled kind, and its device.
     storage: Tables = Field(default_factory=dict)
 
 
 def swept_with_twin(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An experiment's data in which `[twin]`, if there is one, sweeps its field."""
+    """The data of an experiment with its twin's field swept, if there is a `[twin]`."""
     sweep = data.get("sweep", {})
     if data.get("twin") is None or not isinstance(sweep, Mapping) or FIELD in sweep:
         return data
@@ -36,7 +36,7 @@ def swept_with_twin(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def as_twin(tables: Mapping[str, Any], twin: Twin) -> Tables:
-    """What a modelled twin has in the place of the tables of a real cell: its server and its storage, and no cache."""
+    """The tables of a modelled twin that replace those of the real cell: server and storage, without a cache."""
     real = tables.get("database", {})
     asked = dict(real.get("settings", {})) if isinstance(real, Mapping) else {}
     model = {"kind": "innodb-model", **twin.database}
@@ -47,7 +47,7 @@ def as_twin(tables: Mapping[str, Any], twin: Twin) -> Tables:
 
 
 def twin_conflicts(twin: Twin | None, reality: str) -> Iterator[Problem]:
-    """What keeps a twin from being one of a real server, on a modelled storage."""
+    """Reasons why a twin does not fit: it needs a real server, and a modelled storage for itself."""
     if twin is None:
         return
     about = ("database.kind", "storage.kind")

@@ -1,4 +1,4 @@
-"""Sizes and durations as people write them.
+"""Sizes and durations in the notation of users.
 
 A size is a whole number of bytes, or text with a unit: `16KiB`, `500M`, `2GB`. A bare K, M, G, T or P is binary, as
 in MySQL's option files; KB, MB, ... are decimal (disk makers' units); KiB, MiB, ... are binary. A duration is a number
@@ -18,7 +18,7 @@ from flatwater.experiment.problem import quote, refuse
 
 #: Files are addressed by a signed 64-bit offset (off_t).
 MAX_SIZE = 2**63 - 1
-#: A year: longer than any benchmark, short enough that sums of it stay finite.
+#: A year: longer than any benchmark, and short enough for finite sums.
 MAX_SECONDS = 366 * 86400.0
 
 _LETTERS = "KMGTP"
@@ -32,7 +32,7 @@ _DURATION_PART = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*(ms|min|s|m|h|d)
 
 
 def parse_size(value: Any) -> int:
-    """Bytes of a size. Raises ValueError with a sentence that continues the field's name."""
+    """Bytes of a size. Raises ValueError with a message that continues the field's name."""
     if isinstance(value, int) and not isinstance(value, bool):
         size = value
     elif isinstance(value, str):
@@ -54,7 +54,7 @@ def parse_size(value: Any) -> int:
 
 
 def write_size(size: int) -> str:
-    """A size as text that reads back as exactly the same bytes: the largest binary unit that divides it."""
+    """A size as text that is read back as the same number of bytes, in the largest binary unit that divides it."""
     power = 0
     while power < len(_LETTERS) and size and size % 1024 ** (power + 1) == 0:
         power += 1
@@ -62,7 +62,7 @@ def write_size(size: int) -> str:
 
 
 def print_size(size: float) -> str:
-    """A size for people: four digits and a binary unit (`121.1 GiB`)."""
+    """A size for display: four digits and a binary unit (`121.1 GiB`)."""
     power = 0
     while power < len(_LETTERS) and abs(size) >= 1024:
         size /= 1024
@@ -71,7 +71,7 @@ def print_size(size: float) -> str:
 
 
 def parse_duration(value: Any) -> float:
-    """Seconds of a duration. Raises ValueError with a sentence that continues the field's name."""
+    """Seconds of a duration. Raises ValueError with a message that continues the field's name."""
     if isinstance(value, str):
         text = value.strip()
         parts = _DURATION_PART.findall(text)
@@ -81,7 +81,7 @@ def parse_duration(value: Any) -> float:
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"must be a finite number, not {quote(value)}")
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        # Compared before it is converted: a whole number may be too large for a float.
+        # Compared before the conversion, because an integer may be too large for a float.
         seconds = float(value) if abs(value) <= MAX_SECONDS else MAX_SECONDS + 1
     else:
         raise ValueError(f"must be seconds or text like '5m', not {quote(value)}")
@@ -91,7 +91,7 @@ def parse_duration(value: Any) -> float:
 
 
 def print_duration(seconds: float) -> str:
-    """A duration for people, two units at most (`1 h 30 min`); below a tenth of a second in ms or us."""
+    """A duration for display, in at most two units (`1 h 30 min`); below a tenth of a second in ms or us."""
     if seconds < 0:
         return f"-{print_duration(-seconds)}"
     if 0 < seconds < 0.1:
@@ -109,7 +109,7 @@ def print_duration(seconds: float) -> str:
 
 
 def print_left(seconds: float) -> str:
-    """What is left of something, for people: nobody waits for fractions of a second (`12 s left`)."""
+    """A remaining time for display, without fractions of a second (`12 s left`)."""
     return "less than 1 s left" if seconds < 1 else f"{print_duration(math.ceil(seconds))} left"
 
 
@@ -131,7 +131,7 @@ def _write_size_field(size: int, info: SerializationInfo) -> int | str:
     return write_size(size) if info.context == AS_WRITTEN else size
 
 
-#: `model_dump(context=AS_WRITTEN)` gives sizes as text with units, for people; any other dump gives bytes.
+#: `model_dump(context=AS_WRITTEN)` gives sizes as text with units. Any other dump gives bytes.
 AS_WRITTEN = {"sizes": "text"}
 
 #: More than 0 bytes.

@@ -1,7 +1,8 @@
-"""From the tables of a file to an experiment, or to everything that is wrong with them.
+"""Makes an experiment from the tables of a file, or reports all their problems.
 
 One pass: the kinds; the sweep, whose first values are set in the layers; each layer by itself; the layers together; the
-cells; and last what the file says of its cells. Each stage gives a value that the next can use, whatever was wrong.
+cells; and last the file's statements about its cells. Each stage gives a value that the next one can use, also after
+errors.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ Entry = TypeVar("Entry", PublishedFigure, Expectation)
 
 
 class Validated(NamedTuple):
-    """An experiment, or the problems that keep tables from being one."""
+    """An experiment, or the problems of its tables."""
 
     experiment: Experiment | None
     problems: tuple[Problem, ...]
 
 
 def make_experiment(tables: Mapping[str, Any]) -> Experiment:
-    """The experiment that the tables of a file describe. Errors: ProblemsError."""
+    """The experiment in the tables of a file. Errors: ProblemsError."""
     experiment, problems = validate(tables)
     if experiment is None:
         raise ProblemsError(problems)
@@ -49,17 +50,17 @@ def make_experiment(tables: Mapping[str, Any]) -> Experiment:
 
 
 def validate(tables: Mapping[str, Any], *, overridden: bool = False) -> Validated:
-    """The experiment that the tables of a file describe, or everything that is wrong with it.
+    """The experiment in the tables of a file, or all problems of it.
 
-    `overridden`: the command line changed the tables. The report and the published figures may then name cells that
-    are gone: these entries are dropped.
+    `overridden`: the command line changed the tables. Then entries of the report and published figures whose cells do
+    not exist any more are dropped.
     """
     found = Findings()
     kinds = found.keep(read_kinds(tables))
     views = found.keep(_read_views(tables, kinds))
     tables = swept_with_twin(tables)
     sweep = found.keep(read_sweep(tables.get("sweep", {}), kinds)).without(found.left_out)
-    # The layers then describe a cell like any other.
+    # With the first values set, the layers describe a cell like any other.
     first = with_values(tables, sweep.values_at(0))
     experiment = found.keep(_read_parts(first, sweep, kinds))
     if experiment.kinds != kinds:
@@ -73,7 +74,7 @@ def validate(tables: Mapping[str, Any], *, overridden: bool = False) -> Validate
     return Validated(None if found.problems else experiment, found.problems)
 
 
-#: Tables that are neither layers nor lists, and what they are read as.
+#: Tables that are neither layers nor lists, and their classes.
 _OTHERS: dict[str, type[Table]] = {
     "record": Record,
     "twin": Twin,
@@ -90,14 +91,14 @@ def _read_parts(tables: Mapping[str, Any], sweep: Sweep, kinds: Kinds) -> Read[E
     layers = found.keep(read_layers(tables, kinds))
     others = {name: found.keep(_read_other(name, tables, kinds)) for name in _OTHERS if tables.get(name) is not None}
     parts: dict[str, object] = {name: getattr(heading, name) for name in heading.model_fields_set} | layers | others
-    # A field that is left out is not swept either. The number of cells is then not the file's.
+    # A field that is left out is not swept. The number of cells then differs from the file's.
     parts["sweep"] = kept = sweep.without(found.left_out)
     left_out = found.left_out if kept.fields == sweep.fields else found.left_out | {"sweep"}
     return Read(Experiment.model_validate(parts), found.problems, left_out)
 
 
 def _read_heading(tables: Mapping[str, Any], kinds: Kinds) -> Read[Heading]:
-    """The fields above the tables. Unknown tables are problems of this stage too."""
+    """Reads the fields above the tables. Also reports unknown tables."""
     inner = Experiment.model_fields.keys() - Heading.model_fields.keys()
     above = {name: value for name, value in tables.items() if name not in inner}
     read = read_table(Heading, "", above, kinds, siblings=list(Experiment.model_fields))
@@ -110,7 +111,7 @@ def _read_other(name: str, tables: Mapping[str, Any], kinds: Kinds) -> Read[Tabl
 
 
 def _read_views(tables: Mapping[str, Any], kinds: Kinds) -> Read[Views]:
-    """The published figures and the expectations; those with a problem are left out."""
+    """Reads the published figures and the expectations, without those that have a problem."""
     figures = _read_entries(PublishedFigure, "published", tables, kinds)
     expected = _read_entries(Expectation, "expected", tables, kinds)
     views = Views(figures.value, expected.value)
@@ -118,7 +119,7 @@ def _read_views(tables: Mapping[str, Any], kinds: Kinds) -> Read[Views]:
 
 
 def _read_entries(model: type[Entry], name: str, tables: Mapping[str, Any], kinds: Kinds) -> Read[dict[int, Entry]]:
-    """The entries of a list of tables, by their places."""
+    """The valid entries of a list of tables, by their places."""
     entries = tables.get(name, [])
     if not isinstance(entries, list):
         return Read({}, (Problem(name, f"must be a list, not {quote(entries)}"),), frozenset({name}))
@@ -129,7 +130,7 @@ def _read_entries(model: type[Entry], name: str, tables: Mapping[str, Any], kind
 
 
 def _pair(experiment: Experiment) -> Read[Experiment]:
-    """Gives a server to a workload that needs one and has none, so that the rest can be checked."""
+    """Adds a server to a workload that needs one and has none, so that the rest can be checked."""
     if isinstance(experiment.workload, Transactions) and isinstance(experiment.database, NoDatabase):
         paired = experiment.model_copy(update={"database": Server()})
         return Read(paired, tuple(pairing_conflicts(experiment)), frozenset({"database"}))

@@ -1,4 +1,4 @@
-"""The report, the published figures and the expectations of a file must name cells that exist."""
+"""Checks that the report, the published figures and the expectations of a file name existing cells."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from flatwater.experiment.roles import role_of
 from flatwater.results.schema import FieldValues
 from flatwater.spelling import nearest
 
-#: In a larger sweep, the cell to which a ratio refers is not searched for.
+#: In a larger sweep, there is no search for the cell that a ratio refers to.
 MAX_SEARCHED_CELLS = 100_000
 
 
 @dataclass(frozen=True)
 class Views:
-    """What a file says about its cells: each entry by its place in the file's list."""
+    """The statements of a file about its cells: each entry by its place in the file's list."""
 
     figures: dict[int, PublishedFigure]
     expected: dict[int, Expectation]
@@ -42,7 +42,7 @@ class Views:
         return views if len(figures) == len(self.figures) else views.without_their_order()
 
     def without_their_order(self) -> Views:
-        """Without expectations about the order of the figures: some of the figures are left out."""
+        """The views without expectations about the order of figures; for when some figures are left out."""
         return Views(self.figures, {place: one for place, one in self.expected.items() if one.order != AS_PUBLISHED})
 
 
@@ -127,7 +127,7 @@ def figure_faults(experiment: Experiment, figure: PublishedFigure) -> Iterator[t
 
 def set_faults(
     experiment: Experiment,
-    set: FieldValues,  # noqa: A002 (the file's own word)
+    set: FieldValues,  # noqa: A002 (the name in the file)
 ) -> Iterator[tuple[str, str | None]]:
     """Why no cell of the experiment has this `set`: what is wrong, and a hint."""
     kinds = experiment.kinds

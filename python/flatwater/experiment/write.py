@@ -7,24 +7,24 @@ from typing import Any
 import tomli_w
 
 from flatwater.experiment.experiment import Experiment
-from flatwater.experiment.tables import Tables
+from flatwater.experiment.parse import Tables
 from flatwater.experiment.units import AS_WRITTEN
 from flatwater.experiment.workload import Timing
 
 
 def to_toml(experiment: Experiment) -> str:
-    """The resolved experiment, defaults included: reading it gives the same experiment, sweep and all.
+    """The resolved experiment with its defaults. Reading the text gives the same experiment, with its sweep.
 
-    Sizes carry binary units, settings of a server stay as they were written, and no password is in it. Fields that are
-    swept stand in their layer at the first of their values.
+    Sizes have binary units, settings of a server stay as they were written, and passwords are left out. A swept field
+    has the first of its values in its layer.
     """
     data = experiment.model_dump(context=AS_WRITTEN)
     workload = data["workload"]
-    # The stopwatch, which every kind has, after what is the kind's own.
+    # The timing fields, which all kinds have, come after the kind's own.
     data["workload"] = {name: workload[name] for name in sorted(workload, key=_is_timing)}
     settings = data["database"].pop("settings", {})
     written = _present(data)
-    if settings:  # where an empty text does say something (sql_mode)
+    if settings:  # an empty text can be a meaningful value here (sql_mode)
         written["database"]["settings"] = settings
     return tomli_w.dumps(written)
 

@@ -15,7 +15,7 @@ from flatwater.experiment.database.innodb_settings import WITHOUT_EFFECT
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.device.load import load_device
 from flatwater.experiment.overrides import override
-from flatwater.experiment.tables import Tables
+from flatwater.experiment.parse import Tables
 from flatwater.experiment.units import parse_size
 from flatwater.runner.stack.database.size import estimate_bytes
 from flatwater.what_if.twin import Twin

@@ -18,7 +18,7 @@ from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment, print_size
 from flatwater.experiment.database.measured import Figure, IndexSize, MeasuredWorkload, default_workload
 from flatwater.experiment.device.load import load_device
-from flatwater.experiment.tables import Tables
+from flatwater.experiment.parse import Tables
 from flatwater.experiment.validation import validate
 from flatwater.fit.workload import to_workload_toml
 from flatwater.fit.workload.derive import OLTP_WRITES, READ_ONLY, index_sizes, writes_of

@@ -14,8 +14,8 @@ from flatwater.errors import UserError
 from flatwater.experiment.device.device import Device
 from flatwater.experiment.device.files import NO_FIGURES, devices_dir, find_device, read_tables, stamps_of
 from flatwater.experiment.device.parameters import TABLE
+from flatwater.experiment.parse import Tables
 from flatwater.experiment.problem import Problem, Table, explain_error, quote
-from flatwater.experiment.tables import Tables
 from flatwater.spelling import nearest, suggest
 
 #: The kinds that a device may be of.

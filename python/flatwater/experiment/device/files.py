@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.experiment.parse import parse_toml, read_text
+from flatwater.experiment.parse import Tables, parse_toml, read_text
 from flatwater.experiment.problem import quote
-from flatwater.experiment.tables import Tables
 from flatwater.spelling import nearest, suggest
 
 #: A device that is based on one that is based on one, ...: longer chains are a circle.

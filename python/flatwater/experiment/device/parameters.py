@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from flatwater.experiment.parse import Tables
 from flatwater.experiment.problem import Problem, quote, raise_problems
-from flatwater.experiment.tables import Tables
 
 #: Where the parameters are in an experiment.
 TABLE = "storage.parameters"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flatwater.experiment.layer import Layer
+from flatwater.experiment.parse import Tables
 from flatwater.experiment.storage.file import Fault, FileStorage, LocalPath
 from flatwater.experiment.storage.modelled import (
     HddStorage,
@@ -19,7 +20,6 @@ from flatwater.experiment.storage.modelled import (
     SsdStorage,
     VolumeStorage,
 )
-from flatwater.experiment.tables import Tables
 
 __all__ = [
     "KINDS",
