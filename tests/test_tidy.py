@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-#: Rows of a source file past which it does too much; the habit is 100 to 400.
-SOURCE_LINES_MAX = 560
 
 
 def _tracked() -> list[Path]:
@@ -56,15 +54,6 @@ def test_nothing_generated_is_committed() -> None:
         and samples not in path.parents
         and not (path.suffix in allowed and path.parent == ROOT / "docs/pictures")
     ]
-
-
-def test_source_files_stay_readable() -> None:
-    sources = [path for path in TRACKED if path.suffix in {".py", ".rs"}]
-    assert sources
-    long = {
-        str(path.relative_to(ROOT)): lines for path in sources if (lines := _text(path).count("\n")) > SOURCE_LINES_MAX
-    }
-    assert not long
 
 
 @pytest.mark.parametrize(
