@@ -23,14 +23,21 @@ def test_a_cell_is_called_by_what_is_swept() -> None:
     assert cell_label(summary(2)) == "threads 2, fill 0.5"
 
 
+def test_a_cell_with_a_name_is_called_by_it_in_every_repeat(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [cell_label(summary(index), ["few", "many"]) for index in range(4)] == ["few", "many", "few", "many"]
+    with CellPrinter(as_json=False, names=["few", "many"]) as printer:
+        printer.print(summary(1, verdict_text="Flat."), 2, 2)
+    assert capsys.readouterr().err.splitlines() == ["  [2/2] many: Flat.", "  warning: slow"]
+
+
 def test_an_interrupted_cell_has_no_number_of_those_done() -> None:
-    line = cell_line(summary(2, "interrupted"), 1, 3)
-    assert line == "threads 2, fill 0.5: interrupted after 0 s of measurement"
+    line = cell_line(summary(2, "interrupted"), 1, 3, "threads 2")
+    assert line == "threads 2: interrupted after 0 s of measurement"
 
 
 def test_a_failed_cell_of_several_says_why() -> None:
-    line = cell_line(summary(2, "failed", error="no room"), 1, 3)
-    assert line == "[1/3] threads 2, fill 0.5: failed: no room"
+    line = cell_line(summary(2, "failed", error="no room"), 1, 3, "threads 2")
+    assert line == "[1/3] threads 2: failed: no room"
 
 
 def test_a_line_of_json_has_no_histograms_and_the_experiment_of_several() -> None:

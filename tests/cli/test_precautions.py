@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from flatwater.cli.precautions import only_like_figures
+from flatwater.cli.precautions import only_like_figures, written_text
 from flatwater.cli.request import RunRequest
 from flatwater.experiment import Experiment, load
 
 #: Random writes of a modelled card by its used share, with eleven published figures.
 FILE = "fill-level-tachion-400"
+SHUFFLED = "some cells delete that, and the cells of each repeat run in another order"
 
 
 def checked(*overrides: str, file: str | Path = FILE) -> Experiment:
@@ -63,3 +64,34 @@ def test_a_file_that_is_no_experiment_as_it_stands_is_not_asked(tmp_path: Path) 
     text += '[[published]]\nvalue = 1\nunit = "IOPS"\nsource = "a paper"\n'
     (tmp_path / "half.toml").write_text(text)
     assert checked("storage.device=intel-520", file=tmp_path / "half.toml").published
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides", "told"),
+    [
+        ("demo", (), "needs and writes a file of 1 GiB in {}; that stays for the next run"),
+        ("demo", ("storage.keep=false",), "needs and writes a file of 1 GiB in {}; the last cell deletes that"),
+        (
+            "demo",
+            ("workload.files=4",),
+            "needs and writes 4 files that have together 1 GiB in {}; that stays for the next run",
+        ),
+        ("disk", (), "needs and writes a file of 8 GiB in {}; the last cell deletes that"),
+        (
+            "disk",
+            ("repeat=2",),
+            "needs and writes a file of 8 GiB in {}; " + SHUFFLED,
+        ),
+        ("disk", ("sweep.storage.size=[1073741824,2147483648]",), None),
+        ("tpcc-quick", (), None),
+    ],
+)
+def test_what_is_written_is_told(tmp_path: Path, name: str, overrides: tuple[str, ...], told: str | None) -> None:
+    text = written_text(load(name, [f"storage.path={tmp_path}", *overrides]))
+    assert text == (told and told.format(tmp_path))
+
+
+def test_nothing_is_told_of_a_file_that_is_there_and_of_models(tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    assert written_text(load("demo", [f"storage.path={tmp_path}/mine"])) is None
+    assert written_text(load(FILE)) is None

@@ -65,11 +65,12 @@ class TestPlain:
         assert ran.code == 0
         assert ran.stdout.splitlines() == [f"result: {ran.out}", f"report: flatwater report {ran.out}"]
         said = [line.strip() for line in ran.stderr.splitlines()]
-        assert said[0] == "cell 1 of 1: experiment1"
-        assert said[1] == "prepare"
-        assert said[2].startswith("warmup, ")
-        assert said[3] == "measure, 1 s"
-        assert said[4].startswith("[1/1] ") and "IOPS" in said[4]
+        assert said[0].startswith("needs and writes a file of ")
+        assert said[1] == "cell 1 of 1: experiment1"
+        assert said[2] == "prepare"
+        assert said[3].startswith("warmup, ")
+        assert said[4] == "measure, 1 s"
+        assert said[5].startswith("[1/1] ") and "IOPS" in said[5]
 
     def test_says_first_that_no_verdict_can_come(self, lab: Lab) -> None:
         ran = lab.go({"duration_s": 0.3}, arguments=())

@@ -27,6 +27,7 @@ def test_the_library_is_whole() -> None:
         "demo-tpcc",
         "demo",
         "dirty-limit",
+        "disk",
         "doublewrite",
         "file-systems",
         "fill-level",
@@ -98,6 +99,26 @@ def test_the_short_ones_are_short() -> None:
     assert longest["demo-tpcc"] <= 90
     assert longest["tpcc-quick"] <= 30
     assert longest["oltp-quick"] <= 30
+
+
+def test_the_cells_of_disk_are_what_they_are_called() -> None:
+    experiment = load("disk")
+    assert longest_s(experiment) <= 11 * 60
+    cells = [cell.experiment for cell in iter_cells(experiment)]
+    assert len(cells) == len(experiment.report.names)
+    in_flight = {}
+    for name, cell in zip(experiment.report.names, cells, strict=True):
+        workload = cell.fileio
+        in_flight[name] = workload.threads * workload.queue_depth
+        assert name.startswith(("read", "write", "log", "mixed", "sustained"))
+        if name.startswith("log"):
+            assert (workload.mode, workload.fsync, workload.fsync_call) == ("seqrewr", "every-write", "fdatasync")
+            assert workload.block_size == (512 if "512 B" in name else 4096)
+        else:
+            assert (workload.block_size, workload.direct, workload.fsync_every > 0) == (16384, True, name[:4] != "read")
+    assert [in_flight[name] for name in experiment.report.names] == [1, 8, 64, 1, 8, 64, 1, 8, 1, 8, 16, 32]
+    # The file serves all cells, and is gone when the last one ends.
+    assert [cell.files.keep for cell in cells] == [True] * 11 + [False]
 
 
 ON_SERVERS = [entry for entry in ENTRIES if entry.layers["database"] == "real"]

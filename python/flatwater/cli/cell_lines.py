@@ -9,6 +9,7 @@ from flatwater.cli.drive_lines import DriveLines
 from flatwater.cli.warned import Warned
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from flatwater.results import CellSummary
@@ -22,11 +23,13 @@ CELLS_PRINTED = 100
 class CellPrinter:
     """Prints each cell as it ends; on leaving the `with`, the warnings of all of them."""
 
-    def __init__(self, *, as_json: bool) -> None:
+    def __init__(self, *, as_json: bool, names: Sequence[str] = ()) -> None:
+        """`names`: what the experiment calls its cells, in the sweep's order; without them, by their swept values."""
         from flatwater.runner.progress import start_reporter
 
         self.reporter = start_reporter()
         self._as_json = as_json
+        self._names = names
         self._warned = Warned()
         self._bounds: list[str] = []
         self._drives = DriveLines()
@@ -46,13 +49,14 @@ class CellPrinter:
 
     def print(self, summary: CellSummary, done: int, total: int, experiment: str = "") -> None:
         """A cell has ended. `experiment` names the experiment that it is of, in a run of several."""
+        name = cell_label(summary, self._names)
+        label = f"{experiment} {name}".strip()
         if self._as_json:
             print(cell_json(summary, experiment), flush=True)
         elif total <= CELLS_PRINTED or summary.status == "failed":
-            self.note(f"{experiment} {cell_line(summary, done, total)}".lstrip())
-            if (line := bound_line(summary, experiment)) is not None:
+            self.note(f"{experiment} {cell_line(summary, done, total, name)}".lstrip())
+            if (line := bound_line(summary, label)) is not None:
                 self._bounds.append(line)
-        label = f"{experiment} {cell_label(summary)}".strip()
         self._warned.add(summary, label)
         self._drives.add(summary, label)
 
@@ -63,26 +67,27 @@ def cell_json(summary: CellSummary, experiment: str = "") -> str:
     return json.dumps(more | summary.model_dump(mode="json", exclude={"histograms"}))
 
 
-def cell_label(summary: CellSummary) -> str:
-    """What a cell is, in its sweep."""
+def cell_label(summary: CellSummary, names: Sequence[str] = ()) -> str:
+    """What a cell is, in its sweep: its name, or its swept values."""
+    if names:
+        # Cells are numbered one whole repeat after another.
+        return names[summary.cell % len(names)]
     return ", ".join(f"{name.split('.')[-1]} {value}" for name, value in summary.set.items())
 
 
-def bound_line(summary: CellSummary, experiment: str = "") -> str | None:
+def bound_line(summary: CellSummary, cell: str) -> str | None:
     """What bounded a cell, with its evidence, in a line; None where too little was measured for a verdict."""
     if summary.bound is None or summary.verdict is None:
         return None
-    cell = f"{experiment} {cell_label(summary)}".strip()
     why = "; ".join(summary.bound.evidence[:EVIDENCE_PRINTED])
     told = summary.bound.text.rstrip(".") + (f": {why}." if why else ".")
     return " ".join(part for part in (f"{cell}:" if cell else "", told, summary.bound.interruptions_text) if part)
 
 
-def cell_line(summary: CellSummary, done: int, total: int) -> str:
+def cell_line(summary: CellSummary, done: int, total: int, label: str) -> str:
     """A finished cell in a line: what it was, what it gave."""
     from flatwater.experiment import print_duration
 
-    label = cell_label(summary)
     place = f"[{done}/{total}] {label}: " if label else f"[{done}/{total}] "
     if summary.status == "failed" and total > 1:
         return f"{place}failed: {summary.error}"

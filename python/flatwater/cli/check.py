@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from flatwater.cli.arguments import ExperimentFile, Overrides
+from flatwater.cli.precautions import written_text
 from flatwater.errors import UserError
 
 NAME = "check"
@@ -77,5 +78,7 @@ def verb(
         modelled = [layer for layer, what in experiment.layers.items() if what == "modelled"]
         if modelled:
             typer.echo(f"modelled: {', '.join(modelled)}{f'; {device}' if device else ''}")
+        if (written := written_text(experiment)) is not None:
+            typer.echo(written)
         if shortfall is not None:
             typer.echo(f"warning: {shortfall.text}", err=True)

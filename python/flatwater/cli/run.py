@@ -10,7 +10,7 @@ import typer
 
 from flatwater.cli.arguments import ExperimentFiles, Overrides
 from flatwater.cli.cell_lines import CellPrinter
-from flatwater.cli.precautions import only_like_figures, require_few_cells, warn_of_shortfall
+from flatwater.cli.precautions import only_like_figures, require_few_cells, warn_of_shortfall, written_text
 from flatwater.cli.request import HERE, RunRequest
 
 if TYPE_CHECKING:
@@ -109,7 +109,9 @@ def run(request: RunRequest) -> None:
     warn_of_shortfall(experiment)
     folder = request.out or default_folder(experiment)
     started = Started(request.on, request.jobs)
-    with CellPrinter(as_json=request.as_json) as printer:
+    with CellPrinter(as_json=request.as_json, names=experiment.report.names) as printer:
+        if (written := written_text(experiment)) is not None:
+            printer.note(written)
         outcome = run_experiment(
             experiment,
             folder,
