@@ -98,3 +98,17 @@ def test_what_differs_comes_first_and_forbids_a_ratio(tmp_path: Path) -> None:
     assert (row["comparable"], row["ratio"], row["low"], row["difference"]) == ("no", None, None, None)
     anyway = CliRunner().invoke(app, [*paths, "--anyway"]).output
     assert "although they answer different questions" in anyway
+
+
+def test_a_document(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    paths = [
+        str(make_result(tmp_path / name, [({}, 0, level + rng.normal(size=60))]).path)
+        for name, level in (("before", 1000), ("after", 1200))
+    ]
+    for name in ("page.html", "page.md"):
+        ran = CliRunner().invoke(app, [*paths, "--out", str(tmp_path / name)])
+        assert ran.exit_code == 0, ran.exception
+        text = (tmp_path / name).read_text()
+        assert "after against before" in text
+        assert "95 % CI" in text

@@ -103,3 +103,11 @@ def test_another_workload_is_predicted_and_has_no_ratio(run: str) -> None:
 def test_what_is_counted_stays(run: str) -> None:
     with pytest.raises(UserError, match="would count something else than the run"):
         told(run, "--set", "workload.unit=tps")
+
+
+def test_a_document(run: str, tmp_path: Path) -> None:
+    told(run, "--set", POOL, "--out", str(tmp_path / "page.md"))
+    text = (tmp_path / "page.md").read_text()
+    assert "| what if |" in text
+    assert "How well the twin does what was measured" in text
+    assert "95 % interval" in text

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from flatwater.analysis.alike import Difference
     from flatwater.analysis.compare import Comparison, Row, Side
+    from flatwater.report.document import Document
 
 NAME = "compare"
 EXAMPLES = """
@@ -28,6 +29,8 @@ EXAMPLES = """
   flatwater compare ext4 xfs btrfs        the first is the baseline
 
   flatwater compare fio-result old --anyway   what fio did not tell is unknown
+
+  flatwater compare old new --out page.html   or page.md
 
   flatwater compare old new --json | jq '.rows[].ratio'
 """
@@ -41,6 +44,10 @@ def verb(
         bool,
         typer.Option("--anyway", help="Give ratios although workload, data size or direction differ or are unknown."),
     ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Also write the comparison as .html or .md.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that flatwater did not write.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")
     ] = False,
@@ -56,6 +63,7 @@ def verb(
     from flatwater.analysis import compare
     from flatwater.analysis.compare import nothing_shared
     from flatwater.errors import UserError
+    from flatwater.report.document import write_document
     from flatwater.results import open_result
 
     if len(results) < 2:
@@ -68,6 +76,8 @@ def verb(
             where=", ".join(str(path) for path in results),
             hint="`flatwater report` shows the cells of each",
         )
+    if out is not None:
+        write_document(as_document(comparison), out, force=force)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(comparison), indent=1, default=str))
         return
@@ -108,32 +118,61 @@ def difference_lines(baseline: str, name: str, found: list[Difference]) -> Itera
             yield f"  unknown: {', '.join(fields)} (of {of})"
 
 
+#: The columns of the table, and where those of figures begin and end.
+_HEADINGS = ("cell", "result", "mean", "95 % ±", "p95 ms", "flat", "ratio", "verdict")
+_FIGURES = range(2, 7)
+
+
 def table(comparison: Comparison) -> Table:
     """A line a cell and result: mean with its margin, p95, flatness, verdict, ratio to the baseline."""
     from rich import box
     from rich.table import Table
 
     found = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    for heading in ("cell", "result"):
-        found.add_column(heading, overflow="fold")
-    for heading in ("mean", "95 % ±", "p95 ms", "flat"):
-        found.add_column(heading, justify="right", no_wrap=True)
-    found.add_column("ratio", justify="right")
-    found.add_column("verdict", overflow="fold")
-    # All results of a cell together, cells in the baseline's order.
+    for place, heading in enumerate(_HEADINGS):
+        if place in _FIGURES:
+            found.add_column(heading, justify="right", no_wrap=heading != "ratio")
+        else:
+            found.add_column(heading, overflow="fold")
+    for row in table_rows(comparison):
+        found.add_row(*row)
+    return found
+
+
+def table_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
+    """The rows of the table as text. All results of a cell stand together, cells in the baseline's order."""
     by_cell: dict[str, list[Row]] = {}
     for row in comparison.rows:
         by_cell.setdefault(row.label, []).append(row)
     for label, rows in by_cell.items():
         first = rows[0]
-        cell = f"{label} {first.unit}"
-        found.add_row(cell, comparison.baseline, *_figures(first.baseline), "1", _verdict(first.baseline))
+        yield (
+            f"{label} {first.unit}",
+            comparison.baseline,
+            *_figures(first.baseline),
+            "1",
+            _verdict(first.baseline),
+        )
         for row in rows:
             ratio = (
                 f"{row.ratio:.3g}" if row.ratio is not None else "-" if row.comparable == "yes" else "not comparable"
             )
-            found.add_row("", row.name, *_figures(row.other), ratio, _verdict(row.other))
-    return found
+            yield ("", row.name, *_figures(row.other), ratio, _verdict(row.other))
+
+
+def as_document(comparison: Comparison) -> Document:
+    """The comparison as a page or as Markdown: what differs, the table, and each ratio in a sentence."""
+    from flatwater.report.document import Block, Document, Heading, Items, Rows
+
+    blocks: list[Block] = []
+    for name, found in comparison.differences.items():
+        if lines := list(difference_lines(comparison.baseline, name, found)):
+            blocks += [Heading(lines[0].rstrip(":")), Items(tuple(line.strip() for line in lines[1:]))]
+    blocks += [Heading("Cell by cell"), Rows(_HEADINGS, tuple(table_rows(comparison)), frozenset(_FIGURES))]
+    sentences = [text for row in comparison.rows for text in (f"{row.label}: {row.text}", *row.warnings)]
+    blocks.append(Items((*sentences, *comparison.warnings)))
+    title = f"{', '.join(comparison.others)} against {comparison.baseline}"
+    return Document(title, comparison.rows[0].text, tuple(blocks))
 
 
 def _figures(side: Side) -> tuple[str, str, str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,8 +11,11 @@ import typer
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from rich.console import Console
 
+    from flatwater.report.document import Document
     from flatwater.what_if import Base, Fitted, Prediction
     from flatwater.what_if.fitting import Explanation
 
@@ -30,6 +34,8 @@ EXAMPLES = """
   flatwater what-if results/mine --set storage.device=intel-910-200,database.cores=16     both at once
 
   flatwater what-if results/mine --set cache.storage.device=intel-910-200,cache.size=80GiB     a cache
+
+  flatwater what-if results/mine --out page.html     or page.md
 
   flatwater what-if results/mine --json | jq '.changes[0].ratio'
 """
@@ -52,6 +58,10 @@ def verb(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Give ratios of changes of the workload or the data's size too.")
     ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Also write the predictions as .html or .md.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that flatwater did not write.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")
     ] = False,
@@ -63,6 +73,7 @@ def verb(
     Without --set the usual changes are predicted. 19 in 20 runs like the measured one are expected in the interval.
     """
     from flatwater.errors import UserError
+    from flatwater.report.document import write_document
     from flatwater.what_if import fit_twin, parse_changes, predict, read_base, usual_questions
     from flatwater.what_if.twin import Twin
 
@@ -80,10 +91,16 @@ def verb(
         fitted = fit_twin(twin, progress)
         found = predict(twin, fitted, changes, progress)
     found.sort(key=lambda one: -one.ratio)
+    if out is not None:
+        write_document(as_document(base, fitted, found, anyway=anyway), out, force=force)
     if as_json:
         typer.echo(json.dumps(as_data(base, fitted, found, anyway=anyway), indent=1))
         return
     _print(make_console(), base, fitted, found, anyway=anyway)
+
+
+#: The columns of the table that tells how well the twin does what was measured.
+_FIT_HEADINGS = ("the twin", "measured", "model", "error %", "")
 
 
 def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction], *, anyway: bool) -> None:
@@ -93,47 +110,87 @@ def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction]
     def say(text: str) -> None:
         console.print(text, soft_wrap=not console.is_terminal)
 
-    runs = f"{base.runs} runs" if base.runs > 1 else "a run"
-    say(
-        f"{base.result.path}: {base.throughput:,.0f} {base.unit} on {base.server}, {runs} of {base.measure_s:.0f} s; "
-        f"the mean of one run is uncertain by {196 * base.noise:.1f} %"
-    )
+    say(_measured(base))
     for note in base.notes:
         say(f"note: {note}")
     rows = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    rows.add_column("the twin", overflow="fold")
-    for heading in ("measured", "model", "error %"):
+    rows.add_column(_FIT_HEADINGS[0], overflow="fold")
+    for heading in _FIT_HEADINGS[1:4]:
         rows.add_column(heading, justify="right", no_wrap=True)
-    rows.add_column("")
-    for one in fitted.compared:
-        error = f"{100 * one.error:+.1f}" if one.error is not None else "-"
-        name = f"{one.name}, {one.unit}" if one.unit else one.name
-        rows.add_row(name, f"{one.measured:,.4g}", f"{one.model:,.4g}", error, "given" if one.given else "")
+    rows.add_column(_FIT_HEADINGS[4])
+    for row in _fit_rows(fitted):
+        rows.add_row(*row)
     console.print(rows)
-    for explanation in fitted.explanations:
-        say(_fit(explanation))
-    if len(fitted.explanations) < 2:
-        say("note: the other explanation cannot give the measured throughput, and is left out")
+    for sentence in _explained(fitted):
+        say(sentence)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("what if", overflow="fold")
     # The columns of the explanations need a wide terminal.
     each = [one.name for one in fitted.explanations] if console.width >= WIDE else []
-    for heading in (base.unit, "95 % interval", "ratio", *(f"by {name}" for name in each)):
+    for heading in _headings(base, each):
         table.add_column(heading, justify="right", no_wrap=heading != "ratio")
-    for prediction in found:
-        table.add_row(
-            prediction.change.name,
-            f"{prediction.throughput:,.0f}",
-            f"{prediction.throughput_low:,.0f} to {prediction.throughput_high:,.0f}",
-            _ratio(prediction) if comparable(prediction, anyway) else "not comparable",
-            *(f"{prediction.ratios[name]:.3g}" if comparable(prediction, anyway) else "-" for name in each),
-        )
+    for row in _predicted_rows(found, each, anyway=anyway):
+        table.add_row(*row)
     console.print(table)
+    for sentence in _remarks(found, anyway=anyway):
+        say(sentence)
+
+
+def as_document(base: Base, fitted: Fitted, found: list[Prediction], *, anyway: bool = False) -> Document:
+    """The predictions as a page or as Markdown: each change, how well the twin fits, and what must be known."""
+    from flatwater.report.document import Document, Heading, Items, Rows
+
+    each = [one.name for one in fitted.explanations]
+    head = ("what if", *_headings(base, each))
+    rows = Rows(head, tuple(_predicted_rows(found, each, anyway=anyway)), frozenset(range(1, len(head))))
+    fit = Rows(_FIT_HEADINGS, tuple(_fit_rows(fitted)), frozenset({1, 2, 3}))
+    remarks = Items((*_remarks(found, anyway=anyway), *base.notes))
+    blocks = (rows, remarks, Heading("How well the twin does what was measured"), fit, Items((*_explained(fitted),)))
+    return Document(f"What if: {base.result.path.name}", _measured(base), blocks)
+
+
+def _measured(base: Base) -> str:
+    runs = f"{base.runs} runs" if base.runs > 1 else "a run"
+    return (
+        f"{base.result.path}: {base.throughput:,.0f} {base.unit} on {base.server}, {runs} of {base.measure_s:.0f} s; "
+        f"the mean of one run is uncertain by {196 * base.noise:.1f} %"
+    )
+
+
+def _fit_rows(fitted: Fitted) -> Iterator[tuple[str, ...]]:
+    for one in fitted.compared:
+        error = f"{100 * one.error:+.1f}" if one.error is not None else "-"
+        name = f"{one.name}, {one.unit}" if one.unit else one.name
+        yield name, f"{one.measured:,.4g}", f"{one.model:,.4g}", error, "given" if one.given else ""
+
+
+def _explained(fitted: Fitted) -> Iterator[str]:
+    yield from (_fit(explanation) for explanation in fitted.explanations)
+    if len(fitted.explanations) < 2:
+        yield "note: the other explanation cannot give the measured throughput, and is left out"
+
+
+def _headings(base: Base, each: Sequence[str]) -> tuple[str, ...]:
+    return base.unit, "95 % interval", "ratio", *(f"by {name}" for name in each)
+
+
+def _predicted_rows(found: list[Prediction], each: Sequence[str], *, anyway: bool) -> Iterator[tuple[str, ...]]:
+    for one in found:
+        like = comparable(one, anyway)
+        yield (
+            one.change.name,
+            f"{one.throughput:,.0f}",
+            f"{one.throughput_low:,.0f} to {one.throughput_high:,.0f}",
+            _ratio(one) if like else "not comparable",
+            *(f"{one.ratios[name]:.3g}" if like else "-" for name in each),
+        )
+
+
+def _remarks(found: list[Prediction], *, anyway: bool) -> Iterator[str]:
     if not all(one.shown for one in found if comparable(one, anyway)):
-        say("a ratio in brackets: no effect is shown, because the interval contains 1")
-    for prediction in found:
-        for note in prediction.notes:
-            say(f"{prediction.change.name}: {note}")
+        yield "a ratio in brackets: no effect is shown, because the interval contains 1"
+    for one in found:
+        yield from (f"{one.change.name}: {note}" for note in one.notes)
 
 
 def _fit(explanation: Explanation) -> str:
