@@ -1,15 +1,15 @@
-"""`make bench`: flatwater beside fio and sysbench, in one run on one file; the page it writes is README.md.
+"""`make bench`: compares flatwater with fio and sysbench, in one run on one file, and writes README.md.
 
-__main__.py   what runs, in order
+__main__.py   the plan of a run
 rows.py       the comparisons and their targets
-job.py        what a program is asked to do, and what it answers
-programs/     one file a program, met in its registry
+job.py        the job of a program, and its outcome
+programs/     one file for each program, and their registry
 pairs.py      rounds in alternating order; ratios with their intervals
-recording.py  what recording costs; opening.py: how fast a long result opens
-noise.py      what else ran meanwhile
-page.py       the generated page; tables.py: what pages are made of
+recording.py  the cost of recording; opening.py: how fast a long result opens
+noise.py      the load of other programs during the run
+page.py       the generated page; tables.py: its tables
 options.py    the command line
 database/     the same for databases: `python -m benchmarks.database`
-model/        how fast the models are, beside MQSim: `python -m benchmarks.model`
-sweep.py      what sweeps of modelled cells cost: a part of that, or `python -m benchmarks.sweep`
+model/        the speed of the models, compared with MQSim: `python -m benchmarks.model`
+sweep.py      the cost of sweeps of modelled cells: a part of model/, or `python -m benchmarks.sweep`
 """

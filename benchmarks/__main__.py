@@ -21,12 +21,12 @@ from benchmarks.rows import ROWS, Row
 from flatwater.probe import describe_machine, describe_storage
 
 README = Path(__file__).with_name("README.md")
-#: Rows of `--only` that are no comparison with a peer.
+#: Names for `--only` that are not a comparison with another program.
 RECORDING_NAME, OPENING_NAME = "recording", "report"
 
 
 def run(options: argparse.Namespace) -> str:
-    """Everything, in order; the page that says what came out."""
+    """Runs everything in order; returns the page with the outcome."""
     versions = [program.version() for program in PROGRAMS]
     with tempfile.TemporaryDirectory(prefix="flatwater-bench-", dir=options.dir) as name:
         setting = Setting(Path(name), options.size_mib * 2**20, options.seconds)
@@ -59,14 +59,14 @@ def run(options: argparse.Namespace) -> str:
 
 
 def prepare(setting: Setting) -> None:
-    """Writes the file that all programs use, through flatwater, which then knows it as its own."""
+    """Writes the file that all programs use. flatwater writes it, so that it knows the file as its own."""
     tell(f"preparing {setting.size_bytes / 2**20:.0f} MiB in {setting.folder}")
     short = Setting(setting.folder, setting.size_bytes, 1)
     run_child(FLATWATER.command(ROWS[0].job, short, 0), setting.folder)
 
 
 def compare(row: Row, setting: Setting, rounds: int) -> list[Measured]:
-    """Runs flatwater and a row's peers in turns."""
+    """Runs flatwater and the other programs of a row in turns."""
     programs: tuple[Program, ...] = (FLATWATER, row.peer, *row.shown)
     found: dict[str, list[Outcome]] = {program.name: [] for program in programs}
     for number, program in alternating(programs, rounds):
@@ -99,8 +99,8 @@ def _measured(row: Row, peer: Program, ours: list[Outcome], theirs: list[Outcome
     )
 
 
-#: (option, full, quick). Full takes 13 minutes, quick a little over one. Six rounds are the fewest
-#: whose least and greatest ratio enclose the median with 95 % confidence; nine are the fewest that may drop an outlier.
+#: (option, full, quick). Full takes 13 minutes, quick a little over one. With six rounds, the lowest and the highest
+#: ratio enclose the median with 95 % confidence. Nine are needed to drop an outlier.
 PRESETS: tuple[Preset, ...] = (
     ("rounds", 6, 1),
     ("seconds", 3, 1),

@@ -1,4 +1,6 @@
-"""The table of docs/models/innodb.md that takes one mechanism away at a time: `python -m benchmarks.ablations`."""
+"""Writes the table of docs/models/innodb.md in which one mechanism at a time is removed: `python -m
+benchmarks.ablations`.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,13 @@ from flatwater.experiment.cells import cell_at
 from flatwater.plan.innodb import ModelledDatabase, write_innodb
 
 PAGE = Path(__file__).parents[1] / "docs" / "models" / "innodb.md"
-#: The table stands between them.
+#: The table is between these lines.
 BEGIN, END = "<!-- ablations -->", "<!-- end of the ablations -->"
 EXPERIMENT = "stability"
 #: Cells of the experiment, by the published row: at the log's limit, without doublewrite, with doublewrite and a large
 #: log, with neither a busy master thread nor neighbours.
 ROWS = {"a": 0, "c": 2, "i": 8, "l": 11}
-#: As the experiment has them.
+#: The times of the experiment.
 BEFORE_S, MEASURED_S = 900, 900
 _PATIENCE_S = 600.0
 
@@ -42,7 +44,7 @@ def _as_measured(plan: ModelledDatabase) -> ModelledDatabase:
     return _costs(**{name: round(getattr(plan.cpu, name) / 2.08) for name in names})(plan)
 
 
-#: What is taken away.
+#: The removed mechanisms.
 ABLATIONS: dict[str, Change] = {
     "nothing": lambda plan: plan,
     "log writes that wait for the pages of a sync": _costs(sync_page_ns=0),
@@ -60,7 +62,7 @@ ABLATIONS: dict[str, Change] = {
 
 
 def plans() -> Iterator[tuple[str, str, ModelledDatabase]]:
-    """What is taken away, the row, and what the engine runs."""
+    """The removed mechanism, the row, and the plan for the engine."""
     experiment = load(EXPERIMENT, [])
     for row, index in ROWS.items():
         for name, change in ABLATIONS.items():
@@ -69,7 +71,7 @@ def plans() -> Iterator[tuple[str, str, ModelledDatabase]]:
 
 
 def measure(plan: ModelledDatabase) -> tuple[float, float, float, float]:
-    """New-Orders a minute; the least ten seconds' share of them; checkpoint age, MB; dirty %. Errors: ValueError."""
+    """New-Orders a minute; the lowest ten seconds as a share of it; checkpoint age, MB; dirty %. Errors: ValueError."""
     run = Run.modelled_database(to_json(plan))
     done: list[int] = []
     ages, dirty = [], []
@@ -89,7 +91,7 @@ def measure(plan: ModelledDatabase) -> tuple[float, float, float, float]:
 
 
 def main() -> None:
-    """Runs all, two at a time, and writes the table into the page."""
+    """Runs all plans, two in parallel, and writes the table into the page."""
     wanted = list(plans())
     with ProcessPoolExecutor(2) as pool:
         found = list(pool.map(measure, [spec for _, _, spec in wanted]))

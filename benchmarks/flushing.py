@@ -1,4 +1,4 @@
-"""The table and the pictures of docs/models/flushing.md: `python -m benchmarks.flushing`."""
+"""Makes the table and the pictures of docs/models/flushing.md: `python -m benchmarks.flushing`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "models" / "flushing.md"
 PICTURES = ROOT / "docs" / "pictures"
 EXPERIMENT = "flushing-policies"
-#: The table stands between them.
+#: The table is between these lines.
 BEGIN, END = "<!-- table -->", "<!-- end of the table -->"
 
 
 def main() -> None:
-    """Runs the experiment, draws a picture a policy, and writes the table into the page."""
+    """Runs the experiment, draws a picture for each policy, and writes the table into the page."""
     flatwater = str(Path(sys.executable).with_name("flatwater"))
     with tempfile.TemporaryDirectory(prefix="flatwater-flushing-") as name:
         result, drawn = Path(name) / "result", Path(name) / "drawn"

@@ -1,4 +1,4 @@
-"""How fast the modelled InnoDB is: `python -m benchmarks.innodb_model` writes benchmarks/innodb_model.md.
+"""Measures the speed of the modelled InnoDB: `python -m benchmarks.innodb_model` writes benchmarks/innodb_model.md.
 
 Whole cells of the experiment `stability`, 500 warehouses and a pool of 26 GB, each in a fresh process.
 """
@@ -25,11 +25,11 @@ from flatwater.probe import describe_machine
 ROOT = Path(__file__).parents[1]
 PAGE = Path(__file__).with_suffix(".md")
 EXPERIMENT = ROOT / "experiments" / "stability.toml"
-#: Few pages written and many, without doublewrite; adaptive flushing in one instance.
+#: Cells with few and with many written pages, without doublewrite; and adaptive flushing in one instance.
 ROWS = {"a": 0, "c": 2, "l": 11}
-#: As much virtual time as the experiment runs: warmup and what is measured.
+#: The virtual time of the experiment: warm-up and measurement.
 SECONDS = 1800
-#: What a cell of half an hour may take.
+#: The limits for a cell of half an hour.
 TARGET_CPU_S, TARGET_BYTES = 10.0, 2**30
 
 
@@ -50,7 +50,7 @@ def main() -> None:
         "",
         noise.read(),
     )
-    rows = [_row(row, told) for row, told in found.items()]
+    rows = [_row(row, finished) for row, finished in found.items()]
     PAGE.write_text(f"{_HEAD}{about}\n\n{_ABOUT}\n\n{table(_COLUMNS, rows)}\n")
 
 
@@ -67,11 +67,11 @@ as after a long run, and the card."""
 _COLUMNS = ["row", "New-Orders", "CPU, s", f"target ≤ {TARGET_CPU_S:.0f} s", "memory", f"≤ {print_size(TARGET_BYTES)}"]
 
 
-def _row(name: str, told: Finished) -> list[str]:
-    met = (told.cpu_s <= TARGET_CPU_S, told.rss_max_bytes <= TARGET_BYTES)
+def _row(name: str, finished: Finished) -> list[str]:
+    met = (finished.cpu_s <= TARGET_CPU_S, finished.rss_max_bytes <= TARGET_BYTES)
     verdicts = ["met" if one else "**not met**" for one in met]
-    orders = f"{json.loads(told.output):,}"
-    return [name, orders, f"{told.cpu_s:.1f}", verdicts[0], print_size(told.rss_max_bytes), verdicts[1]]
+    orders = f"{json.loads(finished.output):,}"
+    return [name, orders, f"{finished.cpu_s:.1f}", verdicts[0], print_size(finished.rss_max_bytes), verdicts[1]]
 
 
 def _run(number: int) -> int:

@@ -1,4 +1,4 @@
-"""What every program of a comparison is asked to do, how it is run, and what it answers."""
+"""The job of every program in a comparison, how a program is run, and its outcome."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Literal
 
 from flatwater.errors import FlatwaterError, UserError
 
-#: InnoDB's page, and the block of all published figures that flatwater re-creates.
+#: The page size of InnoDB, and the block size of all published figures that flatwater re-creates.
 BLOCK_BYTES = 16 * 1024
-#: sysbench's name for the first of its files, which cannot be chosen: so the others use it too.
+#: sysbench's name for the first of its files, which cannot be changed. So all programs use it.
 FILE_NAME = "test_file.0"
 
 
 @dataclass(frozen=True)
 class Job:
-    """16 KiB random reads or writes of one file with O_DIRECT, as fast as they go."""
+    """16 KiB random reads or writes of one file with O_DIRECT, at full speed."""
 
     mode: Literal["rndrd", "rndwr"]
     engine: Literal["io_uring", "psync"]
@@ -30,7 +30,7 @@ class Job:
 
     @property
     def title(self) -> str:
-        """The job in a table's cell."""
+        """The title of the job in a table."""
         what = "random read" if self.mode == "rndrd" else "random write"
         if self.engine == "io_uring":
             return f"io_uring, {what}, depth {self.depth}"
@@ -39,7 +39,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Setting:
-    """Where and for how long: the same for every program."""
+    """The place and the length of the runs: equal for every program."""
 
     folder: Path
     size_bytes: int
@@ -48,10 +48,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run of a program gave.
+    """The outcome of one run of a program.
 
-    `cpu_us` is CPU time (user and system) for each IO within the measured time, `whole_cpu_us` that of the whole
-    process from its start to its end: it includes reading the options, loading libraries, writing the result.
+    `cpu_us` is CPU time (user and system) for each IO within the measured time. `whole_cpu_us` is that of the whole
+    process: it includes reading the options, loading libraries, writing the result.
     """
 
     iops: float
@@ -61,7 +61,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Finished:
-    """A child process that ended well: its output, and what the kernel counted for it and its children."""
+    """A child process that ended without error: its output, and the kernel's counts for it and its children."""
 
     output: str
     wall_s: float
@@ -70,11 +70,11 @@ class Finished:
 
 
 def run_child(command: list[str], folder: Path, environment: Mapping[str, str] | None = None) -> Finished:
-    """Runs a program to its end in `folder`; `environment` is added to this process's.
+    """Runs a program to its end in `folder`; `environment` is added to that of this process.
 
-    Errors: UserError when it is not installed, FlatwaterError with its last words when it fails.
+    Errors: UserError when it is not installed, FlatwaterError with its last message when it fails.
     """
-    # Files, not pipes: nobody has to read while it runs.
+    # Files instead of pipes: nothing has to be read while the program runs.
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as complaints:
         started = time.monotonic()
         try:

@@ -1,4 +1,4 @@
-"""What else used the machine while the benchmarks ran."""
+"""The load of other programs on the machine during the benchmarks."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import psutil
 
 @dataclass(frozen=True)
 class Noise:
-    """Averages over the benchmarks: cores that others (kernel threads too) used, and % of the machine stolen."""
+    """Means over the benchmarks: cores used by others (also by kernel threads), and % of the machine's time stolen."""
 
     others_cores: float
     steal_pct: float
 
     def text(self) -> str:
-        """A sentence for the page, with the advice that it calls for."""
+        """A sentence for the page, with advice if there was much load."""
         said = f"other processes used {self.others_cores:.2f} cores, the hypervisor took {self.steal_pct:.1f} %"
-        # A tenth of a core is what an idle desktop or a server's daemons take.
+        # An idle desktop, or the daemons of a server, use about a tenth of a core.
         noisy = self.others_cores > 0.1 or self.steal_pct > 2
         return said + ("; **the machine was noisy: repeat on a quiet one**" if noisy else "")
 
 
 class NoiseMeter:
-    """Measures from its making on."""
+    """Measures from its creation on."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -33,7 +33,7 @@ class NoiseMeter:
         self._own_s = _own_s()
 
     def read(self) -> Noise:
-        """What there was since."""
+        """The noise since the creation."""
         wall_s = time.monotonic() - self._started
         busy_s, steal_s = _machine_s()
         others_s = busy_s - self._busy_s - (_own_s() - self._own_s)
@@ -43,7 +43,7 @@ class NoiseMeter:
 
 def _machine_s() -> tuple[float, float]:
     times = psutil.cpu_times()
-    # Without interrupts: those are the device answering us.
+    # Interrupts are not counted: they belong to the measured device.
     return times.user + times.nice + times.system, getattr(times, "steal", 0.0)
 
 

@@ -1,4 +1,4 @@
-"""How fast, and in how much memory, `flatwater report` draws a long result."""
+"""Time and memory of `flatwater report` for a long result."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 from benchmarks.job import run_child
 
-#: Eleven and a half days, each second with every series of a fileio run.
+#: Eleven and a half days of seconds, each with every series of a fileio run.
 SECONDS = 1_000_000
-#: A report is drawn this often: the median is not the first one's, which reads from a cold cache.
+#: The number of reports. The median leaves out the first one, which reads from a cold cache.
 TIMES = 3
 _TESTS = Path(__file__).parents[1] / "tests" / "report"
 _MAKE = "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1]); import synthetic; "
@@ -21,7 +21,7 @@ _MAKE += "synthetic.single(Path(sys.argv[2]), int(sys.argv[3]))"
 
 @dataclass(frozen=True)
 class Opening:
-    """Medians over the reports."""
+    """Medians of the reports."""
 
     seconds: int
     wall_s: float
@@ -29,9 +29,9 @@ class Opening:
 
 
 def measure_opening(folder: Path, seconds: int, tell: Callable[[str], None]) -> Opening:
-    """Makes a result of `seconds` intervals, and draws it as a user would."""
+    """Makes a result of `seconds` intervals, and draws it with the command of users."""
     result = folder / "long"
-    # In a child: what it takes to make is no part of what it takes to draw.
+    # In a child process, so that making the result does not count as drawing it.
     run_child([sys.executable, "-c", _MAKE, str(_TESTS), str(result), str(seconds)], folder)
     command = [str(Path(sys.executable).with_name("flatwater")), "report", str(result)]
     drawn = [run_child(command, folder) for _ in range(TIMES)]

@@ -1,4 +1,4 @@
-"""What the benchmarks' command lines share: presets, where the page goes, and a line of progress."""
+"""The common part of the benchmarks' command lines: presets, the path of the page, progress lines."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Preset = tuple[str, int | float, int | float]
 
 
 def tell(text: str) -> None:
-    """A line of progress, to standard error: standard output is for the page."""
+    """Prints a line of progress to standard error. Standard output is for the page."""
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 def add_options(parser: argparse.ArgumentParser, presets: Sequence[Preset], out: str, quick: str) -> None:
-    """--dir, --quick, --only, --out and one option a preset."""
+    """Adds --dir, --quick, --only, --out and one option for each preset."""
     parser.add_argument("--dir", type=Path, default=Path(), help="a directory on the storage to use [this one]")
     parser.add_argument("--quick", action="store_true", help=f"does everything work? {quick}; prints the page")
     parser.add_argument("--only", default="", metavar="WORD", help="rows with WORD in their title; prints the page")
@@ -38,7 +38,7 @@ def read_options(
     titles: Sequence[str],
     page: Path,
 ) -> argparse.Namespace:
-    """The options, with the presets where nothing was said. `titles` are those of all rows, for --only.
+    """The options, with presets for those that are absent. `titles` are the names of all rows, for --only.
 
     Errors: UserError, and argparse's own exit.
     """
@@ -60,7 +60,7 @@ def read_options(
 
 
 def command_line(module: str, options: argparse.Namespace, presets: Sequence[Preset]) -> str:
-    """What was asked for, without the name of a directory of this machine."""
+    """The command line for the page, without directories of this machine."""
     words = [".venv/bin/python", "-m", module]
     if options.dir != Path():
         words += ["--dir", "DIR"]
@@ -77,9 +77,9 @@ def command_line(module: str, options: argparse.Namespace, presets: Sequence[Pre
 def measure(
     read: Callable[[list[str]], argparse.Namespace], run: Callable[[argparse.Namespace], str], arguments: list[str]
 ) -> int:
-    """Reads the options, measures, and puts the page where it goes.
+    """Reads the options, measures, and writes the page.
 
-    Exit code: 0 measured (met or not), 1 a program failed, 2 bad arguments, 130 interrupted.
+    Exit code: 0 measured (also if a target was missed), 1 a program failed, 2 bad arguments, 130 interrupted.
     """
     try:
         options = read(arguments)

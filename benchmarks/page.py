@@ -21,9 +21,9 @@ from flatwater.experiment import print_size
 
 @dataclass(frozen=True)
 class Measured:
-    """flatwater against one program on one job; the figures are medians over the rounds.
+    """flatwater and one other program on one job. The figures are medians over the rounds.
 
-    `cpu_target` is None for a program that is only shown.
+    `cpu_target` is None for a program without a target.
     """
 
     job: Job
@@ -38,7 +38,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What a figure is worth nothing without."""
+    """The circumstances of the measurement, without which the figures mean nothing."""
 
     command: str
     date: str
@@ -170,7 +170,7 @@ def _opening(opening: Opening) -> str:
 
 
 def _commands(setting: Setting, measured: Sequence[Measured], programs: Iterable[Program]) -> str:
-    """One command a program, for the first job that it took part in."""
+    """One command for each program, for the first job that it took part in."""
     told = []
     for program in programs:
         jobs = [one.job for one in measured if program.name in ("flatwater", one.peer)]

@@ -1,4 +1,4 @@
-"""Paired rounds: storage and neighbours drift, so only runs that stand side by side are divided by each other."""
+"""Paired rounds. Storage and other load drift, so only runs next to each other in time are compared."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-#: Confidence that an interval has, when there are enough rounds for it.
+#: The confidence of an interval, if there are enough rounds.
 CONFIDENCE = 0.95
 
 T = TypeVar("T")
 
 
 def alternating(contestants: Sequence[T], rounds: int) -> Iterator[tuple[int, T]]:
-    """(round, contestant): AB BA AB ..., so that what drifts or follows a run meets all of them alike."""
+    """(round, contestant) in the order AB BA AB ..., so that a drift, or the effect of the run before, is the same for
+    all.
+    """
     for number in range(rounds):
         for contestant in contestants if number % 2 == 0 else reversed(contestants):
             yield number, contestant
@@ -23,17 +25,17 @@ def alternating(contestants: Sequence[T], rounds: int) -> Iterator[tuple[int, T]
 
 @dataclass(frozen=True)
 class Target:
-    """A limit that a figure is held against."""
+    """A limit for a figure."""
 
     sense: Literal["at least", "at most"]
     limit: float
 
     def holds(self, value: float) -> bool:
-        """Whether a value meets it."""
+        """Whether a value meets the limit."""
         return value >= self.limit if self.sense == "at least" else value <= self.limit
 
     def text(self) -> str:
-        """The target in a table's cell."""
+        """The text of the target in a table."""
         return f"{'≥' if self.sense == 'at least' else '≤'} {self.limit:,.10g}"
 
 
@@ -47,17 +49,17 @@ class Ratio:
     rounds: int
 
     def verdict(self, target: Target) -> str:
-        """`met` or `not met` by the median; `undecided` when it misses but the interval reaches the target."""
+        """`met` or `not met` by the median; `undecided` when the median misses but the interval reaches the target."""
         if target.holds(self.median):
             return "met"
         return "undecided" if target.holds(self.low) or target.holds(self.high) else "**not met**"
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
-    """Ours over theirs, round by round.
+    """Ours / theirs, round by round.
 
-    The interval holds the median of what would be measured for ever with at least 95 % confidence, whatever the
-    distribution: a sign test turned round. Fewer than six rounds cannot give that: then it is all that was seen.
+    With at least 95 % confidence, the interval contains the median of infinitely many rounds, for any distribution (an
+    inverted sign test). Fewer than six rounds are not enough for that: then it is the range of all rounds.
     """
     values = sorted(one / other for one, other in zip(ours, theirs, strict=True))
     outside = _outside(len(values))
@@ -65,7 +67,7 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
 
 
 def _outside(count: int) -> int:
-    """How many values may be left out on each side."""
+    """The number of values that are left out on each side."""
     outside = 0
     while 2 * outside + 3 <= count and confidence(count, outside + 1) >= CONFIDENCE:
         outside += 1
@@ -73,6 +75,6 @@ def _outside(count: int) -> int:
 
 
 def confidence(count: int, outside: int | None = None) -> float:
-    """Probability that the median lies between the order statistics that are left after `outside` on each side."""
+    """Probability that the median lies between the order statistics without `outside` values on each side."""
     left = _outside(count) if outside is None else outside
     return float(1 - 2 * sum(math.comb(count, k) for k in range(left + 1)) / 2**count)

@@ -1,4 +1,4 @@
-"""What recording costs: the same workload with everything recorded and with nothing but a count, in turns."""
+"""The cost of recording: one workload with everything recorded and with only a count, in turns."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from flatwater.runner.journal import Journal
 from flatwater.runner.stack.target.opening import open_target
 from flatwater.runner.stack.target.plans import plan_of_target
 
-#: Small enough for any machine's page cache, and for the rest of it to stay out of the way.
+#: Small enough for the page cache of any machine.
 HOT_BYTES = 64 * 2**20
-#: Intervals of a turn: the first is not counted, the others pay for writing down the one before.
+#: Intervals of a turn. The first is not counted. Each of the others includes writing the one before.
 INTERVALS = 3
 
 
 @dataclass(frozen=True)
 class Case:
-    """A workload of 16 KiB random reads. `hot` reads from the page cache: no device hides the CPU time."""
+    """A workload of 16 KiB random reads. `hot`: they come from the page cache, where no device hides the CPU time."""
 
     engine: Literal["io_uring", "psync"]
     threads: int
@@ -39,7 +39,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        """The case in a table's cell."""
+        """The title of the case in a table."""
         load = f"depth {self.depth}" if self.engine == "io_uring" else f"{self.threads} threads"
         if self.threads == self.depth == 1:
             load = "1 thread"
@@ -48,7 +48,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Cost:
-    """Requests a second, and CPU time of each, with and without recording (medians); the rounds' ratios of IOPS."""
+    """Requests per second and CPU time of each, with and without recording (medians); the ratios of IOPS by round."""
 
     case: Case
     iops: tuple[float, float]
@@ -65,10 +65,10 @@ CASES = (
 
 
 def measure_cost(case: Case, setting: Setting, rounds: int, interval_s: float, tell: Callable[[str], None]) -> Cost:
-    """Runs the engine in this process in short turns, so that the two sides of a pair are seconds apart.
+    """Runs the engine in this process in short turns, so that both sides of a pair are only seconds apart.
 
-    Recorded is what `flatwater run` does: latencies, requests in flight, probes, a journal line each interval. Bare is
-    `workload.record_latency = false` with no probes and no journal.
+    The recorded side does what `flatwater run` does: latencies, requests in flight, probes, a journal line for each
+    interval. The other side has `workload.record_latency = false`, no probes and no journal.
     """
     name, size = ("hot", HOT_BYTES) if case.hot else (FILE_NAME, setting.size_bytes)
     path = setting.folder / name
@@ -107,7 +107,7 @@ def _medians(sides: list[list[float]]) -> tuple[float, float]:
 
 
 def _turn(plan: RealFileio, path: Path, *, recorded: bool) -> tuple[float, float]:
-    """Requests a second of one turn, and CPU time for each, us."""
+    """Requests per second of one turn, and CPU time of each, us."""
     journal_path = path.with_name("journal.jsonl")
     journal_path.unlink(missing_ok=True)
     try:

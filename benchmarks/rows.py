@@ -1,4 +1,4 @@
-"""The comparisons, and the targets that flatwater sets itself."""
+"""The comparisons, and flatwater's targets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.programs import FIO, FIO_BATCHED, SYSBENCH, Program
 
 @dataclass(frozen=True)
 class Row:
-    """A job, the program that flatwater is held against, and others that are only shown."""
+    """A job, the program with a target for the comparison, and programs without one."""
 
     job: Job
     peer: Program
@@ -20,15 +20,15 @@ class Row:
     shown: tuple[Program, ...] = ()
 
 
-#: Never slower than the tool that people use today.
+#: At least as fast as the usual tool.
 THROUGHPUT = Target("at least", 1.0)
-#: fio itself reaches 0.65x of its default with batched submissions and completions.
+#: fio itself needs 0.65x of its default with batched submissions and completions.
 CPU_IO_URING = Target("at most", 0.7)
-#: The system call is nearly all of a synchronous request's CPU time: there is nothing to gain, only to lose.
+#: Nearly all CPU time of a synchronous request is the system call, so there is nothing to gain.
 CPU_PSYNC = Target("at most", 1.0)
-#: Throughput with recording on over that with it off.
+#: Throughput with recording / throughput without.
 RECORDING = Target("at least", 0.98)
-#: A result of 1,000,000 seconds opens.
+#: Time to open a result of 1,000,000 seconds.
 OPENING_S = Target("at most", 5.0)
 OPENING_BYTES = Target("at most", 2.0**30)
 

@@ -1,4 +1,4 @@
-"""What a sweep of modelled cells costs beside the cells: `python -m benchmarks.sweep [--cells N] [--rounds N] ...`.
+"""The cost of a sweep of modelled cells beyond the cells: `python -m benchmarks.sweep [--cells N] [--rounds N] ...`.
 
 Three tables:
 
@@ -29,15 +29,15 @@ from flatwater.runner.executors import LOCAL, make_executor
 from flatwater.runner.progress import SilentReporter
 from flatwater.runner.sweep import run_experiment
 
-#: What the executor may cost a cell.
+#: The limit for the executor's cost of a cell.
 COST_MS = Target("at most", 1.0)
-#: How much faster two processes have to be than one.
+#: The limit for the speed of two processes / that of one.
 SCALING = Target("at least", 1.8)
-#: Requests a second of a tiny cell, and of one of about 50 ms; each is one modelled second, or so many.
+#: Requests per second of a tiny cell, and its modelled seconds; then the same for a cell of about 50 ms.
 TINY = (10.0, 1)
 FIFTY_MS = (20_000.0, 40)
 
-#: Cells of about 50 ms a round.
+#: Cells of about 50 ms in a round.
 SCALING_CELLS = 100
 
 _APPLIANCE = """\
@@ -62,47 +62,47 @@ def cores() -> int:
 
 @dataclass(frozen=True)
 class Swept:
-    """One sweep: seconds of its parts, and what its cells took."""
+    """One sweep: seconds of its parts, and the time of its cells."""
 
     cells: int
     jobs: int
-    #: Until the first cell was done: planning, the folder, the processes' start.
+    #: Until the first cell finished: planning, making the folder, starting the processes.
     begin_s: float
-    #: From the first cell's end to the last one's.
+    #: From the end of the first cell to the end of the last.
     cells_s: float
     #: Merging and sealing the result.
     seal_s: float
     in_cells_s: float
     cells_cpu_s: float
-    #: CPU of the process that hands out the cells, until the last one was done; 0 where it runs them itself.
+    #: CPU of the process that distributes the cells, until the last one finished; 0 if it runs them itself.
     parent_cpu_s: float
 
     @property
     def per_s(self) -> float:
-        """Cells a second once they run."""
+        """Cells per second while cells run."""
         return (self.cells - 1) / self.cells_s
 
     @property
     def own_ms(self) -> float:
-        """The executor's own cost a cell."""
+        """The executor's own cost of a cell."""
         idle_s = self.jobs * (self.begin_s + self.cells_s) - self.in_cells_s
         return (idle_s + self.parent_cpu_s) / self.cells * 1000
 
     @property
     def whole_ms(self) -> float:
-        """Wall time a cell, from the command to the sealed result."""
+        """Wall time of a cell, from the command to the sealed result."""
         return (self.begin_s + self.cells_s + self.seal_s) / self.cells * 1000
 
 
 def sweep(folder: Path, cells: int, jobs: int, kind: tuple[float, int]) -> Swept:
-    """Runs a sweep of so many cells in a new folder."""
+    """Runs a sweep of `cells` cells in a new folder."""
     rate_per_s, seconds = kind
     (folder / "appliance.toml").write_text(_APPLIANCE)
     file = folder / "sweep.toml"
     content = {
         "workload": {"mode": "rndrw", "duration_s": seconds},
         "storage": {"kind": "memory", "device": str(folder / "appliance.toml"), "size": "64MiB"},
-        # All alike, and all different.
+        # The cells do nearly the same work, but no two are equal.
         "sweep": {"workload.rate_per_s": [rate_per_s * (1 + number * 1e-7) for number in range(cells)]},
     }
     file.write_text(tomli_w.dumps(content))
@@ -134,7 +134,7 @@ def sweep(folder: Path, cells: int, jobs: int, kind: tuple[float, int]) -> Swept
 
 
 def scaling(folder: Path, cells: int, rounds: int) -> tuple[Ratio, float]:
-    """Cells a second of two processes over those of one; the CPU milliseconds of a cell."""
+    """Cells per second of two processes / those of one; the CPU milliseconds of a cell."""
     found: dict[int, list[Swept]] = {1: [], 2: []}
     for _, jobs in alternating((1, 2), rounds):
         found[jobs].append(sweep(folder, cells, jobs, FIFTY_MS))

@@ -1,4 +1,4 @@
-"""What the generated pages are made of."""
+"""Parts of the generated pages."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from flatwater.experiment import print_size
 
 
 def page_with(page: Path, begin: str, end: str, text: str) -> str:
-    """A page with `text` in place of what is generated of it, between two lines. Errors: ValueError without either."""
+    """The page with `text` between the two lines as the only content. Errors: ValueError if a line is missing."""
     before, rest = page.read_text().split(begin)
     _, after = rest.split(end)
     return f"{before}{begin}\n{text}\n{end}{after}"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table, figures to the right of their columns."""
+    """A table with right-aligned figures."""
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def interval(found: Ratio) -> str:
-    """A ratio and its interval, in a cell."""
+    """A ratio and its interval, for a table."""
     return f"{found.median:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
@@ -35,7 +35,7 @@ def judged(found: Ratio, target: Target | None) -> list[str]:
 
 
 def loss(found: Ratio, target: Target) -> list[str]:
-    """Three cells: a ratio of two throughputs as what is lost, in %."""
+    """Three cells: a ratio of two throughputs as a loss, in %."""
     median, high, low = (f"{100 * (1 - value):+.2f}" for value in (found.median, found.low, found.high))
     limit = f"< {100 * (1 - target.limit):.0f} %"
     return [f"{median} % [{low}, {high}]", limit, found.verdict(target)]
@@ -50,9 +50,9 @@ def circumstances(
     held: str,
     noise: Noise,
 ) -> str:
-    """What a figure is worth nothing without; `held` is what lay on the storage. It names no folder.
+    """The circumstances of the measurement. `held` names the content of the storage. No folder is named.
 
-    An empty `storage` means that nothing was read or written: then there is no line of it.
+    With an empty `storage`, nothing was read or written: there is no line about it.
     """
     cpu = f"{machine.get('cpu', 'unknown CPU')}, {machine.get('cores')} cores"
     cpu += ", virtual" if machine.get("hypervisor") else ""

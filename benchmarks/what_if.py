@@ -1,8 +1,8 @@
-"""What `flatwater what-if` says beside what then comes: `python -m benchmarks.what_if --dir DIR`.
+"""Compares the predictions of `flatwater what-if` with measurements: `python -m benchmarks.what_if --dir DIR`.
 
-One run of TPC-C on this machine's MariaDB; from it alone, three changes are predicted: a larger redo log, no
-doublewrite buffer, twice the buffer pool. Then the server is run unchanged and with each of the changes, in turns and
-several times. The page docs/what-if.md gets both, with the error, whatever it is.
+TPC-C runs once on this machine's MariaDB. From this run alone, three changes are predicted: a larger redo log, no
+doublewrite buffer, twice the buffer pool. Then the server runs unchanged and with each change, in turns, several times.
+The page docs/what-if.md gets both, with the error, whatever it is.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from flatwater.errors import FlatwaterError
 from flatwater.results import Result, open_result
 
 PAGE = Path(__file__).parents[1] / "docs" / "what-if.md"
-#: What is generated stands between them.
+#: The generated text is between these lines.
 BEGIN, END = "<!-- measured -->", "<!-- end of what was measured -->"
 MODULE = "benchmarks.what_if"
-#: A run that is to be fitted has 20 s at least in whole windows of 5 s: one may be lost on a busy machine.
+#: A run for the fit needs at least 20 s in whole windows of 5 s, and one window may be lost on a busy machine.
 PRESETS: tuple[Preset, ...] = (
     ("warehouses", 10, 2),
     ("warmup_s", 15, 5),
     ("duration_s", 30, 26),
     ("repeats", 3, 1),
 )
-#: Pool of the base run: two fifths of the data, at 100 MiB a warehouse.
+#: The pool of the base run: two fifths of the data, at 100 MiB for each warehouse.
 POOL_MIB_A_WAREHOUSE = 40
 _POOL, _REDO = "innodb_buffer_pool_size", "innodb_log_file_size"
 _WRITE_TWICE = "innodb_doublewrite"
-#: A small log, and commits that wait for it: what is to be changed must matter to the base run.
+#: A small log, and commits that wait for it, so that the changes have an effect on the base run.
 REDO_MIB, MORE_REDO_MIB = 48, 768
 _SETTINGS = "database.settings."
 
 
 @dataclass(frozen=True)
 class Row:
-    """A change: what was said of it, and what came."""
+    """A change: its prediction, and the measurement."""
 
     name: str
     predicted: dict[str, Any]
@@ -76,12 +76,12 @@ class Row:
 
     @property
     def error(self) -> float:
-        """By what share the predicted ratio is larger."""
+        """The error of the predicted ratio, as a share of the measured one."""
         return float(self.predicted["ratio"]) / self.ratio - 1
 
     @property
     def within(self) -> bool:
-        """Whether the interval holds what was measured."""
+        """Whether the predicted interval contains the measured ratio."""
         return bool(self.predicted["low"] <= self.ratio <= self.predicted["high"])
 
 
@@ -129,7 +129,7 @@ def _pool_mib(options: argparse.Namespace) -> int:
 
 
 def run(options: argparse.Namespace) -> str:
-    """Measures, predicts, measures again; the page, or what is generated of it. Errors: FlatwaterError."""
+    """Measures, predicts, measures again; returns the generated part of the page. Errors: FlatwaterError."""
     asked = changes(options)
     with (
         tempfile.TemporaryDirectory(prefix="flatwater-what-if-", dir=options.dir) as data,
@@ -140,9 +140,9 @@ def run(options: argparse.Namespace) -> str:
         first = _run(folder / "base", base)
         tell("predicting")
         arguments = [f"--set={_SETTINGS}{setting}={_written(value)}" for _, setting, value in asked]
-        told = json.loads(_flatwater("what-if", str(first.path), "--json", *arguments))
+        answer = json.loads(_flatwater("what-if", str(first.path), "--json", *arguments))
         settings = base["database"]["settings"]
-        # The unchanged server first, then each change; a repeat does all of them again.
+        # The unchanged server comes first, then each change. Each repeat runs all of them.
         swept = {
             f"{_SETTINGS}{setting}": [
                 settings[setting],
@@ -151,7 +151,7 @@ def run(options: argparse.Namespace) -> str:
             for setting in (_REDO, _WRITE_TWICE, _POOL)
         }
         both = _run(folder / "both", {**base, "repeat": options.repeats, "sweep": {"zip": swept}})
-        text = report(options, told, [_row(told, both, number, one) for number, one in enumerate(asked)], both)
+        text = report(options, answer, [_row(answer, both, number, one) for number, one in enumerate(asked)], both)
     if options.out is None:
         return text + "\n"
     return page_with(PAGE, BEGIN, END, text)
@@ -177,11 +177,11 @@ def _flatwater(*arguments: str) -> str:
     return ran.stdout
 
 
-def _row(told: dict[str, Any], both: Result, number: int, asked: tuple[str, str, Any]) -> Row:
-    """The change of a number, the unchanged server's cells being the first of each round."""
+def _row(answer: dict[str, Any], both: Result, number: int, asked: tuple[str, str, Any]) -> Row:
+    """The change with this number. The unchanged server's cells are the first of each round."""
     name, setting, value = asked
     written = f"{_SETTINGS}{setting}={_written(value)}"
-    predicted = next(one for one in told["changes"] if one["set"] == [written])
+    predicted = next(one for one in answer["changes"] if one["set"] == [written])
     rounds: dict[int, list[float]] = {0: [], number + 1: []}
     pages: dict[str, float] = {"pages_read_per_s": 0.0, "pages_flushed_per_s": 0.0}
     orders = 0.0
@@ -202,20 +202,23 @@ def _row(told: dict[str, Any], both: Result, number: int, asked: tuple[str, str,
 
 
 def changes_of(result: Result) -> set[str]:
-    """The different cells of a result, repeats taken together."""
+    """The different cells of a result, without their repeats."""
     return {json.dumps(cell.set, sort_keys=True) for cell in result.cells}
 
 
-def report(options: argparse.Namespace, told: dict[str, Any], rows: Sequence[Row], both: Result) -> str:
-    """What is generated: the command, the fit, and both beside each other."""
+def report(options: argparse.Namespace, answer: dict[str, Any], rows: Sequence[Row], both: Result) -> str:
+    """The generated part: the command, the fit, and the comparison."""
     machine = both.machine
     facts = [
         ("command", f"`{command_line(MODULE, options, PRESETS)}`"),
         ("date", time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())),
-        ("server", told["server"]),
+        ("server", answer["server"]),
         ("machine", f"{machine.get('cpu', '')}, {machine.get('cores', '')} cores"),
         ("meanwhile", _meanwhile(both)),
-        ("base", f"{told['throughput']:,.0f} {told['unit']}, one run, known to {196 * told['noise']:.1f} %"),
+        (
+            "base",
+            f"{answer['throughput']:,.0f} {answer['unit']}, one run, known to {196 * answer['noise']:.1f} %",
+        ),
     ]
     fit = [
         [
@@ -225,7 +228,7 @@ def report(options: argparse.Namespace, told: dict[str, Any], rows: Sequence[Row
             "" if one["error"] is None else f"{100 * one['error']:+.1f} %",
             "given" if one["given"] else "",
         ]
-        for one in told["fit"]["compared"]
+        for one in answer["fit"]["compared"]
     ]
     lines = [
         [
@@ -258,7 +261,7 @@ def report(options: argparse.Namespace, told: dict[str, Any], rows: Sequence[Row
             table(("", "measured", "model", "error", ""), fit),
             "Throughput of the changed server / that of the unchanged one in the same round, and pages of a New-Order:",
             table(head, lines),
-            f"Unchanged, in turns with the changes: {unchanged} {told['unit']}.",
+            f"Unchanged, in turns with the changes: {unchanged} {answer['unit']}.",
         ]
     )
 
