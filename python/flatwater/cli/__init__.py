@@ -1,4 +1,4 @@
-"""The command line: one file per verb, met here.
+"""The command line: one file for each verb.
 
 To add a verb: write `cli/VERB.py` with `NAME`, `EXAMPLES` and a function `verb`, name it below, and write its test in
 `tests/cli/test_VERB.py`.
@@ -105,7 +105,7 @@ def main() -> None:
 
 
 def _call() -> int:
-    """Runs the verb that was asked for; its exit code."""
+    """Runs the verb of the command line; returns its exit code."""
     try:
         try:
             code = make_app()(standalone_mode=False)
@@ -117,23 +117,23 @@ def _call() -> int:
             print(f"error: {error}", file=sys.stderr)
         return error.exit_code
     except OSError as error:
-        # A place that is named by the user, and that cannot even be looked at.
+        # The user's path cannot even be looked up.
         if error.filename is None:
             raise
         print(f"error: {printable(os.fsdecode(error.filename))}: {error.strerror}", file=sys.stderr)
         return UserError.exit_code
     except (KeyboardInterrupt, typer.Abort):
         code = Interrupted.exit_code
-    # Typer makes an exit code of Ctrl-C, and says nothing.
+    # Typer turns Ctrl-C into an exit code without a message.
     if code == Interrupted.exit_code:
         print("error: interrupted", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
 
 def _refuse(error: TyperException) -> int:
-    """Tells what is wrong with the arguments."""
+    """Prints the error in the arguments."""
     if type(error).__name__ == "NoArgsIsHelpError":
-        # Typer printed the help already.
+        # Typer has printed the help.
         return UserError.exit_code
     from flatwater.cli.usage import explain_usage
 

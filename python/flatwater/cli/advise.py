@@ -1,4 +1,4 @@
-"""`flatwater advise`: what to change first, and what that is expected to do."""
+"""`flatwater advise`: the changes to make first, and their expected effects."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ def verb(
     from flatwater.report.document import as_text, write_document
     from flatwater.results import open_result
 
-    told = consult(open_result(run), cell, _rules(rule))
+    consultation = consult(open_result(run), cell, _rules(rule))
     if predict:
         with make_console(stderr=True).status("reading...") as status:
-            told = with_effects(told, status.update)
-    verified = _verify(told) if verify else None
-    document = as_document(told, verified)
+            consultation = with_effects(consultation, status.update)
+    verified = _verify(consultation) if verify else None
+    document = as_document(consultation, verified)
     if out is not None:
         write_document(document, out, force=force)
     if as_json:
-        typer.echo(json.dumps(as_data(told, verified), indent=1))
+        typer.echo(json.dumps(as_data(consultation, verified), indent=1))
         return
     console = make_console()
     for line in [*as_text(document), *([str(out)] if out is not None else [])]:
@@ -87,16 +87,16 @@ def _rules(name: str | None) -> tuple[Rule, ...]:
     return found
 
 
-def _verify(told: Consultation) -> Verified | None:
-    """Makes the first change that an experiment can make; None if no advice was given."""
+def _verify(consultation: Consultation) -> Verified | None:
+    """Tries the first change that an experiment can make; None if there is no advice."""
     from flatwater.advise import verify
     from flatwater.runner.progress import start_reporter
 
-    if not told.advice:
+    if not consultation.advice:
         return None
-    chosen = next((one for one in told.advice if one.change.overrides), told.advice[0])
+    chosen = next((one for one in consultation.advice if one.change.overrides), consultation.advice[0])
     reporter = start_reporter()
     try:
-        return verify(told.cell, chosen, reporter)
+        return verify(consultation.cell, chosen, reporter)
     finally:
         reporter.close()

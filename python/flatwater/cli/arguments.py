@@ -9,7 +9,7 @@ import typer
 
 
 def complete_experiment(incomplete: str) -> list[str]:
-    """Names of the library, and the TOML files and directories beside what is typed so far."""
+    """Names of the library, and the TOML files and directories that begin with the typed text."""
     from flatwater.errors import FlatwaterError
     from flatwater.experiment.library import library_files
 
@@ -24,13 +24,13 @@ def complete_experiment(incomplete: str) -> list[str]:
         beside = [path for path in sorted(folder.iterdir()) if path.name.startswith(start)]
         files = [f"{prefix}{path.name}" for path in beside if path.suffix == ".toml" and path.is_file()]
         folders = [f"{prefix}{path.name}/" for path in beside if path.is_dir() and not path.name.startswith(".")]
-    except OSError:  # no such directory, or not ours to read: then there is nothing to offer
+    except OSError:  # the directory is missing or not readable: there are no completions
         return names
     return [*names, *files, *folders]
 
 
 def complete_either(incomplete: str) -> list[str]:
-    """What `complete_experiment` offers, and the names of the modelled devices."""
+    """The completions of `complete_experiment`, and the names of the modelled devices."""
     from flatwater.errors import FlatwaterError
     from flatwater.experiment.device.files import device_files
 
@@ -49,7 +49,7 @@ ExperimentFile = Annotated[
     ),
 ]
 
-#: One of these, or several, or a folder of them.
+#: One or several of these, or a folder of them.
 ExperimentFiles = Annotated[
     list[str] | None,
     typer.Argument(
@@ -59,7 +59,7 @@ ExperimentFiles = Annotated[
     ),
 ]
 
-#: Fields to replace before anything is checked.
+#: Fields that are replaced before the check.
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="FIELD=VALUE", help="Replace a field: storage.path=/mnt/flash. Repeatable."),

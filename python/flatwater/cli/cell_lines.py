@@ -1,4 +1,4 @@
-"""A finished cell as a line, for people and for programs; and what is printed while cells run."""
+"""A finished cell as a line, for people and for programs; and the output while cells run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from flatwater.results import CellSummary
 
-#: The sentences of evidence that a line has; the report and --json have all of them.
+#: The sentences of evidence in a line; the report and --json have all of them.
 EVIDENCE_PRINTED = 2
-#: Of more cells than this, only those that failed are printed one by one.
+#: With more cells than this, only failed ones are printed one by one.
 CELLS_PRINTED = 100
 
 
 class CellPrinter:
-    """Prints each cell as it ends; on leaving the `with`, the warnings of all of them."""
+    """Prints each cell when it ends; at the end of the `with`, the warnings of all."""
 
     def __init__(self, *, as_json: bool, names: Sequence[str] = ()) -> None:
         """`names`: what the experiment calls its cells, in the sweep's order; without them, by their swept values."""
@@ -43,12 +43,12 @@ class CellPrinter:
         self.reporter.close()
 
     def note(self, text: str) -> None:
-        """A line for people: not printed where only JSON is asked for."""
+        """Prints a line for people, but not with --json."""
         if not self._as_json:
             self.reporter.note(text)
 
     def print(self, summary: CellSummary, done: int, total: int, experiment: str = "") -> None:
-        """A cell has ended. `experiment` names the experiment that it is of, in a run of several."""
+        """Prints a finished cell. `experiment` names its experiment in a run of several."""
         name = cell_label(summary, self._names)
         label = f"{experiment} {name}".strip()
         if self._as_json:
@@ -62,13 +62,13 @@ class CellPrinter:
 
 
 def cell_json(summary: CellSummary, experiment: str = "") -> str:
-    """A cell as a line of JSON, without what only programs that read results want."""
+    """A cell as a line of JSON, without the fields that only programs for results need."""
     more = {"experiment": experiment} if experiment else {}
     return json.dumps(more | summary.model_dump(mode="json", exclude={"histograms"}))
 
 
 def cell_label(summary: CellSummary, names: Sequence[str] = ()) -> str:
-    """What a cell is, in its sweep: its name, or its swept values."""
+    """The label of a cell in its sweep: its name, or its swept values."""
     if names:
         # Cells are numbered one whole repeat after another.
         return names[summary.cell % len(names)]
@@ -76,7 +76,7 @@ def cell_label(summary: CellSummary, names: Sequence[str] = ()) -> str:
 
 
 def bound_line(summary: CellSummary, cell: str) -> str | None:
-    """What bounded a cell, with its evidence, in a line; None where too little was measured for a verdict."""
+    """The bound of a cell with its evidence, in a line; None if too little was measured for a verdict."""
     if summary.bound is None or summary.verdict is None:
         return None
     why = "; ".join(summary.bound.evidence[:EVIDENCE_PRINTED])
@@ -92,7 +92,7 @@ def cell_line(summary: CellSummary, done: int, total: int, label: str) -> str:
     if summary.status == "failed" and total > 1:
         return f"{place}failed: {summary.error}"
     if summary.status != "complete":
-        # An interrupted cell is not one of those done; why the only cell failed is the error of the run.
+        # An interrupted cell does not count as finished. The error of a single failed cell is the error of the run.
         measured = print_duration(summary.samples * summary.interval_s)
         return f"{label or 'cell'}: {summary.status} after {measured} of measurement"
     return place + summary.verdict_text

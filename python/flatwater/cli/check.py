@@ -1,4 +1,4 @@
-"""`flatwater check`: is the experiment file right?"""
+"""`flatwater check`: checks an experiment file."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def verb(
     except UserError as error:
         problems = error.problems if isinstance(error, InvalidExperimentError) else [error]
         if as_json:
-            told = [{"where": p.where, "what": p.what, "hint": p.hint} for p in problems]
-            typer.echo(json.dumps({"file": file, "ok": False, "errors": told}))
+            errors = [{"where": p.where, "what": p.what, "hint": p.hint} for p in problems]
+            typer.echo(json.dumps({"file": file, "ok": False, "errors": errors}))
         else:
             for problem in problems:
                 typer.echo(f"error: {problem}", err=True)
@@ -62,7 +62,7 @@ def verb(
         about: dict[str, object] = {"name": experiment.name, "cells": cells, "longest_s": seconds, "layers": layers}
         about["verdicts"] = cells - (shortfall.cells if shortfall else 0)
         about["warnings"] = [shortfall.text] if shortfall else []
-        # What it takes in this world, which of a real cell is no less than its own length.
+        # The time to compute it. A real cell takes at least its own length.
         about["real_s"] = real_seconds(experiment) if experiment.in_virtual_time else seconds
         typer.echo(json.dumps({"file": file, "ok": True, **about}))
     else:

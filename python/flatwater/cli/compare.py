@@ -82,7 +82,7 @@ def verb(
         typer.echo(json.dumps(dataclasses.asdict(comparison), indent=1, default=str))
         return
     console = make_console()
-    # Text for a script must not be broken into lines of a terminal's width.
+    # Text for a script must not be wrapped to the width of a terminal.
     whole = not console.is_terminal
     for name, found in comparison.differences.items():
         for line in difference_lines(comparison.baseline, name, found):
@@ -98,7 +98,9 @@ def verb(
 
 
 def difference_lines(baseline: str, name: str, found: list[Difference]) -> Iterator[str]:
-    """What two results differ in, a line a field: what forbids a ratio first, what is unknown last of each."""
+    """The differences of two results, a line for each field: those that forbid a ratio first, unknown ones last of
+    each.
+    """
     from flatwater.analysis.alike import shown
 
     if not found:
@@ -124,7 +126,7 @@ _FIGURES = range(2, 7)
 
 
 def table(comparison: Comparison) -> Table:
-    """A line a cell and result: mean with its margin, p95, flatness, verdict, ratio to the baseline."""
+    """A line for each cell and result: mean with its margin, p95, flatness, verdict, ratio to the baseline."""
     from rich import box
     from rich.table import Table
 

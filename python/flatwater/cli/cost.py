@@ -99,7 +99,7 @@ def verb(
 
 
 def _item(written: str) -> CostItem:
-    """`LINE=2`, or `LINE` for one of it. Errors: UserError."""
+    """A part from `LINE=2`, or from `LINE` for one piece. Errors: UserError."""
     from flatwater.errors import UserError
     from flatwater.experiment.cost import CostItem
 
@@ -129,7 +129,7 @@ def _day(written: str) -> datetime.date:
 
 
 def _candidates(runs: list[str], changes: list[str] | None, cell: int | None) -> tuple[list[Candidate], str]:
-    """The rows, and why they cannot be compared; empty where they can."""
+    """The rows, and why they cannot be compared; empty if they can."""
     from flatwater.cost import candidates_of
     from flatwater.cost.alike import not_comparable
     from flatwater.errors import UserError
@@ -171,7 +171,7 @@ def _print(console: Console, comparison: Comparison, *, lines: bool) -> None:
     if told := headline(comparison):
         say(told)
     found = columns(comparison)
-    # Two tables: a terminal has room for half of the columns.
+    # Two tables, because a terminal has room for half of the columns.
     for part in ([one for one in found if one.main], [one for one in found if not one.main]):
         if part:
             console.print(_table(comparison, part))

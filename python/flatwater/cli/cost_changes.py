@@ -1,4 +1,4 @@
-"""Rows of `flatwater cost` that nobody ran: what `what-if` predicts of a measured server on a changed stack."""
+"""Rows of `flatwater cost` for changed stacks, from the predictions of `what-if` for a measured server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def predicted(run: str, changes: list[str], cell: int | None, measured: Candidate) -> list[Candidate]:
-    """A row for each change, with the prediction's interval. Errors: UserError, as `flatwater what-if` has them."""
+    """A row for each change, with the prediction's interval. Errors: UserError, like `flatwater what-if`."""
     from flatwater.what_if import fit_twin, parse_changes, predict, read_base
     from flatwater.what_if.twin import Twin
 
@@ -32,7 +32,7 @@ def predicted(run: str, changes: list[str], cell: int | None, measured: Candidat
                 low=one.throughput_low,
                 high=one.throughput_high,
                 parts=_changed(measured.parts, one.change.experiment, twin),
-                # What the changed stack writes was not measured.
+                # The bytes that a changed stack writes were not measured.
                 wearing={},
                 member_years=None,
                 cell=None,
@@ -44,7 +44,7 @@ def predicted(run: str, changes: list[str], cell: int | None, measured: Candidat
 
 
 def _changed(measured: Parts, experiment: Experiment, twin: Twin) -> Parts:
-    """The measured run's parts, with what the change put in their place: a device, a cache, another pool."""
+    """The parts of the measured run with those of the change: a device, a cache, another pool."""
     from flatwater.cost.parts import Parts, parts_of
 
     found = parts_of(experiment)

@@ -1,4 +1,4 @@
-"""What a run did to its drives, told once a run: of a sweep, what the cell did that wears them most."""
+"""The effect of a run on its drives, printed once: of a sweep, the cell that wears them most."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from flatwater.results import CellSummary
 
-#: The sentences that a terminal shows; the report has all.
+#: Parts of the sentences that a terminal shows; the report has all sentences.
 _SHOWN = ("life", "wear out", "wrote", "maker allows")
 
 
 class DriveLines:
-    """The cell at whose rate a drive ends first, and what is to be told of it."""
+    """The cell with the shortest life of a drive, and its sentences."""
 
     def __init__(self) -> None:
         self._count = 0
         self._hardest: tuple[float, str, list[str]] | None = None
 
     def add(self, summary: CellSummary, label: str) -> None:
-        """A cell is over."""
+        """Adds a finished cell."""
         self._count += 1
         health = summary.health
         if health is None:
@@ -36,5 +36,5 @@ class DriveLines:
         shown = [sentence for sentence in text if any(word in sentence for word in _SHOWN)]
         if self._count == 1:
             return [f"drives: {sentence}" for sentence in shown]
-        # Of a sweep in which nothing tells of wear, one cell is as good as another.
+        # If no cell of a sweep has a known life, there is nothing to print.
         return [] if years == float("inf") else [f"drives: {label} wears them most: {sentence}" for sentence in shown]

@@ -30,9 +30,9 @@ flatwater emulate disk-7200 --file /data/disk --mount /mnt/disk --size 20GiB
 flatwater emulate my-card.toml --file /data/card --mount /mnt/card --set collector.policy=fifo
 """
 
-#: Seeds have 53 bits, as those of experiments.
+#: Seeds have 53 bits, like those of experiments.
 _SEED_END = 2**53
-#: How often the emulator is looked after.
+#: Seconds between two checks of the emulator.
 _POLL_S = 0.2
 
 
@@ -113,7 +113,7 @@ def _device(name: str, set_: list[str], scale: float) -> tuple[Device, Use]:
     try:
         device = load_device(name, parameters)
     except UserError as error:
-        # There is no experiment here whose fields could be named.
+        # There is no experiment here, so the error must not name its field.
         field = (error.where or "").removeprefix("storage.")
         where = f"--set {field.removeprefix('parameters.')}" if field.startswith("parameters.") else None
         raise UserError(
@@ -160,7 +160,7 @@ def _tell(emulation: Emulation, size_bytes: int) -> None:
 
 
 def _serve(emulator: Emulator, mount: Path, interrupt: Interrupt) -> None:
-    """Until the user ends it; a second Ctrl-C ends it although it is in use."""
+    """Serves until the user ends it. A second Ctrl-C ends it even if the device is in use."""
     from flatwater.errors import FlatwaterError
 
     trouble: str | None = None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from flatwater.experiment.database.measured import Figure, MeasuredWorkload
     from flatwater.fit import Fit
 
-#: The word in place of a device's name: then the cost of transactions on a real server is derived.
+#: In place of a device's name, this word selects the fit of a workload.
 WORKLOAD = "workload"
 NAME = "fit"
 EXAMPLES = """
@@ -202,7 +202,7 @@ def _as_json(device: str, found: Fit) -> dict[str, object]:
         "rms": found.rms,
         "worst": found.worst.error,
         "simulations": found.runs,
-        # JSON has no infinity: an interval without an end, parameters that are exactly collinear.
+        # JSON has no infinity, which stands for an interval without an end or for collinear parameters.
         "parameters": [{name: _finite(value) for name, value in asdict(one).items()} for one in found.parameters],
         "rows": [{**asdict(row.measured), "model": row.model, "error": row.error} for row in found.rows],
         "confusions": [{name: _finite(value) for name, value in asdict(one).items()} for one in found.confusions],

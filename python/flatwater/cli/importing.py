@@ -1,4 +1,4 @@
-"""`flatwater import`: results of fio, sysbench and tpcc-mysql in our form."""
+"""`flatwater import`: converts results of fio, sysbench and tpcc-mysql."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def verb(
         raise UserError(f"no format {format_!r}", where="--format", hint=suggest(format_, ("auto", *NAMES)))
     cells = read_files(files, format_)
     stem = files[0].stem
-    # The logs of one fio run are named PREFIX_iops.1.log: the prefix is the run's name.
+    # The logs of one fio run have names like PREFIX_iops.1.log: the prefix is the name of the run.
     name = name or (cells[0].label if stem.startswith(f"{cells[0].label}_") else stem)
     out = out or Path(f"{name}-result")
     sources = ", ".join(path.name for path in files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")

@@ -1,11 +1,11 @@
-"""What a run is asked to be: the words of the command line, once, for everything that carries it out."""
+"""The request of a run: the options of the command line, for all functions that carry it out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Where cells run if nothing else is asked for: this machine.
+#: The default place for cells: this machine.
 HERE = "local"
 
 
@@ -15,15 +15,15 @@ class RunRequest:
 
     #: Experiment files, names of the library or folders of them.
     files: tuple[str, ...]
-    #: What `--set` replaces, as written: `storage.path=/mnt/flash`.
+    #: The texts of `--set`: `storage.path=/mnt/flash`.
     overrides: tuple[str, ...] = ()
-    #: Replaces the experiment's own.
+    #: Replaces the seed of the experiment.
     seed: int | None = None
     #: The result folder; None: a new one below `results/`.
     out: Path | None = None
     #: The executor's name.
     on: str = HERE
-    #: Modelled cells at once; None: as many as there are cores.
+    #: Modelled cells in parallel; None: one for each core.
     jobs: int | None = None
     #: Print JSON and nothing else.
     as_json: bool = False

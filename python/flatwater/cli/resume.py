@@ -1,4 +1,4 @@
-"""`flatwater resume`: goes on with a result that a run left unfinished."""
+"""`flatwater resume`: continues an unfinished run."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def verb(
 
 
 def _collection(out: Path) -> Collection:
-    """The experiments of a run of many, as they were. Errors: UserError."""
+    """The experiments of a run of many, as that run resolved them. Errors: UserError."""
     from flatwater.experiment.collection import Collection
     from flatwater.results import results_in
     from flatwater.runner.several import read_experiments

@@ -130,7 +130,7 @@ def run(request: RunRequest) -> None:
 
 
 def require_sense(request: RunRequest, *, together: bool) -> None:
-    """Raises UserError where the arguments contradict each other, or do not say what to run."""
+    """Raises UserError if the arguments contradict each other, or name nothing to run."""
     from flatwater.errors import UserError
 
     if request.resume and request.out is None:
@@ -153,7 +153,7 @@ def require_sense(request: RunRequest, *, together: bool) -> None:
 
 
 def print_result(outcome: Outcome, folder: Path, request: RunRequest) -> None:
-    """Where the result is, and how it compares with what was published."""
+    """Prints the path of the result, and its agreement with published figures."""
     from flatwater.report.tables import agreement_text
     from flatwater.results.started import shell_word
 
@@ -167,7 +167,7 @@ def print_result(outcome: Outcome, folder: Path, request: RunRequest) -> None:
 
 
 def raise_unless_complete(outcome: Outcome, folder: Path, request: RunRequest) -> None:
-    """Raises Interrupted or FlatwaterError where cells are missing or failed."""
+    """Raises Interrupted or FlatwaterError if cells are missing or failed."""
     from flatwater.errors import FlatwaterError, Interrupted
     from flatwater.results.started import resume_command
 

@@ -1,4 +1,4 @@
-"""`flatwater show`: an experiment's text, or a modelled device's."""
+"""`flatwater show`: prints an experiment or a modelled device."""
 
 from __future__ import annotations
 

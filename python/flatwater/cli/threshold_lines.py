@@ -1,4 +1,4 @@
-"""What became of the limits of `[thresholds]`: lines for people, and the exit code, after a run."""
+"""The outcome of the limits in `[thresholds]` after a run: lines for people, and the exit code."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from flatwater.results.schema import ThresholdResult
 
-#: Of more limits than this, only those that failed are printed.
+#: With more limits than this, only failed ones are printed.
 PRINTED_MAX = 30
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One limit of one cell; `label` says which cell, empty where there is only one."""
+    """One limit of one cell; `label` names the cell, and is empty if there is only one."""
 
     label: str
     result: ThresholdResult
@@ -43,7 +43,7 @@ def read_thresholds(folder: Path, experiment: str = "") -> list[Judged]:
 
 
 def threshold_lines(judged: Sequence[Judged]) -> Iterator[str]:
-    """A line for each limit, those that failed marked; then how many passed."""
+    """A line for each limit, with a mark at failed ones; then the number of passed ones."""
     shown = judged if len(judged) <= PRINTED_MAX else [one for one in judged if not one.result.passed]
     for one in shown:
         word = "pass" if one.result.passed else "FAIL"
@@ -52,9 +52,9 @@ def threshold_lines(judged: Sequence[Judged]) -> Iterator[str]:
 
 
 def raise_unless_passed(folders: Sequence[tuple[str, Path]], *, as_json: bool) -> None:
-    """Prints what became of the limits of `[thresholds]`, of one experiment or several by name.
+    """Prints the outcome of the limits in `[thresholds]`, for one experiment or several by name.
 
-    Errors: ThresholdsFailed, with the first that failed.
+    Errors: ThresholdsFailed, with the first failed limit.
     """
     from flatwater.errors import ThresholdsFailed
 

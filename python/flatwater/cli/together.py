@@ -1,4 +1,4 @@
-"""`flatwater run --all`: many modelled experiments as one run, and the table of what was published beside ours."""
+"""`flatwater run --all`: many modelled experiments as one run, and a table of published figures beside ours."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run_together(request: RunRequest) -> None:
 
 
 def run_collection(collection: Collection, folder: Path, request: RunRequest) -> None:
-    """Runs what is missing of a collection into a folder. Errors: FlatwaterError when one failed, Interrupted."""
+    """Runs the missing cells of a collection into a folder. Errors: FlatwaterError when one failed, Interrupted."""
     from flatwater.runner.several import run_several
 
     with CellPrinter(as_json=request.as_json) as printer:
@@ -74,7 +74,7 @@ def run_collection(collection: Collection, folder: Path, request: RunRequest) ->
 
 
 def experiment_text(result: Result, ended: str, took: Took) -> str:
-    """How an experiment ended, the time that it took, and how it compares with what was published."""
+    """The outcome of an experiment, its time, and its agreement with published figures."""
     from flatwater.report.tables import agreement_text
     from flatwater.report.units import number
 
@@ -84,7 +84,7 @@ def experiment_text(result: Result, ended: str, took: Took) -> str:
 
 
 def print_table(folder: Path, request: RunRequest) -> None:
-    """What was published beside what was measured, of all results in a folder."""
+    """Prints the published figures beside the measured ones, of all results in a folder."""
     from flatwater.report.published import needless_reasons, published_data, published_lines, read_results
     from flatwater.results.started import shell_word
 
@@ -102,7 +102,7 @@ def print_table(folder: Path, request: RunRequest) -> None:
 
 
 def raise_unless_complete(ended: Together, collection: Collection, folder: Path, request: RunRequest) -> None:
-    """Raises Interrupted or FlatwaterError where cells are missing or failed."""
+    """Raises Interrupted or FlatwaterError if cells are missing or failed."""
     from flatwater.errors import FlatwaterError, Interrupted
     from flatwater.results.started import resume_command
 

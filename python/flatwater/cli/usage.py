@@ -1,6 +1,6 @@
-"""What is wrong with the arguments of a call, as one of our errors: one line, with what to do next.
+"""Explains wrong arguments of a call as an error of one line, with a hint.
 
-Typer tells it in a box of several lines, and in the words of click and pydantic.
+Typer prints a box of several lines, in the terms of click and pydantic.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from flatwater.errors import UserError
 if TYPE_CHECKING:
     from typer.exceptions import TyperException
 
-#: Where a call of typer's tells of an unknown option, verb or surplus argument.
+#: Typer's messages about an unknown option, verb or surplus argument.
 _UNKNOWN = re.compile(
     r"No such (option: |command ')(?P<word>.*?)('\.( Did you mean .*)?| \(Possible options: .*\))?", re.DOTALL
 )
 _SURPLUS = re.compile(r"Got unexpected extra argument(?:\(s\)|s)? \((?P<word>.*)\)", re.DOTALL)
 _VALUELESS = re.compile(r"Option '(?P<word>[^']+)' (?P<what>(requires|does not take) .*?)\.?", re.DOTALL)
-#: What pydantic calls text that is not of a type, in a caller's words.
+#: Pydantic's names of wrong types -> the words of a user.
 _PARSING = {
     "int_parsing": "a whole number",
     "int_from_float": "a whole number",
@@ -31,7 +31,7 @@ _PARSING = {
 
 
 def explain_usage(error: TyperException) -> UserError:
-    """Typer's error as ours: where in the call, what is wrong, and what helps."""
+    """Typer's error as a UserError: the place in the call, the problem, a hint."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "flatwater"
     help_ = f"`{command} --help` tells more"
@@ -64,7 +64,7 @@ def _unknown(match: re.Match[str], context: Any, help_: str) -> UserError:
 
 def _surplus(match: re.Match[str], context: Any, help_: str) -> UserError:
     word = match["word"]
-    # `key=value` without its option is the commonest slip.
+    # The usual mistake is `key=value` without its option.
     options = [] if context is None else [name for one in context.command.get_params(context) for name in one.opts]
     hint = f"did you mean --set {word}?" if "=" in word and "--set" in options else help_
     return UserError("is one argument too many", where=word, hint=hint)

@@ -1,4 +1,4 @@
-"""How a verb becomes part of the program."""
+"""Adds a verb to the program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 
 def add_verb(app: typer.Typer, module: Any) -> None:
-    """A verb with its help. Only its EXAMPLES are markup: in a sentence, `[cache]` is a table of a file."""
+    """Adds a verb with its help. Only its EXAMPLES are markup: in other text, `[cache]` is a table of a file."""
     from rich.markup import escape
 
     app.command(module.NAME, help=escape(module.verb.__doc__ or ""), epilog=module.EXAMPLES)(module.verb)

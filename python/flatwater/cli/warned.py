@@ -1,4 +1,4 @@
-"""Warnings of cells, told once a run: a sweep of a hundred cells has the same one a hundred times."""
+"""The warnings of all cells, printed once for a run: the cells of a sweep often have the same warning."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from flatwater.results import CellSummary
 
-#: More different ones than this are not read; the report has all.
+#: The largest number of printed warnings; the report has all.
 LINES_MAX = 20
 
 
 class Warned:
-    """Which cells have which warning."""
+    """The cells of each warning."""
 
     def __init__(self) -> None:
         self._cells: dict[str, list[str]] = {}
         self._count = 0
 
     def add(self, summary: CellSummary, label: str) -> None:
-        """A cell is over."""
+        """Adds the warnings of a finished cell."""
         self._count += 1
         for text in dict.fromkeys(summary.warnings):
             self._cells.setdefault(text, []).append(label)
 
     def lines(self) -> list[str]:
         """A line for each warning, with the cells that have it."""
-        told = [self._line(text, labels) for text, labels in self._cells.items()]
-        more = len(told) - LINES_MAX
-        return told[:LINES_MAX] + ([f"warning: and {more} others: the report has all"] if more > 0 else [])
+        printed = [self._line(text, labels) for text, labels in self._cells.items()]
+        more = len(printed) - LINES_MAX
+        return printed[:LINES_MAX] + ([f"warning: and {more} others: the report has all"] if more > 0 else [])
 
     def _line(self, text: str, labels: list[str]) -> str:
         if self._count == 1:

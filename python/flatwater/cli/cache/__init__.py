@@ -1,4 +1,4 @@
-"""`flatwater cache`: one file per sub-verb, met here.
+"""`flatwater cache`: one file for each sub-verb.
 
 To add one: write `cli/cache/VERB.py` with NAME, EXAMPLES and `verb`, register it below, mirror it in
 `tests/cli/test_cache*.py`.

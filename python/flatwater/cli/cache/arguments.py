@@ -1,4 +1,4 @@
-"""Arguments that several sub-verbs share, and what they mean."""
+"""Arguments that several sub-verbs share."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def complete_name(incomplete: str) -> list[str]:
-    """Names of the caches that are known here."""
+    """Names of the caches on this machine."""
     from flatwater.cache.state import list_names
 
     return [name for name in list_names() if name.startswith(incomplete)]
 
 
 def complete_setting(incomplete: str) -> list[str]:
-    """Names of settings, and the words that some of them take."""
+    """Names of settings, and the words that some settings accept."""
     from flatwater.cache.settings import setting_words
 
     name, equals, value = incomplete.partition("=")
@@ -28,7 +28,7 @@ def complete_setting(incomplete: str) -> list[str]:
     return [f"{one}=" for one in words if one.startswith(name)]
 
 
-#: A cache by its name or its cache device.
+#: The name of a cache, or its cache device.
 Name = Annotated[
     str,
     typer.Argument(metavar="NAME", help="A cache's name, or its cache device.", autocompletion=complete_name),
@@ -53,26 +53,28 @@ TrustBacking = Annotated[
 
 
 def find_located(name: str) -> CacheState:
-    """A cache that is meant, with the paths that its devices have now; says so if they changed. Errors: UserError."""
+    """The cache with this name, with the current paths of its devices; prints a note if they changed. Errors:
+    UserError.
+    """
     import sys
 
     from flatwater.cache.locate import located
 
-    state, told = located(find(name))
-    for text in told:
+    state, notes = located(find(name))
+    for text in notes:
         print(text, file=sys.stderr)
     return state
 
 
 def find(name: str) -> CacheState:
-    """The cache that is meant. Errors: UserError with the names that there are."""
+    """The cache with this name. Errors: UserError with the known names."""
     from flatwater.cache.state import find_state
 
     return find_state(name)
 
 
 def require_resting(state: CacheState, why: str) -> None:
-    """Errors: UserError when it runs."""
+    """Errors: UserError when the cache is running."""
     from flatwater.cache.state import read_process
     from flatwater.errors import UserError
 
@@ -84,7 +86,7 @@ def require_resting(state: CacheState, why: str) -> None:
 
 
 def parse_bytes(text: str | None, where: str) -> int | None:
-    """A size. Errors: UserError."""
+    """The bytes of a size. Errors: UserError."""
     from flatwater.errors import UserError
     from flatwater.experiment.units import parse_size
 
@@ -115,7 +117,7 @@ def parse_range(text: str | None, state: CacheState, where: str) -> tuple[int, i
                 raise UserError(
                     f"{text} goes beyond the {state.slow_bytes} B of {state.backing}", where=where, hint=hint
                 )
-            # Whole blocks: that is what a cache holds.
+            # A cache holds whole blocks.
             start = begin // state.block_bytes * state.block_bytes
             stop = min(state.slow_bytes, -(-(begin + length) // state.block_bytes) * state.block_bytes)
             return start, stop - start
@@ -123,7 +125,7 @@ def parse_range(text: str | None, state: CacheState, where: str) -> tuple[int, i
 
 
 def parse_changes(written: list[str], where: str) -> dict[str, str]:
-    """SETTING=VALUE, several. Errors: UserError."""
+    """The settings in a list of SETTING=VALUE. Errors: UserError."""
     from flatwater.errors import UserError
 
     changes: dict[str, str] = {}
@@ -136,14 +138,14 @@ def parse_changes(written: list[str], where: str) -> dict[str, str]:
 
 
 def say(object_: dict[str, object], text: str, as_json: bool) -> None:
-    """What was done, for a program or for people."""
+    """Prints the outcome, for a program or for people."""
     import json
 
     typer.echo(json.dumps(object_) if as_json else text)
 
 
 def complete_preset(incomplete: str) -> list[str]:
-    """The presets."""
+    """Names of the presets."""
     from flatwater.cache.settings import PRESETS
 
     return [name for name in PRESETS if name.startswith(incomplete)]

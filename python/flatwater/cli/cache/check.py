@@ -1,4 +1,4 @@
-"""`flatwater cache check`: what a resting cache holds."""
+"""`flatwater cache check`: checks the content of a cache that is not running."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from flatwater.cli.cache.arguments import Json, Name, find_located, require_resting, say
 
-#: Damaged blocks that are named to people; --json names all.
+#: The number of damaged blocks that are printed; --json has all.
 _NAMED_MAX = 20
 NAME = "check"
 EXAMPLES = """\
@@ -41,8 +41,8 @@ def verb(
     require_resting(state, "it checks itself as it serves")
     found = engine.require_pair(state)
     if not quick:
-        with watch_signals() as interrupt, bar("check", unit_bytes=state.block_bytes, quiet=as_json) as told:
-            found = engine.check(state, stop=lambda: interrupt.requested, progress=told)
+        with watch_signals() as interrupt, bar("check", unit_bytes=state.block_bytes, quiet=as_json) as advance:
+            found = engine.check(state, stop=lambda: interrupt.requested, progress=advance)
     whole = "stopped cleanly" if found.was_clean else "not stopped: it recovers at its next start"
     lines = [
         f"{state.name}: {whole}, generation {found.generation}",

@@ -1,4 +1,4 @@
-"""`flatwater cache create`: makes a cache on a fast and a slow place."""
+"""`flatwater cache create`: makes a cache from a fast and a slow device."""
 
 from __future__ import annotations
 

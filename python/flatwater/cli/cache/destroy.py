@@ -1,4 +1,4 @@
-"""`flatwater cache destroy`: forgets a cache and what its device held."""
+"""`flatwater cache destroy`: removes a cache and the content of its device."""
 
 from __future__ import annotations
 

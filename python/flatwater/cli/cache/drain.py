@@ -1,4 +1,4 @@
-"""`flatwater cache drain`: empties a resting cache of what is dirty."""
+"""`flatwater cache drain`: writes back the dirty blocks of a cache that is not running."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def verb(name: Name, trust_backing: TrustBacking = False, as_json: Json = False)
     with (
         claimed(state),
         watch_signals() as interrupt,
-        bar("drain", unit_bytes=state.block_bytes, quiet=as_json) as told,
+        bar("drain", unit_bytes=state.block_bytes, quiet=as_json) as advance,
     ):
-        found = engine.drain(state, stop=lambda: interrupt.requested, progress=told, trust=trust_backing)
+        found = engine.drain(state, stop=lambda: interrupt.requested, progress=advance, trust=trust_backing)
     if state.dirty_blocks is not None or not found.damaged:
         keep_dirty(state.name, len(found.damaged))
     if trust_backing:
-        # It is known by what it is called now.
+        # The devices may have new names.
         keep_changes(state, replace(identified(state), dirty_blocks=len(found.damaged)))
     text = f"{state.name}: {found.written_blocks:,} blocks ({print_size(found.written_blocks * state.block_bytes)}) "
     text += "were written back"

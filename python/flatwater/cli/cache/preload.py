@@ -1,4 +1,4 @@
-"""`flatwater cache preload`: reads ranges into the cache before they are asked for."""
+"""`flatwater cache preload`: reads ranges into the cache before the first requests for them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def verb(
     state = find(name)
     begin, length = parse_range(range_, state, "RANGE")
     job = ask(state.name, {"do": "preload", "range": [begin, length]})["job"]
-    told: dict[str, object] = {"name": state.name, "job": job, "state": "running"}
+    outcome: dict[str, object] = {"name": state.name, "job": job, "state": "running"}
     if background:
-        return say(told, f"preload {job} is under way: flatwater cache status {state.name}", as_json)
+        return say(outcome, f"preload {job} is under way: flatwater cache status {state.name}", as_json)
     found = follow_job(state.name, job, "preload", unit_bytes=state.block_bytes, quiet=as_json)
-    return say(told | found, f"{state.name}: {range_} is in the cache, as far as there is room", as_json)
+    return say(outcome | found, f"{state.name}: {range_} is in the cache, as far as there is room", as_json)

@@ -1,4 +1,4 @@
-"""Progress of what lasts: a bar on a terminal, nothing where nobody looks. Ctrl-C is asked for, not thrown."""
+"""Progress of a long operation: a bar on a terminal, else nothing. Ctrl-C is requested, it raises no exception."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flatwater.printing import make_console
 if TYPE_CHECKING:
     from flatwater.cache.messages import ShownJob
 
-#: Is told what is done, and of how much.
+#: Called with the finished amount and the total.
 Advance = Callable[[int, int], None]
 
 
@@ -44,5 +44,5 @@ def follow_job(name: str, job: int, title: str, *, unit_bytes: int | None, quiet
     """Waits for a job of a running cache, with a bar. Errors: FlatwaterError when it failed or was stopped."""
     from flatwater.cache.control import watch_job
 
-    with bar(title, unit_bytes=unit_bytes, quiet=quiet) as told:
-        return watch_job(name, job, lambda found: told(found.get("done", 0), found.get("total") or 0))
+    with bar(title, unit_bytes=unit_bytes, quiet=quiet) as advance:
+        return watch_job(name, job, lambda found: advance(found.get("done", 0), found.get("total") or 0))

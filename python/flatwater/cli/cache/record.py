@@ -1,4 +1,4 @@
-"""`flatwater cache record`: a block trace of what a running cache is asked. Also met as `flatwater trace record`."""
+"""`flatwater cache record`: records the requests to a running cache as a trace. Also `flatwater trace record`."""
 
 from __future__ import annotations
 

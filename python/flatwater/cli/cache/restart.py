@@ -1,4 +1,4 @@
-"""`flatwater cache restart`: a new serving process under the live mount."""
+"""`flatwater cache restart`: replaces the serving process while the cache is mounted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXAMPLES = """\
 
 flatwater cache restart db      after an upgrade of flatwater; whoever reads and writes notices a moment's delay
 """
-#: A restart reads a journal; a machine that is busy may take this long for it.
+#: Seconds for a restart: it reads a journal, and the machine may be busy.
 _PATIENCE_S = 120.0
 
 

@@ -1,4 +1,4 @@
-"""`flatwater cache set`: changes settings, of a running cache at once."""
+"""`flatwater cache set`: changes settings; of a running cache at once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def verb(
 
     state = find(name)
     wanted = parse_changes(changes or [], "SETTING=VALUE")
-    # What is wrong is told the same way whether it runs or not.
+    # Errors have the same text for a running cache and for one at rest.
     settings = settings_of(state.preset, state.settings | wanted)
     live = running(state.name)
     if wanted:

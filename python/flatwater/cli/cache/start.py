@@ -87,7 +87,7 @@ def verb(
             process = launch(task)
             say(served | process, text, as_json)
             return
-    # The others may go on: this one lasts.
+    # The other caches may start their own processes. This one serves in the foreground.
     code = run_here(task, lambda: say(served, f"{text}; Ctrl-C stops it", as_json))
     raise typer.Exit(code)
 

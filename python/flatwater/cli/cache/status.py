@@ -1,4 +1,4 @@
-"""`flatwater cache status`: all caches, running or not."""
+"""`flatwater cache status`: the state of all caches, running or not."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ def verb(
     from flatwater.cli.cache.arguments import find
 
     states = [find(name)] if name is not None else [load_state(one) for one in list_names()]
-    told = [report_of(state) for state in states if state is not None]
+    reports = [report_of(state) for state in states if state is not None]
     if as_json:
-        typer.echo(json.dumps({"caches": told}))
+        typer.echo(json.dumps({"caches": reports}))
         return
     console = make_console()
-    if not told:
+    if not reports:
         console.print("no cache is known here: flatwater cache create --help")
         return
-    _print_table(console, told)
-    for one in told:
+    _print_table(console, reports)
+    for one in reports:
         for line in _sentences(one, detail=name is not None):
             console.print(line, soft_wrap=True)
 
 
-def _print_table(console: Console, told: list[Report]) -> None:
+def _print_table(console: Console, reports: list[Report]) -> None:
     from rich import box
     from rich.table import Table
 
@@ -67,7 +67,7 @@ def _print_table(console: Console, told: list[Report]) -> None:
         table.add_column(heading, no_wrap=True)
     for heading in ("hits", "dirty", "oldest dirty", "write-back"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for one in told:
+    for one in reports:
         rate = one["write_back_bytes_per_s"]
         table.add_row(
             one["name"],

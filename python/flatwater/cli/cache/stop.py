@@ -1,4 +1,4 @@
-"""`flatwater cache stop`: ends the serving; dirty data stay in the cache unless they are drained."""
+"""`flatwater cache stop`: stops serving; dirty data stay in the cache unless they are drained."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def verb(
     refused = False
     job: int | None = None
     if drain:
-        # First while it serves: nobody has to wait without the device, and Ctrl-C here changes nothing.
+        # Drained while it still serves: users need not wait without the device, and Ctrl-C changes nothing here.
         try:
             job = ask(state.name, {"do": "flush"})["job"]
             follow_job(state.name, job, "drain", unit_bytes=state.block_bytes, quiet=as_json)
@@ -49,7 +49,7 @@ def verb(
         except FlatwaterError as error:
             if job is None or ask_job(state.name, job)["state"] != "failed":
                 raise
-            # It was tried, and what stays dirty is safe.
+            # The drain failed, and the data that stay dirty are safe.
             refused = True
             print(error, file=sys.stderr)
     ask(state.name, {"do": "stop", "drain": drain and not refused, "force": force})
@@ -93,12 +93,12 @@ def _look(name: str, told: Any) -> None:
 
 
 def _rest(state: Any) -> Any:
-    """What is in it now; None if that cannot be found out."""
+    """The current content of the cache; None if it cannot be read."""
     from flatwater.cache import engine
     from flatwater.errors import FlatwaterError
 
     try:
-        # Whether it is the right backing device is asked at the next start.
+        # The next start checks whether this is the right backing device.
         return engine.require_pair(state, trust=True)
     except FlatwaterError:
         return None

@@ -1,4 +1,4 @@
-"""`flatwater trace`: one file per sub-verb, met here.
+"""`flatwater trace`: one file for each sub-verb.
 
 To add one: write `cli/trace/VERB.py` with NAME, EXAMPLES and `verb`, register it below, mirror it in
 `tests/cli/trace/test_VERB.py`.

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-#: A block is at least a sector of 512 bytes, and at most what one request can have.
+#: A block is at least a sector of 512 bytes, and at most the largest request.
 _BLOCK_SIZES = (512, 2**30)
 
 
@@ -35,7 +35,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object, and nothing
 
 @contextmanager
 def engine_errors() -> Iterator[None]:
-    """Within it, what the engine refuses becomes a UserError: it says what, where, and what to do."""
+    """A context in which an error of the engine becomes a UserError with place and hint."""
     from flatwater.errors import UserError
     from flatwater.spelling import guessed_path
 

@@ -1,4 +1,4 @@
-"""`flatwater trace show`: what is in a trace."""
+"""`flatwater trace show`: a summary of a trace."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ flatwater trace show hm_0.csv.gz --format msr --block-size 16KiB
 
 flatwater trace show blkparse.txt --json | jq .read_pct
 """
-#: Lengths that are told; the rest are summed up.
-_SIZES_TOLD = 6
-#: Points of the curve that are told: a factor of two between them.
+#: The number of lengths that are printed; the others are added up.
+_SIZES_SHOWN = 6
+#: Every fourth point of the curve is printed: a factor of two between two of them.
 _CURVE_STEP = 4
 
 
@@ -49,13 +49,13 @@ def verb(trace: Trace, format_: Format = None, block_size: BlockSize = "4KiB", a
 def _as_json(summary: TraceSummary, block_bytes: int) -> dict[str, object]:
     unit = 1 if summary["objects"] else block_bytes
     name = "objects" if summary["objects"] else "bytes"
-    told: dict[str, object] = dict(summary)
-    told["read_pct"] = _read_pct(summary)
-    told["block_bytes"] = block_bytes
-    told[f"footprint_{name}"] = summary["footprint_blocks"] * unit
-    told["sizes"] = [{"bytes": size, "requests": count} for size, count in summary["sizes"]]
-    told["curve"] = [{name: blocks * unit, "miss_ratio": ratio} for blocks, ratio in summary["curve"]]
-    return told
+    data: dict[str, object] = dict(summary)
+    data["read_pct"] = _read_pct(summary)
+    data["block_bytes"] = block_bytes
+    data[f"footprint_{name}"] = summary["footprint_blocks"] * unit
+    data["sizes"] = [{"bytes": size, "requests": count} for size, count in summary["sizes"]]
+    data["curve"] = [{name: blocks * unit, "miss_ratio": ratio} for blocks, ratio in summary["curve"]]
+    return data
 
 
 def _read_pct(summary: TraceSummary) -> float | None:
@@ -83,12 +83,12 @@ def _lines(summary: TraceSummary, block_bytes: int) -> list[str]:
     if summary["objects"]:
         rows.append(("footprint", f"{summary['footprint_blocks']:,} objects"))
     else:
-        told = ", ".join(
+        text = ", ".join(
             f"{print_size(moved[kind])} {kind}" for kind in ("read", "write", "zero", "trim") if moved[kind]
         )
         footprint = print_size(summary["footprint_blocks"] * block_bytes)
         span = print_size(summary["span_bytes"])
-        rows.append(("bytes", told or "none"))
+        rows.append(("bytes", text or "none"))
         rows.append(("footprint", f"{footprint} in blocks of {print_size(block_bytes)}, of a span of {span}"))
         rows.append(("lengths", _sizes(summary)))
         if total:
@@ -111,9 +111,9 @@ def _sizes(summary: TraceSummary) -> str:
     if not moved:
         return "none"
     common = sorted(summary["sizes"], key=lambda size: (-size[1], size[0]))
-    told = [f"{print_size(size)} {100 * count / moved:.1f} %" for size, count in common[:_SIZES_TOLD]]
-    others = moved - sum(count for _, count in common[:_SIZES_TOLD])
-    return ", ".join(told + ([f"others {100 * others / moved:.1f} %"] if others else []))
+    texts = [f"{print_size(size)} {100 * count / moved:.1f} %" for size, count in common[:_SIZES_SHOWN]]
+    others = moved - sum(count for _, count in common[:_SIZES_SHOWN])
+    return ", ".join(texts + ([f"others {100 * others / moved:.1f} %"] if others else []))
 
 
 def _curve(summary: TraceSummary, block_bytes: int) -> list[str]:
@@ -123,9 +123,9 @@ def _curve(summary: TraceSummary, block_bytes: int) -> list[str]:
     if not summary["footprint_blocks"]:
         return []
     *most, last = curve
-    told = [*most[::-_CURVE_STEP][::-1][-10:], last]
+    points = [*most[::-_CURVE_STEP][::-1][-10:], last]
     lines = ["", "an LRU cache of    would miss"]
-    for blocks, ratio in told:
+    for blocks, ratio in points:
         size = f"{blocks:,}" if summary["objects"] else print_size(blocks * block_bytes)
         lines.append(f"{size:>14}   {100 * ratio:9.2f} %")
     return [*lines, ""] if summary["note"] else lines

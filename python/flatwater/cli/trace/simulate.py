@@ -1,4 +1,4 @@
-"""`flatwater trace simulate`: how caches would do."""
+"""`flatwater trace simulate`: the miss ratios of simulated caches."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ flatwater trace simulate requests.trace --policy lru,fifo,s3-fifo --size 1GiB,10
 
 flatwater trace simulate zipf.oracleGeneral.bin.zst --size 100000      of objects, a size is their number
 """
-#: What one slot of a simulated cache takes at most: its lists, its ghosts, and whose it is.
+#: The most bytes for one slot of a simulated cache: its lists, its ghosts, and its owner.
 _SLOT_BYTES = 18
-#: A cache's slots are numbered by 32 bits.
+#: The slots of a cache have 32-bit numbers.
 _BLOCKS_MAX = 2**32 - 2
 
 
 class _Row(TypedDict):
-    """What one cache did, as `--json` prints it. A ratio of no requests is None."""
+    """The outcome of one cache, for `--json`. A ratio of no requests is None."""
 
     policy: str
     size_blocks: int
-    #: Not of a trace that tells objects.
+    #: Absent for a trace of objects.
     size_bytes: NotRequired[int]
     requests: int
     miss_ratio: float | None
@@ -39,7 +39,7 @@ class _Row(TypedDict):
 
 
 def complete_policy(incomplete: str) -> list[str]:
-    """Names of policies, the last of a list."""
+    """Names of policies for the last entry of a list."""
     from flatwater._engine import cache_policies
 
     before, comma, last = incomplete.rpartition(",")
@@ -132,7 +132,7 @@ def _policies(text: str) -> list[str]:
 
 
 def _blocks(text: str, *, objects: bool, footprint: int, block_bytes: int) -> int:
-    """Blocks (or objects) of a written size. Errors: UserError."""
+    """The number of blocks (or objects) in a written size. Errors: UserError."""
     from flatwater.experiment.units import parse_size
 
     try:
