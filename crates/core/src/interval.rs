@@ -13,7 +13,7 @@ pub use flights::{Flights, Waiting};
 /// few enough that 4,096 lanes do not hold gigabytes of histograms.
 pub const SHARDS_MAX: usize = 64;
 
-/// A kind of request (a read) or of transaction (a Payment) whose figures are told apart.
+/// A kind of request (a read) or of transaction (a Payment) with figures of its own.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Kind {
     /// The name used in series.
@@ -84,11 +84,11 @@ pub struct Interval {
     pub start_ns: u64,
     /// End, ns of the run's clock.
     pub end_ns: u64,
-    /// What the kinds are.
-    pub told: &'static [Kind],
-    /// By kind, in their order.
+    /// The kinds of requests with figures.
+    pub reported: &'static [Kind],
+    /// The figures of each kind, in the same order.
     pub kinds: Kinds,
-    /// Other things that were counted, by name.
+    /// Other counters, by name.
     pub counters: Vec<(String, u64)>,
     /// Requests outstanding (and overdue) at its end.
     pub in_flight: u64,
@@ -109,8 +109,8 @@ impl Interval {
         let seconds = (self.end_ns - self.start_ns).max(1) as f64 / 1e9;
         let mut out = Vec::with_capacity(40);
         let mut requests = KindInterval::default();
-        let moves_bytes = self.told.iter().any(|kind| kind.moves_bytes);
-        for (kind, own) in self.told.iter().zip(&self.kinds) {
+        let moves_bytes = self.reported.iter().any(|kind| kind.moves_bytes);
+        for (kind, own) in self.reported.iter().zip(&self.kinds) {
             let name = kind.name;
             if kind.counts {
                 requests.operations += own.operations;
@@ -162,7 +162,7 @@ fn push_latency(out: &mut Vec<(String, f64)>, prefix: &str, latency: &Histogram)
 /// Where lanes record and the ticker collects.
 #[derive(Debug)]
 pub struct Recorder {
-    told: &'static [Kind],
+    reported: &'static [Kind],
     shards: Vec<Mutex<Kinds>>,
     flights: Vec<Flights>,
     counters: Vec<(String, AtomicU64)>,
@@ -171,11 +171,11 @@ pub struct Recorder {
 
 impl Recorder {
     /// A recorder of these kinds and counters, for one `Flights` a lane.
-    pub fn new(told: &'static [Kind], counters: Vec<String>, flights: Vec<Flights>) -> Self {
+    pub fn new(reported: &'static [Kind], counters: Vec<String>, flights: Vec<Flights>) -> Self {
         let shards = flights.len().clamp(1, SHARDS_MAX);
         Self {
-            told,
-            shards: (0..shards).map(|_| Mutex::new(no_kinds(told))).collect(),
+            reported,
+            shards: (0..shards).map(|_| Mutex::new(no_kinds(reported))).collect(),
             flights,
             counters: counters.into_iter().map(|name| (name, AtomicU64::new(0))).collect(),
             collected_ns: Mutex::new(0),
@@ -205,7 +205,7 @@ impl Recorder {
 
     /// Ends an interval at `now_ns`: takes what was recorded since the last one.
     pub fn collect(&self, now_ns: u64) -> Interval {
-        let mut kinds = no_kinds(self.told);
+        let mut kinds = no_kinds(self.reported);
         for shard in &self.shards {
             let mut shard = shard.lock().expect("no lane panics while it records");
             for (own, total) in shard.iter_mut().zip(kinds.iter_mut()) {
@@ -219,15 +219,15 @@ impl Recorder {
         let mut collected = self.collected_ns.lock().expect("one ticker");
         let start_ns = std::mem::replace(&mut *collected, now_ns);
         let counters = self.counters.iter().map(|(name, count)| (name.clone(), count.swap(0, Relaxed))).collect();
-        let told = self.told;
+        let reported = self.reported;
         let (in_flight, oldest_ns) = (waiting.requests(), waiting.oldest_ns());
-        Interval { start_ns, end_ns: now_ns, told, kinds, counters, in_flight, oldest_ns, cpu: None }
+        Interval { start_ns, end_ns: now_ns, reported, kinds, counters, in_flight, oldest_ns, cpu: None }
     }
 }
 
 /// Counts of these kinds, all zero.
-pub fn no_kinds(told: &[Kind]) -> Kinds {
-    told.iter().map(|_| KindInterval::default()).collect()
+pub fn no_kinds(reported: &[Kind]) -> Kinds {
+    reported.iter().map(|_| KindInterval::default()).collect()
 }
 
 #[cfg(test)]
@@ -241,7 +241,7 @@ mod tests {
     const FSYNC: usize = storage::Kind::Fsync as usize;
 
     fn recorder(flights: Vec<Flights>) -> Recorder {
-        Recorder::new(&storage::Kind::TOLD, vec!["retries".into()], flights)
+        Recorder::new(&storage::Kind::REPORTED, vec!["retries".into()], flights)
     }
 
     fn metrics(interval: &Interval) -> HashMap<String, f64> {

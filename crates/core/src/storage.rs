@@ -16,8 +16,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What is recorded of each, in the order of their index.
-    pub const TOLD: [interval::Kind; 3] = [
+    /// The kinds with figures, in the order of their index.
+    pub const REPORTED: [interval::Kind; 3] = [
         interval::Kind { name: Self::Read.name(), moves_bytes: true, counts: true },
         interval::Kind { name: Self::Write.name(), moves_bytes: true, counts: true },
         interval::Kind { name: Self::Fsync.name(), moves_bytes: false, counts: false },

@@ -180,7 +180,7 @@ fn interval_dict<'py>(py: Python<'py>, interval: &Interval, device: DeviceInterv
     }
     out.set_item("metrics", metrics)?;
     let (histograms, totals, counters) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
-    for (kind, own) in interval.told.iter().zip(&interval.kinds) {
+    for (kind, own) in interval.reported.iter().zip(&interval.kinds) {
         totals.set_item(kind.name, (own.operations, own.bytes, own.errors))?;
         if own.latency.count() > 0 {
             histograms.set_item(kind.name, PyBytes::new(py, &own.latency.to_v2()))?;

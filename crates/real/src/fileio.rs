@@ -55,7 +55,7 @@ impl Fileio {
         let depth = spec.depth();
         let period_ns = spec.rate().period_ns(lanes) as u64;
         let flights = (0..lanes).map(|_| Flights::new(depth, period_ns)).collect();
-        let crew = Arc::new(Crew::new(Recorder::new(&Kind::TOLD, Vec::new(), flights), lanes));
+        let crew = Arc::new(Crew::new(Recorder::new(&Kind::REPORTED, Vec::new(), flights), lanes));
         let shared = Arc::new(Shared::default());
         let generators = (0..lanes)
             .map(|lane| Generator::new(spec.workload.clone(), shared.clone(), u64::from(lane)))

@@ -87,14 +87,14 @@ impl Emulator {
             return Err(format!("{bytes} B cannot be served from a device of {} B", device.capacity_bytes()));
         }
         let backing = Backing::open(&spec.backing, &spec.permit, bytes, spec.durable, spec.emptied);
-        let backing = Arc::new(backing.map_err(|error| told(&spec.backing, &error))?);
+        let backing = Arc::new(backing.map_err(|error| io_error_text(&spec.backing, &error))?);
         let mut began_ns = 0;
         if spec.replay {
-            let extents = backing.extents().map_err(|error| told(&spec.backing, &error))?;
+            let extents = backing.extents().map_err(|error| io_error_text(&spec.backing, &error))?;
             began_ns = replay(&mut *device, &extents, bytes);
         }
         let sidecar = Sidecar::new(spec.sidecar.clone(), spec.owner);
-        sidecar.save(device.state().as_deref()).map_err(|error| told(&spec.sidecar, &error))?;
+        sidecar.save(device.state().as_deref()).map_err(|error| io_error_text(&spec.sidecar, &error))?;
         let service = Arc::new(Service::new(device, began_ns));
         let interval = Duration::from_millis(spec.interval_ms.max(10));
         let watch = Watch::new(service.clone(), backing.clone(), sidecar, spec.title, began_ns, interval);
@@ -107,7 +107,7 @@ impl Emulator {
             serve(files, &mount, MOUNT_SOURCE, readers)
         });
         let session = session.join().map_err(|_| "mounting panicked".to_owned())?;
-        let session = session.map_err(|error| told(&spec.mount, &error))?;
+        let session = session.map_err(|error| io_error_text(&spec.mount, &error))?;
         let (session, threads) = (Mutex::new(Some(session)), Mutex::default());
         let emulator = Self { service, watch, bytes, session, threads, mount: spec.mount };
         emulator.start_threads()?;
@@ -180,7 +180,8 @@ impl Drop for Emulator {
     }
 }
 
-fn told(path: &Path, error: &io::Error) -> String {
+/// The text of an error, with its path.
+fn io_error_text(path: &Path, error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::WouldBlock {
         return format!("{}: another emulator uses it", path.display());
     }

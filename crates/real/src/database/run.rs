@@ -25,14 +25,14 @@ const LANE_STACK_BYTES: usize = 256 << 10;
 /// the run's failure.
 pub fn start(spec: Spec) -> Result<Run, Error> {
     allow_files(u64::from(spec.connections));
-    let told = spec.workload.told();
+    let kinds = spec.workload.reported_kinds();
     let mut counters: Vec<String> = COUNTERS.iter().map(ToString::to_string).collect();
     if spec.servers.len() > 1 {
         counters.extend((0..spec.servers.len()).map(|instance| format!("instance{instance}_operations")));
     }
     let period_ns = period_ns(spec.connections, spec.rate_per_s);
     let flights = (0..spec.connections).map(|_| Flights::new(1, period_ns as u64)).collect();
-    let crew = Arc::new(Crew::new(Recorder::new(told, counters, flights), spec.connections));
+    let crew = Arc::new(Crew::new(Recorder::new(kinds, counters, flights), spec.connections));
     for login in &spec.servers {
         let mut connection = Connection::open_within(login, crew.abandon_flag(), LOGIN)
             .map_err(|error| Error::Workload(error.to_string()))?;

@@ -17,7 +17,7 @@ impl Innodb {
         let interval = Interval {
             start_ns: self.collected_ns,
             end_ns: now_ns,
-            told: self.touches.kinds(),
+            reported: self.touches.kinds(),
             kinds: kinds.into_boxed_slice(),
             counters,
             in_flight,

@@ -139,7 +139,7 @@ impl<'a> Lane<'a> {
         kinds[kind].latency.record_ns(latency_ns);
         drop(kinds);
         let instances = self.job.spec.servers.len();
-        let name = self.job.spec.workload.told()[kind].name;
+        let name = self.job.spec.workload.reported_kinds()[kind].name;
         if instances > 1 && self.job.spec.counted.as_deref().is_none_or(|counted| counted == name) {
             recorder.count(COUNTERS.len() + self.lane % instances, 1);
         }
@@ -202,12 +202,12 @@ impl<'a> Lane<'a> {
     /// A transaction that failed for good.
     fn refused(&mut self, kind: usize, error: &SqlError) -> End {
         self.note_error(kind);
-        let told = self.explain(self.job.spec.workload.told()[kind].name, error);
+        let text = self.explain(self.job.spec.workload.reported_kinds()[kind].name, error);
         if self.job.spec.continue_on_error {
-            self.job.crew.note_failure(told);
+            self.job.crew.note_failure(text);
             return End::Failed;
         }
-        self.job.crew.fail(told);
+        self.job.crew.fail(text);
         End::Gone
     }
 

@@ -19,24 +19,24 @@ pub enum Workload {
     Oltp(OltpSpec),
 }
 
-static TPCC_TOLD: [Kind; 5] = [
+static TPCC_KINDS: [Kind; 5] = [
     transaction(tpcc::KINDS[0]),
     transaction(tpcc::KINDS[1]),
     transaction(tpcc::KINDS[2]),
     transaction(tpcc::KINDS[3]),
     transaction(tpcc::KINDS[4]),
 ];
-static OLTP_TOLD: [Kind; 1] = [transaction(oltp::KINDS[0])];
+static OLTP_KINDS: [Kind; 1] = [transaction(oltp::KINDS[0])];
 
 const fn transaction(name: &'static str) -> Kind {
     Kind { name, moves_bytes: false, counts: true }
 }
 
 impl Workload {
-    pub(super) fn told(&self) -> &'static [Kind] {
+    pub(super) fn reported_kinds(&self) -> &'static [Kind] {
         match self {
-            Self::Tpcc(_) => &TPCC_TOLD,
-            Self::Oltp(_) => &OLTP_TOLD,
+            Self::Tpcc(_) => &TPCC_KINDS,
+            Self::Oltp(_) => &OLTP_KINDS,
         }
     }
 
