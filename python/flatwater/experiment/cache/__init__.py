@@ -1,8 +1,8 @@
-"""The cache layer: a fast device in front of a slow one. One class a kind, met in KINDS.
+"""The cache layer: a fast device in front of a slow one. One class for each kind; KINDS has all.
 
 none.py      no cache
-flash.py     the flash cache: its device, its size; settings.py what can be said of it while it serves
-storage.py   the fast device's own table
+flash.py     the flash cache: its device and its size; settings.py has the settings that can change while it serves
+storage.py   the table of the fast device
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The flash cache: what it stands on, how large it is, and its settings."""
+"""The flash cache: its device, its size and its settings."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from flatwater.experiment.problem import Problem, refuse
 from flatwater.experiment.storage import FileStorage, ModelledStorage, Storage
 from flatwater.experiment.units import Size, print_size
 
-#: What the engine can address (crates/core/src/cache/journal/layout.rs).
+#: The block sizes of the engine (crates/core/src/cache/journal/layout.rs).
 BLOCK_SIZES = tuple(4096 << power for power in range(5))
-#: Superblocks, journal and checkpoints take a part of the cache device; with less than this, hardly a block is left.
+#: Superblocks, journal and checkpoints use a part of the cache device. On a smaller one, hardly a block would be left.
 SIZE_MIN = 1 << 20
-#: Fields of a storage that say nothing of a cache device: (field, what is said instead).
+#: Fields of a storage without a meaning for a cache device: (field, what to use instead).
 _NOT_OF_A_CACHE = (
     ("size", "how much of it the cache uses is cache.size"),
     ("fill", "how much of it the cache uses is cache.size"),
@@ -43,28 +43,28 @@ class FlashCache(Settings, Layer):
     REALITY: ClassVar[Literal["real", "modelled", "none"]] = "real"
 
     kind: Literal["flash"] = "flash"
-    #: false: as if no cache were there, which makes "without" a cell of the sweep.
+    #: false: the cell runs without a cache, so that a sweep can compare both.
     enabled: bool = True
-    #: Whose settings stand where the file says none: FlashCache's, vCache's, or flatwater's own.
+    #: The default settings: FlashCache's, vCache's, or flatwater's own.
     preset: Literal["none", "flashcache", "vcache"] = "none"
-    #: Bytes of the cache device that are used, metadata among them; all of a modelled or block device if absent.
+    #: Used bytes of the cache device, with metadata. Default: all of a modelled or block device.
     size: Size | None = None
-    #: Bytes that come in and leave together.
+    #: The unit of the cache: bytes that are cached and evicted together.
     block_size: Annotated[Size, AfterValidator(_block_size)] = 16384
-    #: In virtual time: begin with what the workload would have left in it.
+    #: In virtual time: start with the content that the workload would have left.
     warm: bool = False
-    #: The fast device. May be absent in a template; running needs it.
+    #: The fast device. A template may leave it out; a run needs it.
     storage: Annotated[Storage | None, BeforeValidator(read_storage)] = None
 
     @property
     def fast(self) -> Storage:
-        """The fast device. Raises UserError where the experiment names none."""
+        """The fast device. Raises UserError if the experiment names none."""
         if self.storage is None:
             raise UserError("is missing: the fast device", where="cache.storage", hint='[cache.storage] kind = "ssd"')
         return self.storage
 
     def conflicts(self) -> Iterator[Problem]:
-        """Marks that are the wrong way round, a device that is wrong, a cache that does not fit on it."""
+        """Marks in the wrong order, a wrong device, a cache that is larger than its device."""
         low, high = self.dirty_low_pct, self.dirty_high_pct
         if low is not None and high is not None and low > high:
             what = f"must be at most dirty_high_pct ({high:g}), not {low:g}"
@@ -90,7 +90,7 @@ class FlashCache(Settings, Layer):
                 yield _problem("size", what, "a smaller size, or a larger device", "storage")
 
     def changes(self) -> dict[str, str]:
-        """What differs from the preset, by name, as the engine takes it."""
+        """The settings that differ from the preset, by name, in the engine's form."""
         changes = self.said()
         if self.dirty_high_pct is not None and self.dirty_low_pct is None:
             changes["dirty_low_pct"] = repr(self.dirty_high_pct * low_share(self.preset))
@@ -98,12 +98,12 @@ class FlashCache(Settings, Layer):
 
     @property
     def in_virtual_time(self) -> bool:
-        """Whether its device is modelled and no clock is read."""
+        """Whether its device is modelled in virtual time."""
         return isinstance(self.storage, ModelledStorage) and not self.storage.real_time
 
     @property
     def files(self) -> FileStorage:
-        """The cache device, where it is known to be a file or a block device of this machine."""
+        """The cache device as a file or a block device; for callers that know that it is."""
         if not isinstance(self.storage, FileStorage):
             raise TypeError("the cache device is modelled")
         return self.storage

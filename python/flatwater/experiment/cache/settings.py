@@ -1,4 +1,4 @@
-"""The settings of the cache's engine, by the engine's own names: what the file does not say is the preset's."""
+"""The settings of the cache's engine, by the engine's names. The preset has the defaults."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ Bytes = Annotated[int | None, BeforeValidator(_bytes_or_none), PlainSerializer(_
 
 
 class Settings(Table):
-    """What can be changed while the cache serves. None: as the preset has it."""
+    """The settings that can be changed while the cache serves. None: the value of the preset."""
 
     #: write-back: writes end on the fast device; write-through: when both devices have them; write-around: on the
     #: slow one only; write-only: as write-back, but reads do not fill the cache.
     mode: Literal["write-back", "write-through", "write-around", "write-only"] | None = None
-    #: What leaves when something else is to come in; FlashCache's two choose within sets of 512 blocks.
+    #: The eviction policy. FlashCache's two policies work within sets of 512 blocks.
     policy: Literal["lru", "fifo", "s3-fifo", "flashcache", "flashcache-lru"] | None = None
-    #: Which read misses come in once the cache is full: all, or those of blocks that were missed before.
+    #: The read misses that are admitted when the cache is full: all, or only those of blocks that were missed before.
     admission: Literal["all", "second-hit"] | None = None
-    #: A stream of so many consecutive bytes goes past the cache, but never past a hit; 0: none does.
+    #: Requests of a longer sequential stream bypass the cache, unless they hit; 0: no bypass.
     sequential_bytes: Bytes = None
-    #: Only these processes' requests fill the cache; empty: all.
+    #: Only requests of these processes fill the cache; empty: of all.
     allow_processes: list[Process] | None = None
-    #: These processes' requests do not.
+    #: Requests of these processes do not fill the cache.
     deny_processes: list[Process] | None = None
     #: When a write is answered: written to the fast device, as a disk with a volatile cache does it, or with the
     #: journal's record of it durable too.
@@ -55,24 +55,24 @@ class Settings(Table):
     #: one is said, the low one is as far below it as the preset's.
     dirty_high_pct: Percent | None = None
     dirty_low_pct: Percent | None = None
-    #: A dirty block is written back at the latest so long after it became dirty, at a constant rate; 0: no limit.
+    #: Maximum time from the first write to a block to its write-back, at a constant rate; 0: no limit.
     flush_period_s: Seconds | None = None
-    #: A dirty block that was not touched for so long is written back; 0: never.
+    #: A dirty block without access for this long is written back; 0: never.
     fallow_delay_s: Seconds | None = None
-    #: Write-backs at once of what was not touched.
+    #: The number of such write-backs in parallel.
     fallow_speed: Annotated[int, Field(ge=1, le=1024)] | None = None
-    #: With no request for so long, everything dirty is written back; 0: never.
+    #: After this long without a request, all dirty blocks are written back; 0: never.
     idle_flush_s: Seconds | None = None
-    #: Write-backs at once, and of them within one set (flashcache's policy; 0: no limit).
+    #: Write-backs in parallel, and those of them within one set (flashcache's policy; 0: no limit).
     write_back_depth: Annotated[int, Field(ge=1, le=1024)] | None = None
     write_back_depth_per_set: Annotated[int, Field(ge=0, le=1024)] | None = None
-    #: Written back in the order of flushes: without the cache the slow device is old, but consistent.
+    #: Write back in the order of flushes: without the cache, the slow device is then old but consistent.
     ordered: bool | None = None
-    #: Reads of the fast device are checked against the block's checksum.
+    #: Check reads of the fast device against the block's checksum.
     verify: bool | None = None
-    #: Writes are made durable at least this often without being asked; 0: never.
+    #: Make writes durable at least this often, also without a flush; 0: never.
     commit_interval_s: Seconds | None = None
-    #: When no process can serve a real cache, requests get EIO after so long; 0: they wait.
+    #: While no process serves a real cache, requests fail with EIO after this time; 0: they wait.
     outage_s: Seconds | None = None
 
     def said(self) -> dict[str, str]:
@@ -83,7 +83,7 @@ class Settings(Table):
 
 @lru_cache
 def low_share(preset: str) -> float:
-    """A preset's low mark as a share of its high one."""
+    """The low mark of a preset as a share of its high mark."""
     from flatwater._engine import cache_settings
 
     settings = json.loads(cache_settings(None if preset == "none" else preset, []))

@@ -18,14 +18,14 @@ TABLE = "cache.storage"
 
 
 def read_storage(table: Any) -> Any:
-    """Validates the table as the kind it names; without a name, as files."""
+    """Validates the table as the kind that it names; the default is files."""
     if table is None or isinstance(table, Layer):
         return table
     if not isinstance(table, dict):
         raise refuse(f"must be a table, not {quote(table)}")
     kind = table.get("kind", next(iter(KINDS)))
     if not isinstance(kind, str) or kind not in KINDS:
-        # Without its kind nothing can be said of the table's other fields: the whole of it is at fault.
+        # Without a valid kind, the other fields cannot be checked: the error is about the whole table.
         raise refuse(f"there is no storage of the kind {quote(kind)}", suggest(str(kind), list(KINDS)))
     try:
         return KINDS[kind].model_validate(table)

@@ -1,9 +1,9 @@
-"""What one layer asks of another: fields that are each valid and do not go together.
+"""Conflicts between layers: fields that are each valid but conflict.
 
 mixture.py  which layer cannot stand on which
 layers.py   workload, database and storage
 cache.py    the flash cache and the others
-thresholds.py  limits of what is not recorded
+thresholds.py  limits for figures that are not recorded
 """
 
 from __future__ import annotations

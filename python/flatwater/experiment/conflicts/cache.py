@@ -1,4 +1,4 @@
-"""What a flash cache asks of the other layers."""
+"""Conflicts between a flash cache and other layers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.problem import Problem
 from flatwater.experiment.workload import Fileio
 
-#: What requests are multiples of (crates/core/src/cache/mod.rs).
+#: All requests are multiples of this (crates/core/src/cache/mod.rs).
 SECTOR = 512
 _KINDS = ("cache.kind", "cache.enabled", "storage.kind", "storage.real_time", "cache.storage")
 
 
 def cache_conflicts(experiment: Experiment) -> Iterator[Problem]:
-    """Fields of the cache and of another layer that are each valid but do not go together."""
+    """Fields of the cache and of another layer that are each valid but conflict."""
     cache = experiment.flash_cache
     if cache is None:
         return

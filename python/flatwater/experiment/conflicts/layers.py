@@ -1,4 +1,4 @@
-"""What one layer asks of another."""
+"""Conflicts between layers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flatwater.experiment.units import print_size
 from flatwater.experiment.workload import Fileio, Replay
 from flatwater.experiment.workload.transactions import Transactions
 
-#: Fields of a storage of files that say nothing about a server's: (field, what is said instead).
+#: Fields of a storage of files without a meaning for a server's: (field, what to use instead).
 _FILES_ONLY = (
     ("size", "how large a database is follows from workload.warehouses or workload.rows"),
     ("fill", "how large a database is follows from workload.warehouses or workload.rows"),
@@ -26,7 +26,7 @@ _KINDS = ("workload.kind", "database.kind")
 
 
 def layer_conflicts(experiment: Experiment) -> Iterator[Problem]:
-    """Fields of several layers that are each valid but do not go together."""
+    """Fields of several layers that are each valid but conflict."""
     yield from mixture_conflicts(experiment)
     if isinstance(experiment.workload, Fileio):
         yield from _file_conflicts(experiment)
@@ -60,7 +60,7 @@ def _replay_conflicts(experiment: Experiment, workload: Replay) -> Iterator[Prob
 
 
 def _virtual_conflicts(workload: Fileio) -> Iterator[Problem]:
-    """What means nothing to a workload on a device in virtual time."""
+    """Fields without a meaning for a workload on a device in virtual time."""
     refused = (
         ("direct", not workload.direct, "there is no page cache to go through", "direct = true"),
         ("verify", workload.verify, "a modelled device keeps no data that could be read back", "verify = false"),
@@ -102,7 +102,7 @@ def _server_conflicts(experiment: Experiment, workload: Transactions) -> Iterato
 
 
 def _model_conflicts(experiment: Experiment, database: InnodbModel, workload: Transactions) -> Iterator[Problem]:
-    """What a modelled server does not go together with."""
+    """Fields that conflict with a modelled server."""
     yield from database.workload_conflicts(workload)
     if not experiment.in_virtual_time:
         return

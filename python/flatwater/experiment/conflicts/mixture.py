@@ -1,7 +1,7 @@
-"""Which mixtures of layers there are: the one place that refuses the others.
+"""Decides which mixtures of layers are possible, and refuses the others.
 
-Virtual time is the time of all layers or of none: nothing real runs in it. Apart from that, any layer stands on any
-other. What the runner composes (runner/stack/) was let through here. All mixtures: tests/runner/stack/mixtures.txt.
+Either all layers are in virtual time, or none is. Otherwise any layer can stand on any other. The runner
+(runner/stack/) composes only mixtures that pass here. All mixtures: tests/runner/stack/mixtures.txt.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def mixture_conflicts(experiment: Experiment) -> Iterator[Problem]:
 
 
 def pairing_conflicts(experiment: Experiment) -> Iterator[Problem]:
-    """A workload without the server that it needs, or with one that it has no use for."""
+    """A workload without the server that it needs, or with a server that it cannot use."""
     workload, database = experiment.workload, experiment.database
     if isinstance(workload, Fileio) and isinstance(database, Server | InnodbModel):
         what = f'the workload "{workload.kind}" reads and writes the storage itself: a server would have nothing to do'
@@ -39,7 +39,7 @@ def pairing_conflicts(experiment: Experiment) -> Iterator[Problem]:
 
 
 def _database_conflicts(experiment: Experiment) -> Iterator[Problem]:
-    """A server that is not in the time of the storage. Where its workload is none for servers, that is told alone."""
+    """A server in another time than its storage. If the workload cannot use a server, only that is reported."""
     if not isinstance(experiment.workload, Transactions):
         return
     if isinstance(experiment.database, Server) and experiment.in_virtual_time:
@@ -52,7 +52,7 @@ def _database_conflicts(experiment: Experiment) -> Iterator[Problem]:
 
 
 def _cache_conflicts(experiment: Experiment) -> Iterator[Problem]:
-    """A cache whose two devices are not in the same time."""
+    """A cache whose two devices are in different times."""
     cache = experiment.flash_cache
     if cache is None or cache.storage is None or cache.in_virtual_time == experiment.in_virtual_time:
         return

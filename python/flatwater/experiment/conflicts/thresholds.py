@@ -1,4 +1,4 @@
-"""Limits that no run of the experiment could be held against."""
+"""Limits that cannot be checked in a run of the experiment."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _LATENCIES = ("p95_max_s", "p99_max_s", "p999_max_s")
 
 
 def threshold_conflicts(experiment: Experiment, left_out: Iterable[str] = ()) -> Iterator[Problem]:
-    """Limits of what the experiment does not record: told before it runs, not after.
+    """Limits for figures that the experiment does not record: reported before the run.
 
-    `left_out` are the fields that had a problem of their own.
+    `left_out` are the fields with problems of their own.
     """
     thresholds = experiment.thresholds
     if thresholds is None:

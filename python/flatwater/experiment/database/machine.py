@@ -1,4 +1,4 @@
-"""Machines that modelled servers stand on: their cores, and how slow these are, in files shared by experiments."""
+"""Machines for modelled servers: the number and the speed of their cores, in files that experiments share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from flatwater.experiment.problem import Table
 from flatwater.experiment.shipped import Shipped
 
-#: More than any machine that a published run was on.
+#: More than any machine of a published run has.
 MAX_CORES = 1024
 
 
@@ -16,26 +16,26 @@ class Machine(Table):
 
     title: str
     cores: int = Field(ge=1, le=MAX_CORES)
-    #: Hardware threads of all cores together; as many as cores if absent.
+    #: Hardware threads of all cores together. Default: the number of cores.
     threads: int | None = Field(default=None, ge=1, le=16 * MAX_CORES)
     #: How many times what a thread does alone all threads do at once, where the threads of a core do more together
     #: than one; as many as cores if absent.
     threads_worth: int | None = Field(default=None, ge=1, le=16 * MAX_CORES)
-    #: How many times longer a core takes than the one on which the workloads were measured.
+    #: The slowness of a core: the ratio of its times to those of the core that the workloads were measured on.
     cpu_scale: float = Field(default=1.0, gt=0, le=1e3)
     #: What a statement holds of the mutexes that all threads of a server share, on the core on which the workloads were
     #: measured: it takes `cpu_scale` times as long here.
     mutex_us: float = Field(default=0.0, ge=0, le=1e6)
-    #: What the read of a page holds of them, likewise.
+    #: The same for the read of a page.
     read_mutex_us: float = Field(default=0.0, ge=0, le=1e6)
-    #: Between a statement's answer and the next statement: the network's and the client's part of a round trip.
+    #: Time between the answer to a statement and the next statement: network and client.
     round_trip_us: float = Field(default=0.0, ge=0, le=1e6)
-    #: The kernel's part of the sync of a file.
+    #: The kernel's time for the sync of a file.
     fsync_us: float = Field(default=0.0, ge=0, le=1e6)
     #: What the sync of a data file takes besides for each page that was written since the last one. The file system
     #: commits its journal behind the data, and whoever writes the log through the kernel's cache waits for that.
     sync_page_us: float = Field(default=0.0, ge=0, le=1e6)
-    #: Figure -> where it comes from.
+    #: Figure -> its source.
     sources: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -50,7 +50,7 @@ class Machine(Table):
 
     @property
     def at_once(self) -> int:
-        """Threads that run at once at the speed that one of them has alone."""
+        """The number of threads that run in parallel at the speed of a single one."""
         return self.threads_worth or self.cores
 
 

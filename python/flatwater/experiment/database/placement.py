@@ -1,4 +1,4 @@
-"""What of a modelled server has a device of its own: logs, the doublewrite buffer, tables."""
+"""The parts of a modelled server with a device of their own: logs, the doublewrite buffer, tables."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ def _none_in_words(written: Any) -> Any:
 #: A device of `devices/`, by its name or path; None or the word "none", which a sweep can say: none of its own.
 DeviceName = Annotated[Annotated[str, Field(min_length=1)] | None, BeforeValidator(_none_in_words)]
 
-#: A part of a server beside its tables.
+#: A part of a server, apart from its tables.
 Part = Literal["log", "doublewrite", "binlog"]
 PARTS: tuple[Part, ...] = ("log", "doublewrite", "binlog")
 
 
 @dataclass(frozen=True)
 class Holding:
-    """What a device holds."""
+    """The content of a device."""
 
     parts: tuple[Part, ...] = ()
     tables: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """What the series of the device are called by: the first thing that it holds."""
+        """The name of the device in its series: the first part that it holds."""
         return (*self.parts, *self.tables)[0]
 
 
 def held(parts: Mapping[Part, str | None], tables: Mapping[str, str | None]) -> dict[str, Holding]:
-    """Device -> the parts and tables that are on it. What has no device of its own is left out."""
+    """Device -> its parts and tables. Parts without a device of their own are left out."""
     devices = dict.fromkeys(device for device in (*parts.values(), *tables.values()) if device is not None)
     return {
         device: Holding(
@@ -51,7 +51,7 @@ def held(parts: Mapping[Part, str | None], tables: Mapping[str, str | None]) -> 
 
 
 def device_problems(parts: Mapping[Part, str | None], tables: Mapping[str, str | None]) -> Iterator[Problem]:
-    """Devices that there are not."""
+    """Devices that do not exist."""
     named = {f"{part}_device": device for part, device in parts.items()}
     named |= {f"tables.{table}": device for table, device in tables.items()}
     for field, device in named.items():

@@ -13,23 +13,23 @@ from flatwater.experiment.units import Seconds, Size
 
 
 def _path(value: Any) -> Any:
-    # A shell leaves the ~ of `--set storage.path=~/x` alone, and a file has no shell.
+    # In `--set storage.path=~/x` the shell does not expand the ~, and a file has no shell.
     if isinstance(value, str) and (value == "~" or value.startswith("~/")):
         return str(Path(value).expanduser())
     return value
 
 
-#: A place of this machine, `~` and all.
+#: A path on this machine. A leading `~` is expanded.
 LocalPath = Annotated[str, BeforeValidator(_path), Field(min_length=1)]
 
 
 class Fault(Table):
-    """A fault that is injected on purpose, to see what the layers above make of it."""
+    """A fault that is injected on purpose, to see the reaction of the layers above."""
 
     kind: Literal["error", "full", "stall", "lost-write", "misplaced-write", "corrupt-read"]
-    #: Requests that go well before the fault.
+    #: Requests without a fault before it.
     after_ops: int = Field(default=0, ge=0)
-    #: How long a stall lasts; 0 = to the end.
+    #: Duration of a stall; 0 = until the end.
     duration_s: Seconds = 0.0
 
 
@@ -40,9 +40,9 @@ class FileStorage(Layer):
     REALITY: ClassVar[Literal["real", "modelled", "none"]] = "real"
 
     kind: Literal["file"] = "file"
-    #: Directory, file or block device. May be absent in a template; running needs it.
+    #: Directory, file or block device. A template may leave it out; a run needs it.
     path: LocalPath | None = None
-    #: Bytes of all files together; a block device's own size if absent.
+    #: Bytes of all files together. Default: the size of the block device.
     size: Size | None = None
     #: Share of the size that the workload uses.
     fill: float = Field(default=1.0, gt=0, le=1)
@@ -57,5 +57,5 @@ class FileStorage(Layer):
 
     @property
     def used_bytes(self) -> int | None:
-        """Bytes that a workload uses; None where only the block device knows its size."""
+        """Bytes that a workload uses; None for a block device whose size the experiment does not give."""
         return None if self.size is None else int(self.size * self.fill)

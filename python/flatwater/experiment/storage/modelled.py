@@ -1,4 +1,4 @@
-"""Modelled storage: a device of `devices/`, in virtual time, or served in real time. One small class a kind."""
+"""Modelled storage: a device of `devices/`, in virtual time, or served in real time. One small class for each kind."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ _LIST = "`flatwater list --devices` shows them; or the path of a device's file"
 
 
 class ModelledStorage(Layer):
-    """What every kind of modelled storage has."""
+    """The fields of every kind of modelled storage."""
 
     LAYER: ClassVar[str] = "storage"
     REALITY: ClassVar[Literal["real", "modelled", "none"]] = "modelled"
 
     kind: str
-    #: A name of `devices/`, or the path of a device's file. May be absent in a template; running needs it.
+    #: A name of `devices/`, or the path of a device's file. A template may leave it out; a run needs it.
     device: Annotated[str, Field(min_length=1)] | None = None
-    #: Figures of the device's file, replaced by their dotted names.
+    #: Changed figures of the device's file, by their dotted names.
     parameters: Annotated[dict[str, Parameter], BeforeValidator(read_parameters)] = Field(default_factory=dict)
-    #: The device with this share of its capacity: everything that takes capacity takes this much less, speeds stay.
+    #: The device with this share of its capacity: everything that uses capacity is smaller by it, speeds are unchanged.
     capacity_scale: float = Field(default=1.0, gt=0, le=1)
-    #: Bytes of all files together; the device's usable capacity if absent.
+    #: Bytes of all files together. Default: the device's usable capacity.
     size: Size | None = None
     #: Share of the size that the workload uses.
     fill: float = Field(default=1.0, gt=0, le=1)
     #: One write a file at a time, as Linux's file systems did with O_DIRECT before XFS and ext4 let several in.
     exclusive_writes: bool = False
-    #: Serve the device as a file whose every request takes the time that the model says.
+    #: Serve the device as a file, with the model's time for every request.
     real_time: bool = False
-    #: With real_time: the directory in which the device's content is kept.
+    #: With real_time: the directory for the device's content.
     path: LocalPath | None = None
-    #: With real_time: the file system that is made on the served device; the device itself is used if absent.
+    #: With real_time: the file system on the served device. Default: none, the device itself is used.
     file_system: Annotated[str, Field(pattern=r"^[a-z0-9]+$")] | None = None
     #: With real_time: keep the content after the run.
     keep: bool = True
 
     @property
     def modelled_device(self) -> Device:
-        """The device with its parameters. Raises UserError where the experiment names none, or none that is well."""
+        """The device with its parameters. Raises UserError if the experiment names none, or an invalid one."""
         if self.device is None:
             raise UserError("is missing", where="storage.device", hint=_LIST)
         return load_device(self.device, self.parameters)
@@ -70,13 +70,13 @@ class ModelledStorage(Layer):
 
     @property
     def used_bytes(self) -> int | None:
-        """Bytes that a workload uses; None where the experiment names no device."""
+        """Bytes that a workload uses; None if the experiment names no device."""
         if self.size is not None:
             return int(self.size * self.fill)
         return None if self.device is None else int(self.modelled_device.usable_bytes(self.use()) * self.fill)
 
     def conflicts(self) -> Iterator[Problem]:
-        """A device that is not there, is of another kind, is too small, or has parameters that it cannot have."""
+        """A device that is missing, of another kind or too small, or has invalid parameters."""
         yield from super().conflicts()
         if not self.real_time:
             for name, what in (("path", "nothing is written"), ("file_system", "nothing is mounted")):
@@ -120,20 +120,20 @@ def _problem(field: str, what: str, hint: str | None, *others: str) -> Problem:
 
 
 class _Flash(ModelledStorage):
-    """What storage of flash, or that may have flash in it, has too."""
+    """Additional fields of storage that is flash, or may contain flash."""
 
     #: fresh: never written; filled: the used bytes written once, in order; preconditioned: as uniform random writes
     #: over the used bytes leave it in the long run.
     initial: Initial = "preconditioned"
-    #: Get to `preconditioned` by simulating the writes rather than by the theory's distribution.
+    #: Simulate the writes to reach `preconditioned`, instead of drawing from the theory's distribution.
     simulate_initial: bool = False
-    #: Share of the capacity that its user formatted away.
+    #: Share of the capacity that the user left unformatted.
     reserve_pct: float = Field(default=0.0, ge=0, lt=100)
-    #: Share of the rated life that is used up when the run begins.
+    #: Used share of the rated life at the start of the run.
     life_used_pct: float = Field(default=0.0, ge=0, lt=100)
 
     def conflicts(self) -> Iterator[Problem]:
-        """Simulating what is not asked for."""
+        """A simulation without the state that it simulates."""
         if self.simulate_initial and self.initial != "preconditioned":
             what = f'"{self.initial}" needs no simulation'
             yield _problem("simulate_initial", what, 'initial = "preconditioned"', "initial")
@@ -156,7 +156,7 @@ class RaidStorage(_Flash):
     """An array of disks or drives behind a controller."""
 
     kind: Literal["raid"] = "raid"
-    #: What happens to the array while it is used.
+    #: Events of the array during its use.
     events: list[ArrayEvent] = Field(default_factory=list)
 
     def _device_conflicts(self, device: Device) -> Iterator[Problem]:
@@ -169,7 +169,7 @@ class RaidStorage(_Flash):
 
 
 class MemoryStorage(ModelledStorage):
-    """An appliance of memory."""
+    """A memory appliance."""
 
     kind: Literal["memory"] = "memory"
 

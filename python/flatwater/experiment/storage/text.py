@@ -6,9 +6,9 @@ from flatwater.experiment.device.files import find_device
 from flatwater.experiment.device.raid import RaidDevice
 from flatwater.experiment.storage.modelled import ModelledStorage
 
-#: Replaced figures that are named; beyond them they are counted.
+#: The number of changed figures that are named; beyond it they are counted.
 _NAMED_MAX = 3
-#: Figures without which an array is another one.
+#: Figures that change the identity of an array.
 _ARRAY = {"level", "members", "device"}
 
 

@@ -1,4 +1,4 @@
-"""The workload layer: what is asked of the stack. One file a kind, met in KINDS; timing.py has what all share."""
+"""The workload layer: the requests to the stack. One file for each kind; timing.py has the common fields."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ KINDS: dict[str, type[Layer]] = {"fileio": Fileio, "oltp": Oltp, "replay": Repla
 #: Kinds of the design that are not built yet.
 PLANNED: tuple[str, ...] = ()
 
-#: Two ways to say one thing: setting the first (by a sweep or --set) replaces the second.
+#: Two fields with one meaning: setting the first (by a sweep or --set) replaces the second.
 ALTERNATIVES = {"workload.read_pct": "workload.rw_ratio", "workload.rw_ratio": "workload.read_pct"}

@@ -17,7 +17,7 @@ from flatwater.experiment.workload.timing import problem
 if TYPE_CHECKING:
     from flatwater._engine import TraceSummary
 
-#: Fields of fileio that the trace decides: whoever sets one expects something that will not happen.
+#: Fields of fileio that the trace decides. Setting one would have no effect.
 _TRACE_SAYS = (
     "mode",
     "read_pct",
@@ -33,7 +33,7 @@ _TRACE_SAYS = (
     "fsync_every",
     "verify",
 )
-#: Requests of a trace are on sectors; unaligned ones are widened to whole ones.
+#: Requests of a trace are widened to whole sectors.
 _ALIGN = SECTOR
 
 
@@ -51,27 +51,27 @@ def _format(name: str) -> str:
 
 
 class Replay(Fileio):
-    """A trace again: the same requests in the same order, when they came or as fast as they can be served."""
+    """Replays a trace: the same requests in the same order, at their recorded times or as fast as possible."""
 
     kind: Literal["replay"] = "replay"  # type: ignore[assignment]
     #: The trace's file.
     trace: str = Field(min_length=1)
     #: flatwater, iolog, blkparse or msr.
     format: Annotated[str, AfterValidator(_format)] = "guess"
-    #: 1.0: as recorded, whether the storage keeps up or not; 2.0: twice as fast; 0 or "asap": as fast as it is served.
+    #: 1.0: as recorded, even if the storage is slower; 2.0: twice as fast; 0 or "asap": as fast as the storage serves.
     speed: Annotated[float, BeforeValidator(_speed), Field(ge=0, le=1e6)] = 1.0
-    #: What becomes of offsets that the storage may not have: refused, taken modulo its size, or scaled to it.
+    #: Offsets beyond the end of the storage: refused, taken modulo its size, or scaled to it.
     offsets: Literal["as-is", "wrap", "scale"] = "as-is"
-    #: From the beginning again when the trace is over, until the time is.
+    #: Start again at the end of the trace, until the time is over.
     repeat: bool = True
-    # A replay is one queue of requests: those that are due.
+    # A replay has one queue, for the requests that are due.
     mode: Mode = "rndrw"
     engine: Literal["psync", "io_uring"] = "io_uring"
     queue_depth: int = Field(default=128, ge=1, le=MAX_QUEUE_DEPTH)
 
     @property
     def summary(self) -> TraceSummary:
-        """What the trace is like: all of it is read, once a process. Errors: ValueError(what, where, hint)."""
+        """The summary of the trace, which is read once per process. Errors: ValueError(what, where, hint)."""
         path = Path(self.trace)
         try:
             stat = path.stat()
@@ -90,12 +90,12 @@ class Replay(Fileio):
 
     @property
     def align_bytes(self) -> int:
-        """What every request is made a multiple of."""
+        """The unit of all requests."""
         return max(_ALIGN, self.summary["align_bytes"])
 
     @property
     def block_sizes(self) -> dict[int, float]:
-        """The smallest unit and the longest request: lengths between are not told."""
+        """The smallest unit and the longest request; the lengths between are unknown."""
         align = self.align_bytes
         # An unaligned request is widened at both ends.
         longest = -(-max(1, self.summary["longest_bytes"]) // align) * align
@@ -103,7 +103,7 @@ class Replay(Fileio):
         return {longest: 100.0} if longest == align else {align: 50.0, longest: 50.0}
 
     def conflicts(self) -> Iterator[Problem]:
-        """What the trace decides, a trace that cannot be read or replayed."""
+        """Fields that the trace decides, and a trace that cannot be read or replayed."""
         fields = type(self).model_fields
         for name in _TRACE_SAYS:
             value = getattr(self, name)

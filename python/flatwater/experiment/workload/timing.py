@@ -1,4 +1,4 @@
-"""What all workloads share: how long they run, how fast they are asked to go, what an error does."""
+"""The common fields of all workloads: duration, rate, and the handling of errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SNIA_WINDOW = 5
 
 
 class Timing(Layer):
-    """The stopwatch of a workload."""
+    """The duration and the rate of a workload."""
 
     LAYER: ClassVar[str] = "workload"
     REALITY: ClassVar[Literal["real", "modelled", "none"]] = "real"
@@ -31,19 +31,19 @@ class Timing(Layer):
     steady_state: Literal["none", "snia"] = "none"
     round_s: SomeSeconds = 60.0
     rounds_max: Annotated[int, Field(ge=1, le=10_000)] = 25
-    #: What the first failed request or transaction does: end the run, or be counted while it goes on.
+    #: After a failed request or transaction: stop the run, or count the error and continue.
     on_error: Literal["stop", "continue"] = "stop"
-    #: What the throughput is reported in: each kind has units of its own.
+    #: The unit of the throughput. Each kind has its own units.
     unit: str
 
     @classmethod
     def units(cls) -> tuple[str, ...]:
-        """What the throughput can be reported in, the default first."""
+        """The possible units of the throughput, the default first."""
         return get_args(cls.model_fields["unit"].annotation)
 
     @property
     def longest_s(self) -> float:
-        """Seconds that warm-up and measurement take at most; preparation and preconditioning come on top."""
+        """Maximum seconds of warm-up and measurement, without preparation and preconditioning."""
         measured = self.round_s * self.rounds_max if self.steady_state == "snia" else self.duration_s
         return self.warmup_s + measured
 

@@ -1,4 +1,4 @@
-"""TPC-C, as tpcc-mysql does it."""
+"""TPC-C, in the form of tpcc-mysql."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Tpcc(Transactions):
 
     kind: Literal["tpcc"] = "tpcc"
     warehouses: int = Field(default=10, ge=1, le=MAX_WAREHOUSES)
-    #: Wait as the specification's terminals do; without, every connection works all the time, as tpcc-mysql's do.
+    #: Keying and think times of the specification. Without them, each connection is always busy, as in tpcc-mysql.
     keying_and_think: bool = False
-    #: Check the specification's consistency conditions when the measurement is over.
+    #: Check the specification's consistency conditions after the measurement.
     check_consistency: bool = True
     #: NOTPM counts New-Order transactions a minute, tps every transaction a second.
     unit: Literal["NOTPM", "tps"] = "NOTPM"
 
     def conflicts(self) -> Iterator[Problem]:
-        """Two paces at once."""
+        """Two settings of the pace."""
         if self.keying_and_think and self.rate_per_s:
             what = "keying_and_think and rate_per_s both set the pace"
             yield problem("keying_and_think", what, "keep one", "rate_per_s")

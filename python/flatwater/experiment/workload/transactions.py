@@ -1,4 +1,4 @@
-"""What the workloads on a database server share."""
+"""The common part of the workloads on a database server."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def _connections(connections: int) -> int:
 class Transactions(Timing):
     """Transactions over connections to a MySQL-compatible server; needs `database.kind = "server"`."""
 
-    #: The schema its tables are in, where the experiment names none.
+    #: The default schema of its tables.
     SCHEMA: ClassVar[str]
 
-    #: Over all instances together.
+    #: The number over all instances together.
     connections: Annotated[int, Field(ge=1), AfterValidator(_connections)] = 8
     #: Send the statements of a transaction that need no answer of one before together, not one by one.
     pipeline: bool = False
