@@ -19,9 +19,10 @@ WHAT_IF = "what-if, from this run"
 def with_effects(consultation: Consultation, progress: Callable[[str], None]) -> Consultation:
     """The same advice, each with its predicted effect, or with the reason why there is none.
 
-    A modelled run, a run without a server, or one that is too short has no twin; its advice keeps the rules' effects.
+    A run in virtual time is its own model: `--verify` runs the changed one. A run without a server, or one that is too
+    short, has no twin; its advice keeps the rules' effects.
     """
-    if not any(_can_be_predicted(advice) for advice in consultation.advice):
+    if consultation.evidence.layers.virtual or not any(_can_be_predicted(one) for one in consultation.advice):
         return consultation
     cell = consultation.cell
     try:

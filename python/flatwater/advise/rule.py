@@ -10,8 +10,8 @@ from flatwater.advise.advice import Advice, Change, Confidence, Effect
 from flatwater.advise.dialect import Dialect
 from flatwater.analysis.bound import Diagnosis, Evidence, Finding
 
-#: What a rule takes for granted of the run's own figures.
-NOT_PREDICTED = "not predicted: --verify measures it"
+#: Why a change has no effect in figures yet: what can give it one, and that nothing can.
+NOT_PREDICTED, NOT_MADE = "not predicted: --verify measures it", "not known: no experiment can make this change"
 
 
 @dataclass(frozen=True)
@@ -87,5 +87,5 @@ class Rule(ABC):
             source=self.source,
             share=relieves.share if relieves is not None else 0.0,
             effect=effect,
-            no_effect="" if effect is not None else NOT_PREDICTED,
+            no_effect="" if effect is not None else NOT_PREDICTED if change.overrides else NOT_MADE,
         )
