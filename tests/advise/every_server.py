@@ -126,7 +126,7 @@ def _ill_case(server: str, settings: dict[str, str], bound: Name, busy: float) -
         ),
         device=device(busy_pct=busy, queue_depth=4),
         load=load(concurrency=256, ops_per_s=1000),
-        machine=machine(facts={"storage": _FLASH}, cpu_idle_pct=60),
+        machine=machine(facts={"memory_bytes": 64 * GIB, "storage": _FLASH}, cpu_idle_pct=60),
         dips=tuple(Dip(start_s=start, length_s=2, depth=0.5) for start in (10, 25, 40)),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flatwater.advise.host import medium, storage_facts
+from flatwater.advise.rule import Case
 from flatwater.analysis.bound import Evidence
 from flatwater.analysis.bound.words import percent
 
@@ -13,13 +15,10 @@ _IDLE_BELOW_PCT = 50
 _NOT_TOLD = ("vd", "xvd", "nbd", "rbd", "loop", "ram", "zram")
 
 
-def on_flash(evidence: Evidence) -> bool:
+def on_flash(case: Case) -> bool:
     """Whether the data is known to be on flash: on a modelled card, or on a real disk that does not rotate."""
-    if evidence.layers.storage == "modelled":
-        return evidence.device is not None and evidence.device.kind == "ssd"
-    facts = evidence.machine.facts.get("storage", {})
-    name = facts.get("device", "").rpartition("/")[2]
-    return facts.get("rotational") is False and bool(name) and not name.startswith(_NOT_TOLD)
+    name = storage_facts(case).get("device", "").removeprefix("/dev/")
+    return medium(case) == "flash" and not name.startswith(_NOT_TOLD)
 
 
 def device_idles(evidence: Evidence) -> bool:

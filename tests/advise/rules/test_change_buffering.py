@@ -12,7 +12,7 @@ def run(
 ) -> Case:
     return case(
         *([finding(bound)] if bound else []),
-        database=database(server, {"innodb_change_buffering": value}, sessions_waiting=waiting),
+        database=database(server, {"innodb_change_buffering": value}, sessions_waiting=waiting, cpu_user_pct=100),
         load=load(concurrency=64),
         machine=machine(facts={"storage": {"device": "/dev/nvme0n1", "rotational": rotational}}),
     )

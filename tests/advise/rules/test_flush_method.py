@@ -17,11 +17,12 @@ def run(
     file_system: str = "xfs",
     bound: str = "",
     database_is: str = "real",
+    cpu: float | None = 100,
 ) -> Case:
     return case(
         finding(bound) if bound else MISSES,
-        database=database(server, {"innodb_buffer_pool_size": str(pool)} | settings),
-        machine=machine(facts={"storage": {"file_system": file_system}}),
+        database=database(server, {"innodb_buffer_pool_size": str(pool)} | settings, cpu_user_pct=cpu),
+        machine=machine(facts={"memory_bytes": 64 * GIB, "storage": {"file_system": file_system}}),
         layers=Layers("real", database_is, "none", "real"),  # type: ignore[arg-type]
     )
 
@@ -59,4 +60,5 @@ def test_silent_where_the_kernels_cache_may_be_of_use() -> None:
     assert rule.advise(run("mysql 8.0.36", BUFFERED, pool=8 * GIB)) is None, "the pool comes first"
     assert rule.advise(run("mysql 8.0.36", BUFFERED, file_system="tmpfs")) is None
     assert rule.advise(run("mysql 8.0.36", BUFFERED, bound="CPU")) is None
+    assert rule.advise(run("mysql 8.0.36", BUFFERED, cpu=None)) is None, "the server is on another machine"
     assert rule.advise(run("mysql 8.0.36", BUFFERED, database_is="modelled")) is None

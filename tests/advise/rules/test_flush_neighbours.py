@@ -13,7 +13,7 @@ FLASH = {"device": "/dev/nvme0n1", "rotational": False}
 def run(server: str, settings: dict[str, str], storage: dict[str, object] = FLASH, bound: str = "") -> Case:
     return case(
         finding(bound) if bound else FULL,
-        database=database(server, settings, pages_flushed_per_s=900),
+        database=database(server, settings, pages_flushed_per_s=900, cpu_user_pct=100),
         device=device(),
         machine=machine(facts={"storage": storage}),
     )

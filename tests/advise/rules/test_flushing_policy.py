@@ -21,7 +21,13 @@ def run(
     dips: tuple[Dip, ...] = DIPS,
     rotational: bool = False,
 ) -> Case:
-    data = database(server, {"innodb_adaptive_flushing_method": method}, checkpoint_age_bytes=list(age), redo=LIMITS)
+    data = database(
+        server,
+        {"innodb_adaptive_flushing_method": method},
+        checkpoint_age_bytes=list(age),
+        redo=LIMITS,
+        cpu_user_pct=100,
+    )
     storage = {"device": "/dev/sdb", "rotational": rotational}
     return case(finding("log limit"), database=data, dips=dips, machine=machine(facts={"storage": storage}))
 

@@ -14,7 +14,7 @@ CPU = finding("CPU", 0.9, "the cores were busy")
 def run(
     server: str = "mariadb 10.11.6", running: Any = 200, handling: str = "one-thread-per-connection", bound: str = ""
 ) -> Case:
-    data = database(server, {"thread_handling": handling}, threads_running=running)
+    data = database(server, {"thread_handling": handling}, threads_running=running, cpu_user_pct=700)
     return case(finding(bound) if bound else CPU, database=data, machine=machine(cores=8))
 
 

@@ -20,7 +20,7 @@ class ChangeBuffering(Rule):
     def advise(self, case: Case) -> Advice | None:
         """None, where reads of pages do not bound the run."""
         found, server = contention_inside(case), case.server
-        if found is None or server is None or not on_flash(case.evidence):
+        if found is None or server is None or not on_flash(case):
             return None
         # The buffer saves reads, so it stays where they bind.
         if server.word(_NAME) in ("", "none") or case.finding("cache misses", "device throughput") is not None:

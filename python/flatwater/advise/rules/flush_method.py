@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flatwater.advise.advice import Advice
 from flatwater.advise.dialect import Dialect
+from flatwater.advise.host import machine_facts, storage_facts
 from flatwater.advise.rule import Case, Rule
 from flatwater.experiment import print_size
 
@@ -28,11 +29,11 @@ class FlushMethod(Rule):
     def advise(self, case: Case) -> Advice | None:
         """O_DIRECT, where reads or writes of pages bound the run and the file system can do it."""
         found = case.finding("cache misses", "free pages", "device throughput", "device latency")
-        server, facts = case.server, case.evidence.machine
+        server, memory = case.server, machine_facts(case).get("memory_bytes")
         if found is None or server is None or case.evidence.layers.database != "real":
             return None
-        pool, memory = server.number("innodb_buffer_pool_size"), facts.memory_bytes
-        if not _is_buffered(server) or facts.facts.get("storage", {}).get("file_system") not in _DIRECT:
+        pool = server.number("innodb_buffer_pool_size")
+        if not _is_buffered(server) or storage_facts(case).get("file_system") not in _DIRECT:
             return None
         if pool is None or memory is None or pool < _POOL_SHARE * memory:
             return None

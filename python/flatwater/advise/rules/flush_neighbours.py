@@ -28,7 +28,7 @@ class FlushNeighbours(Rule):
         if found is None or server is None or database is None:
             return None
         had = _value(server)
-        if had in _NONE or not on_flash(case.evidence) or server.is_mariadb((10, 4, 0)):
+        if had in _NONE or not on_flash(case) or server.is_mariadb((10, 4, 0)):
             # MariaDB sees by itself since 10.4 that a device does not rotate.
             return None
         change = server.change("Flush each page by itself.", {_NAME: 0})

@@ -26,7 +26,7 @@ class FlushingPolicy(Rule):
         if case.is_served or server is None or database is None or len(case.evidence.dips) < _DIPS_MIN:
             return None
         age, redo = database.checkpoint_age_bytes, database.redo
-        if not server.has(_NAME) or server.word(_NAME) not in _OTHERS or not on_flash(case.evidence):
+        if not server.has(_NAME) or server.word(_NAME) not in _OTHERS or not on_flash(case):
             return None
         if age is None or redo is None or age.max - age.min < redo.max_bytes - redo.async_bytes:
             return None

@@ -27,6 +27,9 @@ class ThreadPool(Rule):
         cores = case.evidence.machine.cores
         if found is None or server is None or database is None or database.threads_running is None or not cores:
             return None
+        if database.cpu_user_pct is None:
+            # Only a server on this machine is sampled, and the cores are this machine's.
+            return None
         running = database.threads_running.mean / database.servers
         if running < _RUNNING_PER_CORE * cores or server.word(_NAME) != _EACH:
             return None
