@@ -34,6 +34,8 @@ def test_each_page_by_itself(server: str, settings: dict[str, str], lines: tuple
     assert told is not None
     assert told.change.lines == lines
     assert told.share == 0.9
+    (name, value), *_ = settings.items()
+    assert told.evidence[0] == f"{name} = {value}"
 
 
 def test_silent_where_it_is_off_unknown_or_ignored() -> None:

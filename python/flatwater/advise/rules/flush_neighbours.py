@@ -37,7 +37,7 @@ class FlushNeighbours(Rule):
         return self.advice(
             "Pages are flushed together with their neighbours, which only helps a disk that must move its arm.",
             change,
-            f"{_OF_XTRADB if server.has(_OF_XTRADB) else _NAME} = {had}",
+            f"{_OF_XTRADB if server.word(_OF_XTRADB) else _NAME} = {had}",
             each_second(database.pages_flushed_per_s, "pages flushed"),
             *found.evidence,
             confidence="high",
