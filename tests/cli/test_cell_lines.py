@@ -73,9 +73,9 @@ def test_what_bounded_a_cell_is_a_line_with_its_evidence() -> None:
         "evidence": ["the age was 5 MiB", "users wait from 6 MiB on", "not printed"],
         "interruptions_text": "2 dips.",
     }
-    line = bound_line(summary(2, bound=bound, verdict="flat"))
+    line = bound_line(summary(2, bound=bound, verdict="flat"), "threads 2, fill 0.5")
     told = "Bound by: log limit (100 % of the seconds): the age was 5 MiB; users wait from 6 MiB on."
     assert line == f"threads 2, fill 0.5: {told} 2 dips."
     assert json.loads(cell_json(summary(2, bound=bound)))["bound"]["name"] == "log limit"
-    assert bound_line(summary(2, verdict="flat")) is None
-    assert bound_line(summary(2, bound=bound)) is None, "too short for a verdict, which the cell's line says"
+    assert bound_line(summary(2, verdict="flat"), "") is None
+    assert bound_line(summary(2, bound=bound), "") is None, "too short for a verdict, which the cell's line says"
