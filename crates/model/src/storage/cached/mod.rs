@@ -1,16 +1,16 @@
 //! The flash cache in virtual time: the engine of crates/core over two modelled devices. It is a device too.
 
+mod below;
 mod series;
 mod spec;
 #[cfg(test)]
 mod tests;
 mod warm_up;
 
-use std::collections::VecDeque;
-
 use flatwater_core::cache::{self, Engine, Io, IoId, IoKind, Kind, NoData, Out, Side};
 use flatwater_core::slab::Key;
 
+use self::below::Below;
 use self::series::Observed;
 use self::spec::Opened;
 pub use self::spec::Spec;
@@ -21,16 +21,18 @@ use super::{Command, Device, Ended, Failure, Figures, Incident, Opening, Operati
 pub struct Cached {
     engine: Engine,
     memory: NoData,
-    fast: Box<dyn Device>,
-    slow: Box<dyn Device>,
+    fast: Below,
+    slow: Below,
     capacity_bytes: u64,
     now_ns: u64,
+    /// When the next tick of the engine is due, on its clock. It is asked again after each call of the engine.
+    tick_ns: Option<u64>,
     /// How long the warm-up took: the clock of the engine is ahead of that of the run by this.
     warm_up_ns: u64,
     /// The warm-up under way.
     warm_up: Option<WarmUp>,
     /// Requests that ended. The next `advance` returns them.
-    answers: VecDeque<Ended>,
+    answers: Vec<Ended>,
     incidents: Vec<Incident>,
     observed: Observed,
     /// Kept to reuse their memory.
@@ -51,13 +53,14 @@ impl Cached {
         let engine = Engine::new(spec.settings()?, recovered, 0)?;
         Ok(Self {
             memory: NoData::default(),
-            fast,
-            slow,
+            fast: Below::new(fast),
+            slow: Below::new(slow),
             capacity_bytes,
             now_ns: 0,
+            tick_ns: engine.next_ns(),
             warm_up_ns: 0,
             warm_up: spec.warm.then(WarmUp::default),
-            answers: VecDeque::new(),
+            answers: Vec::new(),
             incidents: Vec::new(),
             observed: Observed::default(),
             out: Out::default(),
@@ -79,7 +82,7 @@ impl Cached {
                 self.send(io);
             }
             for (tag, result) in out.answers.drain(..) {
-                self.answers.push_back(Ended { tag, at_ns: self.now_ns, result: result.map_err(failure) });
+                self.answers.push(Ended { tag, at_ns: self.now_ns, result: result.map_err(failure) });
             }
             for incident in out.told.drain(..) {
                 let at_ns = incident.at_ns.saturating_sub(self.warm_up_ns);
@@ -89,6 +92,7 @@ impl Cached {
             self.engine.ended(self.clock_ns(), id, Ok(()), &mut self.memory, &mut out);
         }
         self.out = out;
+        self.tick_ns = self.engine.next_ns();
     }
 
     /// Sends an IO of the engine to its device.
@@ -121,7 +125,7 @@ impl Cached {
             self.settle(out);
         }
         self.ended = ended;
-        if self.engine.next_ns().is_some_and(|tick_ns| tick_ns <= self.clock_ns()) {
+        if self.tick_ns.is_some_and(|tick_ns| tick_ns <= self.clock_ns()) {
             let mut out = std::mem::take(&mut self.out);
             self.engine.tick(self.clock_ns(), &mut self.memory, &mut out);
             self.settle(out);
@@ -160,7 +164,7 @@ impl Device for Cached {
             self.observed.begin(self.engine.statistics(self.warm_up_ns + now_ns), now_ns);
         }
         if !command.fits(self.capacity_bytes) || u32::try_from(command.bytes).is_err() {
-            self.answers.push_back(Ended { tag, at_ns: now_ns, result: Err(Failure::Full) });
+            self.answers.push(Ended { tag, at_ns: now_ns, result: Err(Failure::Full) });
             return;
         }
         let mut out = std::mem::take(&mut self.out);
@@ -169,17 +173,18 @@ impl Device for Cached {
     }
 
     fn next_ns(&self) -> Option<u64> {
-        if let Some(first) = self.answers.front() {
+        if let Some(first) = self.answers.first() {
             return Some(first.at_ns);
         }
-        let tick_ns = self.engine.next_ns().map(|at_ns| at_ns.saturating_sub(self.warm_up_ns).max(self.now_ns));
-        [self.fast.next_ns(), self.slow.next_ns(), tick_ns].into_iter().flatten().min()
+        let of_run = |tick_ns: u64| tick_ns.saturating_sub(self.warm_up_ns).max(self.now_ns);
+        let due_ns = self.tick_ns.map_or(u64::MAX, of_run).min(self.fast.due_ns()).min(self.slow.due_ns());
+        (due_ns != u64::MAX).then_some(due_ns)
     }
 
     fn advance(&mut self, until_ns: u64, ended: &mut Vec<Ended>) {
         let before = ended.len();
         loop {
-            ended.extend(self.answers.drain(..));
+            ended.append(&mut self.answers);
             let Some(at_ns) = self.next_ns() else { return };
             if at_ns > until_ns || (ended.len() > before && at_ns > ended[before].at_ns) {
                 return;
@@ -219,6 +224,7 @@ impl Device for Cached {
     fn warm_up(&mut self, command: Command) {
         let Some(warm_up) = self.warm_up.as_mut().filter(|_| command.fits(self.capacity_bytes)) else { return };
         self.warm_up_ns = warm_up.serve(&mut self.engine, &mut self.memory, self.warm_up_ns, request(0, command));
+        self.tick_ns = self.engine.next_ns();
         if let Some(statistics) = warm_up.end(&self.engine, self.warm_up_ns) {
             self.warm_up = None;
             self.observed.begin(statistics, self.now_ns);

@@ -28,7 +28,9 @@ impl Raid {
     /// Lets time pass to `now_ns` for all members.
     pub(super) fn advance_members(&mut self, now_ns: u64) {
         let mut ended = std::mem::take(&mut self.ended);
-        for member in self.members.numbers() {
+        let mut from = MemberNo::new(0);
+        while let Some(member) = self.members.next_due(from, now_ns) {
+            from = MemberNo::new(member.number() + 1);
             self.members.advance(member, now_ns, &mut ended);
             for end in ended.drain(..) {
                 if let Some(settled) = self.members.end(now_ns, member, end) {

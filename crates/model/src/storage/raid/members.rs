@@ -86,12 +86,23 @@ impl Members {
         self.due_ns
     }
 
+    /// The first member, from `from` on, that has an event due by `now_ns`.
+    #[inline]
+    pub(super) fn next_due(&self, from: MemberNo, now_ns: u64) -> Option<MemberNo> {
+        if self.due_ns > now_ns {
+            return None;
+        }
+        let first = self.dues_ns[from.index()..].iter().position(|due_ns| *due_ns <= now_ns)?;
+        Some(MemberNo::new(from.number() + first as u32))
+    }
+
     /// Whether a member has all of its data.
     pub(super) fn works(&self, member: MemberNo) -> bool {
         self.list[member.index()].state == State::Working
     }
 
     /// Whether a member does not have a row.
+    #[inline]
     pub(super) fn is_absent(&self, member: MemberNo, row: RowNo) -> bool {
         match self.list[member.index()].state {
             State::Working => false,
@@ -101,6 +112,7 @@ impl Members {
     }
 
     /// Whether a member has failed and was not replaced.
+    #[inline]
     pub(super) fn has_failed(&self, member: MemberNo) -> bool {
         self.list[member.index()].state == State::Failed
     }
@@ -127,6 +139,9 @@ impl Members {
     /// Gives a member waiting commands up to its queue depth.
     fn feed(&mut self, now_ns: u64, member: MemberNo) {
         let fed = &mut self.list[member.index()];
+        if fed.waiting.is_empty() {
+            return;
+        }
         while fed.in_flight.len() < self.queue_depth
             && let Some(id) = fed.waiting.pop_front()
         {
@@ -157,9 +172,6 @@ impl Members {
     /// Lets time pass to `now_ns` for a member, and appends the commands of its device that ended. The caller passes each of
     /// them to `end` before it advances another member.
     pub(super) fn advance(&mut self, member: MemberNo, now_ns: u64, ended: &mut Vec<Ended>) {
-        if self.dues_ns[member.index()] > now_ns {
-            return;
-        }
         self.list[member.index()].device.advance(now_ns, ended);
         self.update_due(member);
     }

@@ -56,14 +56,15 @@ impl Raid {
 
     /// The reads that the new parity needs: those of the old data and the old parity, or those of all data of the row that is
     /// not written, whichever are fewer. Lines that the memory holds are not read.
-    fn reads_of(&mut self, id: UpdateId) -> Vec<Read> {
+    fn reads_of(&self, id: UpdateId) -> Vec<Read> {
         let update = &self.updates[id];
-        let (row, (from, to), chunks) = (update.row(), update.span(), update.chunks.clone());
+        let row = update.row();
         let Some(parity) = self.layout.parity(row).filter(|parity| !self.members.is_absent(*parity, row)) else {
             return Vec::new();
         };
-        let old = self.reads_of_old(row, from, to, &chunks, parity);
-        let rest = self.reads_of_rest(row, from, to, &chunks);
+        let (from, to) = update.span();
+        let old = self.reads_of_old(row, from, to, &update.chunks, parity);
+        let rest = self.reads_of_rest(row, from, to, &update.chunks);
         match (old, rest) {
             (Some(old), Some(rest)) if rest.len() < old.len() => rest,
             (Some(old), _) => old,
@@ -132,7 +133,8 @@ impl Raid {
         let update = &mut self.updates[id];
         update.stage = Stage::Writing;
         update.pending = 1;
-        for chunk in update.chunks.clone() {
+        for nth in 0..update.chunks.len() {
+            let chunk = self.updates[id].chunks[nth];
             for member in self.layout.homes(chunk.row, chunk.unit) {
                 self.write_member(id, member, chunk.row, chunk.from, chunk.to);
             }

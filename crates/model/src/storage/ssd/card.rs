@@ -280,6 +280,7 @@ impl Card {
     }
 
     /// When the next page leaves the buffer, if a command waits for that; else `u64::MAX`.
+    #[inline]
     fn leaves_ns(&self) -> u64 {
         if self.landing.is_empty() && self.flushes.is_empty() {
             return u64::MAX;
