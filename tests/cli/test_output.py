@@ -46,6 +46,8 @@ CALLS = {
     "fit": ["fit", "nosuch.toml"],
     "what-if": ["what-if", "small", "--set", "storage.size=8MiB"],
     "advise": ["advise", "small"],
+    "health": ["health", "nosuch"],
+    "cost": ["cost", "small"],
     "cache create": ["cache", "create", "fast", "slow", "--name", "new", "--size", "1MiB"],
     "cache start": ["cache", "start", "nosuch", "--mount", "mount"],
     "cache status": ["cache", "status"],

@@ -17,7 +17,6 @@ import dataclasses
 import json
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -200,7 +199,7 @@ def cell_estimate(cell: Cell) -> Estimate | None:
     return Estimate(summary.mean, summary.mean_ci95 / factor, SUMMARY_FREEDOM)
 
 
-def set_key(values: Mapping[str, Any]) -> str:
+def set_key(values: FieldValues) -> str:
     """A text that is the same for the same swept values, however they are written."""
     return json.dumps({name: _plain(value) for name, value in values.items()}, sort_keys=True, default=str)
 

@@ -1,4 +1,4 @@
-"""The duration of an experiment."""
+"""How long an experiment takes: the time of its cells, in their own clock and in that of the world."""
 
 from __future__ import annotations
 
