@@ -206,8 +206,9 @@ def _can_share(sample: Path, target: Path) -> bool:
 
 
 def _copy_file(source: Path, target: Path, *, share: bool, progress: _Progress) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    with source.open("rb") as opened, os.fdopen(os.open(target, flags, 0o600), "wb", buffering=0) as made:
+    # For reading too: where the file system cannot allocate (ext3), posix_fallocate looks into the file itself.
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    with source.open("rb") as opened, os.fdopen(os.open(target, flags, 0o600), "r+b", buffering=0) as made:
         reader, writer = opened.fileno(), made.fileno()
         info = os.fstat(reader)
         if share:
