@@ -38,10 +38,6 @@ class Case:
             return None
         return next((one for one in self.diagnosis.findings if one.name in names), None)
 
-    def held_back_by(self, *names: str) -> Finding | None:
-        """As `finding`, but None if the load was served: what was at work then held nothing back."""
-        return None if self.is_served else self.finding(*names)
-
     @property
     def is_served(self) -> bool:
         """Whether the load that was asked for was served: nothing held the run back."""

@@ -23,7 +23,7 @@ class Alignment(Rule):
         """A partition that begins at 1 MiB."""
         facts = storage_facts(case)
         start = facts.get("partition_start_bytes")
-        found = case.held_back_by("fsync path", "device latency", "device throughput", "log limit", "free pages")
+        found = case.finding("fsync path", "device latency", "device throughput", "log limit", "free pages")
         if start is None or found is None:
             return None
         unit = max(facts.get("physical_block_bytes", 512), _FLASH_BYTES if medium(case) == "flash" else 512)

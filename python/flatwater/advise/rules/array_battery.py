@@ -27,7 +27,7 @@ class ArrayBattery(Rule):
     def advise(self, case: Case) -> Advice | None:
         """A battery, or a cache that flash protects."""
         device = case.evidence.device
-        found = case.held_back_by("fsync path", "device throughput", "device latency", "log limit", "free pages")
+        found = case.finding("fsync path", "device throughput", "device latency", "log limit", "free pages")
         asked = requests_per_s(case.evidence)
         if device is None or device.write_back is None or found is None or asked is None:
             return None

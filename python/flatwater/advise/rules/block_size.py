@@ -26,7 +26,7 @@ class BlockSize(Rule):
         """4 KiB, as mkfs makes it for all but small file systems."""
         facts = storage_facts(case)
         block, kind = facts.get("file_system_block_bytes"), facts.get("file_system", "")
-        found = case.held_back_by("fsync path", "device latency", "device throughput", "log limit", "free pages")
+        found = case.finding("fsync path", "device latency", "device throughput", "log limit", "free pages")
         if block is None or kind not in _KINDS or found is None or block >= _BLOCK_BYTES:
             return None
         physical = facts.get("physical_block_bytes", 0)

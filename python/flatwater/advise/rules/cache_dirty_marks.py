@@ -21,7 +21,7 @@ class CacheDirtyMarks(Rule):
 
     def advise(self, case: Case) -> Advice | None:
         """A higher mark: blocks that are written again are written back once."""
-        found, cache = case.held_back_by("cache destaging"), case.evidence.cache
+        found, cache = case.finding("cache destaging"), case.evidence.cache
         if found is None or cache is None or cache.dirty_high_pct is None or cache.mode == "write-through":
             return None
         high = cache.dirty_high_pct.mean

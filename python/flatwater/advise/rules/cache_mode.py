@@ -25,7 +25,7 @@ class CacheMode(Rule):
         """Write-back, with what it risks."""
         cache, device = case.evidence.cache, case.evidence.device
         names = ("device throughput", "device latency", "fsync path", "free pages", "log limit", "cache misses")
-        found = case.held_back_by(*names)
+        found = case.finding(*names)
         if cache is None or device is None or found is None or found.share < MAIN_MIN:
             return None
         asked = requests_per_s(case.evidence)

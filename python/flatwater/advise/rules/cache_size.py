@@ -25,7 +25,7 @@ class CacheSize(Rule):
 
     def advise(self, case: Case) -> Advice | None:
         """Twice the cache, or none where it hardly ever hits."""
-        found, cache = case.held_back_by("cache misses"), case.evidence.cache
+        found, cache = case.finding("cache misses"), case.evidence.cache
         if found is None or cache is None or cache.used_pct is None or cache.used_pct.mean < _FULL_PCT:
             return None
         ratio = cache.read_hit_ratio or cache.hit_ratio

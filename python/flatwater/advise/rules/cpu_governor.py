@@ -20,7 +20,7 @@ class CpuGovernor(Rule):
     def advise(self, case: Case) -> Advice | None:
         """The governor `performance`."""
         governor = machine_facts(case).get("cpu_governor", "")
-        found = case.held_back_by("CPU", "client", "fsync path", "device latency", "contention")
+        found = case.finding("CPU", "client", "fsync path", "device latency", "contention")
         if governor not in _SAVING or found is None:
             return None
         return self.advice(

@@ -23,7 +23,7 @@ class DataJournal(Rule):
         device = case.evidence.device
         if kind not in ("ext3", "ext4") or "data=journal" not in mount_options(case) or device is None:
             return None
-        found = case.held_back_by("fsync path", "device throughput", "device latency", "log limit", "free pages")
+        found = case.finding("fsync path", "device throughput", "device latency", "log limit", "free pages")
         read, written = (
             one.mean if one is not None else 0.0 for one in (device.read_bytes_per_s, device.write_bytes_per_s)
         )

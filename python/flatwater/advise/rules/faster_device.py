@@ -18,7 +18,7 @@ class FasterDevice(Rule):
 
     def advise(self, case: Case) -> Advice | None:
         """The next faster kind of device."""
-        found, device = case.held_back_by("device latency"), case.evidence.device
+        found, device = case.finding("device latency"), case.evidence.device
         if found is None or found.share < MAIN_MIN or device is None or device.kind == "memory":
             return None
         on_disks = medium(case) == "disks"

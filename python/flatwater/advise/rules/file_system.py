@@ -26,7 +26,7 @@ class FileSystem(Rule):
     def advise(self, case: Case) -> Advice | None:
         """XFS or ext4."""
         kind = storage_facts(case).get("file_system", "")
-        found = case.held_back_by("fsync path", "device latency", "device throughput", "log limit", "free pages")
+        found = case.finding("fsync path", "device latency", "device throughput", "log limit", "free pages")
         if kind not in _WHY or found is None or (kind == "btrfs" and "nodatacow" in mount_options(case)):
             return None
         text = "Put the data on XFS or ext4."

@@ -22,11 +22,11 @@ class FlashCache(Rule):
     def advise(self, case: Case) -> Advice | None:
         """A cache of flash, if the working set fits it and not the memory."""
         evidence = case.evidence
-        found = case.held_back_by("cache misses", "free pages", "device throughput", "device latency")
+        found = case.finding("cache misses", "free pages", "device throughput", "device latency")
         database = evidence.database
         if evidence.cache is not None or database is None or database.pages_read_per_s is None:
             return None
-        missed = case.held_back_by("cache misses", "free pages")
+        missed = case.finding("cache misses", "free pages")
         if found is None or found.share < MAIN_MIN or missed is None or medium(case) != "disks":
             return None
         return self.advice(

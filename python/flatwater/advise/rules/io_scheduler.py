@@ -21,7 +21,7 @@ class IoScheduler(Rule):
 
     def advise(self, case: Case) -> Advice | None:
         """None on flash, a deadline on disks."""
-        now, found = scheduler(case), case.held_back_by("device latency", "device throughput", "fsync path")
+        now, found = scheduler(case), case.finding("device latency", "device throughput", "fsync path")
         if now not in _FAIR or found is None:
             return None
         if medium(case) == "flash":

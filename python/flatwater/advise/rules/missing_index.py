@@ -20,7 +20,7 @@ class MissingIndex(Rule):
 
     def advise(self, case: Case) -> Advice | None:
         """Look for the scan, and give it an index: before any hardware is bought."""
-        found = case.held_back_by("CPU", "cache misses", "device throughput", "device latency", "contention")
+        found = case.finding("CPU", "cache misses", "device throughput", "device latency", "contention")
         database, queries = case.evidence.database, case.evidence.load.queries_per_s
         if found is None or database is None or database.read_requests_per_s is None or queries is None:
             return None

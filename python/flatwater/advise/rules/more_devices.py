@@ -18,10 +18,10 @@ class MoreDevices(Rule):
 
     def advise(self, case: Case) -> Advice | None:
         """More members, or a device that does more at once; after whatever saves requests."""
-        found, device = case.held_back_by("device throughput"), case.evidence.device
+        found, device = case.finding("device throughput"), case.evidence.device
         if found is None or found.share < MAIN_MIN or device is None or credits_spent(device):
             return None
-        missed = case.held_back_by("cache misses", "free pages")
+        missed = case.finding("cache misses", "free pages")
         if case.evidence.database is not None and missed is not None and missed.share >= MAIN_MIN:
             # The requests are pages that memory lacks. More memory, or a cache, saves them: their own rules say so.
             return None

@@ -19,7 +19,7 @@ class NoisyNeighbour(Rule):
 
     def advise(self, case: Case) -> Advice | None:
         """Move it away, or measure when it is quiet."""
-        found = case.held_back_by("neighbour")
+        found = case.finding("neighbour")
         if found is None:
             return None
         used = processors(case.evidence)

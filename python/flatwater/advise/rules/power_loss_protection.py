@@ -32,7 +32,7 @@ class PowerLossProtection(Rule):
 
     def advise(self, case: Case) -> Advice | None:
         """A drive with capacitors, or the logs on an array with a battery."""
-        found = case.held_back_by("fsync path")
+        found = case.finding("fsync path")
         if found is None or medium(case) != "flash":
             return None
         device = modelled_device(case.evidence)

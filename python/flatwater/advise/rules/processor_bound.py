@@ -22,7 +22,7 @@ class ProcessorBound(Rule):
 
     def advise(self, case: Case) -> Advice | None:
         """Cheaper statements, then more or faster cores; fewer connections where far too many compete."""
-        found, used = case.held_back_by("CPU"), processors(case.evidence)
+        found, used = case.finding("CPU"), processors(case.evidence)
         if found is None or found.share < MAIN_MIN or used is None or used.idle is None or not used.cores:
             return None
         if used.idle >= _IDLE_MAX or used.server < max(used.client, used.others + used.stolen):

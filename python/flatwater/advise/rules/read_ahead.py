@@ -26,7 +26,7 @@ class ReadAhead(Rule):
         """A small one: random readers use nothing of it."""
         ahead = storage_facts(case).get("read_ahead_bytes")
         device, database, load = case.evidence.device, case.evidence.database, case.evidence.load
-        found = case.held_back_by("device throughput", "device latency", "cache misses")
+        found = case.finding("device throughput", "device latency", "cache misses")
         if ahead is None or ahead <= _DEFAULT_BYTES or found is None or device is None:
             return None
         asked = database.data_read_bytes_per_s if database is not None else load.read_bytes_per_s

@@ -15,7 +15,7 @@ class RowLocks(Rule):
 
     def advise(self, case: Case) -> Advice | None:
         """Shorter transactions, fewer locked rows, and no hot row."""
-        found, database = case.held_back_by("contention"), case.evidence.database
+        found, database = case.finding("contention"), case.evidence.database
         if found is None or database is None or database.row_lock_pct is None:
             return None
         deadlocks = database.counters.get("deadlocks", 0)

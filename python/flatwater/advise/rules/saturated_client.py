@@ -16,7 +16,7 @@ class SaturatedClient(Rule):
 
     def advise(self, case: Case) -> Advice | None:
         """Another machine, or more processors, for the client."""
-        found = case.held_back_by("client")
+        found = case.finding("client")
         if found is None or found.share < MAIN_MIN:
             return None
         return self.advice(

@@ -23,7 +23,7 @@ class SingleThread(Rule):
 
     def advise(self, case: Case) -> Advice | None:
         """More sessions at once, or faster cores."""
-        found, used = case.held_back_by("CPU"), processors(case.evidence)
+        found, used = case.finding("CPU"), processors(case.evidence)
         if found is None or found.share < MAIN_MIN or used is None or used.idle is None or not used.cores:
             return None
         left, waited = used.idle * used.cores, used.time.cpu_wait

@@ -29,7 +29,7 @@ class SpareSpace(Rule):
 
     def advise(self, case: Case) -> Advice | None:
         """A quarter of the drive left unused, and TRIM, so that the drive knows."""
-        found = case.held_back_by("garbage collection")
+        found = case.finding("garbage collection")
         if found is not None:
             return self._of_collector(case, found)
         return self._of_full_drive(case)
@@ -55,7 +55,7 @@ class SpareSpace(Rule):
 
     def _of_full_drive(self, case: Case) -> Advice | None:
         facts, device = storage_facts(case), case.evidence.device
-        found = case.held_back_by("device throughput", "device latency", "fsync path")
+        found = case.finding("device throughput", "device latency", "fsync path")
         whole, free = facts.get("file_system_bytes", 0), facts.get("file_system_free_bytes")
         if found is None or device is None or medium(case) != "flash" or not whole or free is None:
             return None

@@ -16,6 +16,8 @@ def find(evidence: Evidence) -> Finding | None:
     if storage is None:
         return None
     if evidence.cache is not None:
+        if evidence.load.read_fraction == 0:
+            return None
         return _of_flash(evidence.cache, storage)
     return _of_pool(evidence, evidence.database, storage) if evidence.database is not None else None
 
