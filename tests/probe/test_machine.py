@@ -41,6 +41,6 @@ def test_memory_of_the_machine_by_node() -> None:
 def test_every_probe_names_its_series_by_layer(tmp_path: Path) -> None:
     for probe in start_probes(tmp_path):
         for name, value in probe.sample().items():
-            assert name.split(".")[0] in ("machine", "storage")
+            assert name.split(".")[0] in ("machine", "storage", "workload")
             assert name.endswith(("_pct", "_bytes", "_per_s", "_us", "_depth")), "the unit comes last"
             assert isinstance(value, float | int)
