@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from planted import FAULTS, HEALTHY, Planted
+from planted_faults import FAULTS, HEALTHY, Planted
 
 from flatwater.advise.adviser import Consultation, consult
 from flatwater.experiment import load
