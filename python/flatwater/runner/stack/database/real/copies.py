@@ -134,7 +134,7 @@ def _why_needed(copy: Copy) -> str | None:
     result = cell.parent.parent
     try:
         if not (result / "flatwater.json").exists():
-            return f"it is of {result}, which is not existing now; delete it if that result is gone for good"
+            return f"it is of {result}, which is not there now; delete it if that result is gone for good"
         if kept_token(cell)[0] != copy.token:
             return None
     except OSError as error:
