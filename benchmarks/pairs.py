@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from scipy.stats import t as student
+
 #: The confidence of an interval, if there are enough rounds.
 CONFIDENCE = 0.95
 
@@ -64,6 +66,18 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
     values = sorted(one / other for one, other in zip(ours, theirs, strict=True))
     outside = _outside(len(values))
     return Ratio(statistics.median(values), values[outside], values[-1 - outside], len(values))
+
+
+def log_half_width(ratios: Sequence[float]) -> float | None:
+    """Half of the confidence interval of the mean of the ratios' logarithms (Student's t); None for fewer than two.
+
+    For so few rounds that order statistics say nothing.
+    """
+    if len(ratios) < 2:
+        return None
+    logs = [math.log(one) for one in ratios]
+    quantile = float(student.ppf((1 + CONFIDENCE) / 2, len(logs) - 1))
+    return quantile * statistics.stdev(logs) / math.sqrt(len(logs))
 
 
 def _outside(count: int) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import subprocess
 import sys
 import tempfile
@@ -20,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
-from scipy.stats import t as student
 
 from benchmarks.options import Preset, command_line, measure, read_options, tell
+from benchmarks.pairs import log_half_width
 from benchmarks.tables import page_with, table
 from flatwater.errors import FlatwaterError
 from flatwater.results import Result, open_result
@@ -31,11 +30,11 @@ PAGE = Path(__file__).parents[1] / "docs" / "what-if.md"
 #: The generated text is between these lines.
 BEGIN, END = "<!-- measured -->", "<!-- end of what was measured -->"
 MODULE = "benchmarks.what_if"
-#: A run for the fit needs at least 20 s in whole windows of 5 s, and one window may be lost on a busy machine.
+#: A run for the fit needs at least 20 s in whole windows of 5 s, and windows may be lost on a busy machine.
 PRESETS: tuple[Preset, ...] = (
     ("warehouses", 10, 2),
     ("warmup_s", 15, 5),
-    ("duration_s", 30, 26),
+    ("duration_s", 40, 36),
     ("repeats", 3, 1),
 )
 #: The pool of the base run: two fifths of the data, at 100 MiB for each warehouse.
@@ -67,12 +66,8 @@ class Row:
     @property
     def margin(self) -> float | None:
         """Half of the 95 % confidence interval of the ratio, from the rounds; None for fewer than two."""
-        logs = [math.log(after / before) for after, before in zip(self.changed, self.unchanged, strict=True)]
-        if len(logs) < 2:
-            return None
-        mean = _mean(logs)
-        spread = math.sqrt(sum((one - mean) ** 2 for one in logs) / (len(logs) - 1))
-        return float(student.ppf(0.975, len(logs) - 1)) * spread / math.sqrt(len(logs)) * self.ratio
+        half = log_half_width([after / before for after, before in zip(self.changed, self.unchanged, strict=True)])
+        return None if half is None else half * self.ratio
 
     @property
     def error(self) -> float:

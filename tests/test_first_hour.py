@@ -27,6 +27,8 @@ SHORTER = {
     "flatwater run disk ": "--set scale=0.04 --set record.interval_s=0.1",
     "flatwater run demo-tpcc ": "--set workload.warehouses=1 --set workload.warmup_s=1 --set workload.duration_s=12",
 }
+#: A result of a year ago, for the page that compares with one.
+LAST_YEAR = "flatwater run fill-level-tachion-400 --set sweep.storage.fill=[0.2,0.4] --set storage.capacity_scale=0.01"
 #: What `flatwater health` ends with: well, warning, critical, unknown. Which one is the machine's.
 HEALTH = (0, 1, 2, 3)
 
@@ -39,6 +41,15 @@ def blocks(page: Path, language: str) -> list[str]:
 def commands(page: Path) -> list[str]:
     """The lines of a page's commands."""
     return [line for block in blocks(page, "sh") for line in block.splitlines()]
+
+
+def shown(page: Path) -> list[str]:
+    """Every command of ours on a page: the lines above, those that need files of the reader's, and those in a text."""
+    text = page.read_text(encoding="utf-8")
+    inline = re.findall(r"`(flatwater [^`]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL))
+    fences = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    lines = [line for language, block in fences if language in ("sh", "") for line in block.splitlines()]
+    return [" ".join(line.split()) for line in (*lines, *inline) if line.startswith("flatwater ")]
 
 
 @pytest.mark.slow
@@ -81,14 +92,48 @@ def test_what_check_is_shown_to_say_is_what_it_says(tmp_path: Path) -> None:
 def test_the_commands_of_a_page_are_commands(page: Path) -> None:
     """Verbs, options, experiments and overrides exist."""
     verbs = typer.main.get_command(make_app()).commands  # type: ignore[attr-defined]
-    said = [shlex.split(line) for line in commands(page) if line.startswith("flatwater ")]
+    said = [shlex.split(line) for line in shown(page)]
     assert said
     for _, verb, *arguments in said:
+        assert verb in verbs, verb
         options = {name for parameter in verbs[verb].params for name in (*parameter.opts, *parameter.secondary_opts)}
+        options.add("--help")
         assert not [name for name in arguments if name.startswith("--") and name not in options], arguments
         if verb in ("run", "check") and not arguments[0].startswith("results/"):
             overrides = [value for name, value in pairwise(arguments) if name == "--set"]
             load(arguments[0], overrides)
+
+
+@pytest.mark.parametrize("page", HOW_TO, ids=lambda page: page.stem)
+@pytest.mark.slow
+def test_the_modelled_commands_of_a_how_to_run(page: Path, tmp_path: Path) -> None:
+    """Those that need no drive and no server of the reader's, in their order. Only the runs are made short."""
+    others = {"results/old": LAST_YEAR} if page.stem == "last-year" else {}
+    for folder, command in others.items():
+        run(f"{command} --out {folder}", tmp_path)
+    made = set(others)
+    for written in commands(page):
+        out = re.search(r"--out (results/\S+)", written)
+        needs = set(re.findall(r"results/\w+", written)) - ({out[1]} if out is not None else set())
+        if PLACE in written or not needs <= made:
+            continue
+        run(written, tmp_path)
+        if out is not None:
+            made.add(out[1])
+    if any(name in page.read_text(encoding="utf-8") for name in ("cost-choices", "results/old")):
+        assert len(made) > len(others)
+
+
+def run(written: str, folder: Path) -> None:
+    """One command of a page, on a share of its time."""
+    program, *arguments = shlex.split(written)
+    assert program == "flatwater"
+    if arguments[0] == "run" and not arguments[1].endswith(".toml"):
+        arguments += ["--set", "workload.warmup_s=2", "--set", "workload.duration_s=11"]
+    path = str(Path(sys.executable).with_name(program))
+    done = subprocess.run([path, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{written}\n{done.stdout}\n{done.stderr}"
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("page", HOW_TO, ids=lambda page: page.stem)

@@ -1,9 +1,10 @@
-"""What `make demo` does to what an earlier one measured: nothing."""
+"""What targets of the Makefile do not do: delete what was measured, or fetch servers that nobody asked for."""
 
 from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,3 +31,20 @@ def test_the_demo_has_a_new_folder_each_time() -> None:
 
 def test_results_outlast_a_cleaning() -> None:
     assert "demo-result" not in commands("clean")
+
+
+def test_servers_are_fetched_only_where_they_are_asked_for() -> None:
+    fetching = "benchmarks.servers get"
+    assert fetching in commands("test-servers") and "pytest -m servers" in commands("test-servers")
+    for target in ("test", "test-slow", "check", "bench", "setup"):
+        assert fetching not in commands(target), target
+
+
+def test_the_matrix_runs_by_its_mark_only() -> None:
+    def collected(*marks: str) -> str:
+        command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *marks, "tests/servers"]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+
+    for marks in ((), ("-m", "not slow")):
+        assert "test_matrix" not in collected(*marks)
+    assert "test_matrix" in collected("-m", "servers")

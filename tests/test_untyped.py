@@ -48,7 +48,8 @@ BORDERS = {
     # A new experiment, as TOML.
     "results/importers/keeping.py": 2,
     # What dask tells of workers and events.
-    "runner/executors/dask.py": 7,
+    "runner/executors/dask.py": 1,
+    "runner/executors/scheduler.py": 6,
     # What the engine tells a user's flushing policy.
     "runner/stack/database/modelled/policy.py": 1,
     # JSON beside a data directory.
@@ -56,9 +57,7 @@ BORDERS = {
     # JSON beside a snapshot.
     "server/snapshot.py": 1,
     # A new experiment, as TOML.
-    "what_if/changes.py": 1,
-    # A new experiment, as TOML.
-    "what_if/twin.py": 3,
+    "what_if/twin.py": 1,
 }
 
 #: Module and name of aliases that any number of places may use: traces and layouts of charts, which plotly reads.

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from benchmarks.database import calls, crowd
+from benchmarks.database import calls, crowd, place
 from benchmarks.database.calls import count_calls
 from benchmarks.database.compare import compare
 from benchmarks.database.crowd import measure_crowd
@@ -20,7 +20,7 @@ from benchmarks.database.programs import PROGRAMS, TPCC_MYSQL
 from benchmarks.database.rows import READ_WRITE, ROWS, TPCC
 from benchmarks.database.server import TestedServer
 from benchmarks.database.strip import measure_strip
-from benchmarks.database.work import Setting, Work
+from benchmarks.database.work import USUAL, Setting, Work
 from benchmarks.noise import NoiseMeter
 from benchmarks.options import Preset, add_options, command_line, measure, read_options, tell
 from flatwater.errors import FlatwaterError
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> str:
         folder = Path(name).absolute()
         tell(f"making a server in {folder}")
         with TestedServer(folder, quick=options.quick) as server:
-            setting = Setting(folder, server.address, options.warehouses, options.rows, options.seconds)
+            setting = Setting(folder, server.address(), options.warehouses, options.rows, options.seconds)
             _measure(options, setting, server, found)
             title, my_cnf = server.title, server.my_cnf()
         storage = describe_storage(folder)
@@ -82,12 +82,12 @@ def _measure(options: argparse.Namespace, setting: Setting, server: TestedServer
             ready.add(work.schema)
 
     for row in ROWS:
-        why = row.peer.missing()
-        if options.only in row.work.title and why is None:
+        why = row.peer.missing() or place.missing(row.place)
+        if options.only in row.title and why is None:
             prepare(row.work)
-            found.measured += _try(found, row.work.title, compare, row, setting, server, options.rounds, tell) or []
-        elif options.only in row.work.title:
-            found.skipped[row.work.title] = why or ""
+            found.measured += _try(found, row.title, compare, row, setting, server, options.rounds, tell) or []
+        elif options.only in row.title:
+            found.skipped[row.title] = why or ""
     if options.only in CALLS:
         _count_calls(setting, server, found, prepare)
     if options.only in CROWD:
@@ -108,7 +108,7 @@ def _count_calls(setting: Setting, server: TestedServer, found: Found, prepare: 
     if why is not None:
         found.skipped[CALLS] = why
         return
-    for row in ROWS:
+    for row in (row for row in ROWS if row.place == USUAL):
         for program in (*(way.program for way in row.ways), row.peer):
             if program.missing() is not None:
                 continue
@@ -151,7 +151,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
         epilog="tpcc_load and tpcc_start are used when they are on the PATH. Numbers need a quiet machine.",
     )
     add_options(parser, PRESETS, "benchmarks/database.md", "About two minutes")
-    titles = [LOADING, *(row.work.title for row in ROWS), CALLS, CROWD, STRIP]
+    titles = [LOADING, *(row.title for row in ROWS), CALLS, CROWD, STRIP]
     return read_options(parser, arguments, PRESETS, titles, PAGE)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import statistics
+import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from benchmarks.database.place import at
 from benchmarks.database.programs import Program
 from benchmarks.database.rows import Row, Way
 from benchmarks.database.server import TestedServer
-from benchmarks.database.work import Outcome, Setting, Work
+from benchmarks.database.work import Outcome, Place, Setting, Work
 from benchmarks.job import run_child
 from benchmarks.pairs import Ratio, alternating, ratio
 
@@ -22,6 +25,7 @@ class Measured:
     """One way of flatwater against the peer: medians over the rounds, ours first; CPU times are ms for 1000."""
 
     work: Work
+    place: Place
     way: Way
     peer: str
     rate: tuple[float, float]
@@ -50,18 +54,22 @@ def compare(
 ) -> list[Measured]:
     """Runs flatwater's ways and the peer in turns; what each way gave against the peer."""
     programs: tuple[Program, ...] = (*(way.program for way in row.ways), row.peer)
+    # A folder for each row: the results of two places have the same names.
+    folder = Path(tempfile.mkdtemp(dir=setting.folder))
+    setting = replace(setting, folder=folder, address=server.address(row.place.link))
     starts = {program.name: start_cpu_s(program, row.work, setting) for program in programs}
     turns: dict[str, list[Turn]] = {program.name: [] for program in programs}
-    for number, program in alternating(programs, rounds):
-        before_s = server.cpu_s()
-        command = program.command(row.work, setting, number + 1)
-        finished = run_child(command, setting.folder, program.environment(setting.address))
-        outcome = program.outcome(row.work, finished, starts[program.name])
-        turns[program.name].append(Turn(outcome, server.cpu_s() - before_s))
+    with at(row.place, server.pid) as prefix:
+        for number, program in alternating(programs, rounds):
+            before_s = server.cpu_s()
+            command = [*prefix, *program.command(row.work, setting, number + 1)]
+            finished = run_child(command, setting.folder, program.environment(setting.address))
+            outcome = program.outcome(row.work, finished, starts[program.name])
+            turns[program.name].append(Turn(outcome, server.cpu_s() - before_s))
     measured = [_measured(row, way, turns[way.program.name], turns[row.peer.name]) for way in row.ways]
     for one in measured:
         tell(
-            f"{one.work.title}, {one.way.program.name} against {one.peer}: "
+            f"{row.title}, {one.way.program.name} against {one.peer}: "
             f"{one.work.unit} {one.rate[0]:,.0f} / {one.rate[1]:,.0f} = {one.rate_ratio.median:.3f}, client CPU "
             f"{one.cpu_ms[0]:.1f} / {one.cpu_ms[1]:.1f} ms/1000 = {one.cpu_ratio.median:.3f}"
         )
@@ -88,6 +96,7 @@ def _measured(row: Row, way: Way, ours: Sequence[Turn], theirs: Sequence[Turn]) 
     server = figures(lambda turn: turn.per_1000_ms(turn.server_cpu_s))
     return Measured(
         work=row.work,
+        place=row.place,
         way=way,
         peer=row.peer.name,
         rate=medians(rate),

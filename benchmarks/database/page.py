@@ -77,8 +77,9 @@ def page(where: Circumstances, found: Found) -> str:
 
 SERVER_TEXT = """\
 flatwater starts the server on a new data directory, and stops it at the end. All programs take turns, and use the same
-Unix socket and the same account. The data fit into the server's memory, and commits do not wait for the storage: this
-compares the programs, not the storage. A setting that is not listed here has the server's default."""
+Unix socket or the same port of the loopback interface, and accounts with the same rights. The data fit into the
+server's memory, and commits do not wait for the storage: this compares the programs, not the storage. A setting that is
+not listed here has the server's default."""
 LOADING_TEXT = """\
 The time from an empty schema to tables with all rows, indexes and foreign keys, in turns ({rounds} each).
 flatwater loads as `flatwater run` does with `database.load = true`, and its time includes the start of Python.
@@ -87,7 +88,10 @@ the rows. tpcc_load needs a round trip for each row and would take minutes, so i
 second are compared. The rows were counted afterwards."""
 RATE_TEXT = """\
 NOTPM is the number of New-Order transactions a minute; tpcc_start calls it TpmC. The client and the server share the
-machine, so a client that uses less CPU time leaves more for the server."""
+machine, so a client that uses less CPU time leaves more for the server. *Cores apart*: the server has one half of the
+cores and the client the other half (taskset). There, the server gains nothing by what the client saves, and the ratio
+is that of the waiting between two statements alone. *Busy neighbours*: a program for each core computes all the time,
+and has the same priority."""
 CPU_TEXT = """\
 The user and system time of all threads. flatwater counts it during the measured time (`client_cpu_us_per_op` in
 `flatwater run --json`), with its recorder and its probes. tpcc_start and sysbench do not report it, so the figure is
@@ -168,6 +172,7 @@ def _rates(measured: Sequence[Measured]) -> str:
     rows = [
         [
             f"{one.work.title}, {one.work.unit}",
+            one.place.title,
             one.way.program.name,
             one.peer,
             f"{one.rate[0]:,.0f}",
@@ -177,7 +182,7 @@ def _rates(measured: Sequence[Measured]) -> str:
         for one in measured
     ]
     return table(
-        [f"{_connections(measured)} connections", "", "against", "ours", "theirs", "ratio", "target", ""], rows
+        [f"{_connections(measured)} connections", "over", "", "against", "ours", "theirs", "ratio", "target", ""], rows
     )
 
 
@@ -185,6 +190,7 @@ def _cpu(measured: Sequence[Measured]) -> str:
     rows = [
         [
             f"{one.work.title}, {one.work.counted}",
+            one.place.title,
             one.way.program.name,
             one.peer,
             f"{one.cpu_ms[0]:.1f}",
@@ -195,7 +201,7 @@ def _cpu(measured: Sequence[Measured]) -> str:
         ]
         for one in measured
     ]
-    head = [f"{_connections(measured)} connections", "", "against", "ours", "theirs", "ratio", "target", ""]
+    head = [f"{_connections(measured)} connections", "over", "", "against", "ours", "theirs", "ratio", "target", ""]
     return table([*head, "whole, ratio", "server, ours / theirs"], rows)
 
 

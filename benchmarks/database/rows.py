@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmarks.database.programs import FLATWATER, FLATWATER_PIPELINE, SYSBENCH, TPCC_MYSQL, Program
-from benchmarks.database.work import Work
+from benchmarks.database.work import USUAL, Place, Work
 from benchmarks.pairs import Target
 
 
@@ -20,11 +20,17 @@ class Way:
 
 @dataclass(frozen=True)
 class Row:
-    """A work, flatwater's ways to do it, and the program that they are held against."""
+    """A work, flatwater's ways to do it, the program that they are held against, and where both run."""
 
     work: Work
     peer: Program
     ways: tuple[Way, ...]
+    place: Place = USUAL
+
+    @property
+    def title(self) -> str:
+        """The row in words."""
+        return f"{self.work.title}, {self.place.title}"
 
 
 #: The statements are the same, so the server is what limits both.
@@ -48,4 +54,10 @@ ROWS: tuple[Row, ...] = (
     Row(TPCC, TPCC_MYSQL, (Way(FLATWATER, NOTPM, CPU), Way(FLATWATER_PIPELINE, None, CPU_PIPELINE))),
     Row(READ_WRITE, SYSBENCH, (Way(FLATWATER, THROUGHPUT, CPU), Way(FLATWATER_PIPELINE, None, CPU_PIPELINE))),
     Row(POINT_SELECT, SYSBENCH, (Way(FLATWATER, THROUGHPUT, CPU),)),
+    # Each doubt has a row: the link, others on the machine, both, and what of a ratio is only the client's lower CPU.
+    Row(TPCC, TPCC_MYSQL, (Way(FLATWATER, None, CPU),), Place(cores="apart")),
+    Row(READ_WRITE, SYSBENCH, (Way(FLATWATER, THROUGHPUT, CPU),), Place("TCP")),
+    Row(POINT_SELECT, SYSBENCH, (Way(FLATWATER, THROUGHPUT, CPU),), Place("TCP")),
+    Row(POINT_SELECT, SYSBENCH, (Way(FLATWATER, THROUGHPUT, CPU),), Place(busy=True)),
+    Row(POINT_SELECT, SYSBENCH, (Way(FLATWATER, THROUGHPUT, CPU),), Place("TCP", busy=True)),
 )

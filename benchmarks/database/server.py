@@ -7,7 +7,8 @@ from types import TracebackType
 
 import psutil
 
-from benchmarks.database.work import Address
+from benchmarks.database.work import Address, Link
+from benchmarks.loopback import USER, let_in, tcp_settings
 from flatwater.experiment.database.login import Login
 from flatwater.server import Instance, find_server
 
@@ -35,12 +36,15 @@ class TestedServer:
 
     def __init__(self, folder: Path, *, quick: bool = False) -> None:
         self.settings = SETTINGS | (QUICK if quick else {})
-        self._instance = Instance(find_server(None), folder / "server", self.settings)
+        listening = tcp_settings()
+        self._port = int(listening["port"])
+        self._instance = Instance(find_server(None), folder / "server", self.settings | listening)
 
     def __enter__(self) -> TestedServer:
         try:
             self._instance.initialise()
             self._instance.start()
+            let_in(self._instance)
         except BaseException:
             self._instance.close()
             raise
@@ -69,10 +73,11 @@ class TestedServer:
         """How flatwater's engine logs in."""
         return self._instance.login(schema)
 
-    @property
-    def address(self) -> Address:
+    def address(self, link: Link = "socket") -> Address:
         """How programs reach it: the account may do everything."""
         login = self.login()
+        if link == "TCP":
+            return Address(str(login.address), USER, login.password, self._port)
         return Address(str(login.address), login.user, login.password)
 
     def my_cnf(self) -> str:

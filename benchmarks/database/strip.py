@@ -81,7 +81,7 @@ def measure_strip(
 def _only_thread(server: TestedServer) -> Path:
     """The server's thread of the one session that there is: the probe's. Errors: FlatwaterError (MySQL tells none)."""
     asked = "SELECT TID FROM information_schema.PROCESSLIST WHERE USER = '{}' AND ID <> CONNECTION_ID()"
-    found = server.query(asked.format(server.address.user))
+    found = server.query(asked.format(server.address().user))
     if len(found) != 1:
         raise FlatwaterError(f"{len(found)} sessions are open, not only the probe's")
     return Path(f"/proc/{server.pid}/task/{found[0][0]}")

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+from urllib.parse import quote
 
+from benchmarks.loopback import HOST
+
+Link = Literal["socket", "TCP"]
 #: Of all comparisons: enough to keep a small machine's cores busy, too few to queue.
 CONNECTIONS = 8
 #: The schemas of flatwater's workloads, which are those of the tools' documentation.
@@ -14,11 +18,39 @@ TPCC_SCHEMA, OLTP_SCHEMA = "tpcc", "sbtest"
 
 @dataclass(frozen=True)
 class Address:
-    """How to reach the server. The password is never printed."""
+    """How to reach the server: over its socket, or over TCP when there is a port. The password is never printed."""
 
     socket: str
     user: str
     password: str = field(repr=False)
+    port: int | None = None
+
+    @property
+    def url(self) -> str:
+        """Flatwater's form."""
+        place = quote(self.socket) + "?user=" if self.port is None else f"{HOST}:{self.port}?user="
+        return f"mysql://{place}{quote(self.user)}"
+
+
+@dataclass(frozen=True)
+class Place:
+    """How client and server meet: the link, the processors they have, and whether others want the same ones."""
+
+    link: Link = "socket"
+    #: Client and server share all cores, or each has one half of them alone (taskset).
+    cores: Literal["shared", "apart"] = "shared"
+    #: A busy program for each core beside them.
+    busy: bool = False
+
+    @property
+    def title(self) -> str:
+        """The place in a table's cell."""
+        words = [self.link, "cores apart" if self.cores == "apart" else "", "busy neighbours" if self.busy else ""]
+        return ", ".join(filter(None, words))
+
+
+#: As most people try it: one machine, and nobody else on it.
+USUAL = Place()
 
 
 @dataclass(frozen=True)

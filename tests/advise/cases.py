@@ -36,6 +36,7 @@ def database(server: str = "mariadb 10.11.6", settings: dict[str, str] | None = 
         generation=quantities.pop("generation", "mariadb-10.11"),
         servers=quantities.pop("servers", 1),
         variables=Variables(settings or {}),
+        each=tuple(Variables(one) for one in quantities.pop("each", ())),
         **_lines(quantities),
     )
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from cases import case, database, finding
 
-from flatwater.advise import with_effects
 from flatwater.advise.advice import Change
 from flatwater.advise.adviser import consult, ranked
 from flatwater.advise.dialect import Dialect
@@ -96,12 +95,6 @@ def test_the_change_is_made_in_a_new_run_and_measured(small_log: Result, tmp_pat
     assert data["verified"]["keeps_promise"] is None
     assert data["advice"][0]["change"]["lines"] == ["innodb_log_file_size = 256M"]
     assert "before" in "\n".join(as_text(as_document(told, verified)))
-
-
-def test_a_modelled_run_says_why_nothing_is_predicted(small_log: Result) -> None:
-    told = with_effects(consult(small_log, 0), lambda _: None)
-    assert told.advice[0].effect is None
-    assert told.advice[0].no_effect.startswith("not predicted: ")
 
 
 def test_a_change_outside_the_experiment_is_not_made(small_log: Result, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from cases import case, database, finding
 from every_server import SERVERS, ill_cases, with_lines
 
+from flatwater.advise.advice import Elsewhere
 from flatwater.advise.rule import Rule
 from flatwater.advise.rules import RULES
 from flatwater.analysis.bound.finding import Name
@@ -24,10 +25,13 @@ NO_ILLNESS: set[str] = {
     *("data-journal", "alignment", "io-scheduler", "block-size", "file-system", "read-ahead", "mount-atime"),
     *("write-barriers", "cpu-governor", "spare-space", "cache-dirty-marks", "cache-mode", "cache-size", "flash-cache"),
     *("array-battery", "battery-relearn", "patrol-read", "volume-credits", "power-loss-protection", "hot-drive"),
-    *("missing-index", "single-thread", "processor-bound", "spikes"),
+    *("missing-index", "single-thread", "processor-bound", "spikes", "calm-load", "drive-wear", "log-of-its-own"),
+    *("degraded-array", "slow-part", "write-locks"),
 }
 #: Rules that speak of a served load too, because what they advise is not more of it.
-BESIDE_PERFORMANCE: set[str] = {"real-time-lag", "hot-drive", "bits-32", "write-barriers"}
+BESIDE_PERFORMANCE: set[str] = {
+    *("real-time-lag", "hot-drive", "bits-32", "write-barriers", "calm-load", "drive-wear", "degraded-array"),
+}
 #: Names in an option file that are not in the registry of settings: they switch a setting off.
 SWITCHES = {"skip_log_bin"}
 
@@ -97,3 +101,46 @@ def test_silent_of_a_served_load(rule: Rule) -> None:
             served = dataclasses.replace(ill, diagnosis=dataclasses.replace(ill.diagnosis, name="nothing"))
             told = rule.advise(served)
             assert told is None or rule.name in BESIDE_PERFORMANCE
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_each_rule_has_a_published_effect_or_says_why_there_is_none(rule: Rule) -> None:
+    """And docs/advise.md has the same words."""
+    page = (Path(__file__).parents[2] / "docs" / "advise.md").read_text()
+    told = rule.elsewhere
+    if isinstance(told, str):
+        assert len(told) > 20
+        assert not told.endswith(".")
+        assert f"| `{rule.name}` | {told} |" in page
+        return
+    assert 0 < told.low <= told.high
+    assert len(told.conditions) > 20, "of what change and of what system"
+    assert re.search(r"(19|20)\d\d", told.source), "of what year"
+    assert f"| `{rule.name}` | {told.text} |" in page
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_all_that_is_advised_says_what_to_expect(rule: Rule) -> None:
+    """Whatever the server and the bound: an interval, a published range, or the reason why there is none."""
+    for server in SERVERS:
+        for told in filter(None, map(rule.advise, ill_cases(server))):
+            published = isinstance(rule.elsewhere, Elsewhere)
+            # A case may be unlike those that were published.
+            assert told.elsewhere is None or published
+            assert told.effect is not None or told.no_effect
+            if told.effect is None and told.elsewhere is not None:
+                assert "Measured elsewhere: " in told.expected
+            if told.effect is None and not published and not told.change.overrides:
+                assert str(rule.elsewhere) in told.expected
+
+
+def test_the_page_says_which_rule_carries_each_old_advice() -> None:
+    """Every rule stands in that table, and nothing in it is no rule."""
+    page = (Path(__file__).parents[2] / "docs" / "advise.md").read_text(encoding="utf-8")
+    table = page.partition("## What was advised before")[2]
+    named = {
+        name
+        for row in re.findall(r"^\| .+? \| (.+) \|$", table, re.MULTILINE)
+        for name in re.findall(r"`([\w-]+)`", row)
+    }
+    assert named == {rule.name for rule in RULES}

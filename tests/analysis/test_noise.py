@@ -75,3 +75,9 @@ def test_the_server_under_test_is_no_neighbour() -> None:
 def test_a_database_is_told_nothing_of_files(means: dict[str, float | None]) -> None:
     (warning,) = noise_warnings(means, 2, database=True)
     assert not [word for word in ("threads,", "io_uring", "direct", "blocks") if word in warning]
+
+
+def test_nobody_else_is_blamed_for_the_wait_of_a_device_that_flatwater_serves() -> None:
+    means: dict[str, float | None] = {"machine.cpu_iowait_pct": 40.0, "storage.utilisation_pct": 10.0}
+    assert any("another device" in warning for warning in noise_warnings(means))
+    assert noise_warnings(means, served=True) == []

@@ -50,6 +50,15 @@ def test_the_limit_itself_passes_and_beyond_it_fails(name: str, at: float, beyon
     assert not failed.passed and failed.judged and name in failed.text
 
 
+@pytest.mark.parametrize(("limit", "told"), [(1000.1, "1,000.1"), (1000.0001, "1,000.0001"), (1e300, "1e+300")])
+def test_a_limit_is_not_missed_by_nothing(limit: float, told: str) -> None:
+    """ "1,000 NOTPM, below 1,000" is what nobody believes."""
+    (failed,) = judged({"mean_min": limit})
+    assert not failed.passed and failed.text == f"mean_min: 1,000 NOTPM, below {told}"
+    (passed,) = judged({"mean_min": 1000.0})
+    assert passed.text == "mean_min: 1,000 NOTPM, at least 1,000"
+
+
 @pytest.mark.parametrize(
     ("words", "verdict", "passed"),
     [

@@ -37,11 +37,18 @@ def need(*programs: str) -> None:
 @pytest.mark.parametrize(
     ("only", "row", "programs"),
     [
-        ("OLTP point_select", "| OLTP point_select, queries/s | flatwater | sysbench |", ("sysbench",)),
+        (
+            "point_select, TCP, busy",
+            "| OLTP point_select, queries/s | TCP, busy neighbours | flatwater |",
+            ("sysbench",),
+        ),
         ("many connections", "| held | yes |", ()),
         ("strip", "| OLTP read_write |", ()),
         pytest.param("load", "| rows a second |", ("tpcc_load", "tpcc_start"), marks=pytest.mark.slow),
-        pytest.param("TPC-C", "| TPC-C, NOTPM | flatwater, pipeline |", ("tpcc_start",), marks=pytest.mark.slow),
+        pytest.param(
+            "TPC-C", "| TPC-C, NOTPM | socket | flatwater, pipeline |", ("tpcc_start",), marks=pytest.mark.slow
+        ),
+        pytest.param("cores apart", "| TPC-C, NOTPM | socket, cores apart |", ("tpcc_start",), marks=pytest.mark.slow),
         pytest.param("system calls", "| OLTP read_write | flatwater |", ("strace",), marks=pytest.mark.slow),
     ],
 )
@@ -71,7 +78,7 @@ def test_a_peer_that_is_missing_is_told_on_the_page(tmp_path: Path, monkeypatch:
     ("arguments", "message"),
     [
         (("--dir", "nowhere"), "error: --dir: nowhere is no directory (hint: mkdir -p nowhere)\n"),
-        (("--only", "tape"), "error: --only: no row has 'tape' in its title (hint: there is: load; TPC-C;"),
+        (("--only", "tape"), "error: --only: no row has 'tape' in its title (hint: there is: load; TPC-C, socket;"),
     ],
 )
 def test_bad_arguments_are_one_line(arguments: tuple[str, ...], message: str) -> None:

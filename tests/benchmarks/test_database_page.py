@@ -9,7 +9,7 @@ from benchmarks.database.loading import Loading
 from benchmarks.database.page import Circumstances, Found, page
 from benchmarks.database.rows import POINT_SELECT, ROWS, TPCC
 from benchmarks.database.strip import Strip
-from benchmarks.database.work import Address, Setting
+from benchmarks.database.work import Address, Place, Setting
 from benchmarks.noise import Noise
 from benchmarks.pairs import ratio
 
@@ -33,6 +33,7 @@ SAME = ratio([1.0] * 6, [1.0] * 6)
 def measured(way: int, rate: float, cpu: float) -> Measured:
     return Measured(
         work=TPCC,
+        place=Place(cores="apart"),
         way=ROWS[0].ways[way],
         peer="tpcc-mysql",
         rate=(20_000.0 * rate, 20_000.0),
@@ -64,7 +65,9 @@ def test_each_row_has_its_target_and_verdict() -> None:
     found.strip = Strip(POINT_SELECT, (29_950.0, 30_000.0), ratio([0.998] * 30, [1.0] * 30), 0.4, 1.1)
     text = page(WHERE, found)
     plain, pipeline = lines_of(text, "TPC-C, NOTPM")
-    assert plain.endswith("| flatwater | tpcc-mysql | 19,400 | 20,000 | 0.970 [0.970, 0.970] | ≥ 0.95 | met |")
+    assert plain.endswith(
+        "| socket, cores apart | flatwater | tpcc-mysql | 19,400 | 20,000 | 0.970 [0.970, 0.970] | ≥ 0.95 | met |"
+    )
     assert "shown only" in pipeline
     plain, pipeline = lines_of(text, "TPC-C, transactions")
     assert "| 408.0 | 510.0 | 0.800 [0.800, 0.800] | ≤ 0.9 | met | 500.0, 1.000 | 1500.0 / 1520.0 |" in plain

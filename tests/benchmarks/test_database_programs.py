@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
+from benchmarks.database.place import at
 from benchmarks.database.programs import FLATWATER, FLATWATER_PIPELINE, PROGRAMS, SYSBENCH, TPCC_MYSQL, Program
-from benchmarks.database.rows import POINT_SELECT, READ_WRITE, ROWS, TPCC
-from benchmarks.database.work import Address, Setting, Work
+from benchmarks.database.rows import POINT_SELECT, READ_WRITE, ROWS, TPCC, Row
+from benchmarks.database.work import Address, Place, Setting, Work
 from benchmarks.job import Finished, run_child
 
 from flatwater.errors import FlatwaterError
@@ -114,7 +119,8 @@ def test_all_programs_get_the_same_work() -> None:
 
 
 def test_runs_of_flatwater_have_folders_of_their_own() -> None:
-    rows = [(way.program, row.work) for row in ROWS for way in row.ways]
+    # Each row has a folder of its own, so the same work at two places may have the same names.
+    rows = {(way.program, row.work) for row in ROWS for way in row.ways}
     commands = [program.command(work, SETTING, seed) for program, work in rows for seed in (1, 2)]
     commands += [program.idle_command(work, SETTING, number) for program, work in rows for number in (1, 2)]
     folders = [command[command.index("--out") + 1] for command in commands]
@@ -137,3 +143,32 @@ def test_what_is_not_installed_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert TPCC_MYSQL.missing() == "tpcc_load and tpcc_start of tpcc-mysql not on the PATH"
     assert "Debian's package" in (SYSBENCH.missing() or "")
     assert FLATWATER.missing() is None
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.title)
+def test_each_program_takes_the_link_of_its_row(row: Row) -> None:
+    port = 3999 if row.place.link == "TCP" else None
+    setting = replace(SETTING, address=replace(ADDRESS, port=port))
+    for program in (*(way.program for way in row.ways), row.peer):
+        words = " ".join(program.command(row.work, setting, 1))
+        assert ("3999" in words) == (port is not None), words
+        assert ("/tmp/f-1/mysql.sock" in words) == (port is None), words
+
+
+def test_a_place_is_undone_at_its_end() -> None:
+    before = os.sched_getaffinity(0)
+    other = subprocess.Popen(["sleep", "600"])
+    # Tests before this one may have left some, a fork server for example.
+    children = {child.pid for child in psutil.Process().children()}
+    try:
+        with at(Place(cores="apart", busy=True), other.pid) as prefix:
+            assert prefix[0] == "taskset"
+            server, client = os.sched_getaffinity(other.pid), set(map(int, prefix[2].split(",")))
+            assert server | client == before and not server & client
+            busy = [child.pid for child in psutil.Process().children() if child.pid not in children]
+            assert len(busy) == len(before)
+        assert os.sched_getaffinity(other.pid) == before
+        assert not any(psutil.pid_exists(pid) for pid in busy)
+    finally:
+        other.kill()
+        other.wait()

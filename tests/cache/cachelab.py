@@ -11,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lab import PATIENCE_S, Lab, Ran
+from lab import Lab, Ran
+from waiting import PATIENCE_S
 
 MIB = 2**20
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import PATIENCE_S
+from waiting import PATIENCE_S
 
 from flatwater.cache.control_server import ControlServer
 from flatwater.cache.messages import Answer, Request

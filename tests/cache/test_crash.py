@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from cachelab import MIB, PATIENCE_S, CacheLab
+from cachelab import MIB, CacheLab
+from waiting import PATIENCE_S
 
 #: Kills in one test.
 KILLS = 5

@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from cachelab import MIB, PATIENCE_S, CacheLab
+from cachelab import MIB, CacheLab
+from waiting import PATIENCE_S
 
 from flatwater.cache.mounting import mount_users
 

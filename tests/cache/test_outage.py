@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from cachelab import MIB, CacheLab
-from lab import PATIENCE_S
+from waiting import PATIENCE_S
 
 BLOCK = 16384
 

@@ -70,6 +70,7 @@ def test_json() -> None:
         "layers": {"workload": "real", "database": "none", "cache": "none", "storage": "real"},
         "verdicts": 2,
         "warnings": [],
+        "thresholds": [],
     }
     bad = run.invoke(app, ["bad.toml", "--json"])
     assert (bad.exit_code, bad.stderr) == (2, "")
@@ -161,3 +162,17 @@ def test_it_says_that_no_verdict_can_come() -> None:
     assert (told["cells"], told["verdicts"], len(told["warnings"])) == (2, 0, 1)
     whole = json.loads(run.invoke(app, ["good.toml", "--json"]).stdout)
     assert (whole["cells"], whole["verdicts"], whole["warnings"]) == (2, 2, [])
+
+
+def test_the_limits_that_a_run_must_pass_are_told_before_it() -> None:
+    Path("limits.toml").write_text('[workload]\nmode = "rndrd"\n[thresholds]\nmean_min = 5000\nverdict = "flat"\n')
+    result = run.invoke(app, ["limits.toml"])
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[1:] == [
+        "thresholds: each cell must pass 2",
+        "  mean_min: at least 5,000, in the run's unit",
+        "  verdict: flat",
+    ]
+    told = json.loads(run.invoke(app, ["limits.toml", "--json"]).stdout)
+    assert told["thresholds"] == ["mean_min: at least 5,000, in the run's unit", "verdict: flat"]
+    assert json.loads(run.invoke(app, ["good.toml", "--json"]).stdout)["thresholds"] == []

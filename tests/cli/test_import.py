@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,9 @@ from typer.testing import CliRunner
 from flatwater.cli import importing
 from flatwater.errors import UserError
 from flatwater.results import open_result
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "results"))
+from sampled import iostat, sysbench
 
 SAMPLES = Path(__file__).parents[1] / "results" / "imports"
 
@@ -56,4 +61,56 @@ def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
 def test_an_unknown_format(tmp_path: Path) -> None:
     error = CliRunner().invoke(app, [str(SAMPLES / "tpcc.txt"), "--format", "csv"]).exception
     assert isinstance(error, UserError)
-    assert "one of: auto, fio-json, fio-log, sysbench, tpcc" in str(error)
+    assert "one of: auto, fio-json, fio-log, sysbench, tpcc, hammerdb" in str(error)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "bench"
+    place.mkdir()
+    (place / "run.txt").write_text(sysbench(60))
+    (place / "iostat.txt").write_text(iostat(60))
+    (place / "notes\x1b[31m.md").write_text("# notes")
+    return place
+
+
+def test_a_folder(folder: Path) -> None:
+    output = CliRunner().invoke(app, [str(folder), "--out", str(folder / "r")])
+    assert output.exit_code == 0, output.exception
+    lines = output.output.splitlines()
+    assert "run.txt: sysbench: a run of 60 s in tps" in lines
+    assert any(line.startswith("iostat.txt: iostat: 60 samples of 1 s; no times") for line in lines)
+    assert any("storage is sda (of 3: --device takes another); not taken: %rrqm" in line for line in lines)
+    assert any("left out: no output that we know" in line for line in lines) and "\x1b" not in output.output
+    assert lines[-1] == str(folder / "r")
+    again = CliRunner().invoke(app, [str(folder), "--out", str(folder.parent / "r2"), "--json"])
+    told = json.loads(again.output)
+    assert {Path(one["path"]).name: one["format"] for one in told["files"]}["iostat.txt"] == "iostat"
+    assert told["cells"][0]["unit"] == "tps" and told["result"] == str(folder.parent / "r2")
+    assert open_result(folder / "r").name == "bench"
+
+
+def test_files_with_a_samplers_among_them(folder: Path) -> None:
+    files = [str(folder / name) for name in ("run.txt", "iostat.txt")]
+    output = CliRunner().invoke(app, [*files, "--out", str(folder / "r"), "--device", "sdb"])
+    assert output.exit_code == 0, output.exception
+    assert "storage is sdb" in output.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--timezone", "Paris"], "is no time zone"),
+        (["--timezone", "+99:00"], "is no time zone"),
+        (["--format", "sysbench"], "is of files, and this is a folder"),
+    ],
+)
+def test_arguments_that_make_no_sense(folder: Path, arguments: list[str], told: str) -> None:
+    error = CliRunner().invoke(app, [str(folder), "--out", str(folder / "r"), *arguments]).exception
+    assert isinstance(error, UserError) and told in str(error)
+    assert not (folder / "r").exists()
+
+
+def test_a_device_that_is_not_there(folder: Path) -> None:
+    output = CliRunner().invoke(app, [str(folder), "--out", str(folder / "r"), "--device", "sdz"])
+    assert output.exit_code == 0 and "has no sdz: it has loop0, sda, sdb" in output.output

@@ -50,6 +50,22 @@ def test_out_goes_where_it_is_told(result: Path, tmp_path: Path) -> None:
     assert (tmp_path / "page.html").exists()
 
 
+@pytest.mark.parametrize("name", ["page.md", "page.MD", "page.pdf"])
+def test_a_name_of_another_kind_of_document_is_refused(result: Path, tmp_path: Path, name: str) -> None:
+    ran = run(result, "--out", tmp_path / name)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "the report is a page of HTML" in ran.stderr and "--one-page writes Markdown" in ran.stderr
+    assert not (tmp_path / name).exists()
+
+
+def test_one_page_as_markdown(result: Path, tmp_path: Path) -> None:
+    ran = run(result, "--one-page", "--out", tmp_path / "sheet.md")
+    assert (ran.returncode, ran.stdout) == (0, f"{tmp_path / 'sheet.md'}\n")
+    text = (tmp_path / "sheet.md").read_text()
+    assert "## What bounds it" in text and "<html" not in text
+    assert [path.name for path in tmp_path.iterdir()] == ["sheet.md"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

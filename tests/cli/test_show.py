@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from flatwater.cli import show
-from flatwater.cli.arguments import complete_either, complete_experiment
+from flatwater.cli.arguments import complete_either, complete_experiment, complete_run, complete_url
 from flatwater.errors import UserError
 from flatwater.experiment import load
 from flatwater.experiment.device.files import device_files
@@ -73,3 +74,19 @@ def test_a_device_is_no_experiment() -> None:
 
 def test_the_help_has_examples() -> None:
     assert "flatwater show fill-level" in run.invoke(app, ["--help"]).stdout
+
+
+def test_results_and_servers_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results/monday").mkdir(parents=True)
+    (tmp_path / "result.txt").touch()
+    assert complete_run("res") == ["results"]
+    assert complete_run("results/") == ["results/monday"]
+    assert complete_run("nowhere/x") == []
+    place = tmp_path / "s.sock"
+    monkeypatch.setattr("flatwater.cli.arguments._SOCKETS", (str(place), str(tmp_path / "results")))
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(place))
+        assert complete_url("my") == [f"mysql://{place}", "mysql://"]
+        assert complete_run("mysql:") == [f"mysql://{place}", "mysql://"]
+    assert complete_url("res") == []

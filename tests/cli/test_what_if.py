@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from flatwater.cli import what_if
 from flatwater.errors import UserError
+from flatwater.results.schema import Bound
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "what_if"))
 from recorded import crashed, modelled, recorded
@@ -111,3 +112,19 @@ def test_a_document(run: str, tmp_path: Path) -> None:
     assert "| what if |" in text
     assert "How well the twin does what was measured" in text
     assert "95 % interval" in text
+
+
+def test_a_storage_at_its_limit_has_no_figures(tmp_path: Path) -> None:
+    """`advise` gives the same reason (tests/advise/effects); a change to another storage is predicted."""
+    full = recorded(tmp_path / "full", bound=Bound(name="device throughput", share=0.8, of="time"))
+    card = "storage.device=samsung-pm9a3-7680-tlc"
+    asked = (str(full), "--set", POOL, "--set", card)
+    found = json.loads(told(*asked, "--json"))
+    assert [one["name"] for one in found["changes"]] == [card]
+    (refused,) = found["not_predicted"]
+    assert refused["name"] == "innodb_buffer_pool_size=256M"
+    assert refused["why"].startswith("the storage was at its limit")
+    text = told(*asked)
+    assert "not predicted: the storage was at its limit" in text
+    (row,) = (line for line in text.splitlines() if line.strip().startswith("innodb_buffer_pool_size=256M  "))
+    assert not any(letter.isdigit() for letter in row.partition("256M")[2]), row

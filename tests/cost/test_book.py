@@ -83,6 +83,9 @@ def test_an_own_line_stands_for_ours(tmp_path: Path) -> None:
         (("price = 1000", "price = true"), "line[0].price: must be a number", 5),
         (("price = 1000", "currency = 'XXX'\nprice = 1000"), "is no currency that is known here", 5),
         (("2010-06-14", "2999-01-01"), "has not come yet", 6),
+        (("2010-06-14", "0001-01-01"), "is before the first disk was sold", 6),
+        (('"card"', f'"{"x" * 101}"'), "must have at most 100 characters, not 101", 2),
+        (('"a-card"', '"a-card", "a-card"'), "line[0].devices: names a-card twice (hint: once is enough)", 7),
         (("2010-06-14", '"soon"'), "must be a day", 6),
         (("2010-06-14", "2010-06-14T10:00:00"), "must be a day", 6),
         (('"flash"', '"flesh"'), "is not a choice (hint: did you mean flash", 4),
@@ -92,6 +95,8 @@ def test_an_own_line_stands_for_ours(tmp_path: Path) -> None:
         (('"card"', '"../card"'), "is no name", 2),
         (("capacity", "dwpd = 3\ncapacity"), "says nothing without warranty_years", 8),
         (("capacity", "power_w = -5\ncapacity"), "must be at least 0", 8),
+        (('capacity = "100GB"', 'power_w = 8\nper = "GB"'), "is of one item, and nothing tells how many GB", 8),
+        (('capacity = "100GB"', 'rack_units = 1\nper = "GB"'), "is of one item, and nothing tells how many GB", 8),
         (("capacity", "included = 5\ncapacity"), "has no meaning per item", 8),
         (("price = 1000", 'per = "kWh"\nprice = 1000'), "is no unit of", 5),
     ],
@@ -105,7 +110,9 @@ def test_nonsense_is_told_with_its_line(tmp_path: Path, change: tuple[str, str],
 
 
 def test_lines_that_stand_twice(tmp_path: Path) -> None:
-    with pytest.raises(InvalidPricesError, match=r"mine.toml:11: line\[1\].name: 'card' stands twice"):
+    with pytest.raises(
+        InvalidPricesError, match=r"mine.toml:11: line\[1\].name: 'card' stands twice: line\[0\] has it too"
+    ):
         read_book([written(tmp_path, LINE + LINE)])
     other = LINE.replace('"card"', '"other"').replace("1000", "900")
     with pytest.raises(InvalidPricesError, match=r":16: line\[1\].date: 'card' prices a-card on 2010-06-14 too"):
@@ -124,7 +131,7 @@ def test_several_problems_are_counted_and_kept(tmp_path: Path) -> None:
     [
         ("", "there is no price line"),
         ("line = 3\n", "there is no price line"),
-        ("line = [3]\n", "must be a table"),
+        ("line = [3]\n", r"line\[0\]: must be a table, not 3"),
         ("lines = 1\n" + LINE, "unknown field"),
         ("[[line\n", "not valid TOML"),
         ('[[line]]\nname = "\x1b[31mred"\n', "not valid TOML"),

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from flatwater.cost import Asked, compare_costs
+from flatwater.cost.life import Wearing
 from flatwater.cost.parts import Part
-from flatwater.cost.words import headline
+from flatwater.cost.words import headline, item_texts
 from flatwater.errors import UserError
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -90,6 +91,42 @@ def test_the_day_is_the_newest_price_of_the_storage() -> None:
     assert compare_costs([candidate()], book(CARD, later), Asked()).day == later.date
     asked = Asked(day=datetime.date(2010, 1, 1))
     assert compare_costs([candidate()], book(CARD, later), asked).rows[0].sum.items[0].priced.line.name == "card"
+
+
+def test_the_items_are_the_whole_cost() -> None:
+    """A drive that is bought again, and electricity: what is not a line item cannot be traced."""
+    wearing = {"storage": Wearing(host_bytes_per_s=1e6)}
+    flash = line("card", devices=["a-card"], power_w=25.0, endurance="31557600000000B")  # a year of 1 MB/s
+    found = compare_costs([candidate("a", 500.0, SLOW, wearing=wearing)], book(flash, POWER), Asked(years=3))
+    (row,) = found.rows
+    bought, again, power = item_texts(row, found)
+    assert bought[4] == "$1,000"
+    assert again[1:5] == ("2", "the same, bought again 2 times: worn out", "$1,000 per item", "$2,000")
+    assert power[:2] == ("electricity", "657.5") and power[4].startswith("$65.7") and "power, 2010-06-14" in power[6]
+    assert row.cost == pytest.approx(3000 + 65.745)
+
+
+def test_texts_of_a_line_are_one_line() -> None:
+    odd = line("odd", devices=["a-card"], title="two\nlines", source="a\ttab")
+    found = compare_costs([candidate()], book(odd), Asked())
+    (item,) = item_texts(found.rows[0], found)
+    assert item[2] == "two lines" and item[6].endswith(": a tab")
+
+
+def test_of_one_row_nothing_is_the_cheapest() -> None:
+    found = compare_costs([candidate("a", 500.0)], book(CARD), Asked(years=3))
+    assert headline(found) == "a, $2 per NOTPM over 3 years."
+
+
+def test_why_electricity_is_left_out_is_one_reason() -> None:
+    rented = line("rented", kind="instance", devices=["a-card"], per="hour")
+    for lines, why in (
+        (book(rented, POWER), "nothing that takes it is bought"),
+        (book(CARD), "no price line has it in USD"),
+        (book(line("card", devices=["a-card"]), POWER), "the power of card is not known"),
+    ):
+        found = compare_costs([candidate()], lines, Asked())
+        assert f"electricity: {why}" in found.excluded
 
 
 def test_two_units_cannot_be_compared() -> None:

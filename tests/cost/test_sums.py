@@ -47,9 +47,44 @@ def test_what_is_sold_smaller_than_what_ran_is_bought_several_times() -> None:
     assert total(candidate("a", 1.0, whole), book(small)).items[0].quantity == 8
 
 
+def test_power_is_of_an_item_also_where_the_gb_is_what_is_sold() -> None:
+    by_gb = line("card", devices=["a-card"], per="GB", price=1.0, capacity="50GB", power_w=8.0, rack_units=0.5)
+    memory = line("memory", kind="memory", price=20.0, per="GB", power_w=2.0)
+    found = total(candidate("a", 1.0, STORAGE, POOL), book(by_gb, memory))
+    # Two drives of 50 GB; and of memory without a size of its modules, each GB.
+    assert [item.watts for item in found.items] == [16.0, 48.0]
+    assert found.items[0].rack_units == 1.0
+
+
 def test_memory_in_whole_modules() -> None:
     found = total(candidate("a", 1.0, STORAGE, POOL), book(CARD, DIMM))
     assert found.items[1].quantity == 2 and found.items[1].once == 200
+
+
+@pytest.mark.parametrize("per", ["IOPS-month", "MiB/s-month", "GB-month", "GB"])
+def test_what_is_not_known_is_not_free(per: str) -> None:
+    """A drive has no provisioned requests, and an array that is sold whole no size: none of them is 0."""
+    part = STORAGE if per in ("IOPS-month", "MiB/s-month") else Part("storage", "a-card")
+    found = total(candidate("a", 1.0, part), book(line("rented", devices=["a-card"], per=per)))
+    assert (found.items, found.unpriced) == (
+        (),
+        (f"storage: rented is priced per {per}, and how many it takes is not known",),
+    )
+
+
+def test_memory_in_modules_of_no_size_has_no_price() -> None:
+    found = total(candidate("a", 1.0, STORAGE, POOL), book(CARD, line("dimm", kind="memory", price=100.0)))
+    assert found.unpriced == ("memory: dimm is priced per item, and how many it takes is not known",)
+
+
+def test_a_part_that_is_told_as_it_is_derived_wears_as_it_does() -> None:
+    """`--item card=1` for the card that the run stands on must not make it last for ever."""
+    one = candidate("a", 1.0, STORAGE, wearing={"storage": Wearing(host_bytes_per_s=1e6)})
+    lines = book(line("card", devices=["a-card"], capacity="100GB", endurance="1TB"))
+    derived, told = total(one, lines), total(one, lines, CostItem(line="card", quantity=1))
+    assert derived.life_years is not None and derived.cost(3, None) > 1000
+    assert told == derived
+    assert [item.role for item in total(one, lines, CostItem(line="card", quantity=2)).items] == ["told"]
 
 
 def test_members_of_an_array_and_an_array_that_is_sold_whole() -> None:

@@ -158,14 +158,34 @@ CASES = {
                 f"mysql:///{'x' * 108}?user=me",
                 "mysql://me@d b/",
                 "",
+                "mysql://me@db/?ssl-mode=on",
+                "mysql://me@db/?ssl-ca=",
+                "mysql://me@db/?ssl-mode=REQUIRED&ssl_mode=REQUIRED",
+                "mysql://me@db/?ssl-mode=REQUIRED&ssl-ca=/ca.pem",
             )
         )
     },
+    "tls-of-our-own": S + "ssl_mode = 'REQUIRED'\nssl_ca = '/ca.pem'\n" + T.partition(S)[2],
+    "tls-twice": ATTACHED.replace("db/", "db/?ssl-mode=REQUIRED") + "ssl_mode = 'REQUIRED'\nssl_cert = '/c.pem'\n",
+    "tls-wrong": ATTACHED + "ssl_mode = 'yes'\nssl_ca = ''\nssl_key = 3\nsslmode = 'REQUIRED'\n",
+    "tls-for-nothing": ATTACHED + "ssl_mode = 'disabled'\nssl_cert = '/c.pem'\nssl_key = '/k.pem'\n",
     "url-number": S + "url = 3306\n" + T.partition(S)[2],
     "url-changes-nothing": ATTACHED + "binary = 'mysqld'\ninstances = 2\non_crash = 'restart'\n"
     "fault = { kind = 'kill', at_s = 1 }\nsettings = { innodb_doublewrite = 0 }\n[storage]\npath = '/x'\n"
     "keep = false\n",
     "load-of-our-own": S + "load = true\n" + T.partition(S)[2],
+    # a load of several hosts
+    "load-table": ATTACHED + "[load]\nhosts = 0\nhost = 2\n",
+    "load-too-few-sessions": ATTACHED.replace("'tpcc'", "'tpcc'\nconnections = 2") + "[load]\nhosts = 3\n",
+    "load-swept-too-far": ATTACHED + "[load]\n[sweep]\n'load.hosts' = [1, 9, 10]\n",
+    "load-of-the-same-ids": "[workload]\nkind = 'oltp'\nmode = 'insert'\nauto_inc = false\n"
+    "[database]\nkind = 'server'\nurl = 'mysql://me@db/'\n[load]\nhosts = 2\n",
+    "load-through-a-socket": ATTACHED.replace("me@db/", "/run/a.sock?user=me") + "[load]\n",
+    "load-on-loopback": ATTACHED.replace("@db/", "@127.0.0.2/") + "[load]\n",
+    "load-on-localhost": ATTACHED.replace("@db/", "@LOCALHOST/") + "[load]\n",
+    "load-on-a-started-server": T + "[load]\n",
+    "load-of-fileio": W + "[load]\nhosts = 2\n",
+    "load-on-models": W + "[storage]\nkind = 'ssd'\ndevice = 'fusion-io-iodrive-320-mlc'\n[load]\n",
     "url-two-schemas": ATTACHED.replace("db/", "db/tpcc1000") + "schema_name = 'tpcc'\n",
     "url-swept-password": T + "[sweep]\n'database.url' = ['mysql://me:secret@db/', 'mysql://me@db/']\n",
     "url-published-password": ATTACHED
@@ -301,6 +321,25 @@ CASES = {
     "innodb-model-servers-swept": "[workload]\nkind = 'tpcc'\nwarehouses = 4\n"
     "[storage]\nkind = 'raid'\ndevice = 'raid10-8'\n"
     "[database]\nkind = 'innodb-model'\n[sweep]\n'database.servers' = [1, 2, 3]\n",
+    # The user's own statements.
+    "sql-nothing": S + "[workload]\nkind = 'sql'\n",
+    "sql-statements": S + "[workload]\nkind = 'sql'\n[workload.transactions.a]\nstatements = [\n'SELECT 1; SELECT 2',\n"
+    "'SELECT ?',\n':lost',\n\"SELECT 'open\",\n]\n[workload.transactions.b]\nstatements = []\nwieght = 2\n",
+    "sql-parameters": S + "[workload]\nkind = 'sql'\n[workload.transactions.a]\nstatements = ['SELECT :a, :b, :c']\n"
+    "[workload.parameters]\na = { kind = 'zipfian', max = 9 }\nb = { kind = 'uniform', min = 9, max = 1 }\n"
+    "c = { kind = 'uniform' }\nunused = { kind = 'now' }\n",
+    "sql-writes": S + "url = 'mysql://me@db/'\n[workload]\nkind = 'sql'\n[workload.transactions.a]\n"
+    "statements = ['SELECT 1', 'DELETE FROM t']\n",
+    "sql-modelled": "[workload]\nkind = 'sql'\n[workload.transactions.a]\nstatements = ['SELECT 1']\n"
+    "[storage]\nkind = 'raid'\ndevice = 'raid10-8'\n[database]\nkind = 'innodb-model'\n",
+    "query-log-nowhere": S + "[workload]\nkind = 'query-log'\nlog = 'nowhere.log'\nrate_per_s = 5\n",
+    "query-log-of-a-folder": S + "[workload]\nkind = 'query-log'\nlog = '.'\nreconnect_every = 5\n",
+    "query-log-of-a-device": S + "[workload]\nkind = 'query-log'\nlog = '/dev/zero'\n",
+    "query-log-on-hosts": "[workload]\nkind = 'query-log'\nlog = 'nowhere.log'\n"
+    "[database]\nkind = 'server'\nurl = 'mysql://me@db/'\n[load]\nhosts = 2\n",
+    "sql-sequence-on-hosts": "[workload]\nkind = 'sql'\n[workload.transactions.a]\nstatements = ['SELECT :newest']\n"
+    "[workload.parameters]\nn = { kind = 'sequence' }\nnewest = { kind = 'latest', sequence = 'n' }\n"
+    "[database]\nkind = 'server'\nurl = 'mysql://me@db/'\n[load]\nhosts = 2\n",
     "broken-sweep-hides-nothing-else": "[workload]\nqueue_depth = 32\n[storage]\nsize = '4KiB'\n"
     "[sweep]\nworkload.mode = ['rndrd']\nworkload.engine = ['io_uring']\nworkload.threads = []\n",
 }

@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from flatwater.experiment.database.generation import generation_of, release_of
+from flatwater.experiment.database.generation import SERIES, Series, generation_of, release_of, series_of
+from flatwater.experiment.database.innodb_settings import GENERATIONS
+from flatwater.experiment.database.measured import default_workload, load_workload, workload_files
+
+KINDS = ("tpcc", "oltp")
 
 
 @pytest.mark.parametrize(
@@ -26,3 +30,54 @@ def test_the_numbers_of_a_version() -> None:
     assert release_of("10.11.6-MariaDB") == (10, 11, 6)
     assert release_of("8.4") == (8, 4)
     assert release_of("x") == ()
+
+
+@pytest.mark.parametrize(
+    ("flavour", "version", "measured"),
+    [
+        ("percona", "5.1.65-14.0-log", "percona-5.1"),
+        ("mysql", "5.5.9", "mysql-5.5"),
+        ("mysql", "5.6.24", "mysql-5.6"),
+        ("mysql", "5.7.22", "mysql-5.7"),
+        ("mysql", "8.0.15", "mysql-8.0"),
+        ("mysql", "8.4.0", "mysql-8.0"),
+        ("percona", "8.0.36-28", "mysql-8.0"),
+        ("mariadb", "10.2.11-MariaDB", "mariadb-10.11"),
+        ("mariadb", "10.11.19-MariaDB-0+deb12u1", "mariadb-10.11"),
+        ("mariadb", "11.4.5-MariaDB", "mariadb-11.8"),
+        ("mariadb", "11.8.6-MariaDB", "mariadb-11.8"),
+    ],
+)
+def test_whose_measured_transactions_a_server_has(flavour: str, version: str, measured: str) -> None:
+    assert series_of(flavour, version).measured("tpcc") == measured
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("series", SERIES, ids=lambda series: series.name)
+def test_every_series_takes_a_file_that_is_there(series: Series, kind: str) -> None:
+    found = default_workload(kind, series.name)
+    assert (found.workload, found.generation) == (kind, series.measured(kind))
+    assert series.generation in GENERATIONS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_every_generation_of_the_model_has_a_series_and_a_file(generation: str, kind: str) -> None:
+    named = [series for series in SERIES if series.name == generation]
+    assert [series.generation for series in named] == [generation], "a generation is named like its own series"
+    assert default_workload(kind, generation).generation == named[0].measured(kind)
+
+
+@pytest.mark.parametrize("name", sorted(workload_files()))
+def test_every_file_is_the_default_of_the_server_that_was_measured(name: str) -> None:
+    kind, _, server = name.partition("-")
+    measured = load_workload(name)
+    assert (measured.workload, measured.generation) == (kind, server), "a file is named by its content"
+    assert default_workload(kind, server) == measured
+    assert series_of(*server.split("-")).is_measured(kind), "a server that was measured has a series of its own"
+
+
+def test_the_series_of_a_flavour_stand_from_the_newest_to_the_oldest() -> None:
+    for flavour in {series.flavour for series in SERIES}:
+        least = [series.least for series in SERIES if series.flavour == flavour]
+        assert least == sorted(least, reverse=True)

@@ -20,7 +20,7 @@ def test_what_is_not_built_yet_says_what_works(monkeypatch: pytest.MonkeyPatch) 
     assert fault is not None
     assert "not built yet" in fault[0]
     assert fault[1] is not None and fault[1].startswith(
-        "what works now: workload fileio, oltp, replay, tpcc; database "
+        "what works now: workload fileio, observed, oltp, query-log, replay, sql, tpcc; database "
     )
     assert fault[1].partition(": ")[2].split("; ") == [f"{layer} {', '.join(kinds)}" for layer, kinds in BUILT.items()]
 

@@ -8,6 +8,7 @@ import pytest
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import LibraryEntry, Oltp, Tpcc, library, load, longest_s, published_for, require_runnable
+from flatwater.experiment.cache import FlashCache
 from flatwater.experiment.cells import iter_cells
 from flatwater.experiment.library import library_dir, library_files
 from flatwater.server import find_server, translate
@@ -33,6 +34,8 @@ def test_the_library_is_whole() -> None:
         "fill-level",
         "fit-workload-5.5-oltp",
         "fit-workload-5.5-tpcc",
+        "fit-workload-mysql-oltp",
+        "fit-workload-mysql-tpcc",
         "fit-workload-oltp",
         "fit-workload-tpcc",
         "fsync",
@@ -43,12 +46,16 @@ def test_the_library_is_whole() -> None:
         "memory",
         "neighbours",
         "oltp-quick",
+        "own-sql",
         "quick",
         "raid-basics",
+        "reconnect",
         "redo-log",
         "snia-iops",
+        "sysbench-tpcc-quick",
         "tpcc-memory",
         "tpcc-quick",
+        "tproc-c-quick",
         "trx-commit",
     ]
 
@@ -145,7 +152,9 @@ def test_what_runs_a_server_takes_hours_on_a_card(entry: LibraryEntry) -> None:
 
 @pytest.mark.parametrize("entry", ON_SERVERS, ids=lambda entry: entry.name)
 def test_a_server_s_experiment_needs_a_directory_only(entry: LibraryEntry, tmp_path: Path) -> None:
-    own = [f"cache.storage.path={tmp_path}"] if entry in EMULATED else []
+    experiment = load(entry.path)
+    own = [f"cache.storage.path={tmp_path}"] if isinstance(experiment.cache, FlashCache) else []
+    own += [f"database.storages.{name}.path={tmp_path}" for name in experiment.server.storages]
     require_runnable(load(entry.path, [f"storage.path={tmp_path}", *own]))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from flatwater.experiment import InvalidExperimentError, load, to_toml
+from flatwater.experiment.thresholds import Limit, Thresholds
 
 FILE = """\
 [workload]
@@ -66,11 +67,13 @@ def test_without_a_table_there_are_none(tmp_path: Path) -> None:
         ('verdict = "fine"', 11, "is not a choice"),
         ("verdict = []", 11, "must not be empty"),
         ("p99_max = 3", 11, "did you mean p"),
+        ('metrics = { "latency_us.p99" = { mx = 3 } }', 11, "unknown field (hint: did you mean max?)"),
+        ('metrics = { "latency_us.p99" = { zork = 3 } }', 11, "unknown field (hint: there is: min, max)"),
         ("ratio_min = 0.9", 11, "says nothing without baseline"),
         ('baseline = "results/main"', 11, "says nothing without ratio_min"),
         ("", 10, "thresholds: has no limit"),
         ('metrics = { "storage.size" = {} }', 11, "there is neither min nor max"),
-        ('metrics = { "nonsense" = { max = 1 } }', 11, "is not a metric"),
+        ('metrics = { "nonsense" = { max = 1 } }', 11, "thresholds.metrics.nonsense: 'nonsense' is not a metric"),
         ('metrics = { "latency_us.p50" = { min = 3, max = 2 } }', 11, "is above max (2)"),
         ("checkpoint_age_max_pct = 80", 11, "there is no database"),
     ],
@@ -91,3 +94,29 @@ def test_a_latency_that_is_not_recorded_has_no_limit(tmp_path: Path) -> None:
 def test_a_limit_on_the_command_line(tmp_path: Path) -> None:
     experiment = load(written(tmp_path, "mean_min = 1\n"), ["thresholds.mean_min=7"])
     assert experiment.thresholds is not None and experiment.thresholds.mean_min == 7
+
+
+def test_every_limit_is_told_in_words() -> None:
+    """A new field that `told` leaves out is found here: each limit alone must give a line that names it."""
+    one: dict[str, object] = {
+        "verdict": ["flat", "dips"],
+        "metrics": {"database.dirty_pct.max": {"min": 1, "max": 75}},
+        "baseline": "results/main",
+        "ratio_min": 0.95,
+    }
+    for name in Thresholds.model_fields:
+        given = {name: one.get(name, 0.5)}
+        if name in ("baseline", "ratio_min"):
+            given = {"baseline": one["baseline"], "ratio_min": one["ratio_min"]}
+        told = Thresholds.model_validate(given).told
+        assert told, name
+        assert name == "metrics" or all(line.startswith(("ratio_min", name)) for line in told)
+    assert Thresholds(metrics={"database.dirty_pct.max": Limit(min=1, max=75)}).told == [
+        "database.dirty_pct.max: at least 1",
+        "database.dirty_pct.max: at most 75",
+    ]
+    assert Thresholds.model_validate({"p99_max_s": "20ms", "mean_min": 50000}).told == [
+        "mean_min: at least 50,000, in the run's unit",
+        "p99_max_s: at most 0.02 s",
+    ]
+    assert Thresholds().told == []

@@ -45,6 +45,18 @@ def test_each_cell_has_a_twin_with_its_settings() -> None:
         assert real.experiment.workload == twin.experiment.workload
 
 
+@pytest.mark.parametrize(("url", "warm"), [(None, False), ("mysql://user@host/schema", True)])
+def test_it_begins_as_the_real_server_begins(url: str | None, warm: bool) -> None:
+    """A server that flatwater starts has an empty pool; one that was running has a full one, as far as is known."""
+    database = {"kind": "server", "settings": SETTINGS} if url is None else {"kind": "server", "url": url}
+    rest = {"storage": {}} if url is not None else {}
+    twin = list(iter_cells(make_experiment(content(database=database, **rest))))[1].experiment.database
+    assert isinstance(twin, InnodbModel) and twin.warm is warm
+    told = TWIN | {"database": {"warm": not warm}}
+    twin = list(iter_cells(make_experiment(content(database=database, twin=told, **rest))))[1].experiment.database
+    assert isinstance(twin, InnodbModel) and twin.warm is not warm
+
+
 def test_it_is_read_as_it_was_written() -> None:
     import tomllib
 

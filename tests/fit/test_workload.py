@@ -11,7 +11,8 @@ import pytest
 
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, make_experiment
-from flatwater.experiment.database.measured import load_workload, workload_files
+from flatwater.experiment.database.generation import generation_of
+from flatwater.experiment.database.measured import default_workload, load_workload, workload_files
 from flatwater.fit.workload import Window, derive, to_workload_toml
 from flatwater.fit.workload.counters import (
     LEAST_TRANSACTIONS,
@@ -33,6 +34,7 @@ class _Manifest:
 class _Result:
     manifest = _Manifest()
     name = "made-up"
+    machine: dict[str, Any] = {"cpu": "Some Processor", "cores": 4}  # noqa: RUF012
 
 
 def counted(cells: list[CountedCell]) -> Counted:
@@ -108,6 +110,15 @@ def test_redo_of_each_kind_of_change_follows_from_scripts_that_write_different_t
     assert {name: figure.value for name, figure in found.items()} == pytest.approx(truth, rel=1e-4)
 
 
+def test_the_processor_and_what_others_took_of_it_are_told() -> None:
+    run = counted([cell(windows(2, 2, random.Random(SEED)))])
+    alone = derive(replace(run, others_cores=0.3, cores=4))
+    assert alone.processor == "Some Processor, 4 cores"
+    assert not any("other programs" in note for note in alone.notes)
+    busy = derive(replace(run, others_cores=0.5, cores=4))
+    assert any("other programs used 0.5 of the machine's 4 cores" in note for note in busy.notes)
+
+
 def test_the_file_is_read_as_it_was_written(tmp_path: Any) -> None:
     rng = random.Random(SEED)
     found = derive(counted([cell(windows(3, 4, rng))]))
@@ -121,31 +132,38 @@ def test_committed_files_say_where_they_come_from(name: str) -> None:
     found = load_workload(name)
     assert found.server and found.date and found.experiment and found.cells
     assert found.redo_bytes and found.rows_a_page()
+    flavour, _, version = found.generation.partition("-")
+    assert found.tells_redo_of(found.generation) and found.tells_redo_of(generation_of(flavour, version))
     assert found.statements.ci95 is not None and found.cpu_us.statement.ci95 is not None
 
 
-@pytest.mark.parametrize("name", ["tpcc-mariadb-10.11", "tpcc-mysql-5.5"])
+#: How far the twin of a file may be off, where it is more than 15 %. These servers were measured for 25 s a cell, after
+#: 10 s: their full pages had not come to rest, and the twin logs more and writes more for their splits.
+MOST = {"tpcc-mariadb-11.8": 0.2, "tpcc-mysql-5.6": 0.25, "tpcc-mysql-8.0": 0.25, "tpcc-mysql-5.7": 0.45}
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(workload_files()) if name.startswith("tpcc-")])
 def test_the_twin_of_tpcc_reads_and_writes_what_was_measured(name: str) -> None:
     # No server is needed: what was counted is in the file. Shares of the data that are all read say nothing.
     compared = [twin for twin in twins(load_workload(name)) if twin.cell.pool_share < 1]
     assert len(compared) >= 2
     for twin in compared:
         for one in COMPARED:
-            assert abs(twin.error(one)) < 0.15, f"{one} at a pool of {twin.cell.pool_share}: {twin.error(one):+.1%}"
+            most = MOST.get(name, 0.15)
+            assert abs(twin.error(one)) < most, f"{one} at a pool of {twin.cell.pool_share}: {twin.error(one):+.1%}"
 
 
-def test_sizes_are_those_of_what_was_loaded_where_a_server_printed_them() -> None:
+def test_sizes_are_those_of_the_cell_that_fits_the_workload() -> None:
     rng = random.Random(SEED)
     size = {"leaf_pages": 100, "pages": 120, "rows": 1}
     grown = [{"stock.PRIMARY": {**size, "leaf_pages": leaves, "pages": leaves + 20}} for leaves in (300, 200)]
     cells = [replace(cell(windows(3, 4, rng)), indexes=one) for one in grown]
     assert derive(counted(cells)).indexes["stock.PRIMARY"].leaf_pages == 200
-    cells[0] = replace(cells[0], loaded={"stock.PRIMARY": size})
-    assert derive(counted(cells)).indexes["stock.PRIMARY"].leaf_pages == 100
     # sysbench's tables keep their rows, and their pages split while it runs.
     oltp = make_experiment({"workload": {"kind": "oltp", "mode": "write_only"}, "database": {"kind": "server"}})
-    cells = [replace(one, experiment=oltp, indexes={"sbtest1.k_1": dict(size)}, loaded=one.indexes) for one in cells]
-    assert [*derive(counted(cells)).indexes] == ["sbtest1.k_1"]
+    split = [{"sbtest1.k_1": {**size, "leaf_pages": leaves, "pages": leaves + 20}} for leaves in (300, 200)]
+    cells = [replace(cell(windows(3, 4, rng)), experiment=oltp, indexes=one) for one in split]
+    assert derive(counted(cells)).indexes["sbtest1.k_1"].leaf_pages == 300
 
 
 def test_what_is_no_run_of_a_server_is_told(tmp_path: Path) -> None:
@@ -156,6 +174,9 @@ def test_what_is_no_run_of_a_server_is_told(tmp_path: Path) -> None:
         check_real(make_experiment({"workload": {"kind": "oltp", "mode": "read_write"}, **model}), "here")
     with pytest.raises(UserError, match="it has no transactions"):
         check_real(make_experiment({"workload": {"mode": "rndrd"}}), "here")
+    server = {"database": {"kind": "server"}, "storage": {"path": "/somewhere"}}
+    with pytest.raises(UserError, match="CPU time of logins"):
+        check_real(make_experiment({"workload": {"kind": "tpcc", "reconnect_every": 1}, **server}), "here")
 
 
 def test_a_run_that_is_refused_as_too_short_is_told_to_be_shorter_than_is_asked() -> None:
@@ -163,3 +184,11 @@ def test_a_run_that_is_refused_as_too_short_is_told_to_be_shorter_than_is_asked(
     for seconds, transactions in ((19.4, LEAST_TRANSACTIONS), (60.0, LEAST_TRANSACTIONS - 1)):
         with pytest.raises(UserError, match=f"is too short: {seconds:.0f} s and {transactions} transactions"):
             require_enough(seconds, transactions, "run")
+
+
+@pytest.mark.parametrize("measured", ["mysql-5.1", "percona-5.1", "mysql-5.5", "percona-5.5", "mysql-5.6"])
+def test_redo_of_an_old_server_is_that_of_the_generation_that_models_it(measured: str) -> None:
+    flavour, _, version = measured.partition("-")
+    generation = generation_of(flavour, version)
+    workload = default_workload("tpcc", generation).model_copy(update={"generation": measured})
+    assert workload.tells_redo_of(generation) and not workload.tells_redo_of("mysql-8.0")

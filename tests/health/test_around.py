@@ -127,7 +127,10 @@ def test_throttling_errors_and_temperatures(driven: Driven) -> None:
     (drive,) = health.drives
     assert (drive.media_errors, drive.hot_minutes) == (2, 3)
     assert health.warnings == [
-        "/dev/nvme0n1 was hot and slowed itself down while it was measured",
+        (
+            "/dev/nvme0n1 was at its warning temperature or above for 3 min while it was measured, and may have slowed "
+            "itself down"
+        ),
         "/dev/nvme0n1 had 2 media errors while it was measured",
     ]
 
@@ -181,3 +184,130 @@ def test_the_temperature_is_sampled_where_there_is_a_sensor(driven: Driven) -> N
     assert probe.sample() == {}
     sensor.unlink()
     assert probe.sample() == {}
+
+
+def behind_controller(driven: Driven, **more: Any) -> None:
+    """The disk becomes a volume of the MegaRAID controller at 06:00.0, which storcli tells of."""
+    folder = driven.lab.root / "sys/devices/pci0000:00/0000:06:00.0/host0/block/sda"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "size").write_text("1000")
+    (folder / "dev").write_text(driven.number)
+    for link in ("sys/block/sda", f"sys/dev/block/{driven.number}"):
+        (driven.lab.root / link).unlink(missing_ok=True)
+        driven.lab.link(link, folder)
+    driven.lab.write("sys/class/scsi_host/host0/proc_name", "megaraid_sas")
+    say(driven.lab, **more)
+
+
+def say(lab: Lab, state: str = "Optimal", patrol: str = "Stopped", cache: str = "NRWBD", others: int = 0) -> None:
+    """What storcli prints from now on; `others` controllers stand before the disk's own."""
+
+    def controller(number: int) -> dict[str, Any]:
+        data = {
+            "Basics": {"Controller": number, "Model": "PERC H730", "PCI Address": f"00:0{6 - others + number}:00:00"},
+            "BBU_Info": [{"Model": "BBU", "State": state if number == others else "Optimal"}],
+            "VD LIST": [{"DG/VD": "0/0", "Cache": cache}],
+            "Controller Properties": [
+                {"Ctrl_Prop": "PR Mode", "Value": "Auto"},
+                {"Ctrl_Prop": "PR Current State", "Value": patrol if number == others else "Stopped"},
+            ],
+        }
+        return {"Command Status": {"Controller": number, "Status": "Success"}, "Response Data": data}
+
+    lab.fake("storcli64", json.dumps({"Controllers": [controller(number) for number in range(others + 1)]}))
+
+
+def test_a_battery_that_relearns_meanwhile(driven: Driven) -> None:
+    behind_controller(driven)
+    watch = driven.watch()
+    say(driven.lab, state="Learning")
+    health = ended(watch)
+    (controller,) = health.controllers
+    assert (controller.battery_before, controller.battery, controller.worst_battery) == ("well", "learning", "learning")
+    assert (controller.model, controller.policies) == ("PERC H730", ["write-back"])
+    (warning,) = health.warnings
+    assert warning.startswith("controller 0 had a battery that relearned: its volumes may write through, and then ")
+
+
+def test_a_patrol_read_beside_the_run(driven: Driven) -> None:
+    behind_controller(driven, patrol="Active")
+    watch = driven.watch()
+    say(driven.lab)
+    assert ended(watch).warnings == ["controller 0 was busy with a patrol read when the run began"]
+
+
+def test_volumes_that_write_back_without_a_battery_are_a_danger_and_not_slow(driven: Driven) -> None:
+    behind_controller(driven, state="Failed", cache="NRAWBD")
+    health = ended(driven.watch())
+    (controller,) = health.controllers
+    assert controller.writes_back_anyway
+    (warning,) = health.warnings
+    assert "must be replaced" in warning and "a power failure loses what they had not written" in warning
+
+
+def test_of_several_controllers_the_one_that_the_data_are_behind(driven: Driven) -> None:
+    behind_controller(driven, state="Failed", others=2)
+    (controller,) = ended(driven.watch()).controllers
+    assert (controller.name, controller.battery) == ("controller 2", "replace")
+
+
+def test_which_of_several_controllers_it_is_may_not_be_told(driven: Driven) -> None:
+    behind_controller(driven)
+    driven.lab.fake("storcli64", "broken")
+    driven.lab.fake(
+        "MegaCli64", "BBU status for Adapter: 0\nBatteryType: A\nBBU status for Adapter: 1\nBatteryType: B\n"
+    )
+    health = ended(driven.watch())
+    assert health.controllers == []
+    assert "the RAID controller: there are several, and which one the data are behind is not told" in health.text
+
+
+def test_no_controller_is_asked_about_drives_that_are_behind_none(driven: Driven) -> None:
+    say(driven.lab, state="Failed")
+    assert ended(driven.watch()).controllers == []
+    assert driven.lab.asked("storcli64") == []
+
+
+def test_a_program_that_breaks_meanwhile_leaves_what_was_seen_before(driven: Driven) -> None:
+    behind_controller(driven, state="Failed")
+    watch = driven.watch()
+    driven.lab.fake("storcli64", "broken")
+    health = ended(watch)
+    (controller,) = health.controllers
+    assert (controller.battery_before, controller.battery) == ("replace", None)
+    assert "storcli: it printed no whole JSON" in health.text
+
+
+@pytest.mark.parametrize(
+    ("action", "done", "expected"),
+    [
+        ("check", "250 / 1000", {"storage.check_pct": 25.0}),
+        ("resync", "2000 / 1000", {"storage.rebuild_pct": 100.0}),
+        ("recover", "none", {"storage.rebuild_pct": 0.0}),
+        ("idle", "none", {}),
+        ("\x1b[2J", "1 / 0", {}),
+    ],
+)
+def test_work_of_a_software_array_is_sampled(
+    driven: Driven, action: str, done: str, expected: dict[str, float]
+) -> None:
+    lab = driven.lab
+    lab.disk("nvme1n1", number="259:7")
+    array = lab.root / "sys/devices/virtual/block/md0"
+    for path, text in {"size": "1000", "dev": "9:0", "md/level": "raid1", "md/sync_action": action}.items():
+        lab.write(str((array / path).relative_to(lab.root)), text)
+    (array / "md/sync_completed").write_text(done)
+    for name in ("nvme0n1", "nvme1n1"):
+        lab.link(f"sys/devices/virtual/block/md0/slaves/{name}", lab.root / "sys/devices" / name)
+    lab.link("sys/block/md0", array)
+    watch = driven.watch()
+    (probe,) = watch.probes()
+    assert probe.sample() == expected
+    (told,) = ended(watch).arrays
+    assert (told.name, told.level) == ("/dev/md0", "raid1")
+    if expected:
+        assert (
+            ended(watch)
+            .warnings[0]
+            .startswith(f"/dev/md0 was busy with itself when the run began and when it ended: {action}")
+        )

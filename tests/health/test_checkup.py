@@ -176,3 +176,22 @@ def test_members_of_an_array_are_looked_over_together(machine_lab: Lab) -> None:
     told = [(finding.name, finding.level) for finding in checkup.findings]
     assert ("together", "warning") in told and ("checks", "warning") in told
     assert checkup.level == "warning"
+
+
+def test_counters_that_no_drive_can_have_are_not_told(tmp_path: Path) -> None:
+    """All ones of 128 bits are a counter that was never set: no drive wrote 10^44 bytes, or was on for 10^30 hours."""
+    ones = 2**128 - 1
+    log = {"data_units_written": ones, "data_units_read": ones, "power_on_hours": ones, "percentage_used": 20}
+    told = {"device": {"protocol": "NVMe"}, "nvme_smart_health_information_log": log, "model_name": "A DRIVE"}
+    lab = Lab(tmp_path)
+    lab.disk("nvme0n1", size=10**9)
+    lab.fake("smartctl", json.dumps(told))
+    (drive,) = look_over(lab.machine, [], NOW_S, kept=False, history=tmp_path / "history").evidence.drives
+    gauges = drive.reading.gauges
+    assert (gauges.used_pct, gauges.host_written_bytes, gauges.host_read_bytes, gauges.power_on_hours) == (
+        20,
+        None,
+        None,
+        None,
+    )
+    assert drive.life is None

@@ -6,13 +6,14 @@ import json
 from typing import Any
 
 import pytest
-from recordings import Lab
+from recordings import Lab, evidence
 
 from flatwater.health.controller import Battery, Task
 from flatwater.health.megacli import read_batteries, read_megacli, read_patrol
 from flatwater.health.schedules import find_check
 from flatwater.health.storcli import read_output, read_storcli
 from flatwater.health.untrusted import Untrusted
+from flatwater.health.warnings.checks import warn as warn_of_checks
 
 #: netdata, collector/storcli/testdata/megaraid-controllers-info.json, without what is not read.
 SERVERAID: dict[str, Any] = {
@@ -86,7 +87,7 @@ def test_storcli_is_asked_only_where_it_is(machine_lab: Lab) -> None:
     assert read_storcli(machine_lab.machine) == ([], "")
     machine_lab.fake("perccli64", json.dumps({"Controllers": []}))
     assert read_storcli(machine_lab.machine) == ([], "")
-    assert machine_lab.asked("perccli64") == ["/call show all J nolog"]
+    assert machine_lab.asked("perccli64") == ["/call show all J nolog"], "there is nobody to be asked for more"
     machine_lab.fake("perccli64", "no JSON")
     assert read_storcli(machine_lab.machine) == ([], "storcli: it printed no whole JSON")
 
@@ -124,6 +125,58 @@ def test_megaclis_patrol_read() -> None:
     assert read_patrol(text.format("Auto")) == (Task("patrol read", True, "11/28/2026, 03:00:00"),)
     assert read_patrol(text.format("Disabled"))[0].scheduled is False
     assert read_patrol("nothing") == ()
+    # The line of recorded outputs in public runbooks.
+    for state, running in (("Stopped", False), ("Active", True)):
+        (task,) = read_patrol(text.format("Auto") + f"Current State: {state}\n")
+        assert task.running is running
+
+
+def test_megacli_tells_each_adapters_patrol_read(machine_lab: Lab) -> None:
+    lines = "Adapter {}: Patrol Read Information:\n\nPatrol Read Mode: {}\nCurrent State: {}\n"
+    patrol = lines.format(0, "Auto", "Active") + lines.format(1, "Disabled", "Stopped")
+    battery = "BBU status for Adapter: 0\nBatteryType: A\nBBU status for Adapter: 1\nBatteryType: B\n"
+    machine_lab.write("said/patrol", patrol)
+    machine_lab.write("said/battery", battery)
+    said = machine_lab.root / "said"
+    machine_lab.script("MegaCli64", f'[ "$1" = -AdpPR ] && cat {said}/patrol || cat {said}/battery')
+    found, _ = read_megacli(machine_lab.machine)
+    assert [one.tasks for one in found] == [
+        (Task("patrol read", True, "", True),),
+        (Task("patrol read", False, "", False),),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "policies"),
+    [
+        ("NRWBD", ("write-back",)),
+        ("RWTD", ("write-through",)),
+        ("RAWBD", ("always write-back",)),
+        ("RFWBC", ("always write-back",)),
+        ("-", ()),
+    ],
+)
+def test_the_write_policy_of_volumes(word: str, policies: tuple[str, ...]) -> None:
+    (found,) = read_output(controllers(**{"VD LIST": [{"DG/VD": "0/0", "Cache": word}]}))
+    assert found.policies == policies
+
+
+@pytest.mark.parametrize(
+    ("address", "pci"), [("00:06:00:00", "0000:06:00.0"), ("00:AF:00:01", "0000:af:00.1"), ("6", ""), (None, "")]
+)
+def test_the_address_of_a_controller(address: str | None, pci: str) -> None:
+    (found,) = read_output(controllers(Basics={"Controller": 0, "PCI Address": address}))
+    assert found.pci == pci
+
+
+def test_a_patrol_read_that_runs(machine_lab: Lab) -> None:
+    state = {"Controller Properties": [{"Ctrl_Prop": "PR Current State", "Value": "Active 12%"}]}
+    entry = {"Command Status": {"Controller": 0, "Status": "Success"}, "Response Data": SERVERAID | state}
+    machine_lab.fake("storcli64", json.dumps({"Controllers": [entry]}))
+    (found,), _ = read_storcli(machine_lab.machine)
+    assert {task.name: task.running for task in found.tasks} == {"patrol read": True, "consistency check": None}
+    findings = [one.text for one in warn_of_checks(evidence(controllers=(found,)))]
+    assert "a patrol read is under way" in findings
 
 
 def test_checks_that_the_machine_plans(machine_lab: Lab) -> None:

@@ -11,6 +11,7 @@ from lab import Lab
 
 from flatwater.experiment import Experiment, load
 from flatwater.health.modelled import modelled_health
+from flatwater.health.words import used_text
 from flatwater.results import Phase, Series
 
 #: 1 GiB of flash and 1,000 cycles.
@@ -111,6 +112,8 @@ def test_the_makers_bytes_where_a_source_tells_them(tmp_path: Path) -> None:
     (card,) = health.drives
     assert card.rated_life is not None and card.rated_life.years == pytest.approx(40e6 / YEAR_S)
     assert health.text[1].startswith("card: the maker allows 40 TB, which last 15 months")
+    # The advice shows this text alone.
+    assert card.rated_life.basis == "15 months: the maker allows 40 TB"
 
 
 def test_a_card_that_nothing_wears_and_one_that_is_worn_out(tmp_path: Path) -> None:
@@ -171,3 +174,8 @@ def test_both_ways_to_the_rate_come_to_the_same_in_a_run(lab: Lab, tmp_path: Pat
         ran.cell["metrics"]["storage.write_amplification"]["mean"], rel=0.05
     )
     assert "drives: card: " not in ran.stdout, "JSON only"
+
+
+def test_a_share_that_is_used_has_no_exponent() -> None:
+    told = [used_text(pct).partition(" %")[0] for pct in (0, 1e-5, 0.0123, 40, 255)]
+    assert told == ["0", "less than 0.01", "0.0123", "40", "255"]

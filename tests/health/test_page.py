@@ -72,5 +72,5 @@ def test_written_again_it_replaces_itself_and_nothing_else(tmp_path: Path, name:
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="neither a page nor Markdown"):
         write_out(checkup(), tmp_path / "drives.pdf")
-    with pytest.raises(UserError, match="cannot write it"):
+    with pytest.raises(UserError, match="does not exist"):
         write_out(checkup(), tmp_path / "no/such/folder.html")

@@ -237,7 +237,7 @@ PYTHON = (
     ),
     _python(
         "runner/tally.py",
-        '_SERVING = ("fsync",)',
+        '_SERVING = ("connect", "fsync")',
         "_SERVING = ()",
         TALLY + "test_what_serves_others_is_no_operation",
         TALLY + "test_all_is_of_both_kinds_and_of_no_fsync",
@@ -245,14 +245,14 @@ PYTHON = (
     # NOTPM, and the journal.
     _python(
         "runner/journal.py",
-        '("workload.new_order_ops_per_s", 60.0)',
-        '("workload.ops_per_s", 60.0)',
+        '"NOTPM": ("workload.new_order_ops_per_s", 60.0)',
+        '"NOTPM": ("workload.ops_per_s", 60.0)',
         JOURNAL + "test_throughput_is_in_the_unit_of_the_experiment",
     ),
     _python(
         "runner/journal.py",
-        "metrics[rate] * factor",
-        "metrics[rate]",
+        "(metrics[rate] - taken_back) * factor",
+        "metrics[rate] - taken_back",
         JOURNAL + "test_throughput_is_in_the_unit_of_the_experiment",
     ),
     _python(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from waiting import until
 
 from flatwater._engine import Connection
 from flatwater.engine_json import to_json
@@ -38,16 +39,9 @@ TOLD = {
 #: What depends on the kernel, and on the right to look at another process; and what only some servers count.
 MAY_TELL = {
     "server_cpu_wait_pct", "sessions_reading", "sessions_syncing", "sessions_waiting", "threads_syncing",
-    "log_fsyncs_per_s",
+    "log_fsyncs_per_s", "binlog_groups_per_s",
 }  # fmt: skip
 REASONS = {f"database.pages_flushed_{reason}_per_s" for reason in ("adaptive", "sync", "background")}
-
-
-def wait_for(told: Callable[[], bool], what: str) -> None:
-    until = time.monotonic() + 240
-    while not told():
-        assert time.monotonic() < until, what
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="session")
@@ -145,7 +139,7 @@ def told_by(probe: ServerProbe, *names: str) -> dict[str, float]:
         told = after(probe, 0.3)
         return all(f"database.{name}" in told for name in names)
 
-    wait_for(complete, f"{names} are told")
+    until(complete, f"{names} are told")
     return told
 
 
@@ -160,7 +154,7 @@ def test_what_a_busy_server_tells(servers: Servers, probe_of: ProbeOf, busy: Cal
         told = after(probe)
         return told.get("database.pages_read_per_s", 0) > 0 and told.get("database.pages_flushed_per_s", 0) > 100
 
-    wait_for(evicts, "the table outgrows the pool")
+    until(evicts, "the table outgrows the pool")
     assert {name.removeprefix("database.") for name in told} - TOLD - MAY_TELL == {
         name.removeprefix("database.") for name in REASONS
     }
@@ -208,9 +202,9 @@ def test_a_frozen_server_keeps_nobody_waiting(servers: Servers, probe_of: ProbeO
         first = after(probe, 0.2)
         return "database.dirty_pages" in first
 
-    wait_for(told_again, "it answers after the thaw")
+    until(told_again, "it answers after the thaw")
     assert "database.queries_per_s" not in first, "a rate over the time in which it was frozen"
-    wait_for(lambda: "database.queries_per_s" in after(probe, 0.2), "rates are told again")
+    until(lambda: "database.queries_per_s" in after(probe, 0.2), "rates are told again")
 
 
 def test_a_killed_server_comes_back_with_another_login(servers: Servers) -> None:
@@ -231,9 +225,9 @@ def test_a_killed_server_comes_back_with_another_login(servers: Servers) -> None
         told.append(after(probe, 0.2))
         return told[-1].keys() >= REASONS
 
-    wait_for(told_again, "it is asked again, and its counters are on again")
+    until(told_again, "it is asked again, and its counters are on again")
     assert all(value >= 0 for one in told for value in one.values())
-    wait_for(lambda: ("other",) in server.query("SELECT user FROM information_schema.PROCESSLIST"), "the new login")
+    until(lambda: ("other",) in server.query("SELECT user FROM information_schema.PROCESSLIST"), "the new login")
     probe.close()
 
 
@@ -251,7 +245,7 @@ def test_several_servers_are_summed_and_told_apart(servers: Servers, probe_of: P
     alone = told_by(probe_of(one), "checkpoint_age_max_bytes")
     assert told["database.checkpoint_age_max_bytes"] == 2 * alone["database.checkpoint_age_max_bytes"]
     other.kill()
-    wait_for(lambda: "database.instance1_dirty_pct" not in after(probe, 0.2), "the second is dead")
+    until(lambda: "database.instance1_dirty_pct" not in after(probe, 0.2), "the second is dead")
     told = told_by(probe, "instance0_dirty_pct")
     assert "database.dirty_pct" not in told, "a sum without the second"
 
@@ -279,8 +273,8 @@ def test_it_leaves_no_thread_and_no_session(servers: Servers, dropped: bool) -> 
     else:
         probe.close()
         probe.close()
-    wait_for(lambda: sessions() == before - 1, "the session is over")
-    wait_for(lambda: "server-probe" not in [thread.name for thread in threading.enumerate()], "the thread is over")
+    until(lambda: sessions() == before - 1, "the session is over")
+    until(lambda: "server-probe" not in [thread.name for thread in threading.enumerate()], "the thread is over")
 
 
 def test_the_monitor_tells_what_status_does(servers: Servers) -> None:
@@ -327,10 +321,25 @@ def test_the_limit_by_rule(variables: dict[str, str], capacity: float | None, li
         assert found is not None and found / MIB == pytest.approx(limit_mib, rel=0.005)
 
 
-def test_no_rule_is_guessed() -> None:
-    """MySQL 8.0 before 8.0.30 has the files of 5.7 and limits of its own."""
+def test_8_0_before_8_0_30_has_the_files_of_5_7_and_a_limit_of_its_own() -> None:
     files = {"innodb_log_file_size": str(48 * MIB), "innodb_log_files_in_group": "2"}
-    assert age_max_bytes(files | {"innodb_log_spin_cpu_abs_lwm": "80"}) is None
+    of_8 = age_max_bytes(files | {"innodb_log_spin_cpu_abs_lwm": "80"})
+    of_5_7 = age_max_bytes(files)
+    # By hand: 96 MiB less two headers; a tenth never used; 5 % for the writer; 48 pages and 5 % for the threads.
+    usable = 2 * (48 * MIB - 2048)
+    assert of_8 == pytest.approx(0.9 * usable * 0.9 - 48 * 16384)
+    # A large log loses at most 256 times what a thread may need: less than 5.7's two tenths.
+    large = files | {"innodb_log_file_size": str(4096 * MIB)}
+    assert age_max_bytes(large | {"innodb_log_spin_cpu_abs_lwm": "80"}) > 0.89 * 8192 * MIB  # type: ignore[operator]
+    assert of_5_7 is not None and of_8 is not None and of_5_7 != of_8
+    # As many threads as that are half of what the log writer has, at most.
+    crowded = files | {"innodb_log_spin_cpu_abs_lwm": "80", "innodb_thread_concurrency": "1000"}
+    assert age_max_bytes(crowded) == pytest.approx(0.9 * usable * 0.45)
+
+
+def test_no_rule_is_guessed() -> None:
+    """A server whose files are not told has no limit."""
+    assert age_max_bytes({"innodb_log_spin_cpu_abs_lwm": "80", "innodb_log_file_size": str(48 * MIB)}) is None
 
 
 class _Old:

@@ -50,12 +50,14 @@ x = "storage.fill"
 series = "workload.threads"
 """
 MACHINE = {
-    "cpu": {"model": "Example Xeon 2.4 GHz", "cores": 16, "governor": "performance"},
+    "cpu": "Example Xeon 2.4 GHz",
+    "cores": 16,
+    "cpu_governor": "performance",
     "memory_bytes": 68719476736,
     "kernel": "6.1.0-18-amd64",
-    "device": {"name": "nvme0n1", "model": "EXAMPLE 960", "scheduler": "none", "size_bytes": 960197124096},
-    "mounts": [{"path": "/mnt/card", "filesystem": "xfs", "options": "rw,noatime"}],
-    "versions": {"flatwater": "0.1.0", "python": "3.11.7"},
+    "flatwater": "0.1.0",
+    "python": "3.11.7",
+    "storage": {"path": "/mnt/card", "device": "/dev/nvme0n1", "model": "EXAMPLE 960", "file_system": "xfs"},
 }
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import html
+import json
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from flatwater.report.document import (
     write_document,
 )
 from flatwater.report.figure import Figure
+from flatwater.report.html import embedded
 
 FIGURE = Figure("dots", "Cost", "Each run.", [{"type": "scatter", "x": [1], "y": [2]}], {"xaxis": {}})
 
@@ -51,11 +53,13 @@ def test_markdown_has_tables_and_lists() -> None:
     assert "Cost: Each run." in told
 
 
-@pytest.mark.parametrize("attack", ["<script>alert(1)</script>", "a|b", "*x*\n# head", "\x1b[31mred", "`x` [a](b)"])
+@pytest.mark.parametrize(
+    "attack", ["<script>alert(1)</script>", "a|b", "*x*\n# head", "\x1b[31mred", "right\u202eleft", "`x` [a](b)"]
+)
 def test_nothing_from_outside_is_markup(attack: str) -> None:
     page, markdown, lines = as_html(document(attack)), as_markdown(document(attack)), as_text(document(attack))
     assert "<script" not in page
-    assert "\x1b" not in markdown + "".join(lines)
+    assert not {"\x1b", "\u202e"} & set(page + markdown + "".join(lines)), "nor acts unseen"
     assert "\n# head" not in markdown
     table = [line for line in markdown.splitlines() if line.startswith("| ") and "12 |" in line]
     assert [line.replace("\\|", "").count("|") for line in table] == [3]
@@ -86,3 +90,12 @@ def test_only_what_flatwater_wrote_is_replaced(tmp_path: Path) -> None:
         write_document(document(), out, force=True)
     with pytest.raises(UserError, match="neither a page nor Markdown"):
         write_document(document(), tmp_path / "a.pdf")
+
+
+@pytest.mark.parametrize("attack", ["\x1b[31mred", "right\u202eleft", "\x07bell"])
+def test_names_in_charts_do_not_act_unseen(attack: str) -> None:
+    """JSON spells control characters so that they come back as they were: a chart would draw them."""
+    told = json.loads(embedded({"title": attack, "traces": [{"name": attack, attack: 1}], "points": (1.5, None)}))
+    assert told["points"] == [1.5, None]
+    text = [told["title"], told["traces"][0]["name"], *told["traces"][0]]
+    assert not {"\x1b", "\u202e", "\x07"} & set("".join(text)), told

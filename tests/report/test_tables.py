@@ -30,7 +30,7 @@ def test_a_crashed_cell_has_them_all(crashed: Result) -> None:
     assert found["Response times"].bad == {1}
     assert ["connect failures", "880"] in found["Counted while measuring"].rows
     assert found["Recoveries"].rows == [["1", "22.1 s"]]
-    assert found["Servers"].rows == [["0 to 3", "MariaDB", "10.11.14", "Debian 12", "5 s"]]
+    assert found["Servers"].rows == [["0 to 3", "MariaDB", "10.11.14", "Debian 12", "5 s", "none"]]
     words = [row[2] for row in found["Consistency"].rows]
     assert words == ["holds", "violated 2 times", "does not apply"]
     assert found["Consistency"].bad == {1}

@@ -24,9 +24,16 @@ def test_notpm_with_the_ramp_up_as_warm_up(tmp_path: Path) -> None:
     assert found.mean == pytest.approx(2 * result.experiment["import"][0]["tpmc"] / 2, rel=1e-4)
     assert result.experiment["workload"] == {
         "kind": "tpcc",
+        "variant": "tpcc-mysql",
+        "table_sets": 1,
+        "foreign_keys": True,
+        "history_key": False,
+        "all_warehouses": False,
+        "partitions": 0,
         "keying_and_think": False,
         "rate_per_s": 0.0,
         "pipeline": False,
+        "reconnect_every": 0,
         "warehouses": 500,
         "connections": 32,
         "unit": "NOTPM",

@@ -15,6 +15,7 @@ from lab import Lab
 
 from flatwater.errors import UserError
 from flatwater.results import Result, open_result
+from flatwater.results.facts import facts_of
 from flatwater.results.schema import SCHEMA_VERSION
 
 LEAVES = ["flatwater.json", "summary.json", "machine.json", "experiment.toml", "series.parquet"]
@@ -299,3 +300,31 @@ class TestVerbs:
         more = [whole] if verb == "compare" else []
         ran = lab.run(lab.folder / "nowhere", *more, verb=verb)
         assert (ran.code, "no such folder" in ran.error) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ({"cores": 8, "storage": {"path": "/d", "rotational": False}}, True),
+        ({"cores": "many"}, False),
+        ({"cores": -1}, False),
+        ({"cores": True}, False),
+        ({"memory_bytes": 1.5}, False),
+        ({"memory_bytes": 10**30}, False),
+        ({"storage": []}, False),
+        ({"storage": "a disk"}, False),
+        ({"numa_node_bytes": [1, "x"]}, False),
+        ({"numa_node_bytes": [1, 2]}, True),
+        ({"workers": [{"cores": 2}]}, True),
+        ({"workers": [7]}, False),
+        ({"of another tool": [None]}, True),
+    ],
+)
+def test_a_fact_of_a_wrong_type_is_unknown(told: dict[str, object], kept: bool) -> None:
+    """machine.json may be anybody's: rules of advice ask a storage for its path."""
+    assert facts_of(told) == (told if kept else {})
+
+
+def test_facts_inside_facts_are_looked_at_too() -> None:
+    told = {"storage": {"path": 7, "model": "A DISK"}, "workers": [{"cores": "x", "cpu": "A CPU"}]}
+    assert facts_of(told) == {"storage": {"model": "A DISK"}, "workers": [{"cpu": "A CPU"}]}

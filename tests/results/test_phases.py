@@ -71,7 +71,7 @@ def by_what_if(cell: Cell) -> Any:
     return [
         base._mean(cell, "workload", "throughput"),
         base._mean(cell, "workload", "throughput", "ops_per_s"),
-        base._other_programs_cores([cell], 0.0, 1),
+        base.other_cores([cell], 0.0, 1),
     ]
 
 

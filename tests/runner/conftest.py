@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -62,3 +67,24 @@ def foreign(binary: Binary, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         instance.query(f"GRANT ALL ON *.* TO {foreign.user}@localhost")
         yield foreign
     shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.fixture
+def stranger() -> Iterator[Callable[[str], None]]:
+    """Starts a program of a shell's line that is no child of this process: what a run started is no neighbour of it."""
+    with ExitStack() as running:
+
+        def start(line: str) -> None:
+            # The shell ends at once, and its child becomes another's. It leads a group of its own.
+            command = ["setsid", "sh", "-c", f"({line}) > /dev/null 2>&1 & echo $$"]
+            leader = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            running.callback(os.killpg, int(leader), signal.SIGKILL)
+
+        yield start
+
+
+@pytest.fixture
+def burners(stranger: Callable[[str], None]) -> None:
+    """Programs that use every processor."""
+    for _ in range(8):
+        stranger(f"exec '{sys.executable}' -S -c 'while True: pass'")

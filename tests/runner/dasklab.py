@@ -7,9 +7,10 @@ import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from lab import PATIENCE_S
+from waiting import PATIENCE_S
 
 DASK = Path(sys.executable).with_name("dask")
 DOCS = Path(__file__).parents[2] / "docs" / "sweeps.md"
@@ -41,6 +42,15 @@ class Cluster:
         _until_logged(started, self.folder / name / "log", _READY)
         return started
 
+    def start_worker_through(
+        self, enter: Sequence[str], name: str, *arguments: str, python_path: Path | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Starts a worker through another program, and waits until the scheduler knows it."""
+        options = ("--local-directory", str(self.folder / name))
+        started = self._start(name, "worker", *arguments, *options, python_path=python_path, enter=enter)
+        _until_logged(started, self.folder / name / "log", _READY)
+        return started
+
     def worker(
         self, name: str, *, host: int = 1, real: float = 0, threads: int = 1, python_path: Path | None = None
     ) -> subprocess.Popen[bytes]:
@@ -52,13 +62,20 @@ class Cluster:
         _until_logged(started, self.folder / name / "log", _READY)
         return started
 
-    def _start(self, name: str, *arguments: str, python_path: Path | None = None) -> subprocess.Popen[bytes]:
+    def _start(
+        self, name: str, *arguments: str, python_path: Path | None = None, enter: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
         folder = self.folder / name
         (folder / "data").mkdir(parents=True)
         environment = {**os.environ, **({"PYTHONPATH": str(python_path)} if python_path else {})}
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(
-                [DASK, *arguments], cwd=folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment
+                [*enter, DASK, *arguments],
+                cwd=folder,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env=environment,
             )
         self._started.append(process)
         return process

@@ -22,15 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
+from waiting import PATIENCE_S
 
 from flatwater.cli import main
 from flatwater.results import Cell, CellSummary, Result, open_result
 
 FLATWATER = Path(sys.executable).with_name("flatwater")
 MIB = 2**20
-#: What never comes is given up after this long, and no test waits for it to pass: long enough for a machine with a
-#: load of twenty.
-PATIENCE_S = 240.0
 #: A signal that was heard ends a run before the program could be started so many times: some 30 s on an idle machine,
 #: half of the shortest time after which flatwater gives something up by itself (a login, a device at the end of a run).
 STARTS_MAX = 120

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import tomli_w
-from lab import PATIENCE_S, Lab
+from lab import Lab
 
 #: An appliance of memory, whose figures do not matter here.
 APPLIANCE = """\
@@ -43,11 +42,3 @@ def write_modelled(lab: Lab, rates: Sequence[float], *, duration_s: float = 1.0,
 def summaries(out: Path) -> int:
     """How many cells of a result under way are done."""
     return len(list(out.glob("cells/*/summary.json")))
-
-
-def until(happened: Callable[[], object]) -> None:
-    """Waits until something happened."""
-    end = time.monotonic() + PATIENCE_S
-    while not happened():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.02)

@@ -14,7 +14,8 @@ from typing import Any
 
 import psutil
 import tomli_w
-from lab import PATIENCE_S, Lab, Ran, Running
+from lab import Lab, Ran, Running
+from waiting import PATIENCE_S
 
 from flatwater.owned.folder import LEDGER
 from flatwater.server import Instance
@@ -96,7 +97,8 @@ class ServerLab:
         """Nothing is left of a run but the data of so many servers that wait to be gone on with."""
         assert self.processes(storage) == []
         assert list(self.sockets.iterdir()) == []
-        assert len(made_in(storage or self.storage, "flatwater-servers/run/*")) == waiting
+        kept = made_in(storage or self.storage, "flatwater-servers/run/*")
+        assert len(kept) == waiting, kept
 
 
 @dataclass

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lab import MIB, PATIENCE_S, Lab
+from lab import MIB, Lab
+from waiting import PATIENCE_S
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "health"))
 from recordings import Lab as MachineLab

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import FLATWATER, MIB, PATIENCE_S, Lab, Ran, Running
+from lab import FLATWATER, MIB, Lab, Ran, Running
 from modelledlab import write_modelled
 from serverlab import TPCC, ServerLab
+from waiting import PATIENCE_S
 
 from flatwater.results import open_result
 from flatwater.results.phases import RECORDED, WARMUP, measured_s

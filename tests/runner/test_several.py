@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from lab import Lab
-from modelledlab import summaries, until, write_modelled
+from modelledlab import summaries, write_modelled
+from waiting import until
 
 from flatwater.results import open_result, results_in
 

@@ -90,6 +90,10 @@ def test_a_baseline_of_the_same_question_and_of_another(tmp_path: Path) -> None:
     assert not one.passed and not one.judged and "they differ in workload.threads" in one.text
     (gone,) = ran(tmp_path / "gone", TABLES, limits | {"baseline": str(tmp_path / "nothing")}).thresholds
     assert not gone.judged and "no such folder" in gone.text
+    series = tmp_path / "same" / "series.parquet"
+    series.write_bytes(b"broken")
+    (damaged,) = ran(tmp_path / "beside", TABLES, limits | {"baseline": str(series.parent)}).thresholds
+    assert not damaged.judged and "cannot read the series" in damaged.text, "the run itself is not lost"
     slower = TABLES | {"storage": TABLES["storage"] | {"device": "intel-520"}}
     (worse,) = ran(tmp_path / "worse", slower, limits | {"ratio_min": 5.0}).thresholds
     assert worse.judged and not worse.passed and "below 5" in worse.text
@@ -128,6 +132,25 @@ def test_of_many_experiments_each_has_its_own(tmp_path: Path) -> None:
         told = caller.call(["run", "good.toml", "bad.toml", "--all", "--out", "out"], tmp_path)
     assert told.code == 1 and "1 of 2 thresholds failed: bad: mean_min" in told.stderr
     assert "threshold FAIL: bad: mean_min" in told.stdout and "threshold pass: good: mean_min" in told.stdout
+
+
+def test_a_baseline_that_is_not_there_is_warned_of_before_the_run(tmp_path: Path) -> None:
+    tables = TABLES | {"thresholds": {"baseline": "nothing", "ratio_min": 0.9}}
+    (tmp_path / "limits.toml").write_text(to_toml(make_experiment(tables)))
+    with Caller() as caller:
+        for more in ([], ["--all"]):
+            told = caller.call(["run", "limits.toml", "--out", f"out{len(more)}", *more], tmp_path)
+            (warning,) = [line for line in told.stderr.splitlines() if "thresholds.baseline" in line]
+            assert warning.startswith("warning: ") and "nothing: no such folder" in warning
+            assert told.code == 1 and told.stderr.index(warning) < told.stderr.index("error: 1 of 1 thresholds failed")
+
+
+def test_a_modelled_drive_without_a_price_has_the_models_own_life(tmp_path: Path) -> None:
+    """The run told how long it lasts, so that the limit cannot say that nothing does."""
+    tables = TABLES | {"storage": TABLES["storage"] | {"device": "intel-520"}}
+    summary = ran(tmp_path / "run", tables, {"life_min_years": 0.001})
+    (one,) = summary.thresholds
+    assert one.judged and summary.health is not None and one.value == summary.health.years
 
 
 def test_a_real_drives_own_account_of_its_life_comes_first() -> None:

@@ -52,6 +52,24 @@ def test_every_flavour_is_recognised(tmp_path: Path, says: str) -> None:
     assert (found.flavour, found.version) == VERSIONS[says]
 
 
+@pytest.mark.parametrize(
+    ("version", "own"), [("5.1.65", "innodb-adaptive-checkpoint"), ("5.5.27", "innodb-adaptive-flushing-method")]
+)
+def test_a_percona_server_that_was_built_from_sources_is_known_by_its_settings(
+    tmp_path: Path, version: str, own: str
+) -> None:
+    path = _program(tmp_path, f"mysqld  Ver {version} for pc-linux-gnu on x86_64 (Source distribution)")
+    listed = f"{'-' * 33} {'-' * 30}\\n{own} estimate\\ninnodb-buffer-pool-size 1\\n"
+    path.write_text(path.read_text() + f'case "$*" in *--help*) printf -- "{listed}";; esac\n')
+    found = find_server(str(path))
+    assert (found.flavour, found.title) == ("percona", f"Percona Server {version}")
+
+
+def test_an_old_server_is_told_what_the_oldest_are(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"the oldest are MariaDB 5\.5, Percona Server 5\.1, MySQL 5\.5"):
+        find_server(str(_program(tmp_path, "mysqld  Ver 5.1.73 for linux on x86_64 (MySQL)")))
+
+
 def test_debians_mysqld_is_mariadb(tmp_path: Path) -> None:
     _program(tmp_path, "mysqld  Ver 10.11.6-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64", "mariadbd")
     (tmp_path / "mysqld").symlink_to("mariadbd")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from flatwater.server.error_log import find_cause
+from flatwater.server.error_log import find_cause, message_of
 
 #: What servers wrote when they did not start: the log, and the line that tells why.
 LOGS = {
@@ -64,3 +64,19 @@ def test_a_long_line_is_cut(tmp_path: Path) -> None:
     log = tmp_path / "error.log"
     log.write_bytes(b"[ERROR] " + b"x" * 100_000 + b"\xff\n")
     assert len(find_cause(log, first=True) or "") < 500
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "2026-11-23T14:37:13.123456Z 12 [ERROR] [MY-000035] [Server] ",
+        "2026-11-23T14:37:13.123456Z 12 [Warning] [MY-000035] [Server] ",
+        "2026-11-23 14:37:13 12 [ERROR] ",
+        "2026-11-23 14:37:13 7f3a5c [Warning] ",
+        "261123 14:37:13 [ERROR] ",
+        "",
+    ],
+)
+def test_a_message_is_told_without_its_time_and_thread(stamp: str) -> None:
+    said = "Disk is full writing './binlog.000001' (OS errno 28 - No space left on device). Waiting for space..."
+    assert message_of(f"  {stamp}{said}\n") == said

@@ -20,16 +20,33 @@ def test_a_data_directory_is_made_with_the_servers_own_tool(tmp_path: Path) -> N
     server = _installed(tmp_path / "a", "scripts/mysql_install_db")
     data = tmp_path / "data"
     for flavour, version in (("mysql", (5, 5, 9)), ("percona", (5, 6, 40)), ("mariadb", (10, 1, 20))):
-        command = FLAVOURS[flavour].initialise(server, version, data, ["--user=root"])
+        command = FLAVOURS[flavour].initialise(server, version, data, ["--user=root"]).command
         assert command[0] == str(tmp_path / "a/scripts/mysql_install_db")
         assert {"--no-defaults", f"--basedir={tmp_path / 'a'}", f"--datadir={data}", "--user=root"} <= set(command)
         assert "--skip-test-db" not in command
     newer = _installed(tmp_path / "b", "bin/mariadb-install-db")
-    command = FLAVOURS["mariadb"].initialise(newer, (10, 11, 6), data, ["--innodb-page-size=8K"])
+    command = FLAVOURS["mariadb"].initialise(newer, (10, 11, 6), data, ["--innodb-page-size=8K"]).command
     assert command[0] == str(tmp_path / "b/bin/mariadb-install-db")
     assert {"--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-page-size=8K"} <= set(command)
-    command = FLAVOURS["mysql"].initialise(newer, (8, 0, 36), data, [])
+    command = FLAVOURS["mysql"].initialise(newer, (8, 0, 36), data, []).command
     assert (command[0], command[-1]) == (str(newer), "--initialize-insecure")
+
+
+def test_a_server_without_the_tool_is_given_the_statements_that_lie_beside_it(tmp_path: Path) -> None:
+    names = ("mysql_system_tables.sql", "mysql_system_tables_data.sql")
+    server = _installed(tmp_path / "a", *(f"share/{name}" for name in names))
+    for version, engine in (((5, 5, 9), {"--loose-skip-innodb"}), ((5, 6, 24), set[str]())):
+        making = FLAVOURS["mysql"].initialise(server, version, tmp_path / "data", ["--user=root"])
+        assert making.scripts == tuple(tmp_path / "a" / "share" / name for name in names)
+        assert making.command[:2] == [str(server), "--no-defaults"]
+        assert {"--bootstrap", f"--datadir={tmp_path / 'data'}", "--user=root"} <= {*making.command}
+        # Before 5.6, log files would be made of a size that the first start does not ask for.
+        assert {*making.command} & {"--loose-skip-innodb"} == engine
+    lacking = _installed(tmp_path / "b", f"share/{names[0]}")
+    with pytest.raises(
+        UserError, match=r"mysql_install_db is not installed beside .*or share/mysql_system_tables\.sql"
+    ):
+        FLAVOURS["mysql"].initialise(lacking, (5, 6, 24), tmp_path / "data", [])
 
 
 def test_a_tool_of_another_server_is_not_used(tmp_path: Path) -> None:

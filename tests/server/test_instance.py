@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from waiting import until
 
 from flatwater.errors import FlatwaterError, Interrupted
 from flatwater.server import Binary, Instance, describe, translate
@@ -114,10 +115,7 @@ def test_a_frozen_server_is_thawed_and_stops(make_instance: MakeInstance) -> Non
     instance = make_instance()
     instance.start()
     instance.freeze()
-    until = time.monotonic() + 240
-    while psutil.Process(instance.pid).status() != psutil.STATUS_STOPPED:
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    until(lambda: psutil.Process(instance.pid).status() == psutil.STATUS_STOPPED, "it is not frozen")
     with pytest.raises(FlatwaterError, match="is frozen, and answers nothing"):
         instance.query("SELECT 1")
     instance.thaw()

@@ -27,6 +27,15 @@ def test_the_registry_agrees_with_the_server_at_hand(binary: Binary) -> None:
         ("innodb_adaptive_flushing_method", "percona", (5, 5, 8), True),
         ("innodb_adaptive_flushing_method", "mysql", (5, 5, 8), False),
         ("innodb_flush_neighbor_pages", "mariadb", (5, 5, 40), True),
+        # As 5.1.65 lists them.
+        ("innodb_adaptive_checkpoint", "percona", (5, 1, 65), True),
+        ("innodb_adaptive_checkpoint", "percona", (5, 5, 8), False),
+        ("innodb_adaptive_flushing_method", "percona", (5, 1, 65), False),
+        ("innodb_doublewrite_file", "percona", (5, 1, 65), True),
+        ("innodb_log_file_size", "percona", (5, 1, 65), True),
+        ("innodb_buffer_pool_instances", "percona", (5, 1, 65), False),
+        ("innodb_purge_threads", "percona", (5, 1, 65), False),
+        ("performance_schema", "percona", (5, 1, 65), False),
     ],
 )
 def test_who_has_what(name: str, flavour: str, version: tuple[int, int, int], has: bool) -> None:
@@ -35,6 +44,8 @@ def test_who_has_what(name: str, flavour: str, version: tuple[int, int, int], ha
 
 def test_spans_are_told_in_words() -> None:
     assert who_has("innodb_redo_log_capacity") == "MySQL since 8.0.30, Percona Server since 8.0.30"
+    assert who_has("innodb_adaptive_checkpoint") == "Percona Server before 5.5"
+    assert who_has("innodb_purge_threads") == "MySQL, Percona Server since 5.5, MariaDB"
     assert who_has("innodb_flush_neighbor_pages") == "Percona Server before 5.6, MariaDB before 10.0"
     assert who_has("innodb_page_cleaners").split(", ")[1] == "MariaDB since 10.2.2 and before 10.5.1"
     assert who_has("no_such_setting") == ""

@@ -4,14 +4,17 @@ import pytest
 
 from flatwater.errors import UserError
 from flatwater.server import Binary, split, translate
+from flatwater.server.lines import Server, Value
 from flatwater.server.settings import names_of
-from flatwater.server.translate import Server, Value, translate_for
+from flatwater.server.translate import translate_for
 
 SERVERS = {
     "mysql 5.5": ("mysql", (5, 5, 8)),
     "mysql 5.6": ("mysql", (5, 6, 40)),
     "mysql 5.7": ("mysql", (5, 7, 40)),
     "mysql 8.0": ("mysql", (8, 0, 36)),
+    "mysql 8.0.15": ("mysql", (8, 0, 15)),
+    "percona 5.1": ("percona", (5, 1, 65)),
     "percona 5.5": ("percona", (5, 5, 27)),
     "percona 5.6": ("percona", (5, 6, 40)),
     "mariadb 5.5": ("mariadb", (5, 5, 60)),
@@ -32,7 +35,6 @@ def _server(name: str) -> Server:
     [
         # The redo log.
         ("mysql 5.5", {"innodb_log_file_size": "1900M", "innodb_log_files_in_group": 2}, None),
-        ("mysql 5.5", {"innodb_redo_log_capacity": "3G"}, "innodb_log_file_size=1536M innodb_log_files_in_group=2"),
         ("mysql 8.0", {"innodb_log_file_size": "4G", "innodb_log_files_in_group": 3}, "innodb_redo_log_capacity=12G"),
         ("mysql 8.0", {"innodb_log_file_size": "4G"}, "innodb_redo_log_capacity=8G"),
         ("mysql 8.0", {"innodb_redo_log_capacity": "8G"}, None),
@@ -40,7 +42,6 @@ def _server(name: str) -> Server:
         ("mariadb 10.5", {"innodb_log_file_size": "19M", "innodb_log_files_in_group": 2}, "innodb_log_file_size=38M"),
         ("mariadb 10.11", {"innodb_log_files_in_group": 1}, ""),
         ("mariadb 10.11", {"innodb_redo_log_capacity": "12GiB"}, "innodb_log_file_size=12G"),
-        ("mariadb 10.1", {"innodb_redo_log_capacity": "1G"}, "innodb_log_file_size=512M innodb_log_files_in_group=2"),
         ("percona 5.5", {"innodb_log_file_size": "4G", "innodb_log_files_in_group": 2}, None),
         # Neighbours.
         ("mysql 5.6", {"innodb_flush_neighbor_pages": "area"}, "innodb_flush_neighbors=2"),
@@ -60,6 +61,21 @@ def _server(name: str) -> Server:
         # Policies of XtraDB.
         ("percona 5.5", {"innodb_adaptive_checkpoint": "keep_average"}, "innodb_adaptive_flushing_method=keep_average"),
         ("mysql 5.5", {"innodb_adaptive_flushing_method": "native"}, ""),
+        # Percona Server 5.1, whose own names these are.
+        *(("percona 5.1", {"innodb_adaptive_checkpoint": method}, None)
+          for method in ("none", "reflex", "estimate", "keep_average")),
+        ("percona 5.1", {"innodb_adaptive_flushing_method": "keep_average"}, "innodb_adaptive_checkpoint=keep_average"),
+        ("percona 5.1", {"innodb_adaptive_flushing_method": "native"}, "innodb_adaptive_checkpoint=none"),
+        # The numbers of 5.5 are others than those of 5.1.
+        ("percona 5.1", {"innodb_adaptive_flushing_method": 2}, "innodb_adaptive_checkpoint=keep_average"),
+        ("percona 5.5", {"innodb_adaptive_checkpoint": 2}, "innodb_adaptive_flushing_method=estimate"),
+        ("percona 5.1", {"innodb_flush_neighbor_pages": "none"}, "innodb_flush_neighbor_pages=0"),
+        ("percona 5.1", {"innodb_flush_neighbor_pages": "area"}, "innodb_flush_neighbor_pages=1"),
+        ("percona 5.1", {"innodb_flush_neighbor_pages": 0}, None),
+        ("percona 5.1", {"innodb_flush_neighbors": 2}, "innodb_flush_neighbor_pages=1"),
+        ("percona 5.1", {"innodb_log_block_size": 4096}, None),
+        ("percona 5.1", {"innodb_log_write_ahead_size": 4096}, "innodb_log_block_size=4096"),
+        ("percona 5.1", {"innodb_doublewrite_file": "ib_doublewrite"}, None),
         ("mysql 5.7", {"innodb_adaptive_hash_index_partitions": 8}, "innodb_adaptive_hash_index_parts=8"),
         # Checksums.
         ("mysql 5.5", {"innodb_checksum_algorithm": "none"}, "innodb_checksums=0"),
@@ -100,6 +116,27 @@ def test_settings_are_called_as_the_server_calls_them(name: str, settings: dict[
 #: What is refused: server, settings, the setting that is named, and the message after it.
 REFUSED: list[tuple[str, dict[str, Value], str, str]] = [
     (
+        "percona 5.1",
+        {"innodb_flush_neighbor_pages": "cont"},
+        "innodb_flush_neighbor_pages",
+        ("Percona Server 5.1.65 writes all neighbours or none, and not only contiguous ones (hint: none or area)"),
+    ),
+    *(
+        (
+            "percona 5.1",
+            {"innodb_doublewrite_file": name},
+            "innodb_doublewrite_file",
+            (f"{name} is no name of a new file in the data directory (hint: such as ib_doublewrite, without a path)"),
+        )
+        for name in ("/mnt/log/dw", "../dw", "ibdata1", "ib_logfile0", ".hidden")
+    ),
+    (
+        "percona 5.5",
+        {"innodb_adaptive_checkpoint": "reflex"},
+        "innodb_adaptive_checkpoint",
+        "no server since 5.5 has reflex (hint: estimate or keep_average)",
+    ),
+    (
         "mariadb 10.11",
         {"innodb_buffer_pool_instances": 16},
         "innodb_buffer_pool_instances",
@@ -112,7 +149,10 @@ REFUSED: list[tuple[str, dict[str, Value], str, str]] = [
         "mariadb 10.11",
         {"innodb_adaptive_flushing_method": "keep_average"},
         "innodb_adaptive_flushing_method",
-        "MariaDB 10.11.6 does not have it: it is a setting of Percona Server before 5.6, MariaDB before 10.0",
+        (
+            "MariaDB 10.11.6 does not have it: it is a setting of Percona Server since 5.5 and before 5.6, MariaDB "
+            "before 10.0"
+        ),
     ),
     (
         "mysql 5.5",
@@ -143,6 +183,15 @@ REFUSED: list[tuple[str, dict[str, Value], str, str]] = [
         {"innodb_doublewrite": "DETECT_ONLY"},
         "innodb_doublewrite",
         "MariaDB 10.11.6 has no DETECT_ONLY: MySQL does, since 8.0.30 (hint: true or false)",
+    ),
+    (
+        "mysql 8.0.15",
+        {"innodb_redo_log_capacity": "3G"},
+        "innodb_redo_log_capacity",
+        (
+            "MySQL 8.0.15 does not have it: its redo log is several files of a size (hint: innodb_log_file_size = "
+            "1536M and innodb_log_files_in_group = 2 are as much)"
+        ),
     ),
     (
         "mysql 8.0",

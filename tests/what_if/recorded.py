@@ -60,8 +60,14 @@ class Hidden:
     storage: float = 1.0
 
 
-def intervals(hidden: Hidden, changed: dict[str, Any] | None = None, seed: int = SEED) -> list[dict[str, Any]]:
-    """What the true stack does in each second, its settings changed."""
+#: The same device with a limit that the run meets.
+LIMITED = _DEVICE | {"iops.baseline": 1500, "iops.burst": 1500, "iops.credits": 0}
+
+
+def intervals(
+    hidden: Hidden, changed: dict[str, Any] | None = None, seed: int = SEED, device: dict[str, Any] | None = None
+) -> list[dict[str, Any]]:
+    """What the true stack does in each second, its settings changed; `device`: figures of its device."""
     experiment = make_experiment(
         {
             "workload": WORKLOAD,
@@ -72,7 +78,7 @@ def intervals(hidden: Hidden, changed: dict[str, Any] | None = None, seed: int =
                 "settings": SETTINGS | (changed or {}),
                 "warm": False,
             },
-            "storage": {"kind": "volume", "device": "ebs-gp2-100gib", "parameters": _DEVICE},
+            "storage": {"kind": "volume", "device": "ebs-gp2-100gib", "parameters": device or _DEVICE},
         }
     )
     plan = write_innodb(experiment, seed)
@@ -94,10 +100,20 @@ def throughput(told: list[dict[str, Any]]) -> float:
     return float(np.mean([one["totals"]["new_order"][0] for one in told[WARMUP_S:]]) * 60)
 
 
-def recorded(path: Path, hidden: Hidden | None = None, **more: Any) -> Path:
-    """A result folder of the true stack, unchanged. `more` goes into the summary of its cell."""
+def recorded(
+    path: Path,
+    hidden: Hidden | None = None,
+    variables: dict[str, str] | None = None,
+    device: dict[str, Any] | None = None,
+    **more: Any,
+) -> Path:
+    """A result folder of the true stack, unchanged. `more` goes into the summary of its cell.
+
+    `variables` are those that the server told of itself. `device`: the figures of an emulated device; None for a real
+    one.
+    """
     hidden = hidden or Hidden()
-    told = intervals(hidden)
+    told = intervals(hidden, device=device)
 
     def series(name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
         return np.array([one["storage"][f"database.{name}"] for one in told])
@@ -136,8 +152,14 @@ def recorded(path: Path, hidden: Hidden | None = None, **more: Any) -> Path:
         ],
     }
     summary = CellSummary(**(fields | more))
-    experiment = {"workload": WORKLOAD, "database": {"kind": "server", "settings": SETTINGS}}
+    experiment: dict[str, Any] = {"workload": WORKLOAD, "database": {"kind": "server", "settings": SETTINGS}}
+    if device is not None:
+        named = {"kind": "volume", "device": "ebs-gp2-100gib", "parameters": device, "size": "8GiB"}
+        experiment["storage"] = named | {"real_time": True, "path": str(path), "file_system": "ext4"}
     _write(path, experiment, summary, columns)
+    if variables is not None:
+        (path / "servers" / "0000").mkdir(parents=True)
+        (path / "servers" / "0000" / "variables.json").write_text(json.dumps(variables))
     return path
 
 

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from recorded import Hidden, intervals, recorded, throughput
 
 from flatwater.what_if import Fitted, fit_twin, parse_changes, predict, read_base, usual_questions
-from flatwater.what_if.base import Z95
+from flatwater.what_if.noise import Z95
 from flatwater.what_if.predict import half_width
 from flatwater.what_if.twin import Twin
 

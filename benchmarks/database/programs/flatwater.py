@@ -6,7 +6,6 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 from benchmarks.database.work import Address, Outcome, Setting, Work
 from benchmarks.job import Finished
@@ -82,7 +81,7 @@ def experiment_file(work: Work) -> Path:
 def experiment_changes(work: Work, setting: Setting) -> dict[str, object]:
     """What a work changes in it."""
     changes: dict[str, object] = {
-        "database.url": f"mysql://{quote(setting.address.socket)}?user={quote(setting.address.user)}",
+        "database.url": setting.address.url,
         "workload.connections": work.connections,
     }
     if work.kind == "tpcc":

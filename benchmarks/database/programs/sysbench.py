@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks.database.work import Address, Outcome, Setting, Work
 from benchmarks.job import Finished, run_child
+from benchmarks.loopback import HOST
 from flatwater.errors import FlatwaterError
 
 
@@ -49,10 +50,13 @@ class Sysbench:
 
     def _common(self, work: Work, setting: Setting) -> list[str]:
         address = setting.address
+        link = [f"--mysql-socket={address.socket}"]
+        if address.port is not None:
+            link = [f"--mysql-host={HOST}", f"--mysql-port={address.port}"]
         return [
             "sysbench",
             f"oltp_{work.mode}",
-            f"--mysql-socket={address.socket}",
+            *link,
             f"--mysql-user={address.user}",
             f"--mysql-password={address.password}",
             f"--mysql-db={work.schema}",

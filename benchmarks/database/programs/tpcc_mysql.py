@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from benchmarks.database.work import Address, Outcome, Setting, Work
 from benchmarks.job import Finished
+from benchmarks.loopback import HOST
 from flatwater.errors import FlatwaterError
 
 
@@ -54,10 +55,12 @@ class TpccMysql:
 
     def _start(self, work: Work, setting: Setting, seconds: int, interval: int) -> list[str]:
         address = setting.address
-        command = ["tpcc_start", *_login(address, work.schema), "-S", address.socket]
+        command = ["tpcc_start", *_login(address, work.schema)]
+        command += ["-S", address.socket] if address.port is None else ["-P", str(address.port)]
         command += ["-w", str(setting.warehouses), "-c", str(work.connections)]
         return [*command, "-r", "0", "-l", str(seconds), "-i", str(interval)]
 
 
 def _login(address: Address, schema: str) -> list[str]:
-    return ["-h", "localhost", "-d", schema, "-u", address.user, "-p", address.password]
+    host = "localhost" if address.port is None else HOST
+    return ["-h", host, "-d", schema, "-u", address.user, "-p", address.password]

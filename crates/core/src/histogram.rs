@@ -89,10 +89,12 @@ impl Histogram {
         if bytes.len() > ENCODED_BYTES_MAX {
             return Err(HistogramError::Encoding(format!("{} bytes are too many", bytes.len())));
         }
-        Deserializer::new()
+        let mut histogram: hdrhistogram::Histogram<u64> = Deserializer::new()
             .deserialize(&mut Cursor::new(bytes))
-            .map(Self)
-            .map_err(|error| HistogramError::Encoding(error.to_string()))
+            .map_err(|error| HistogramError::Encoding(error.to_string()))?;
+        // What was read has a fixed range, and would refuse to add larger latencies.
+        histogram.auto(true);
+        Ok(Self(histogram))
     }
 }
 
@@ -141,6 +143,10 @@ mod tests {
                 whole.record_ns(*value);
                 if index % 2 == 0 { left.record_ns(*value) } else { right.record_ns(*value) }
             }
+            // Also what was read grows to what is added.
+            let mut read = Histogram::from_v2(&left.to_v2()).unwrap();
+            read.merge(&right);
+            prop_assert_eq!(read.buckets(), whole.buckets());
             left.merge(&Histogram::from_v2(&right.to_v2()).unwrap());
             prop_assert_eq!(left.buckets(), whole.buckets());
             let exact = *values.iter().max().unwrap() as f64;

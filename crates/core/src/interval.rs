@@ -5,8 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::histogram::Histogram;
 
+mod encoded;
+mod error_numbers;
 mod flights;
 
+pub use encoded::Encoded;
+use error_numbers::{ErrorNumbers, add_counters, named};
 pub use flights::{Flights, Waiting};
 
 /// Most shards that lanes record into: enough that their locks are never contended by more than a few lanes,
@@ -14,7 +18,7 @@ pub use flights::{Flights, Waiting};
 pub const SHARDS_MAX: usize = 64;
 
 /// A kind of request (a read) or of transaction (a Payment) with figures of its own.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// The name used in series.
     pub name: &'static str,
@@ -52,6 +56,13 @@ impl KindInterval {
     #[inline]
     pub fn failed(&mut self) {
         self.errors += 1;
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.operations += other.operations;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.latency.merge(&other.latency);
     }
 
     fn take_into(&mut self, total: &mut Self) {
@@ -96,6 +107,40 @@ pub struct Interval {
     pub oldest_ns: u64,
     /// CPU time of this process in the interval, ns; None where time is virtual.
     pub cpu: Option<CpuNs>,
+}
+
+impl Interval {
+    /// Adds what another host recorded in the same time.
+    pub fn add(&mut self, other: &Self) {
+        self.count(other);
+        self.in_flight += other.in_flight;
+        self.oldest_ns = self.oldest_ns.max(other.oldest_ns);
+    }
+
+    /// Adds the interval of the same host that came next.
+    pub fn follow(&mut self, next: &Self) {
+        self.count(next);
+        self.end_ns = next.end_ns;
+        (self.in_flight, self.oldest_ns) = (next.in_flight, next.oldest_ns);
+    }
+
+    fn count(&mut self, other: &Self) {
+        for (own, others) in self.kinds.iter_mut().zip(&other.kinds) {
+            own.add(others);
+        }
+        add_counters(&mut self.counters, &other.counters);
+        self.cpu = match (self.cpu, other.cpu) {
+            (Some(own), Some(others)) => {
+                Some(CpuNs { user: own.user + others.user, system: own.system + others.system })
+            }
+            _ => None,
+        };
+    }
+
+    /// Whether another one has the same kinds and counters, so that they can be added. Each may have errors of its own.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.reported == other.reported && named(&self.counters).eq(named(&other.counters))
+    }
 }
 
 /// Percentiles that every interval tells, as (name, quantile).
@@ -166,6 +211,7 @@ pub struct Recorder {
     shards: Vec<Mutex<Kinds>>,
     flights: Vec<Flights>,
     counters: Vec<(String, AtomicU64)>,
+    errors: ErrorNumbers,
     collected_ns: Mutex<u64>,
 }
 
@@ -178,6 +224,7 @@ impl Recorder {
             shards: (0..shards).map(|_| Mutex::new(no_kinds(reported))).collect(),
             flights,
             counters: counters.into_iter().map(|name| (name, AtomicU64::new(0))).collect(),
+            errors: ErrorNumbers::default(),
             collected_ns: Mutex::new(0),
         }
     }
@@ -186,6 +233,16 @@ impl Recorder {
     #[inline]
     pub fn count(&self, counter: usize, by: u64) {
         self.counters[counter].1.fetch_add(by, Relaxed);
+    }
+
+    /// Counts an error of a lane, and its number: it becomes a counter `error_NUMBER` of the same interval.
+    ///
+    /// # Panics
+    /// If another thread panicked while it recorded.
+    pub fn count_error(&self, lane: usize, kind: usize, number: u16) {
+        let mut numbers = self.errors.lock();
+        numbers.count(number);
+        self.shard(lane).lock().expect("no lane panics while it records")[kind].errors += 1;
     }
 
     /// The outstanding requests of a lane.
@@ -205,6 +262,7 @@ impl Recorder {
 
     /// Ends an interval at `now_ns`: takes what was recorded since the last one.
     pub fn collect(&self, now_ns: u64) -> Interval {
+        let mut errors = self.errors.lock();
         let mut kinds = no_kinds(self.reported);
         for shard in &self.shards {
             let mut shard = shard.lock().expect("no lane panics while it records");
@@ -218,7 +276,10 @@ impl Recorder {
         }
         let mut collected = self.collected_ns.lock().expect("one ticker");
         let start_ns = std::mem::replace(&mut *collected, now_ns);
-        let counters = self.counters.iter().map(|(name, count)| (name.clone(), count.swap(0, Relaxed))).collect();
+        let mut counters: Vec<(String, u64)> =
+            self.counters.iter().map(|(name, count)| (name.clone(), count.swap(0, Relaxed))).collect();
+        counters.extend(errors.take());
+        drop(errors);
         let reported = self.reported;
         let (in_flight, oldest_ns) = (waiting.requests(), waiting.oldest_ns());
         Interval { start_ns, end_ns: now_ns, reported, kinds, counters, in_flight, oldest_ns, cpu: None }

@@ -12,6 +12,7 @@ mod resting_cache;
 mod run;
 mod schema;
 mod server;
+mod statement;
 mod trace;
 mod witness;
 
@@ -33,11 +34,13 @@ mod _engine {
     #[pymodule_export]
     use super::resting_cache::{CacheTask, cache_inspect, cache_make};
     #[pymodule_export]
-    use super::run::Run;
+    use super::run::{Run, merge_parts};
     #[pymodule_export]
     use super::schema::plan_schemas;
     #[pymodule_export]
-    use super::server::{Connection, check_consistency};
+    use super::server::{Connection, check_consistency, requires_tls};
+    #[pymodule_export]
+    use super::statement::{query_log_format, sql_statement};
     #[pymodule_export]
     use super::trace::{
         cache_policies, trace_convert, trace_formats, trace_simulate, trace_summary, trace_tells_objects,

@@ -2,11 +2,12 @@
 
 use std::sync::Mutex;
 
-use flatwater_core::interval::Interval;
+use flatwater_core::interval::{Encoded, Interval};
 use flatwater_model::database::flushing::Policy;
 use flatwater_model::database::{Fleet, Spec as FleetSpec};
 use flatwater_model::fileio::{DeviceInterval, Fileio as ModelledFileio};
 use flatwater_real::{crew, database, fileio};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -117,6 +118,13 @@ impl Run {
             .map_err(engine_error)
     }
 
+    /// Bytes that the servers of a modelled database use of each device: the data's, then the others'.
+    #[staticmethod]
+    fn modelled_database_bytes(py: Python<'_>, spec: &str) -> PyResult<Vec<u64>> {
+        let spec: FleetSpec = parse(spec)?;
+        py.detach(|| Fleet::used_bytes(&spec)).map_err(engine_error)
+    }
+
     /// The next interval as a dict, or None when `timeout_s` passed; StopIteration when the run is over. A modelled run
     /// takes as long as it must to compute one.
     fn next_interval<'py>(&self, py: Python<'py>, timeout_s: f64) -> PyResult<Option<Bound<'py, PyDict>>> {
@@ -134,6 +142,37 @@ impl Run {
                 interval_dict(py, &interval, device).map(Some)
             }
         }
+    }
+
+    /// The next interval as another process can add it to others: start and end in seconds, and its bytes. Else as
+    /// `next_interval`. ValueError for a modelled run.
+    fn next_part<'py>(&self, py: Python<'py>, timeout_s: f64) -> PyResult<Option<(f64, f64, Bound<'py, PyBytes>)>> {
+        let run = self.crew()?;
+        match py.detach(|| run.next_interval(seconds(timeout_s))) {
+            crew::Next::Interval(interval) => {
+                let encoded = serde_json::to_vec(&Encoded::from(&*interval)).map_err(engine_error)?;
+                let (start_s, end_s) = (interval.start_ns as f64 / 1e9, interval.end_ns as f64 / 1e9);
+                Ok(Some((start_s, end_s, PyBytes::new(py, &encoded))))
+            }
+            crew::Next::Waiting => Ok(None),
+            crew::Next::Over => Err(pyo3::exceptions::PyStopIteration::new_err(())),
+        }
+    }
+
+    /// Whether all threads of a part are ready and wait for `begin_at`. ValueError for a modelled run.
+    fn is_ready(&self) -> PyResult<bool> {
+        Ok(self.crew()?.is_ready())
+    }
+
+    /// Lets the threads of a part begin at an instant of CLOCK_MONOTONIC, ns. ValueError for a modelled run.
+    fn begin_at(&self, monotonic_ns: u64) -> PyResult<()> {
+        self.crew()?.begin_at(monotonic_ns);
+        Ok(())
+    }
+
+    /// When the threads began, ns of CLOCK_MONOTONIC; None before. ValueError for a modelled run.
+    fn begun_ns(&self) -> PyResult<Option<u64>> {
+        Ok(self.crew()?.begun_ns())
     }
 
     /// Asks all threads to finish what is outstanding and end.
@@ -168,6 +207,52 @@ impl Run {
     fn warning(&self) -> Option<String> {
         self.0.crew().ok().and_then(crew::Run::warning)
     }
+}
+
+impl Run {
+    fn crew(&self) -> PyResult<&crew::Run> {
+        self.0.crew().map_err(|_| PyValueError::new_err("a modelled run has no threads"))
+    }
+}
+
+/// The interval of several hosts together, between two times of their common clock, as `Run.next_interval` gives it. Of
+/// each host these are the parts of that time, in their order. ValueError for other bytes, and for parts of different
+/// workloads.
+#[pyfunction]
+pub fn merge_parts<'py>(
+    py: Python<'py>,
+    hosts: Vec<Vec<Vec<u8>>>,
+    start_s: f64,
+    end_s: f64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut together: Option<Interval> = None;
+    for host in hosts {
+        let mut own: Option<Interval> = None;
+        for part in host {
+            let part = decode(&part)?;
+            own = Some(match own {
+                None => part,
+                Some(mut own) => {
+                    own.follow(&part);
+                    own
+                }
+            });
+        }
+        match (&mut together, own) {
+            (Some(together), Some(own)) if together.is_like(&own) => together.add(&own),
+            (Some(_), Some(_)) => return Err(PyValueError::new_err("parts of different workloads")),
+            (None, own) => together = own,
+            (Some(_), None) => {}
+        }
+    }
+    let mut together = together.ok_or_else(|| PyValueError::new_err("no parts"))?;
+    (together.start_ns, together.end_ns) = ((start_s * 1e9).round() as u64, (end_s * 1e9).round() as u64);
+    interval_dict(py, &together, DeviceInterval::default())
+}
+
+fn decode(bytes: &[u8]) -> PyResult<Interval> {
+    let encoded: Encoded = serde_json::from_slice(bytes).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    encoded.decode().map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 fn interval_dict<'py>(py: Python<'py>, interval: &Interval, device: DeviceInterval) -> PyResult<Bound<'py, PyDict>> {

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use flatwater_core::workload::tpcc::Variant;
 use flatwater_real::database::{self, connection};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -68,6 +69,13 @@ impl Connection {
         session.as_ref().map(|session| session.server_version().to_owned()).unwrap_or_default()
     }
 
+    /// Version and cipher of TLS, None without TLS.
+    #[getter]
+    fn tls(&self) -> Option<String> {
+        let session = self.session.lock().expect("nothing panics under it");
+        session.as_ref().and_then(connection::Connection::tls)
+    }
+
     /// Ends the session, also from another thread while a question waits for its answer.
     fn close(&self, py: Python<'_>) {
         self.closed.store(true, Relaxed);
@@ -75,19 +83,29 @@ impl Connection {
     }
 }
 
-/// Checks TPC-C's consistency conditions (clause 3.3.2) on a schema: number, title, why a condition does not apply (or
-/// None), and how often it is violated (None where it does not apply).
+/// Whether an account that was refused without TLS is let in with it; within `timeout_s`.
+#[pyfunction]
+pub fn requires_tls(py: Python<'_>, login: &str, timeout_s: f64) -> PyResult<bool> {
+    let login: connection::Login = parse(login)?;
+    let patience = seconds(timeout_s);
+    Ok(py.detach(|| connection::requires_tls(&login, patience)))
+}
+
+/// Checks TPC-C's consistency conditions (clause 3.3.2) on a schema of a variant: number, title, why a condition does not
+/// apply (or None), and how often it is violated (None where it does not apply).
 #[pyfunction]
 #[allow(clippy::type_complexity)]
 pub fn check_consistency(
     py: Python<'_>,
     login: &str,
+    variant: &str,
     after_run: bool,
 ) -> PyResult<Vec<(u32, &'static str, Option<&'static str>, Option<u64>)>> {
     let login: connection::Login = parse(login)?;
+    let variant: Variant = parse(variant)?;
     py.detach(|| {
         let mut session = connection::Connection::open(&login, Arc::default())?;
-        database::tpcc::check_consistency(&mut session, after_run)
+        database::tpcc::check_consistency(&mut session, &variant, after_run)
     })
     .map(|conditions| {
         conditions

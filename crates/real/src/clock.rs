@@ -27,6 +27,17 @@ impl Clock {
     }
 }
 
+/// CLOCK_MONOTONIC, ns: the clock that the threads of all processes of this machine share.
+pub fn monotonic_now_ns() -> u64 {
+    // SAFETY: clock_gettime fills the struct that we own; zeros are valid for it.
+    let now = unsafe {
+        let mut now: libc::timespec = std::mem::zeroed();
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now);
+        now
+    };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
 /// CPU time that this process has used so far: (user, system) in ns.
 pub fn process_cpu_ns() -> (u64, u64) {
     // SAFETY: getrusage fills the struct that we own; zeros are valid for it.

@@ -10,7 +10,11 @@ use std::time::Duration;
 use flatwater_core::interval::{CpuNs, Interval, Recorder};
 
 use crate::Error;
-use crate::clock::{Clock, process_cpu_ns};
+use crate::clock::{Clock, monotonic_now_ns, process_cpu_ns};
+
+mod start;
+
+use start::Start;
 
 /// A lane checks at least this often whether it should stop.
 pub(crate) const STOP_CHECK_NS: u64 = 50_000_000;
@@ -34,6 +38,7 @@ pub struct Crew {
     /// Notified when the last lane has ended.
     ended: Condvar,
     ended_lock: Mutex<()>,
+    start: Start,
 }
 
 /// Counts a lane as ended, also if it panicked: otherwise the run would wait for it without end.
@@ -53,28 +58,40 @@ impl Drop for LaneEnd<'_> {
 /// Lets all lanes begin together, once each is ready.
 #[derive(Default)]
 pub(crate) struct Gate {
-    state: Mutex<(u32, bool)>,
-    changed: Condvar,
+    state: Mutex<Arrivals>,
+    /// For the one that counts the lanes.
+    arrived: Condvar,
+    /// For the lanes. Were they woken by each arrival, ten thousand would cost fifty million wake-ups.
+    opened: Condvar,
+}
+
+#[derive(Default)]
+struct Arrivals {
+    lanes: u32,
+    is_open: bool,
 }
 
 impl Gate {
     fn arrive(&self) {
-        self.state.lock().expect("no lane panics here").0 += 1;
-        self.changed.notify_all();
+        self.state.lock().expect("no lane panics here").lanes += 1;
+        self.arrived.notify_one();
     }
 
     /// Waits until all lanes are here.
     pub(crate) fn arrive_and_wait(&self) {
         self.arrive();
         let state = self.state.lock().expect("no lane panics here");
-        drop(self.changed.wait_while(state, |state| !state.1).expect("no lane panics here"));
+        drop(self.opened.wait_while(state, |state| !state.is_open).expect("no lane panics here"));
     }
 
-    fn open_when(&self, lanes: u32) {
+    fn wait_for(&self, lanes: u32) {
         let state = self.state.lock().expect("no lane panics here");
-        let mut state = self.changed.wait_while(state, |state| state.0 < lanes).expect("no lane panics here");
-        state.1 = true;
-        self.changed.notify_all();
+        drop(self.arrived.wait_while(state, |state| state.lanes < lanes).expect("no lane panics here"));
+    }
+
+    fn open(&self) {
+        self.state.lock().expect("no lane panics here").is_open = true;
+        self.opened.notify_all();
     }
 }
 
@@ -94,11 +111,12 @@ impl Crew {
             warning: Mutex::new(None),
             ended: Condvar::new(),
             ended_lock: Mutex::new(()),
+            start: Start::default(),
         }
     }
 
-    /// Starts one lane for each piece of `work`, and the ticker. Each lane must pass the gate once. `hint` is shown when there
-    /// are too many threads.
+    /// Starts one lane for each piece of `work`, and the ticker. Each lane must pass the gate once. With `hold` they begin at
+    /// the instant of `Run::begin_at`, else as soon as all are ready. `hint` is shown when there are too many threads.
     ///
     /// # Errors
     /// The ticker could not be started. A lane that could not be started is the failure of the run.
@@ -107,6 +125,7 @@ impl Crew {
         work: Vec<T>,
         stack_bytes: usize,
         interval_ms: u64,
+        hold: bool,
         hint: &'static str,
         lane_body: impl Fn(usize, T) + Send + Sync + 'static,
     ) -> Result<Run, Error> {
@@ -131,17 +150,27 @@ impl Crew {
         let ticker = self.clone();
         // Lanes may take long to be ready (10,000 connections). The caller does not wait for that.
         let tick = move || {
-            ticker.gate.open_when(started);
-            let begin_ns = ticker.clock.now_ns();
+            ticker.gate.wait_for(started);
+            let begin_ns = if hold { ticker.wait_for_start() } else { ticker.clock.now_ns() };
+            ticker.gate.open();
+            ticker.start.note_begun(ticker.clock.now_ns());
             ticker.recorder.begin(begin_ns);
             ticker.tick(begin_ns, interval_ms, |interval| sender.send(interval).is_ok());
         };
         thread::Builder::new().name("ticker".into()).spawn(tick).map_err(|source| {
             self.stop();
-            self.gate.open_when(started);
+            self.gate.wait_for(started);
+            self.gate.open();
             Error::Engine { engine: "threads", source, hint: " (hint: raise ulimit -u)" }
         })?;
         Ok(Run { crew: self, intervals: Mutex::new(intervals) })
+    }
+
+    /// Waits for the instant at which the lanes begin, and returns it. A run that is stopped before begins now.
+    fn wait_for_start(&self) -> u64 {
+        let Some(at_ns) = self.start.wait(|| self.stopping()) else { return self.clock.now_ns() };
+        // The intervals are counted from the instant itself, also if this thread wakes late.
+        if self.pause_until(at_ns) { at_ns } else { at_ns.min(self.clock.now_ns()) }
     }
 
     /// Whether lanes are to end after their outstanding requests.
@@ -157,6 +186,7 @@ impl Crew {
 
     fn stop(&self) {
         self.stop.store(true, SeqCst);
+        self.start.wake();
         let _lock = self.pauses.lock().expect("nothing panics under it");
         self.stopped.notify_all();
     }
@@ -249,6 +279,23 @@ impl Run {
             Err(RecvTimeoutError::Timeout) => Next::Waiting,
             Err(RecvTimeoutError::Disconnected) => Next::Over,
         }
+    }
+
+    /// Whether all lanes wait for `begin_at`.
+    pub fn is_ready(&self) -> bool {
+        self.crew.start.is_waited_for()
+    }
+
+    /// Lets the lanes of a run that holds them begin at an instant of CLOCK_MONOTONIC; an instant that has passed is now.
+    pub fn begin_at(&self, monotonic_ns: u64) {
+        let left_ns = monotonic_ns.saturating_sub(monotonic_now_ns());
+        self.crew.start.choose(self.crew.clock.now_ns() + left_ns);
+    }
+
+    /// When the lanes began, ns of CLOCK_MONOTONIC; None before.
+    pub fn begun_ns(&self) -> Option<u64> {
+        let ago_ns = self.crew.clock.now_ns().saturating_sub(self.crew.start.begun_ns()?);
+        Some(monotonic_now_ns().saturating_sub(ago_ns))
     }
 
     /// Makes all lanes end after their outstanding requests.

@@ -53,22 +53,23 @@ impl Fileio {
         let verification = spec.verify.map(|verify| Verification::new(verify, &spec.workload, earlier));
         let lanes = spec.threads;
         let depth = spec.depth();
-        let period_ns = spec.rate().period_ns(lanes) as u64;
+        let part = spec.lanes();
+        let period_ns = spec.rate().period_ns(part.of) as u64;
         let flights = (0..lanes).map(|_| Flights::new(depth, period_ns)).collect();
         let crew = Arc::new(Crew::new(Recorder::new(&Kind::REPORTED, Vec::new(), flights), lanes));
         let shared = Arc::new(Shared::default());
         let generators = (0..lanes)
-            .map(|lane| Generator::new(spec.workload.clone(), shared.clone(), u64::from(lane)))
+            .map(|lane| Generator::new(spec.workload.clone(), shared.clone(), part.number(lane as usize) as u64))
             .collect::<Result<Vec<_>, _>>()
             .map_err(Error::Workload)?;
         let buffers = Buffers::for_queues(lanes, depth, spec.workload.block_bytes_max(), write);
-        let interval_ms = spec.interval_ms;
+        let (interval_ms, hold) = (spec.interval_ms, spec.part.is_some());
+        let hint = " (hint: fewer workload.threads, or raise ulimit -u)";
         let job = Job::new(spec, target, crew.clone(), verification.clone());
         let work = generators.into_iter().zip(buffers).collect();
-        let run =
-            crew.start(work, LANE_STACK_BYTES, interval_ms, " (hint: fewer workload.threads, or raise ulimit -u)", {
-                move |lane, (generator, buffers)| run_lane(&job, lane, generator, buffers)
-            })?;
+        let run = crew.start(work, LANE_STACK_BYTES, interval_ms, hold, hint, move |lane, (generator, buffers)| {
+            run_lane(&job, lane, generator, buffers);
+        })?;
         Ok(Self { run, verification })
     }
 

@@ -6,6 +6,7 @@ pub mod clock;
 pub mod crew;
 pub mod database;
 pub mod fileio;
+pub mod part;
 pub mod permit;
 pub mod prepare;
 pub mod storage;

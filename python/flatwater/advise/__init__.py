@@ -6,8 +6,10 @@ dialect.py   the names of settings of one flavour and version
 redo_log.py  how large the redo log is, and the setting that says so
 inside.py    sessions that wait for each other inside the server
 storage.py   whether the storage is flash, and whether it idles
+judged.py    rules that lack what they look at
 adviser.py   asks every rule about a cell, and ranks what they say
-effects.py   what each change is expected to do, from what-if
+effects/     what each change is expected to do: from the model of a modelled run, from the twin of a measured one
+changed.py   the experiment of a cell with a change
 verify.py    runs the changed experiment, and compares
 """
 

@@ -20,13 +20,46 @@ class Effect:
     high: float
     #: Who says so: `what-if` for a prediction from this run, else a published measurement.
     source: str
+    #: The best single figure; None where only the interval is known.
+    ratio: float | None = None
 
     @property
     def text(self) -> str:
         """`1.10x to 1.30x the throughput`."""
         if self.low <= 1 <= self.high:
-            return f"{self.low:.2f}x to {self.high:.2f}x the throughput: no difference is certain"
-        return f"{self.low:.2f}x to {self.high:.2f}x the throughput"
+            return f"{_range(self.low, self.high)}: no difference is certain"
+        return _range(self.low, self.high) + (": a loss" if self.is_loss else "")
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether the change is expected to cost throughput."""
+        return self.high < 1
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What such a change did to the throughput of another system, as it was published: the lowest and highest ratio.
+
+    It is no promise for this run: how far it holds here depends on how much alike the systems are.
+    """
+
+    low: float
+    high: float
+    #: The change, the workload and the system, in words.
+    conditions: str
+    #: The publication, with its year.
+    source: str
+
+    @property
+    def text(self) -> str:
+        """`1.47x to 2.39x the throughput (CONDITIONS; SOURCE)`."""
+        return f"{_range(self.low, self.high)} ({self.conditions}; {self.source})"
+
+
+def _range(low: float, high: float) -> str:
+    if low == high:
+        return f"{low:.3g}x the throughput"
+    return f"{low:.2f}x to {high:.2f}x the throughput"
 
 
 @dataclass(frozen=True)
@@ -63,3 +96,14 @@ class Advice:
     effect: Effect | None = None
     #: Why there is no effect in figures; empty if there is one.
     no_effect: str = ""
+    #: What such a change did to another system; None if nobody is known to have published it.
+    elsewhere: Elsewhere | None = None
+
+    @property
+    def expected(self) -> str:
+        """The effect in words: predicted for this run, else measured elsewhere, else why there is no figure."""
+        if self.effect is not None:
+            return f"{self.effect.text} ({self.effect.source})"
+        return (
+            self.no_effect if self.elsewhere is None else f"{self.no_effect}. Measured elsewhere: {self.elsewhere.text}"
+        )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from flatwater.advise.advice import Advice
+from flatwater.advise.judged import NotJudged, not_judged
 from flatwater.advise.rule import Case, Rule
 from flatwater.advise.rules import RULES
 from flatwater.analysis.bound import Diagnosis, Evidence, diagnose, experiment_of, read_evidence
@@ -23,6 +24,8 @@ class Consultation:
     evidence: Evidence
     diagnosis: Diagnosis
     advice: tuple[Advice, ...]
+    #: Rules that lack what they look at.
+    not_judged: tuple[NotJudged, ...] = ()
 
 
 def consult(result: Result, index: int | None = None, rules: Iterable[Rule] = RULES) -> Consultation:
@@ -34,8 +37,10 @@ def consult(result: Result, index: int | None = None, rules: Iterable[Rule] = RU
     evidence = read_evidence(cell, experiment_of(result))
     diagnosis = diagnose(evidence)
     case = Case.of(evidence, diagnosis)
-    found = [advice for rule in rules if (advice := rule.advise(case)) is not None]
-    return Consultation(cell, evidence, diagnosis, tuple(ranked(found)))
+    asked = tuple(rules)
+    found = [advice for rule in asked if (advice := rule.advise(case)) is not None]
+    lacking = not_judged(evidence, case, asked, {one.rule for one in found})
+    return Consultation(cell, evidence, diagnosis, tuple(ranked(found)), lacking)
 
 
 def ranked(found: Iterable[Advice]) -> list[Advice]:

@@ -54,8 +54,8 @@ def slowed(evidence: Evidence, marked: Marks) -> Slowed | None:
     return Slowed(active, ratio) if ratio <= 1 - _LOSS_MIN else None
 
 
-def events_without(evidence: Evidence, kind: str) -> tuple[str, ...]:
+def events_without(evidence: Evidence, *kinds: str) -> tuple[str, ...]:
     """The experiment's overrides that leave out what a modelled array does; empty if it does other things too."""
     storage = evidence.experiment.storage if evidence.experiment is not None else None
     events = getattr(storage, "events", [])
-    return ("storage.events=[]",) if events and all(event.kind == kind for event in events) else ()
+    return ("storage.events=[]",) if events and all(event.kind in kinds for event in events) else ()

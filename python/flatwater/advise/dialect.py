@@ -10,9 +10,10 @@ from flatwater.advise.advice import Change
 from flatwater.analysis.bound.evidence import Database, Variables
 from flatwater.errors import UserError
 from flatwater.server.flavours import Version
+from flatwater.server.lines import Server, Value
 from flatwater.server.settings import names_of
 from flatwater.server.sizes import read_size, write_size
-from flatwater.server.translate import Server, Value, translate_for
+from flatwater.server.translate import translate_for
 
 #: A generation without a patch number stands for the last release of its series.
 _LAST = (0, 0, 99)
@@ -31,6 +32,12 @@ class Dialect:
         """The dialect of the server that was measured, or of the generation that was modelled."""
         major, minor, patch, *_ = (*database.release, *_LAST[len(database.release) :])
         return cls(database.flavour, (major, minor, patch), database.variables)
+
+    @classmethod
+    def each(cls, database: Database) -> dict[str, Dialect]:
+        """The dialect of every server, by its name: `server 0`, or `the server` where there is one."""
+        one = cls.of(database)
+        return {name: cls(one.flavour, one.version, variables) for name, variables in database.named.items()}
 
     @property
     def title(self) -> str:

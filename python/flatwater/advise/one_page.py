@@ -11,7 +11,7 @@ from pathlib import Path
 
 from flatwater.advise.advice import Advice
 from flatwater.advise.adviser import Consultation, consult
-from flatwater.advise.telling import headline
+from flatwater.advise.telling import headline, not_judged_line
 from flatwater.cost import Asked, candidates_of, compare_costs, read_book, read_price_files
 from flatwater.cost.words import headline as cost_headline
 from flatwater.errors import FlatwaterError, UserError
@@ -41,7 +41,7 @@ def one_page(result: Result, index: int | None = None) -> Document:
 
     Errors: UserError if no cell is over.
     """
-    told = consult(result, _chosen(result) if index is None else index)
+    told = consult(result, most_of_all(result) if index is None else index)
     return Document(
         title=result.manifest.title or result.name,
         headline=sentences.headline(result) if len(result.cells) > 1 else headline(told),
@@ -79,7 +79,7 @@ def _signed(content: bytes) -> bytes:
     return _CREATOR.sub(lambda name: PDF_SIGNATURE.encode().ljust(len(name[0]))[: len(name[0])], content, count=1)
 
 
-def _chosen(result: Result) -> int | None:
+def most_of_all(result: Result) -> int | None:
     """The cell with the highest mean; None if none has one."""
     means = [(cell.summary.mean, cell.index) for cell in result.cells if cell.summary and cell.summary.mean is not None]
     return max(means)[1] if means else None
@@ -99,6 +99,8 @@ def _blocks(result: Result, told: Consultation) -> Iterator[Block]:
         yield Items(("Nothing: no rule shows a change that would help.",))
     for number, advice in enumerate(told.advice[:_FINDINGS_MAX], 1):
         yield from _finding(number, advice)
+    if (line := not_judged_line(told)) is not None:
+        yield Paragraph(line)
     yield Heading("How long it lasts, and what it costs")
     yield Items((*_life(told.cell), *_cost(result, told.cell)))
 
@@ -124,4 +126,10 @@ def _cost(result: Result, cell: Cell) -> list[str]:
     except UserError as error:
         return [f"Cost: not told, because {error.what}."]
     text = cost_headline(found)
-    return [text] if text else ["Cost: no price is known of its parts; `flatwater cost --item` tells them."]
+    return (
+        [text]
+        if text
+        else [
+            "Cost: not known, because no price line has its parts: name them with flatwater cost --item LINE=QUANTITY."
+        ]
+    )

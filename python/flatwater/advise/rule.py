@@ -6,12 +6,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from flatwater.advise.advice import Advice, Change, Confidence, Effect
+from flatwater.advise.advice import Advice, Change, Confidence, Effect, Elsewhere
 from flatwater.advise.dialect import Dialect
 from flatwater.analysis.bound import Diagnosis, Evidence, Finding
 
-#: Why a change has no effect in figures yet: what can give it one, and that nothing can.
-NOT_PREDICTED, NOT_MADE = "not predicted: --verify measures it", "not known: no experiment can make this change"
+#: Why a change has no effect in figures yet: what can give it one, and that flatwater cannot.
+NOT_PREDICTED, NOT_MADE = (
+    "not predicted: --verify measures it",
+    "not predicted: flatwater cannot make this change by itself",
+)
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,8 @@ class Rule(ABC):
     about: ClassVar[str]
     #: The manual's section, the post or the experiment on which it rests.
     source: ClassVar[str]
+    #: What such a change did to the throughput of other systems; or, in words, why no published figure is given.
+    elsewhere: ClassVar[Elsewhere | str]
 
     @abstractmethod
     def advise(self, case: Case) -> Advice | None:
@@ -71,17 +76,30 @@ class Rule(ABC):
         risk: str = "",
         relieves: Finding | None = None,
         effect: Effect | None = None,
+        elsewhere: Elsewhere | str | None = None,
     ) -> Advice:
-        """The advice of the rule. Evidence that is None was not recorded; the change relieves the bound `relieves`."""
+        """The advice of the rule. Evidence that is None was not recorded; what is told twice is shown once. The change
+        relieves the bound `relieves`.
+
+        `elsewhere`: for a case that is unlike those that were published; None for the rule's own.
+        """
+        published = self.elsewhere if elsewhere is None else elsewhere
         return Advice(
             rule=self.name,
             finding=finding,
-            evidence=tuple(line for line in evidence if line is not None),
+            evidence=tuple(dict.fromkeys(line for line in evidence if line is not None)),
             change=change,
             confidence=confidence,
             risk=risk,
             source=self.source,
             share=relieves.share if relieves is not None else 0.0,
             effect=effect,
-            no_effect="" if effect is not None else NOT_PREDICTED if change.overrides else NOT_MADE,
+            no_effect="" if effect is not None else _no_effect(change, published),
+            elsewhere=published if isinstance(published, Elsewhere) else None,
         )
+
+
+def _no_effect(change: Change, published: Elsewhere | str) -> str:
+    if change.overrides:
+        return NOT_PREDICTED
+    return NOT_MADE if isinstance(published, Elsewhere) else f"{NOT_MADE}, and {published}"

@@ -14,6 +14,8 @@ from flatwater.results import CellSummary
 
 #: Of the object that `--json` prints.
 JSON_VERSION = 1
+#: Rules in a line; --json names all of them.
+_NAMED_MAX = 12
 
 
 def as_document(told: Consultation, verified: Verified | None = None) -> Document:
@@ -24,7 +26,36 @@ def as_document(told: Consultation, verified: Verified | None = None) -> Documen
         blocks += _advice_blocks(number, advice)
         if verified is not None and verified.advice.rule == advice.rule:
             blocks.append(Paragraph(verified_text(verified), "measured:"))
-    return Document(title, headline(told), tuple(blocks))
+    return Document(title, headline(told), (*blocks, *_not_judged_blocks(told)))
+
+
+def _not_judged_blocks(told: Consultation) -> list[Block]:
+    """The rules that could not be judged, together where they lack the same."""
+    if not told.not_judged:
+        return []
+    rules: dict[tuple[str, ...], list[str]] = {}
+    for one in told.not_judged:
+        rules.setdefault(one.why, []).append(one.rule)
+    lines = tuple(f"{_names(names)}: {'; '.join(why)}" for why, names in rules.items())
+    return [Heading(f"Not judged: {many(len(told.not_judged))}"), Items(lines)]
+
+
+def not_judged_line(told: Consultation) -> str | None:
+    """The rules that could not be judged in one line; None if there are none."""
+    if not told.not_judged:
+        return None
+    why = dict.fromkeys(reason for one in told.not_judged for reason in one.why)
+    return f"Not judged: {many(len(told.not_judged))}. {'; '.join(why)}."
+
+
+def many(rules: int) -> str:
+    """`1 rule`, `3 rules`."""
+    return f"{rules} rule{'' if rules == 1 else 's'}"
+
+
+def _names(rules: list[str]) -> str:
+    more = len(rules) - _NAMED_MAX
+    return ", ".join(rules[:_NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
 
 
 def headline(told: Consultation) -> str:
@@ -35,6 +66,8 @@ def headline(told: Consultation) -> str:
     if told.advice:
         return level
     why = "the load that was asked for was served" if told.diagnosis.name == "nothing" else "no rule is sure enough"
+    if told.not_judged:
+        why += f", and {len(told.not_judged)} could not be judged"
     return f"{level} Nothing to change: {why}."
 
 
@@ -44,8 +77,11 @@ def verified_text(verified: Verified) -> str:
     told = f"{before} before, {after} after"
     if verified.ratio is not None and verified.low is not None and verified.high is not None:
         told += f": {verified.ratio:.3f}x ({100 * CONFIDENCE:.0f} % CI {verified.low:.3f} to {verified.high:.3f})"
-    if verified.keeps_promise is not None:
-        told += ", within what was expected" if verified.keeps_promise else ", NOT within what was expected"
+        told += ", no difference shown" if verified.low <= 1 <= verified.high else ""
+    effect = verified.advice.effect
+    if effect is not None and verified.keeps_promise is not None:
+        found = "within" if verified.keeps_promise else "NOT within"
+        told += f", {found} the expected {effect.low:.2f}x to {effect.high:.2f}x"
     return f"{told}. The result is in {verified.folder}."
 
 
@@ -60,8 +96,7 @@ def _advice_blocks(number: int, advice: Advice) -> list[Block]:
     blocks.append(Paragraph(advice.change.text, "change:"))
     if advice.change.lines:
         blocks.append(Code(advice.change.lines))
-    effect = f"{advice.effect.text} ({advice.effect.source})" if advice.effect is not None else advice.no_effect
-    blocks.append(Paragraph(effect, "expected:"))
+    blocks.append(Paragraph(advice.expected, "expected:"))
     if advice.risk:
         blocks.append(Paragraph(advice.risk, "risk:"))
     blocks.append(Paragraph(f"{advice.confidence}; rule {advice.rule}; {advice.source}", "confidence:"))
@@ -78,6 +113,7 @@ def as_data(told: Consultation, verified: Verified | None = None) -> dict[str, o
         "headline": headline(told),
         "bound": told.diagnosis.stored().model_dump(mode="json"),
         "advice": [dataclasses.asdict(one) for one in told.advice],
+        "not_judged": [dataclasses.asdict(one) for one in told.not_judged],
     }
     if verified is not None:
         found["verified"] = {

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from flatwater.advise.advice import Advice
+from flatwater.advise.changed import changed_experiment
+from flatwater.analysis.bound import experiment_of
 from flatwater.analysis.compare import cell_estimate, ratio_interval
 from flatwater.errors import FlatwaterError, Interrupted, UserError
-from flatwater.experiment import Experiment, load
+from flatwater.experiment import Experiment, Observed
 from flatwater.results import Cell, CellSummary, open_result
 from flatwater.runner.progress import Reporter
 from flatwater.runner.sweep import default_folder, run_experiment
@@ -30,26 +31,36 @@ class Verified:
 
     @property
     def keeps_promise(self) -> bool | None:
-        """Whether the measured interval meets the expected one; None if there is no expectation or no ratio."""
+        """Whether the measured ratio lies within the expected interval; None if there is no expectation or no ratio.
+
+        The expected interval allows for the noise of both runs, so the ratio itself must lie within.
+        """
         effect = self.advice.effect
-        if effect is None or self.low is None or self.high is None:
+        if effect is None or self.ratio is None:
             return None
-        return self.low <= effect.high and self.high >= effect.low
+        return effect.low <= self.ratio <= effect.high
 
 
-def changed_experiment(cell: Cell, advice: Advice) -> Experiment:
+def _experiment_to_verify(cell: Cell, advice: Advice) -> Experiment:
     """The experiment of a cell with the change of an advice.
 
     Errors: UserError if no experiment can make the change, or if the changed one is not valid.
     """
+    experiment = experiment_of(cell.result)
+    if experiment is not None and isinstance(experiment.workload, Observed):
+        raise UserError(
+            "a server that is observed is not changed",
+            where=f"--verify {advice.rule}",
+            hint="make the change yourself, observe again, and use `flatwater compare`",
+        )
     if not advice.change.overrides:
         raise UserError(
             "this change is outside the experiment, so flatwater cannot make it",
             where=f"--verify {advice.rule}",
             hint="make it yourself, run the experiment again, and use `flatwater compare`",
         )
-    fixed = [f"{name}={json.dumps(value)}" for name, value in cell.set.items()]
-    return load(cell.result.path / "experiment.toml", [*fixed, *advice.change.overrides], cell.plan.seed)
+    # One run is compared with one run.
+    return changed_experiment(cell, (*advice.change.overrides, "repeat=1"))
 
 
 def verify(cell: Cell, advice: Advice, reporter: Reporter, out: Path | None = None) -> Verified:
@@ -59,7 +70,7 @@ def verify(cell: Cell, advice: Advice, reporter: Reporter, out: Path | None = No
 
     Errors: UserError for a change that no experiment can make; FlatwaterError if the run failed; Interrupted.
     """
-    experiment = changed_experiment(cell, advice)
+    experiment = _experiment_to_verify(cell, advice)
     out = out or default_folder(experiment)
     outcome = run_experiment(experiment, out, reporter, lambda *_: None)
     if outcome.status == "interrupted":

@@ -73,6 +73,9 @@ def shown(name: str, value: Any) -> str:
         return str(value).lower()
     if isinstance(value, int) and name.endswith("size") and split_open(name)[0] == "":
         return print_size(value)
+    if isinstance(value, list):
+        # Statements, for instance: one that stands alone needs no list.
+        return "; ".join(map(str, value))
     return str(value)
 
 

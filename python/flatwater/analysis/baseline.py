@@ -13,6 +13,15 @@ from flatwater.experiment import PlannedCell, load, make_cell
 from flatwater.results import Series, open_result
 
 
+def absent(baseline: str) -> str:
+    """Why a baseline cannot be opened; empty if it can. Cells and their values are only known after the run."""
+    try:
+        open_result(Path(baseline))
+    except UserError as error:
+        return str(error)
+    return ""
+
+
 def ratio_to(baseline: str, plan: PlannedCell, measured: Series) -> Ratio:
     """The cell's mean as a ratio to that of the baseline's cell of the same swept values, with its 95 % interval.
 
@@ -27,13 +36,13 @@ def ratio_to(baseline: str, plan: PlannedCell, measured: Series) -> Ratio:
         if not partners:
             return Ratio(why=f"{baseline} has no complete cell of these values")
         theirs = make_cell(load(stored.path / "experiment.toml"), partners[0].set)
+        before = pooled_estimate(partners)
     except UserError as error:
         return Ratio(why=str(error))
     found = experiment_differences(theirs.model_dump(), plan.experiment.model_dump())
     decisive = [one.field for one in found if one.decisive]
     if decisive:
         return Ratio(why=f"it answers another question than {baseline}: they differ in {', '.join(decisive)}")
-    before = pooled_estimate(partners)
     after = estimate_mean(measured.value) if len(measured.value) > 1 else None
     if before is None or after is None:
         return Ratio(why="one of the two runs is too short for a confidence interval")

@@ -53,12 +53,14 @@ def analyse(
     interval_s: float,
     *,
     cores: int | None = None,
+    served: bool = False,
 ) -> Analysis:
     """Analyses one cell.
 
     `series(layer, metric)` gives a recorded series over the whole cell (empty if it was not recorded), and `names`
     lists the recorded series. The verdict is on `workload.throughput`, in `unit`. `cores` is the machine's number of
-    CPUs if known. It never raises for odd data: a figure that cannot be computed is None.
+    CPUs if known; `served` as of `noise_warnings`. It never raises for odd data: a figure that cannot be computed is
+    None.
     """
 
     def measured(layer: str, metric: str) -> Series:
@@ -81,7 +83,7 @@ def analyse(
     figures = flatness(throughput.value)
     estimate = estimate_mean(throughput.value)
     means = {name: summary.mean for name, summary in metrics.items()}
-    warnings = noise_warnings(means, cores, database=does_transactions(unit))
+    warnings = noise_warnings(means, cores, database=does_transactions(unit), served=served)
     asked_s = measured_s(phases)
     if len(throughput) * interval_s < COVERED_MIN * asked_s - interval_s:
         missing = 1 - len(throughput) * interval_s / asked_s

@@ -13,6 +13,8 @@ from flatwater.experiment.expected import agrees_with
 from flatwater.experiment.thresholds import Thresholds
 from flatwater.results.schema import CellSummary, ThresholdResult
 
+#: Larger numbers are told with an exponent.
+_READABLE_MAX = 1e15
 #: Microseconds of a second.
 US_PER_S = 1e6
 
@@ -117,7 +119,7 @@ def _of_baseline(thresholds: Thresholds, figures: Figures) -> Iterator[Threshold
     if found.value is None or found.low is None or found.high is None:
         yield _unjudged("ratio_min", limit, found.why)
         return
-    told = f"{found.value:.4g} of the baseline (95 % CI {found.low:.4g} to {found.high:.4g})"
+    told = f"{found.value:.4g}x the baseline (95 % CI {found.low:.4g} to {found.high:.4g})"
     if found.low < limit <= found.high:
         why = f"{told}: the interval contains {limit:g}; measure for longer, or repeat (repeat = N)"
         yield _unjudged("ratio_min", limit, why, found.value)
@@ -140,7 +142,8 @@ def _least(name: str, limit: float, told: Told, unit: str = "") -> ThresholdResu
     if told.value is None:
         return _unjudged(name, limit, told.why)
     passed = told.value >= limit
-    text = f"{name}: {_number(told.value)}{unit}, {'at least' if passed else 'below'} {_number(limit)}"
+    value, least = _apart(told.value, limit)
+    text = f"{name}: {value}{unit}, {'at least' if passed else 'below'} {least}"
     return ThresholdResult(name=name, limit=limit, value=told.value, passed=passed, text=text)
 
 
@@ -148,7 +151,8 @@ def _most(name: str, limit: float, told: Told, unit: str = "") -> ThresholdResul
     if told.value is None:
         return _unjudged(name, limit, told.why)
     passed = told.value <= limit
-    text = f"{name}: {_number(told.value)}{unit}, {'at most' if passed else 'above'} {_number(limit)}"
+    value, most = _apart(told.value, limit)
+    text = f"{name}: {value}{unit}, {'at most' if passed else 'above'} {most}"
     return ThresholdResult(name=name, limit=limit, value=told.value, passed=passed, text=text)
 
 
@@ -159,5 +163,15 @@ def _unjudged(name: str, limit: float | list[str], why: str, value: float | None
 
 
 def _number(value: float) -> str:
-    """Four digits, without an exponent."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    """Four digits; no exponent but of what nobody can read without one."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < _READABLE_MAX else f"{value:.4g}"
+
+
+def _apart(value: float, limit: float) -> tuple[str, str]:
+    """Both numbers with four digits, or with as many as show that they differ: no limit is missed by nothing."""
+    texts = _number(value), _number(limit)
+    for digits in (6, 9, 12, 17):
+        if texts[0] != texts[1] or value == limit:
+            break
+        texts = f"{value:,.{digits}g}", f"{limit:,.{digits}g}"
+    return texts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 #: Units of database workloads, our own and those of imported results, in lower case.
-TRANSACTION_UNITS = frozenset({"notpm", "tpmc", "tpm", "tps", "qps"})
+TRANSACTION_UNITS = frozenset({"notpm", "nopm", "tpmc", "tpm", "tps", "qps"})
 
 
 def does_transactions(unit: str) -> bool:

@@ -57,11 +57,14 @@ def make_app() -> typer.Typer:
         health,
         importing,
         list,
+        observe,
         report,
         resume,
         run,
         show,
+        snapshots,
         trace,
+        tune_up,
         what_if,
     )
 
@@ -89,11 +92,14 @@ def make_app() -> typer.Typer:
         what_if,
         health,
         cost,
+        observe,
         advise,
+        tune_up,
     ):
         add_verb(app, module)
     app.add_typer(cache.make_app(), name=cache.NAME)
     app.add_typer(trace.make_app(), name=trace.NAME)
+    app.add_typer(snapshots.make_app(), name=snapshots.NAME)
     return app
 
 

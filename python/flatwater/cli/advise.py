@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flatwater.cli.arguments import DocumentFile, Force, Json, complete_run
+from flatwater.cli.observing import DEFAULT_FOR, Asked, For, Unit, is_url, observe_server
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:
@@ -28,42 +30,64 @@ EXAMPLES = """
 
   flatwater advise results/mine --out advice.html    or advice.md
 
+  flatwater advise mysql://monitor@db1:3306          observe a running server for ten minutes first
+
   flatwater advise results/mine --json | jq '.advice[0].change.lines'
 """
 
 
 def verb(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A result folder.")],
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN|URL",
+            help="A result folder; or the url of a server to observe first.",
+            autocompletion=complete_run,
+        ),
+    ],
     cell: Annotated[int | None, typer.Option(metavar="NUMBER", help="Which cell of a sweep.")] = None,
     rule: Annotated[str | None, typer.Option(metavar="NAME", help="Ask this rule only.")] = None,
     predict: Annotated[
-        bool, typer.Option("--predict/--no-predict", help="Predict effects with what-if, which takes a minute.")
+        bool, typer.Option("--predict/--no-predict", help="Predict effects with a model, which takes a minute.")
     ] = True,
+    cpu_s: Annotated[
+        float | None,
+        typer.Option("--cpu-s", metavar="SECONDS", min=1, help="Processor time for effects of a modelled run; 120."),
+    ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Run the experiment with the first change that it can make, and compare.")
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Also write the advice as .html or .md.")
+    for_: For = DEFAULT_FOR,
+    unit: Unit = None,
+    result: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="With a URL: the result folder; a new one under results/ if not given."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that flatwater did not write.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")
-    ] = False,
+    out: DocumentFile = None,
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Say what to change first, with the evidence, the expected effect, the risk and the source.
 
     A rule that is not sure is silent, and "nothing to change" is an answer. Nothing that runs is ever changed:
     `--verify` makes the change in a new run of the experiment, into a new folder.
+
+    With the URL of a server, its own load is observed first, as `flatwater observe` does. The result folder is kept.
+    Rules that lack what they look at are listed as not judged, with the reason.
     """
     from flatwater.advise import consult, with_effects
     from flatwater.advise.telling import as_data, as_document
-    from flatwater.report.document import as_text, write_document
+    from flatwater.report.document import as_text, require_document_place, write_document
     from flatwater.results import open_result
 
-    consultation = consult(open_result(run), cell, _rules(rule))
+    if out is not None:
+        require_document_place(out, force=force)
+    rules = _rules(rule)
+    folder = _observed(Asked(run, for_, unit, result)) if is_url(run) else Path(run)
+    consultation = consult(open_result(folder), cell, rules)
     if predict:
         with make_console(stderr=True).status("reading...") as status:
-            consultation = with_effects(consultation, status.update)
+            consultation = with_effects(consultation, status.update, cpu_s)
     verified = _verify(consultation) if verify else None
     document = as_document(consultation, verified)
     if out is not None:
@@ -74,6 +98,16 @@ def verb(
     console = make_console()
     for line in [*as_text(document), *([str(out)] if out is not None else [])]:
         console.print(line, soft_wrap=not console.is_terminal, markup=False, highlight=False)
+
+
+def _observed(asked: Asked) -> Path:
+    """Observes a server first; what is printed meanwhile goes to standard error."""
+    from flatwater.cli.cell_lines import CellPrinter
+
+    with CellPrinter(as_json=False) as printer:
+        folder = observe_server(asked, printer)
+        printer.note(f"result: {folder}")
+    return folder
 
 
 def _rules(name: str | None) -> tuple[Rule, ...]:

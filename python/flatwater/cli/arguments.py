@@ -41,6 +41,27 @@ def complete_either(incomplete: str) -> list[str]:
     return [*complete_experiment(incomplete), *devices]
 
 
+def complete_run(incomplete: str) -> list[str]:
+    """Folders that begin with the typed text, and the urls of the servers of this machine."""
+    typed, _, start = incomplete.rpartition("/")
+    prefix = f"{typed}/" if "/" in incomplete else ""
+    try:
+        beside = [path for path in sorted(Path(prefix or ".").iterdir()) if path.name.startswith(start)]
+        folders = [f"{prefix}{path.name}" for path in beside if path.is_dir() and not path.name.startswith(".")]
+    except OSError:  # the directory is missing or not readable: there are no completions
+        folders = []
+    return [*folders, *complete_url(incomplete)]
+
+
+def complete_url(incomplete: str) -> list[str]:
+    """The urls of the sockets at the usual places of this machine, and how another machine's begins."""
+    sockets = [f"mysql://{socket}" for place in _SOCKETS if (socket := Path(place)).is_socket()]
+    return [url for url in (*sockets, "mysql://") if url.startswith(incomplete)]
+
+
+#: Where the packages of MySQL and MariaDB have a server's socket: of Debian, of Red Hat, and as it is compiled in.
+_SOCKETS = ("/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock")  # noqa: S108 - looked at only
+
 #: A file, or a name of the library.
 ExperimentFile = Annotated[
     str,
@@ -64,3 +85,12 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="FIELD=VALUE", help="Replace a field: storage.path=/mnt/flash. Repeatable."),
 ]
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")]
+
+#: What a verb says, as a document too (`report/document.py`).
+DocumentFile = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="FILE.html|.md", help="Also write it as a page, or as Markdown."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that flatwater did not write.")]

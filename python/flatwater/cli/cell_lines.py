@@ -9,7 +9,7 @@ from flatwater.cli.drive_lines import DriveLines
 from flatwater.cli.warned import Warned
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from flatwater.results import CellSummary
@@ -23,8 +23,12 @@ CELLS_PRINTED = 100
 class CellPrinter:
     """Prints each cell when it ends; at the end of the `with`, the warnings of all."""
 
-    def __init__(self, *, as_json: bool, names: Sequence[str] = ()) -> None:
-        """`names`: what the experiment calls its cells, in the sweep's order; without them, by their swept values."""
+    def __init__(
+        self, *, as_json: bool, names: Sequence[str] = (), then: Callable[[CellSummary], object] | None = None
+    ) -> None:
+        """`names`: what the experiment calls its cells, in the sweep's order; without them, by their swept values.
+        `then` is called with each printed cell.
+        """
         from flatwater.runner.progress import start_reporter
 
         self.reporter = start_reporter()
@@ -33,12 +37,15 @@ class CellPrinter:
         self._warned = Warned()
         self._bounds: list[str] = []
         self._drives = DriveLines()
+        #: What could not be recorded; of all cells, each once.
+        self._gaps: dict[str, None] = {}
+        self._then = then
 
     def __enter__(self) -> CellPrinter:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        for line in [*self._drives.lines(), *self._warned.lines(), *self._bounds]:
+        for line in [*self._drives.lines(), *self._gaps, *self._warned.lines(), *self._bounds]:
             self.note(line)
         self.reporter.close()
 
@@ -59,6 +66,9 @@ class CellPrinter:
                 self._bounds.append(line)
         self._warned.add(summary, label)
         self._drives.add(summary, label)
+        self._gaps |= {f"not recorded: {gap.text}": None for gap in summary.gaps}
+        if self._then is not None:
+            self._then(summary)
 
 
 def cell_json(summary: CellSummary, experiment: str = "") -> str:

@@ -56,12 +56,14 @@ def verb(
                 typer.echo(f"error: {problem}", err=True)
         raise typer.Exit(error.exit_code) from None
     cells, seconds = count_cells(experiment), longest_s(experiment)
+    limits = experiment.thresholds.told if experiment.thresholds is not None else []
     device = device_text(experiment)
     layers = experiment.layers | ({"device": device} if device else {})
     if as_json:
         about: dict[str, object] = {"name": experiment.name, "cells": cells, "longest_s": seconds, "layers": layers}
         about["verdicts"] = cells - (shortfall.cells if shortfall else 0)
         about["warnings"] = [shortfall.text] if shortfall else []
+        about["thresholds"] = limits
         # The time to compute it. A real cell takes at least its own length.
         about["real_s"] = real_seconds(experiment) if experiment.in_virtual_time else seconds
         typer.echo(json.dumps({"file": file, "ok": True, **about}))
@@ -80,5 +82,9 @@ def verb(
             typer.echo(f"modelled: {', '.join(modelled)}{f'; {device}' if device else ''}")
         if (written := written_text(experiment)) is not None:
             typer.echo(written)
+        if limits:
+            typer.echo(f"thresholds: each cell must pass {len(limits)}")
+            for limit in limits:
+                typer.echo(f"  {limit}")
         if shortfall is not None:
             typer.echo(f"warning: {shortfall.text}", err=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flatwater.cli.arguments import DocumentFile, Force, Json
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:
@@ -44,13 +45,9 @@ def verb(
         bool,
         typer.Option("--anyway", help="Give ratios although workload, data size or direction differ or are unknown."),
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Also write the comparison as .html or .md.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that flatwater did not write.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")
-    ] = False,
+    out: DocumentFile = None,
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Compare results cell by cell, with 95 % confidence intervals that account for autocorrelation.
 
@@ -63,11 +60,13 @@ def verb(
     from flatwater.analysis import compare
     from flatwater.analysis.compare import nothing_shared
     from flatwater.errors import UserError
-    from flatwater.report.document import write_document
+    from flatwater.report.document import require_document_place, write_document
     from flatwater.results import open_result
 
     if len(results) < 2:
         raise UserError("a comparison takes two results", where=str(results[0]), hint="flatwater compare A B")
+    if out is not None:
+        require_document_place(out, force=force)
     opened = [open_result(path) for path in results]
     comparison = compare(opened, anyway=anyway)
     if not comparison.rows:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flatwater.cli.arguments import DocumentFile, Force, Json
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:
@@ -65,11 +66,9 @@ def verb(
     cell: Annotated[int | None, typer.Option("--cell", metavar="NUMBER", help="Only this cell of one RUN.")] = None,
     anyway: Annotated[bool, typer.Option("--anyway", help="A frontier also of runs that differ in more.")] = False,
     lines: Annotated[bool, typer.Option("--lines", help="Print every line item with its day and source.")] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE.html|.md", help="Write a page, or Markdown.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace --out although flatwater did not write it.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, and nothing else.")] = False,
+    out: DocumentFile = None,
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """What do runs cost: price, cost over years, cost of a unit of throughput, power, life, servers for a load?
 
@@ -78,7 +77,10 @@ def verb(
     """
     from flatwater.cost import Asked, compare_costs, read_book, read_price_files
     from flatwater.cost.words import as_data
+    from flatwater.report.document import require_document_place
 
+    if out is not None:
+        require_document_place(out, force=force)
     told = tuple(_item(written) for written in item or ())
     day = None if date is None else _day(date)
     found, differing = _candidates(runs, set_, cell)
@@ -156,7 +158,7 @@ def _table(comparison: Comparison, found: Sequence[Column]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("run", overflow="fold", min_width=12)
     for column in found:
-        table.add_column(column.heading, justify="right")
+        table.add_column(column.heading, justify="right", overflow="fold")
     for place, row in enumerate(comparison.rows):
         table.add_row(Text(row.candidate.name), *(Text(column.texts[place]) for column in found))
     return table
@@ -178,11 +180,8 @@ def _print(console: Console, comparison: Comparison, *, lines: bool) -> None:
     if lines:
         for row in comparison.rows:
             say(f"{row.candidate.name}:")
-            for texts in item_texts(row):
+            for texts in item_texts(row, comparison):
                 say("  " + "; ".join(f"{heading} {text}" for heading, text in zip(ITEM_HEADINGS, texts, strict=True)))
-        if comparison.electricity is not None:
-            line = comparison.electricity.line
-            say(f"electricity: {line.price:g} {line.currency} per kWh; {line.name}, {line.date}: {line.source}")
     for text in notes(comparison):
         say(text)
     say(f"prices as of {comparison.day}; the line items: --lines")

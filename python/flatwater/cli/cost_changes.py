@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
 def predicted(run: str, changes: list[str], cell: int | None, measured: Candidate) -> list[Candidate]:
     """A row for each change, with the prediction's interval. Errors: UserError, like `flatwater what-if`."""
-    from flatwater.what_if import fit_twin, parse_changes, predict, read_base
+    from flatwater.errors import UserError
+    from flatwater.what_if import fit_twin, parse_changes, predict, read_base, split
     from flatwater.what_if.twin import Twin
 
     base = read_base(run, cell)
     with Twin(base) as twin, make_console(stderr=True).status("reading...") as status:
-        asked = parse_changes(twin, changes)
+        asked, refused = split(twin, parse_changes(twin, changes))
+        for name, why in refused.items():
+            raise UserError(f"not predicted: {why}", where=name, hint="run it, and compare the two runs")
         fitted = fit_twin(twin, status.update)
         found = predict(twin, fitted, asked, status.update)
         return [
@@ -48,7 +51,7 @@ def _changed(measured: Parts, experiment: Experiment, twin: Twin) -> Parts:
     from flatwater.cost.parts import Parts, parts_of
 
     found = parts_of(experiment)
-    same_storage = experiment.modelled.device == str(twin.device)
+    same_storage = twin.is_own(experiment)
     kept = [part for part in measured.parts if part.role == "storage"] if same_storage else []
     own = [part for part in found.parts if part.role not in ("storage", "server") or not same_storage]
     own = [part for part in own if part.role != "server"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flatwater.cli.arguments import Json
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:
@@ -54,9 +55,7 @@ def verb(
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the fitted device's TOML file here.")] = None,
     seed: Annotated[int, typer.Option(help="Of the simulated requests: the same for all steps.")] = 1,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")
-    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Calibrate a model: a device, or (`flatwater fit workload RUN`) the cost of a server's transactions.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from flatwater.cli.arguments import DocumentFile, Force
 
 if TYPE_CHECKING:
     from flatwater.health import Warranty
@@ -53,10 +54,8 @@ def verb(
     as_openmetrics: Annotated[
         bool, typer.Option("--openmetrics", help="Print OpenMetrics text for Prometheus.")
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE.html|.md", help="Write a page, or Markdown.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace --out although flatwater did not write it.")] = False,
+    out: DocumentFile = None,
+    force: Force = False,
     no_history: Annotated[
         bool,
         typer.Option(
@@ -76,6 +75,10 @@ def verb(
     from flatwater.health.warnings import EXIT_CODES
 
     _require_sense(devices or [], device_type, both=as_json and as_openmetrics)
+    if out is not None:
+        from flatwater.health.page import require_place
+
+        require_place(out, force=force)
     warranty = _warranty(dwpd, warranty_years)
     checkup = look_over(Machine(), devices or [], time.time(), way=device_type, warranty=warranty, kept=not no_history)
     if out is not None:

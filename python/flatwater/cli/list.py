@@ -45,7 +45,7 @@ def verb(
         _list_experiments(as_json)
 
 
-def _console() -> Console:
+def wide_console() -> Console:
     """A console that is as wide as a table needs where there is no terminal: a line an entry, for grep."""
     console = make_console()
     if not console.is_terminal and "COLUMNS" not in os.environ:
@@ -92,7 +92,7 @@ def _list_experiments(as_json: bool) -> None:
         ]
         typer.echo(json.dumps(told, indent=2))
         return
-    console = _console()
+    console = wide_console()
     if console.width < TABLE_COLUMNS_MIN:
         for entry in entries:
             time = print_duration(entry.longest_s) + (" of virtual time" if entry.virtual else "")
@@ -138,7 +138,7 @@ def _list_devices(as_json: bool) -> None:
         ]
         typer.echo(json.dumps(told, indent=2))
         return
-    console = _console()
+    console = wide_console()
     if console.width < TABLE_COLUMNS_MIN:
         for entry in entries:
             _stack(console, entry.name, entry.title, f"{entry.kind}, {print_size(entry.capacity)}")

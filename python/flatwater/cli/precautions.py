@@ -43,6 +43,16 @@ def warn_of_shortfall(experiment: Experiment, prefix: str = "") -> None:
         print(f"warning: {prefix}{shortfall.text}", file=sys.stderr, flush=True)
 
 
+def warn_of_baseline(experiment: Experiment, prefix: str = "") -> None:
+    """Warns on stderr of a baseline that cannot be opened: its threshold would fail, after the whole run."""
+    from flatwater.analysis.baseline import absent
+
+    baseline = experiment.thresholds.baseline if experiment.thresholds is not None else None
+    if baseline is not None and (why := absent(baseline)):
+        text = f"warning: {prefix}thresholds.baseline: {why}: without it, ratio_min fails"
+        print(text, file=sys.stderr, flush=True)
+
+
 def written_text(experiment: Experiment) -> str | None:
     """What a run of fileio makes in a file system, how large it is, and whether it stays; None of other runs."""
     from flatwater.experiment import print_size

@@ -87,7 +87,7 @@ def verb(
         raise UserError("holds the results of many experiments, and a page is of one", where=str(result), hint=hint)
     opened = open_result(result)
     if one_page:
-        _write_sheet(opened, cell, out, force=force)
+        write_sheet(opened, cell, out, force=force)
         return
     typer.echo(write_page(opened, out or result / "report.html", force=force))
     for folder, image in ((png, "png"), (svg, "svg")):
@@ -96,16 +96,22 @@ def verb(
                 typer.echo(path)
 
 
-def _write_sheet(result: Result, cell: int | None, out: Path | None, *, force: bool) -> None:
-    """One sheet as HTML, and as PDF beside it if a browser can print it; `--out FILE.pdf` demands the PDF."""
+def write_sheet(result: Result, cell: int | None = None, out: Path | None = None, *, force: bool = False) -> None:
+    """One sheet as HTML, and as PDF beside it if a browser can print it; `--out FILE.pdf` demands the PDF.
+
+    With `--out FILE.md` it is Markdown, and nothing else.
+    """
     from flatwater.advise.one_page import PDF_SIGNATURE, one_page, write_pdf
     from flatwater.errors import FlatwaterError
     from flatwater.owned import require_replaceable
-    from flatwater.report.document import write_document
+    from flatwater.report.document import is_markdown, write_document
     from flatwater.report.images import find_browser
 
     page = out or result.path / "one-page.html"
     printed = page.with_suffix(".pdf")
+    if is_markdown(page):
+        typer.echo(write_document(one_page(result, cell), page, force=force))
+        return
     page = page.with_suffix(".html") if page.suffix.lower() == ".pdf" else page
     require_replaceable(printed, PDF_SIGNATURE, force=force, where="--out")
     typer.echo(write_document(one_page(result, cell), page, force=force))

@@ -23,6 +23,8 @@ class RunRequest:
     out: Path | None = None
     #: The executor's name.
     on: str = HERE
+    #: The scheduler of the hosts that make the load; None: this machine makes it.
+    load_on: str | None = None
     #: Modelled cells in parallel; None: one for each core.
     jobs: int | None = None
     #: Print JSON and nothing else.

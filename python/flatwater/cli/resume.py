@@ -31,6 +31,10 @@ def verb(
         str | None,
         typer.Option("--on", metavar="EXECUTOR", help="Where the cells run: as when it was begun if not given."),
     ] = None,
+    load_on: Annotated[
+        str | None,
+        typer.Option("--load-on", metavar="SCHEDULER", help="Which hosts make the load: as when it was begun."),
+    ] = None,
     jobs: Annotated[
         int | None,
         typer.Option("--jobs", "-j", metavar="N", min=1, help="Modelled cells at once: as when it was begun."),
@@ -62,6 +66,7 @@ def verb(
             files=(str(out / "experiment.toml"),),
             out=out,
             on=on or started.on,
+            load_on=load_on or started.load_on,
             jobs=jobs or started.jobs,
             as_json=as_json,
             yes=True,

@@ -10,7 +10,14 @@ import typer
 
 from flatwater.cli.arguments import ExperimentFiles, Overrides
 from flatwater.cli.cell_lines import CellPrinter
-from flatwater.cli.precautions import only_like_figures, require_few_cells, warn_of_shortfall, written_text
+from flatwater.cli.load_hosts import load_hosts, require_division
+from flatwater.cli.precautions import (
+    only_like_figures,
+    require_few_cells,
+    warn_of_baseline,
+    warn_of_shortfall,
+    written_text,
+)
 from flatwater.cli.request import HERE, RunRequest
 
 if TYPE_CHECKING:
@@ -31,6 +38,8 @@ flatwater resume results/monday
 flatwater run my.toml --jobs 1
 
 flatwater run my.toml --on tcp://scheduler:8786
+
+flatwater run my.toml --set load.hosts=3 --load-on tcp://scheduler:8786
 
 flatwater run experiments/ --all
 
@@ -70,6 +79,14 @@ def verb(
         str,
         typer.Option("--on", metavar="EXECUTOR", help="Where the cells run: local, or tcp://SCHEDULER:8786 of dask."),
     ] = HERE,
+    load_on: Annotated[
+        str | None,
+        typer.Option(
+            "--load-on",
+            metavar="SCHEDULER",
+            help="The hosts that make the load, where load.hosts is given: tcp://SCHEDULER:8786 of dask.",
+        ),
+    ] = None,
     jobs: Annotated[
         int | None,
         typer.Option("--jobs", "-j", metavar="N", min=1, help="Modelled cells at once; as many as cores if not given."),
@@ -82,6 +99,7 @@ def verb(
         seed=seed,
         out=out,
         on=on,
+        load_on=load_on,
         jobs=jobs,
         as_json=as_json,
         yes=yes,
@@ -103,12 +121,15 @@ def run(request: RunRequest) -> None:
     from flatwater.runner.executors import make_executor
     from flatwater.runner.sweep import default_folder, run_experiment
 
-    executor = make_executor(request.on, request.jobs)
+    hosts = load_hosts(request.load_on)
+    executor = make_executor(request.on, request.jobs, hosts)
     experiment = only_like_figures(load(request.file, request.overrides, request.seed), request, request.file)
+    require_division(experiment, request.load_on)
     require_few_cells([experiment], request, request.file)
     warn_of_shortfall(experiment)
+    warn_of_baseline(experiment)
     folder = request.out or default_folder(experiment)
-    started = Started(request.on, request.jobs)
+    started = Started(request.on, request.jobs, request.load_on)
     with CellPrinter(as_json=request.as_json, names=experiment.report.names) as printer:
         if (written := written_text(experiment)) is not None:
             printer.note(written)

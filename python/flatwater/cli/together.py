@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flatwater.cli.cell_lines import CellPrinter
-from flatwater.cli.precautions import only_like_figures, require_few_cells, warn_of_shortfall
+from flatwater.cli.precautions import only_like_figures, require_few_cells, warn_of_baseline, warn_of_shortfall
 
 if TYPE_CHECKING:
     from flatwater.cli.request import RunRequest
@@ -29,6 +29,8 @@ def run_together(request: RunRequest) -> None:
 
     if request.on != LOCAL:
         raise UserError("--all runs on this machine only", where="--on", hint="leave one of the two out")
+    if request.load_on is not None:
+        raise UserError("--all runs modelled experiments only, which no host makes a load for", where="--load-on")
     collection = collect(request.files, request.overrides, request.seed)
     for name, experiment in collection.experiments.items():
         collection.experiments[name] = only_like_figures(experiment, request, collection.files[name], f"{name}: ")
@@ -36,6 +38,7 @@ def run_together(request: RunRequest) -> None:
     require_few_cells(list(collection.experiments.values()), request, where)
     for name, experiment in collection.experiments.items():
         warn_of_shortfall(experiment, f"{name}: ")
+        warn_of_baseline(experiment, f"{name}: ")
     stamp = now_utc().replace(":", "").replace("-", "").replace("T", "-").split("+")[0]
     folder = request.out or Path("results") / f"all-{stamp}-{secrets.token_hex(1)}"
     run_collection(collection, folder, request)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flatwater.cli.arguments import DocumentFile, Force, Json
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
 
@@ -58,13 +58,9 @@ def verb(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Give ratios of changes of the workload or the data's size too.")
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Also write the predictions as .html or .md.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that flatwater did not write.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")
-    ] = False,
+    out: DocumentFile = None,
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Predict what a measured server would do on a changed stack.
 
@@ -73,12 +69,14 @@ def verb(
     Without --set the usual changes are predicted. 19 in 20 runs like the measured one are expected in the interval.
     """
     from flatwater.errors import UserError
-    from flatwater.report.document import write_document
-    from flatwater.what_if import fit_twin, parse_changes, predict, read_base, usual_questions
+    from flatwater.report.document import require_document_place, write_document
+    from flatwater.what_if import fit_twin, parse_changes, predict, read_base, split, usual_questions
     from flatwater.what_if.twin import Twin
 
     if together and not overrides:
         raise UserError("joins several --set, and there is none", where="--together", hint="--set FIELD=VALUE")
+    if out is not None:
+        require_document_place(out, force=force)
     errors = make_console(stderr=True)
     base = read_base(run, cell)
     with Twin(base) as twin, errors.status("reading...") as status:
@@ -87,23 +85,26 @@ def verb(
             status.update(text)
 
         # Errors in the changes are reported before the fit, which takes long.
-        changes = parse_changes(twin, overrides, together=together) if overrides else usual_questions(twin)
+        asked = parse_changes(twin, overrides, together=together) if overrides else usual_questions(twin)
+        changes, refused = split(twin, asked)
         fitted = fit_twin(twin, progress)
         found = predict(twin, fitted, changes, progress)
     found.sort(key=lambda one: -one.ratio)
     if out is not None:
-        write_document(as_document(base, fitted, found, anyway=anyway), out, force=force)
+        write_document(as_document(base, fitted, found, refused, anyway=anyway), out, force=force)
     if as_json:
-        typer.echo(json.dumps(as_data(base, fitted, found, anyway=anyway), indent=1))
+        typer.echo(json.dumps(as_data(base, fitted, found, refused, anyway=anyway), indent=1))
         return
-    _print(make_console(), base, fitted, found, anyway=anyway)
+    _print(make_console(), base, fitted, found, refused, anyway=anyway)
 
 
 #: The columns of the table that tells how well the twin does what was measured.
 _FIT_HEADINGS = ("the twin", "measured", "model", "error %", "")
 
 
-def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction], *, anyway: bool) -> None:
+def _print(
+    console: Console, base: Base, fitted: Fitted, found: list[Prediction], refused: Mapping[str, str], *, anyway: bool
+) -> None:
     from rich import box
     from rich.table import Table
 
@@ -123,28 +124,36 @@ def _print(console: Console, base: Base, fitted: Fitted, found: list[Prediction]
     console.print(rows)
     for sentence in _explained(fitted):
         say(sentence)
+    for doubt in fitted.doubts:
+        say(f"warning: {doubt}")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("what if", overflow="fold")
     # The columns of the explanations need a wide terminal.
     each = [one.name for one in fitted.explanations] if console.width >= WIDE else []
     for heading in _headings(base, each):
         table.add_column(heading, justify="right", no_wrap=heading != "ratio")
-    for row in _predicted_rows(found, each, anyway=anyway):
+    for row in _predicted_rows(found, refused, each, anyway=anyway, marked=fitted.unreliable is not None):
         table.add_row(*row)
     console.print(table)
-    for sentence in _remarks(found, anyway=anyway):
+    for sentence in _remarks(found, refused, anyway=anyway):
         say(sentence)
 
 
-def as_document(base: Base, fitted: Fitted, found: list[Prediction], *, anyway: bool = False) -> Document:
+def as_document(
+    base: Base, fitted: Fitted, found: list[Prediction], refused: Mapping[str, str], *, anyway: bool = False
+) -> Document:
     """The predictions as a page or as Markdown: each change, how well the twin fits, and what must be known."""
     from flatwater.report.document import Document, Heading, Items, Rows
 
     each = [one.name for one in fitted.explanations]
     head = ("what if", *_headings(base, each))
-    rows = Rows(head, tuple(_predicted_rows(found, each, anyway=anyway)), frozenset(range(1, len(head))))
+    marked = fitted.unreliable is not None
+    rows = Rows(
+        head, tuple(_predicted_rows(found, refused, each, anyway=anyway, marked=marked)), frozenset(range(1, len(head)))
+    )
     fit = Rows(_FIT_HEADINGS, tuple(_fit_rows(fitted)), frozenset({1, 2, 3}))
-    remarks = Items((*_remarks(found, anyway=anyway), *base.notes))
+    doubts = (f"warning: {doubt}" for doubt in fitted.doubts)
+    remarks = Items((*doubts, *_remarks(found, refused, anyway=anyway), *base.notes))
     blocks = (rows, remarks, Heading("How well the twin does what was measured"), fit, Items((*_explained(fitted),)))
     return Document(f"What if: {base.result.path.name}", _measured(base), blocks)
 
@@ -166,37 +175,46 @@ def _fit_rows(fitted: Fitted) -> Iterator[tuple[str, ...]]:
 
 def _explained(fitted: Fitted) -> Iterator[str]:
     yield from (_fit(explanation) for explanation in fitted.explanations)
-    if len(fitted.explanations) < 2:
-        yield "note: the other explanation cannot give the measured throughput, and is left out"
+    if len(fitted.explanations) < 3:
+        yield "note: the other explanations cannot give the measured throughput, and are left out"
 
 
 def _headings(base: Base, each: Sequence[str]) -> tuple[str, ...]:
     return base.unit, "95 % interval", "ratio", *(f"by {name}" for name in each)
 
 
-def _predicted_rows(found: list[Prediction], each: Sequence[str], *, anyway: bool) -> Iterator[tuple[str, ...]]:
+def _predicted_rows(
+    found: list[Prediction], refused: Mapping[str, str], each: Sequence[str], *, anyway: bool, marked: bool
+) -> Iterator[tuple[str, ...]]:
     for one in found:
         like = comparable(one, anyway)
         yield (
             one.change.name,
             f"{one.throughput:,.0f}",
             f"{one.throughput_low:,.0f} to {one.throughput_high:,.0f}",
-            _ratio(one) if like else "not comparable",
+            _ratio(one) + (" ?" if marked or one.doubt else "") if like else "not comparable",
             *(f"{one.ratios[name]:.3g}" if like else "-" for name in each),
         )
+    yield from ((name, "-", "-", "not predicted", *("-" for _ in each)) for name in refused)
 
 
-def _remarks(found: list[Prediction], *, anyway: bool) -> Iterator[str]:
+def _remarks(found: list[Prediction], refused: Mapping[str, str], *, anyway: bool) -> Iterator[str]:
     if not all(one.shown for one in found if comparable(one, anyway)):
         yield "a ratio in brackets: no effect is shown, because the interval contains 1"
     for one in found:
         yield from (f"{one.change.name}: {note}" for note in one.notes)
+        if one.doubt is not None and comparable(one, anyway):
+            yield f"{one.change.name}: {one.doubt}; a ratio with ? is not to be relied on"
+    yield from (f"{name}: not predicted: {why}" for name, why in refused.items())
 
 
 def _fit(explanation: Explanation) -> str:
     """The fitted factor of an explanation, in a sentence."""
     if explanation.name == "CPU":
         return f"explained by CPU: transactions hold the cores for {explanation.scales.cpu:.3g} x the counted CPU time"
+    if explanation.name == "waiting":
+        what = "for what the model does not have, such as row locks"
+        return f"explained by waiting: each statement waits {explanation.scales.wait_us:,.0f} us {what}"
     return f"explained by storage: answers take {explanation.scales.storage:.3g} x the time that the device reported"
 
 
@@ -209,8 +227,10 @@ def _ratio(one: Prediction) -> str:
     return f"{one.ratio:.3g}" if one.shown else f"({one.ratio:.3g})"
 
 
-def as_data(base: Base, fitted: Fitted, found: list[Prediction], *, anyway: bool = False) -> dict[str, object]:
-    """The output of `--json`."""
+def as_data(
+    base: Base, fitted: Fitted, found: list[Prediction], refused: Mapping[str, str], *, anyway: bool = False
+) -> dict[str, object]:
+    """The output of `--json`. `refused`: the changes that are not predicted, and why."""
     return {
         "run": str(base.result.path),
         "cells": base.cells,
@@ -233,9 +253,16 @@ def as_data(base: Base, fitted: Fitted, found: list[Prediction], *, anyway: bool
                 for one in fitted.compared
             ],
             "explanations": [
-                {"name": one.name, "cpu": one.scales.cpu, "storage": one.scales.storage} for one in fitted.explanations
+                {
+                    "name": one.name,
+                    "cpu": one.scales.cpu,
+                    "storage": one.scales.storage,
+                    "wait_us": one.scales.wait_us,
+                }
+                for one in fitted.explanations
             ],
             "residual": fitted.residual,
+            "doubts": fitted.doubts,
             "storage_share": fitted.storage_share,
         },
         "changes": [
@@ -245,6 +272,7 @@ def as_data(base: Base, fitted: Fitted, found: list[Prediction], *, anyway: bool
                 "comparable": "no" if one.change.not_comparable else "yes",
                 "not_comparable": list(one.change.not_comparable),
                 "ratio": one.ratio if comparable(one, anyway) else None,
+                "reliable": fitted.unreliable is None and one.doubt is None,
                 "low": one.low if comparable(one, anyway) else None,
                 "high": one.high if comparable(one, anyway) else None,
                 "throughput": one.throughput,
@@ -258,4 +286,5 @@ def as_data(base: Base, fitted: Fitted, found: list[Prediction], *, anyway: bool
             }
             for one in found
         ],
+        "not_predicted": [{"name": name, "why": why} for name, why in refused.items()],
     }

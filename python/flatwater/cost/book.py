@@ -165,7 +165,7 @@ def _entry_problems(number: int, error: ValidationError) -> Iterator[Problem]:
             hint = suggest(field, list(PriceLine.model_fields))
         if details["type"] == "string_pattern_mismatch":
             what, hint = f"{quote(details['input'])} is no name", 'letters, digits, ".", "_" and "-"'
-        yield Problem(f"line.{number}.{field}", what, hint)
+        yield Problem(".".join(part for part in (f"line.{number}", field) if part), what, hint)
 
 
 def _twice(found: list[PriceLine]) -> Iterator[Problem]:
@@ -174,10 +174,13 @@ def _twice(found: list[PriceLine]) -> Iterator[Problem]:
     things: dict[tuple[object, ...], str] = {}
     for number, line in enumerate(found):
         if line.name in names:
-            what = f"{quote(line.name)} stands twice: line {names[line.name] + 1} of the file has it too"
+            what = f"{quote(line.name)} stands twice: line[{names[line.name]}] has it too"
             yield Problem(f"line.{number}.name", what, "a name for each line")
         names.setdefault(line.name, number)
-        for thing in (*line.devices, *line.machines):
+        twice = next((thing for thing in line.devices if line.devices.count(thing) > 1), None)
+        if twice is not None:
+            yield Problem(f"line.{number}.devices", f"names {twice} twice", "once is enough")
+        for thing in dict.fromkeys((*line.devices, *line.machines)):
             key = (thing, line.per, line.date, line.currency)
             if key in things:
                 what = f"{quote(things[key])} prices {thing} on {line.date} too"

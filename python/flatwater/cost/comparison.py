@@ -105,7 +105,7 @@ def compare_costs(candidates: Sequence[Candidate], book: PriceBook, asked: Asked
     rows.sort(key=lambda row: (row.cost_per is None, row.cost_per or 0.0))
     excluded = list(dict.fromkeys(text for one in sums for text in one.excluded))
     if electricity is None:
-        excluded.append("electricity: " + _why_no_power(sums))
+        excluded.append("electricity: " + _why_no_power(sums, currency))
     notes = [*_notes(sums, rows, electricity), *([asked.not_comparable] if asked.not_comparable else [])]
     return Comparison(
         tuple(rows), units[0], currency, years, day, load, electricity, tuple(excluded), tuple(dict.fromkeys(notes))
@@ -136,10 +136,12 @@ def _electricity(sums: Sequence[Sum], book: PriceBook, day: datetime.date, curre
     return found if found is not None and found.line.currency == currency else None
 
 
-def _why_no_power(sums: Sequence[Sum]) -> str:
+def _why_no_power(sums: Sequence[Sum], currency: str) -> str:
     unknown = [item.priced.line.name for one in sums for item in one.items if item.bought and item.watts is None]
+    if not any(item.bought for one in sums for item in one.items):
+        return "nothing that takes it is bought"
     if not unknown:
-        return "nothing is bought, or there is no price of it in this currency"
+        return f"no price line has it in {currency}"
     return f"the power of {', '.join(dict.fromkeys(unknown))} is not known"
 
 

@@ -44,7 +44,7 @@ class PriceLine(Table):
     """One `[[line]]` of a price file."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
-    title: str = Field(min_length=1)
+    title: str = Field(min_length=1, max_length=300)
     kind: Kind
     price: float = Field(ge=0, le=1e12)
     currency: Annotated[str, BeforeValidator(_currency)] = "USD"
@@ -54,14 +54,14 @@ class PriceLine(Table):
     #: When the price was seen.
     date: Day
     #: Who told the price, and where.
-    source: str = Field(min_length=1)
+    source: str = Field(min_length=1, max_length=2000)
     #: Names of `devices/` that this buys or rents one of.
     devices: list[str] = Field(default_factory=list)
     #: Names of `machines/` that this buys or rents one of.
     machines: list[str] = Field(default_factory=list)
     #: Bytes of one item.
     capacity: Size | None = None
-    #: Electric power of one item under load, W.
+    #: Electric power of one item under load, W; of memory that is sold by the GB and has no `capacity`, of a GB.
     power_w: float | None = Field(default=None, ge=0, le=1e6)
     #: Bytes that its maker says a host may write to one item.
     endurance: Size | None = None
@@ -71,7 +71,7 @@ class PriceLine(Table):
     #: Height in a rack.
     rack_units: float | None = Field(default=None, gt=0, le=100)
     #: What the price is of and is not, in a sentence: a street price, a quotation, an estimate.
-    note: str = ""
+    note: str = Field(default="", max_length=2000)
     #: Figure -> its source, where it is not the price's.
     sources: dict[str, str] = Field(default_factory=dict)
 
@@ -90,6 +90,9 @@ class PriceLine(Table):
             yield Problem("dwpd", "says nothing without capacity", 'capacity = "3840GB"')
         if self.included and not self.per.endswith("-month"):
             yield Problem("included", f"has no meaning per {self.per}", "take it out")
+        for name in ("power_w", "rack_units"):
+            if self.per == "GB" and self.kind != "memory" and self.capacity is None and getattr(self, name) is not None:
+                yield Problem(name, "is of one item, and nothing tells how many GB an item has", 'capacity = "3840GB"')
         if (self.kind == "electricity") != (self.per == "kWh"):
             yield Problem("per", f"{quote(self.per)} is no unit of {self.kind}", 'kWh is of kind "electricity"')
         for name in self.sources:

@@ -28,12 +28,7 @@ def _blocks(comparison: Comparison) -> Iterator[Block]:
     yield Heading("Line items")
     for place, row in enumerate(comparison.rows, start=1):
         yield Paragraph("", f"{place}: {row.candidate.name}")
-        yield Rows(ITEM_HEADINGS, tuple(item_texts(row)), frozenset({1, 4, 5}))
-    if comparison.electricity is not None:
-        line = comparison.electricity.line
-        yield Paragraph(
-            f"{line.price:g} {line.currency} per kWh; {line.name}, {line.date}: {line.source}", "electricity:"
-        )
+        yield Rows(ITEM_HEADINGS, tuple(item_texts(row, comparison)), frozenset({1, 4, 5}))
 
 
 def _table(comparison: Comparison, found: Sequence[Column]) -> Rows:

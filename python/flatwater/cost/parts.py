@@ -11,6 +11,7 @@ from flatwater.errors import UserError
 from flatwater.experiment import Experiment, FileStorage, ModelledStorage
 from flatwater.experiment.database import Server
 from flatwater.experiment.database.innodb import InnodbModel
+from flatwater.experiment.database.placed import PlacedLayer
 from flatwater.experiment.database.settings import spell
 from flatwater.experiment.device import Device
 from flatwater.experiment.device.load import load_device
@@ -61,6 +62,10 @@ class Parts:
         return [part.name for part in self.parts if part.role in DEVICE_ROLES and part.name]
 
 
+#: Part of a server -> what its storage is called.
+_PLACED: dict[str, Role] = {"redo_log": "log", "binary_log": "binlog", "doublewrite": "doublewrite"}
+
+
 def parts_of(experiment: Experiment) -> Parts:
     """The parts of a cell's experiment. Errors: UserError for a device's file that is not there any more."""
     notes: list[str] = []
@@ -71,6 +76,9 @@ def parts_of(experiment: Experiment) -> Parts:
     if isinstance(database, InnodbModel):
         for device, holding in database.other_devices.items():
             parts += _device_parts(device, load_device(device), holding.parts[0] if holding.parts else "tables")
+    if isinstance(database, PlacedLayer):
+        for other in database.others.values():
+            parts += _storage(other.storage, _PLACED.get(other.items[0], "tables") if other.items else "tables")
     memory = _memory(experiment, notes)
     if memory is not None:
         parts.append(memory)
@@ -85,7 +93,8 @@ def _storage(storage: FileStorage | ModelledStorage, role: Role) -> Iterator[Par
             raise UserError("is missing: nothing tells what storage it is", where="storage.device")
         yield from _device_parts(storage.device, storage.modelled_device, role)
     else:
-        yield Part(role, "", unknown=f"the files are at {storage.path}, on a drive that no experiment names")
+        place = f"at {storage.path}, on" if storage.path is not None else "on"
+        yield Part(role, "", unknown=f"the files are {place} a drive that no experiment names")
 
 
 def _device_parts(written: str, device: Device, role: Role) -> Iterator[Part]:

@@ -142,11 +142,17 @@ def sum_of(
         found = list(_items(candidate, part, book, day))
         items += found
         if not found:
-            unpriced.append(_unpriced(part))
+            unpriced.append(_unpriced(part, book, day))
     if any(item.priced.line.kind == "instance" for item in items):
         items = [item for item in items if item.role not in ("memory", "server")]
+    # What is told as it is derived wears as it does: only its quantity could be another.
+    same = {(item.priced.line.name, item.quantity): item for item in items}
     items = [item for item in items if item.priced.line.name not in {priced.line.name for priced, _ in named}]
-    items += [_told_item(candidate, priced, quantity) for priced, quantity in named if quantity]
+    items += [
+        same.get((priced.line.name, quantity)) or _told_item(candidate, priced, quantity)
+        for priced, quantity in named
+        if quantity
+    ]
     currencies = sorted({item.priced.line.currency for item in items})
     if len(currencies) > 1:
         what = f"{candidate.name}: the sum mixes {' and '.join(currencies)}, and no rate of exchange is known here"
@@ -169,34 +175,49 @@ def _kept(parts: Sequence[Part], told: Sequence[Priced]) -> Iterator[Part]:
         yield part
 
 
-def _unpriced(part: Part) -> str:
+def _unpriced(part: Part, book: PriceBook, day: datetime.date) -> str:
     if part.unknown:
         return f"{part.role}: {part.unknown}"
+    if lines := _lines_of(part, book, day):
+        line = lines[0].line
+        return f"{part.role}: {line.name} is priced per {line.per}, and how many it takes is not known"
     return f"{part.role}: no price line has {part.name}" if part.name else f"{part.role}: there is no price line of it"
 
 
 def _items(candidate: Candidate, part: Part, book: PriceBook, day: datetime.date) -> Iterator[Item]:
+    for priced in _lines_of(part, book, day):
+        if _quantity(part, priced) is not None:
+            yield _item(candidate, part, priced)
+
+
+def _lines_of(part: Part, book: PriceBook, day: datetime.date) -> list[Priced]:
+    """The price lines that have a part, whether or not its quantity is known."""
     if part.role == "memory":
         priced = book.of_kind("memory", day)
-        found = [] if priced is None else [priced]
-    else:
-        found = book.of_machine(part.name, day) if part.role == "server" else book.of_device(part.name, day)
-    for priced in found:
-        yield _item(candidate, part, priced)
+        return [] if priced is None else [priced]
+    return book.of_machine(part.name, day) if part.role == "server" else book.of_device(part.name, day)
+
+
+def _quantity(part: Part, priced: Priced) -> float | None:
+    """So many of a line as a part takes, in the line's unit of sale; None where nothing tells how many.
+
+    What is not known is not 0: such a part would cost nothing.
+    """
+    line = priced.line
+    if line.per == "item" and part.role == "memory":
+        return float(math.ceil((part.size_bytes or 0.0) / line.capacity)) if line.capacity else None
+    if line.per in ("item", "hour", "month", "kWh"):
+        return float(part.count * _pieces(part, priced))
+    each = {"IOPS-month": part.iops, "MiB/s-month": part.mib_per_s}.get(line.per, part.size_bytes)
+    if each is None:
+        return None
+    return part.count * each / (gb_bytes(line.kind) if line.per in ("GB", "GB-month") else 1.0)
 
 
 def _item(candidate: Candidate, part: Part, priced: Priced) -> Item:
-    """So many of a line as a part takes."""
+    """The line item of a part whose quantity is known."""
     line = priced.line
-    if line.per == "item" and part.role == "memory":
-        size = line.capacity or 0
-        quantity = float(math.ceil((part.size_bytes or 0.0) / size)) if size else 0.0
-    elif line.per in ("GB", "GB-month"):
-        quantity = part.count * (part.size_bytes or 0.0) / gb_bytes(line.kind)
-    elif line.per in ("IOPS-month", "MiB/s-month"):
-        quantity = part.count * ((part.iops if line.per == "IOPS-month" else part.mib_per_s) or 0.0)
-    else:
-        quantity = part.count * _pieces(part, priced)
+    quantity = _quantity(part, priced) or 0.0
     made = _made(part.role, priced, quantity)
     if part.role not in DEVICE_ROLES or line.kind != "flash":
         return made
@@ -235,13 +256,15 @@ def _made(role: str, priced: Priced, quantity: float) -> Item:
     once = paid if line.per in ("item", "GB") else 0.0
     monthly = paid * HOURS_PER_MONTH if line.per == "hour" else paid if line.per.endswith("month") else 0.0
     gb = quantity if line.per == "GB" else None if line.gb is None else line.gb * quantity
+    # Figures of one item: of what is sold by the GB, an item is `capacity`, and without one it is a GB of memory.
+    items = quantity / line.gb if line.per == "GB" and line.gb else quantity
     return Item(
         role,
         priced,
         quantity,
         once,
         monthly,
-        watts=None if line.power_w is None else line.power_w * quantity,
-        rack_units=None if line.rack_units is None else line.rack_units * quantity,
+        watts=None if line.power_w is None else line.power_w * items,
+        rack_units=None if line.rack_units is None else line.rack_units * items,
         gb=gb,
     )

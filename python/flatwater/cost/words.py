@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from flatwater.cost.book import Priced
 from flatwater.cost.comparison import Comparison, Row
 from flatwater.cost.life import Life
+from flatwater.cost.line import HOURS_PER_YEAR
 from flatwater.cost.sums import Item
 
 #: Signs of currencies that have one that everybody reads.
@@ -105,7 +107,9 @@ def headline(comparison: Comparison) -> str:
     if not priced:
         return ""
     best, currency, unit = priced[0], comparison.currency, comparison.unit
-    told = f"Cheapest for its throughput: {best.candidate.name}, {money(best.cost_per, currency)} a {unit}"
+    # Of one row alone nothing is the cheapest.
+    which = "" if len(priced) == 1 else "Cheapest for its throughput: "
+    told = f"{which}{best.candidate.name}, {money(best.cost_per, currency)} per {unit}"
     if best.cost_per_low is not None and best.cost_per_high is not None:
         told += f" ({_interval(best, currency)})"
     told += f" over {_years(comparison.years)}."
@@ -134,20 +138,35 @@ def notes(comparison: Comparison) -> Iterator[str]:
     yield f"not in it: {'; '.join(comparison.excluded)}" if comparison.excluded else "nothing of it is left out"
 
 
-def item_texts(row: Row) -> Iterator[tuple[str, ...]]:
-    """The line items of a row: role, quantity, line, price, once, a month, source."""
+def item_texts(row: Row, comparison: Comparison) -> Iterator[tuple[str, ...]]:
+    """The line items of a row: role, quantity, line, price, once, a month, source.
+
+    Drives that are bought again and the electricity of the years are items too, so that the items are the cost.
+    """
     currency = row.sum.currency
     for item in row.sum.items:
-        line = item.priced.line
-        yield (
-            item.role,
-            f"{item.quantity:,.4g}",
-            line.title,
-            f"{money(line.price, currency)} per {line.per}",
-            money(item.once, currency) if item.once or not item.monthly else _MISSING,
-            money(item.monthly, currency) if item.monthly else _MISSING,
-            f"{line.name}, {line.date}: {line.source}" + (f" ({line.note})" if line.note else ""),
-        )
+        once = money(item.once, currency) if item.once or not item.monthly else _MISSING
+        monthly = money(item.monthly, currency) if item.monthly else _MISSING
+        yield _item_text(item.role, item.quantity, item.priced.line.title, item.priced, once, monthly)
+        times = item.replacements(comparison.years)
+        if times:
+            what = f"the same, bought again {times:,} {'time' if times == 1 else 'times'}: worn out"
+            again = money(item.once * times, currency)
+            yield _item_text(item.role, item.quantity * times, what, item.priced, again, _MISSING)
+    power = comparison.electricity
+    if power is not None and row.sum.watts is not None:
+        kwh = row.sum.watts / 1000 * HOURS_PER_YEAR * comparison.years
+        paid = money(kwh * power.line.price, currency)
+        yield _item_text("electricity", kwh, f"kWh of {_years(comparison.years)}", power, paid, _MISSING)
+
+
+def _item_text(role: str, quantity: float, what: str, priced: Priced, once: str, monthly: str) -> tuple[str, ...]:
+    line = priced.line
+    source = f"{line.name}, {line.date}: {line.source}" + (f" ({line.note})" if line.note else "")
+    price = f"{money(line.price, line.currency)} per {line.per}"
+    # A file of one's own may have ends of lines in its texts.
+    texts = (role, number(quantity), what, price, once, monthly, source)
+    return tuple(" ".join(text.split()) for text in texts)
 
 
 #: The headings of `item_texts`.

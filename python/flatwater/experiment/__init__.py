@@ -35,7 +35,7 @@ from flatwater.experiment.runnable import require_runnable
 from flatwater.experiment.storage import FileStorage, ModelledStorage
 from flatwater.experiment.units import print_duration, print_left, print_size
 from flatwater.experiment.validation import make_experiment
-from flatwater.experiment.workload import Fileio, Oltp, Timing, Tpcc
+from flatwater.experiment.workload import Fileio, Observed, Oltp, OwnStatements, QueryLog, Sql, Timing, Tpcc
 from flatwater.experiment.workload.transactions import Transactions
 from flatwater.experiment.write import to_toml
 
@@ -50,11 +50,15 @@ __all__ = [
     "LibraryEntry",
     "ModelledStorage",
     "NoDatabase",
+    "Observed",
     "Oltp",
+    "OwnStatements",
     "PlannedCell",
     "PublishedFigure",
+    "QueryLog",
     "Server",
     "ServerFault",
+    "Sql",
     "Timing",
     "Tpcc",
     "Transactions",

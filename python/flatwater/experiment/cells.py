@@ -16,6 +16,7 @@ from flatwater.experiment.database import Server
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.kinds import BUILT
 from flatwater.experiment.layers import read_kinds, read_layer
+from flatwater.experiment.load_hosts import Load
 from flatwater.experiment.lookup import published_for
 from flatwater.experiment.matching import length
 from flatwater.experiment.parse import Tables
@@ -154,8 +155,12 @@ def _read_cell(experiment: Experiment, values: FieldValues) -> Read[Experiment]:
     changes: dict[str, object] = {layer: found.keep(read_layer(layer, tables[layer], kinds)) for layer in changed}
     if "record" in tables:
         changes["record"] = found.keep(read_table(Record, "record", tables["record"], kinds)) or Record()
+    if "load" in tables:
+        changes["load"] = found.keep(read_table(Load, "load", tables["load"], kinds)) or Load()
     if isinstance(database := changes.get("database"), Server) and isinstance(experiment.database, Server):
         changes["database"] = database.with_password_of(experiment.database)
+    if experiment.twin is not None and values.get(TWIN_FIELD):
+        changes["load"] = None
     once = {"repeat": 1, "sweep": Sweep(), "twin": None, "report": Report(), "published": [], "expected": []}
     cell = experiment.model_copy(update=once | changes)
     if not found.problems:

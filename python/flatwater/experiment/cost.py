@@ -12,6 +12,8 @@ from flatwater.experiment.problem import Table, quote, refuse
 #: The default number of years: TPC-C prices a system with three years of maintenance.
 YEARS = 3.0
 YEARS_MAX = 30.0
+#: No price of a part is older: IBM announced the 305 RAMAC, the first computer with a disk, in September 1956.
+FIRST_DAY = datetime.date(1956, 9, 1)
 
 
 def read_day(given: Any) -> datetime.date:
@@ -26,6 +28,8 @@ def read_day(given: Any) -> datetime.date:
         raise refuse(f"must be a day, not {quote(given)}", "date = 2010-06-14")
     if day > datetime.datetime.now(datetime.UTC).date():
         raise refuse(f"{day.isoformat()} has not come yet", "the day on which the prices were seen")
+    if day < FIRST_DAY:
+        raise refuse(f"{day.isoformat()} is before the first disk was sold", "the day on which the prices were seen")
     return day
 
 

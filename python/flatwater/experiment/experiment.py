@@ -11,6 +11,7 @@ from flatwater.experiment.cost import Cost
 from flatwater.experiment.database import Database, NoDatabase, Server
 from flatwater.experiment.expected import Expectation
 from flatwater.experiment.kinds import BUILT, Kinds
+from flatwater.experiment.load_hosts import Load
 from flatwater.experiment.problem import Table
 from flatwater.experiment.published import PublishedFigure
 from flatwater.experiment.record import Record
@@ -52,6 +53,8 @@ class Experiment(Heading):
     database: Database = NoDatabase()
     cache: Cache = NoCache()
     storage: Storage = FileStorage()
+    #: None: this machine makes the load.
+    load: Load | None = None
     record: Record = Record()
     sweep: Sweep = Sweep()
     twin: Twin | None = None

@@ -21,6 +21,7 @@ from flatwater.experiment.database.address import has_password
 from flatwater.experiment.database.server import PASSWORD_VARIABLE
 from flatwater.experiment.device import parameters
 from flatwater.experiment.kinds import ANY, BUILT, Kinds, kind_fault
+from flatwater.experiment.load_hosts import Load
 from flatwater.experiment.paths import path_of, split_open
 from flatwater.experiment.problem import Table, explain_custom, explain_error
 from flatwater.experiment.record import Record
@@ -30,9 +31,13 @@ from flatwater.spelling import nearest
 
 #: Names of other tools, or of other kinds: (kind, name) -> the field that is meant.
 _MEANT = {
-    **{(kind, name): "workload.connections" for kind in ("tpcc", "oltp") for name in ("threads", "users", "clients")},
-    **{(kind, "warmup"): "workload.warmup_s" for kind in ("fileio", "oltp", "replay", "tpcc")},
-    **{(kind, "time"): "workload.duration_s" for kind in ("fileio", "oltp", "replay", "tpcc")},
+    **{
+        (kind, name): "workload.connections"
+        for kind in ("tpcc", "oltp", "sql")
+        for name in ("threads", "users", "clients")
+    },
+    **{(kind, "warmup"): "workload.warmup_s" for kind in ("fileio", "oltp", "query-log", "replay", "sql", "tpcc")},
+    **{(kind, "time"): "workload.duration_s" for kind in ("fileio", "oltp", "query-log", "replay", "sql", "tpcc")},
     **{("oltp", name): "workload.rows" for name in ("table_size", "oltp_table_size", "size")},
     **{("oltp", name): "workload.distribution" for name in ("rand_type", "oltp_dist_type")},
     ("oltp", "oltp_tables_count"): "workload.tables",
@@ -46,19 +51,19 @@ _MEANT = {
 
 
 #: The experiment of the library that has every field of a kind of workload.
-_SHOWING = {"fileio": "quick", "oltp": "oltp-quick", "tpcc": "tpcc-quick"}
+_SHOWING = {"fileio": "quick", "oltp": "oltp-quick", "sql": "own-sql", "tpcc": "tpcc-quick"}
 #: The largest number of fields in a hint.
 _MOST_LISTED = 14
 
 
 @cache
 def all_fields(kinds: Kinds = ANY) -> dict[str, tuple[FieldInfo, ...]]:
-    """Every field that can be swept, by dotted name, with its definitions: of all layers and of `record`."""
+    """Every field that can be swept, by dotted name, with its definitions: of all layers and of other tables."""
     layers: list[tuple[str, type[BaseModel]]] = [
         (layer, model) for layer, built in BUILT.items() for kind, model in built.items() if kinds.may_be(layer, kind)
     ]
     found: dict[str, tuple[FieldInfo, ...]] = {}
-    others: list[tuple[str, type[BaseModel]]] = [("record", Record), ("twin", Twin)]
+    others: list[tuple[str, type[BaseModel]]] = [("load", Load), ("record", Record), ("twin", Twin)]
     for prefix, model in layers + others:
         for field, info in _fields_of(prefix, model):
             found[field] = (*found.get(field, ()), info)

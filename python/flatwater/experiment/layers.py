@@ -65,7 +65,7 @@ def _check(layer: str, read: Read[Layer]) -> Read[Layer]:
     found = Findings()
     found.keep(read)
     found.add(conflicts)
-    fields = [field for problem in conflicts for field in _useless(problem.field.removeprefix(f"{layer}."))]
+    fields = [field for problem in conflicts for field in _useless(layer, problem.field.removeprefix(f"{layer}."))]
     if "trace" in fields:
         # No other trace can replace it.
         return _leave_out(layer, *found.problems)
@@ -73,8 +73,10 @@ def _check(layer: str, read: Read[Layer]) -> Read[Layer]:
     return Read(reset_fields(read.value, fields), found.problems, left_out)
 
 
-def _useless(field: str) -> list[str]:
+def _useless(layer: str, field: str) -> list[str]:
     """The fields that are useless if this one is wrong: a device with one wrong figure is not that device."""
+    if layer == "workload":
+        return [field]  # parameters of statements
     storage, parameters, figure = field.rpartition("parameters.")
     return [f"{storage}parameters", f"{storage}device"] if parameters and figure else [field]
 

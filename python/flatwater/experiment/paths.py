@@ -18,7 +18,13 @@ from flatwater.experiment.workload import ALTERNATIVES
 from flatwater.results.schema import FieldValues
 
 #: Tables whose names belong to the server or to the device.
-OPEN = (settings.TABLE, "database.tables", *parameters.TABLES)
+OPEN = (
+    settings.TABLE,
+    "database.tables",
+    "database.placement.tables",
+    "database.storages",
+    *parameters.TABLES,
+)
 
 
 def split_open(field: str) -> tuple[str, str]:

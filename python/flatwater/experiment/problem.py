@@ -111,6 +111,8 @@ def explain_error(error: ErrorDetails) -> tuple[str, str | None]:
         expected = context["expected"]
         choices = re.findall(r"'([^']*)'", expected) or re.split(r", | or ", expected)
         return f"{quote(given)} is not a choice", suggest(str(given), choices)
+    if kind == "string_too_long":
+        return f"must have at most {context['max_length']} characters, not {len(given)}", None
     plain = {
         "missing": MISSING,
         "extra_forbidden": "unknown field",

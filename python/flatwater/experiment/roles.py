@@ -32,23 +32,32 @@ ROLES: dict[str, Role] = {
         "workload.",
         "kind mode read_pct rw_ratio block_size files threads queue_depth sync fsync_every fsync fsync_call "
         "distribution zipf_theta pareto_h hotspot_access_pct hotspot_data_pct compressible_pct rate_per_s arrival "
-        "connections pipeline prepared keying_and_think secondary auto_inc point_selects simple_ranges sum_ranges "
+        "variant all_warehouses connections reconnect_every pipeline prepared keying_and_think secondary auto_inc "
+        "point_selects simple_ranges sum_ranges "
         "order_ranges distinct_ranges range_selects range_size index_updates non_index_updates delete_inserts "
-        "skip_trx spec_iter spec_pct spec_res zipfian_exp trace format speed offsets repeat",
+        "skip_trx spec_iter spec_pct spec_res zipfian_exp trace format speed offsets repeat "
+        "transactions parameters on_connect allow_writes log",
     ),
-    **_all("data size", "workload.", "warehouses rows tables"),
+    **_all(
+        "data size",
+        "workload.",
+        "warehouses rows tables table_sets foreign_keys history_key partitions setup setup_file",
+    ),
     **_all("data size", "storage.", "size fill capacity_scale"),
     # Each of several servers has a copy of all data.
     "database.instances": "data size",
     "workload.unit": "direction",
     # The path of a request, and the initial state of the device, belong to the stack, although the fields are in the
     # workload's table.
+    # Only another way to say how many connections there are, which are compared.
+    "workload.terminals_per_warehouse": "stack",
     **_all("stack", "workload.", "engine direct precondition_passes precondition_block_size"),
     **_all(
         "stack",
         "database.",
-        "kind binary url settings schema_name on_crash load fault generation servers flushing machine cores cpu "
-        "workload warm memory log_device doublewrite_device binlog_device tables",
+        "kind binary url ssl_mode ssl_ca ssl_cert ssl_key server_public_key_path settings schema_name on_crash load "
+        "fault generation servers flushing machine cores cpu workload warm memory log_device doublewrite_device "
+        "binlog_device tables placement storages",
     ),
     # The settings of a cache do not change the requests.
     "cache": "stack",
@@ -59,10 +68,13 @@ ROLES: dict[str, Role] = {
         "simulate_initial reserve_pct life_used_pct events",
     ),
     "twin": "stack",
+    # The same requests, sent from elsewhere.
+    "load": "stack",
     **_all(
         "timing",
         "workload.",
-        "duration_s warmup_s steady_state round_s rounds_max on_error verify record_latency check_consistency",
+        "duration_s warmup_s steady_state round_s rounds_max on_error verify record_latency check_consistency "
+        "errors_max_pct",
     ),
     "record.interval_s": "timing",
     **_all("timing", "", "repeat seed"),
@@ -104,6 +116,6 @@ def role_with(field: str, workload_kind: str | None) -> Role | None:
     The workload decides the size of a database. So the size of the storage under a database belongs to the stack.
     """
     role = role_of(field)
-    if role == "data size" and field.startswith("storage.") and workload_kind in ("tpcc", "oltp"):
+    if role == "data size" and field.startswith("storage.") and workload_kind in ("tpcc", "oltp", "sql", "query-log"):
         return "stack"
     return role

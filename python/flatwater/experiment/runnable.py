@@ -9,6 +9,7 @@ from typing import Any
 from flatwater.errors import UserError
 from flatwater.experiment.cache import FlashCache
 from flatwater.experiment.database import Server
+from flatwater.experiment.database.placed import PlacedLayer
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.storage import ModelledStorage
 
@@ -22,6 +23,8 @@ def require_runnable(experiment: Experiment) -> None:
     where = experiment.name or None
     if isinstance(experiment.cache, FlashCache):
         _require_cache(experiment, experiment.cache)
+    if isinstance(experiment.database, PlacedLayer):
+        _require_others(experiment, experiment.database)
     if isinstance(experiment.storage, ModelledStorage):
         _require_device(experiment, experiment.storage)
         return
@@ -45,6 +48,29 @@ def _require_device(experiment: Experiment, storage: ModelledStorage) -> None:
     if storage.real_time and any(path is None for path in _all_of(experiment, "storage.path", storage.path)):
         what = "storage.path is missing: the directory in which the content of the modelled device is kept"
         raise UserError(what, where=where, hint="--set storage.path=DIR, or storage.real_time = false")
+
+
+def _require_others(experiment: Experiment, database: PlacedLayer) -> None:
+    """Each storage that some cell places a part of the server on needs a device, a directory, or both."""
+    where = experiment.name or None
+    swept = [field for field in experiment.sweep.fields if field.startswith("database.placement")]
+    for name, storage in database.storages.items():
+        if name not in database.placement.said.values() and not swept:
+            continue
+        place = f"database.storages.{name}"
+        if isinstance(storage, ModelledStorage):
+            if any(one is None for one in _all_of(experiment, f"{place}.device", storage.device)):
+                hint = f"--set {place}.device=NAME; `flatwater list --devices` shows them"
+                raise UserError(f"{place}.device is missing", where=where, hint=hint)
+            if not storage.real_time:
+                continue
+        for path in _all_of(experiment, f"{place}.path", storage.path):
+            if path is None:
+                what = f"{place}.path is missing: the directory in which flatwater puts parts of the server"
+                raise UserError(what, where=where, hint=f"--set {place}.path=DIR")
+            if _is_a(stat.S_ISREG, path) or _is_a(stat.S_ISBLK, path):
+                what = f"{place}.path: {path} is not a directory, which a server needs"
+                raise UserError(what, where=where, hint="for a block device: a directory of the file system on it")
 
 
 def _require_cache(experiment: Experiment, cache: FlashCache) -> None:

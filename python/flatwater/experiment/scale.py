@@ -8,6 +8,7 @@ needs hours to reach its steady state needs minutes with a hundredth of its capa
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -56,6 +57,8 @@ SCALED: dict[str, Callable[[Any, float], Any]] = {
     "database.settings.innodb_log_file_size": _bytes,
     "database.settings.innodb_redo_log_capacity": _bytes,
 }
+#: The storages that parts of a server are placed on are multiplied like that of the data.
+_OTHER_STORAGE = re.compile(r"^database\.storages\.[^.]+\.")
 
 
 def scale_tables(tables: Mapping[str, Any]) -> Tables:
@@ -129,7 +132,7 @@ def _value(value: Any, field: str, scale: float) -> Any:
         return _scaled(value, f"{field}.", scale)
     if isinstance(value, list):
         return [_value(one, field, scale) for one in value]
-    rule = SCALED.get(field)
+    rule = SCALED.get(_OTHER_STORAGE.sub("storage.", field))
     if rule is None:
         return value
     try:

@@ -40,7 +40,7 @@ def read_table(
         return Read(model.model_validate(table, context=kinds))
     except ValidationError as error:
         details = error.errors(include_url=False)
-    problems = tuple(_problem(one, place, [*model.model_fields, *siblings], kinds) for one in details)
+    problems = tuple(_problem(one, place, _beside(model, one, siblings), kinds) for one in details)
     left_out = frozenset(problem.field for problem in problems)
     if not isinstance(table, Mapping):
         return Read(None, problems, left_out)
@@ -72,9 +72,26 @@ def moved_below(place: str, problems: Iterable[Problem]) -> Iterator[Problem]:
         yield replace(problem, field=f"{place}.{problem.field.removeprefix(f'{place}.')}")
 
 
+def _beside(model: type[BaseModel], error: ErrorDetails, siblings: Sequence[str]) -> list[str]:
+    """The fields of the table that a wrong field is in: of the model itself, or of a table within a table of it."""
+    found: Any = model
+    for part in error["loc"][:-1]:
+        inside = found.model_fields[part].annotation if _is_model(found) and part in found.model_fields else found
+        options = [inside, *get_args(inside)]
+        # A table of tables (`[thresholds.metrics]`) has its entries' names where others have a field's.
+        found = next((one for one in options if _is_model(one)), None)
+        if found is None:
+            return [*model.model_fields, *siblings]
+    return list(found.model_fields) if found is not model else [*model.model_fields, *siblings]
+
+
+def _is_model(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
 def _problem(error: ErrorDetails, place: str, siblings: Sequence[str], kinds: Kinds) -> Problem:
     """A pydantic error in the words of the file."""
-    parts = ([place] if place else []) + [str(part) for part in error["loc"]]
+    parts = ([place] if place else []) + [str(part) for part in error["loc"] if part != "[key]"]
     field = ".".join(parts)
     what, hint = explain_error(error)
     if error["type"] == "extra_forbidden":

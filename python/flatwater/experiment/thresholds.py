@@ -17,6 +17,27 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+#: The limits that are one number: how they read, and what they are in.
+_WORDS = {
+    "mean_min": ("at least", ", in the run's unit"),
+    "p95_max_s": ("at most", " s"),
+    "p99_max_s": ("at most", " s"),
+    "p999_max_s": ("at most", " s"),
+    "flatness_min": ("at least", ""),
+    "checkpoint_age_max_pct": ("at most", " % of the age at which users wait"),
+    "life_min_years": ("at least", " years"),
+    "cost_max": ("at most", " for each unit of throughput"),
+}
+
+
+def _told(name: str, word: str, unit: str, limit: float | None) -> str:
+    """The limit in words; empty if there is none."""
+    if limit is None:
+        return ""
+    number = f"{limit:,.0f}" if abs(limit) >= 1000 and limit == round(limit) else f"{limit:.6g}"
+    return f"{name}: {word} {number}{unit}"
+
+
 class Limit(Table):
     """`[thresholds.metrics]`: the minimum of a figure, the maximum, or both."""
 
@@ -67,6 +88,18 @@ class Thresholds(Table):
             given, missing = ("baseline", "ratio_min") if self.ratio_min is None else ("ratio_min", "baseline")
             hint = "ratio_min = 0.95" if missing == "ratio_min" else 'baseline = "results/main"'
             yield Problem(f"thresholds.{given}", f"says nothing without {missing}", hint)
+
+    @property
+    def told(self) -> list[str]:
+        """Each limit in words, in the order of the fields: `p99_max_s: at most 0.02 s`."""
+        found = [_told(name, word, unit, getattr(self, name)) for name, (word, unit) in _WORDS.items()]
+        if self.verdict is not None:
+            found.append(f"verdict: {' or '.join(self.verdict)}")
+        if self.ratio_min is not None:
+            found.append(f"ratio_min: at least {self.ratio_min:g} of {self.baseline} (the whole 95 % interval)")
+        for name, limit in self.metrics.items():
+            found += [_told(name, "at least", "", limit.min), _told(name, "at most", "", limit.max)]
+        return [text for text in found if text]
 
     @property
     def says_nothing(self) -> bool:

@@ -2,7 +2,7 @@
 
 A size is a whole number of bytes, or text with a unit: `16KiB`, `500M`, `2GB`. A bare K, M, G, T or P is binary, as
 in MySQL's option files; KB, MB, ... are decimal (disk makers' units); KiB, MiB, ... are binary. A duration is a number
-of seconds, or text: `30s`, `5m`, `1h30m`, `500ms`.
+of seconds, or text: `30s`, `5m`, `1h30m`, `500ms`, `900us`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ for _power, _letter in enumerate(_LETTERS, start=1):
     _SIZE_UNITS |= {_letter: 1024**_power, f"{_letter}IB": 1024**_power, f"{_letter}B": 1000**_power}
 _SIZE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*([A-Za-z]*)", re.ASCII)
 
-_SECONDS_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION_PART = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*(ms|min|s|m|h|d)\s*", re.ASCII)
+_SECONDS_UNITS = {"us": 1e-6, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION_PART = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*(us|ms|min|s|m|h|d)\s*", re.ASCII)
 
 
 def parse_size(value: Any) -> int:

@@ -18,6 +18,7 @@ from flatwater.experiment.expected import Expectation
 from flatwater.experiment.experiment import Experiment, Heading
 from flatwater.experiment.kinds import Kinds
 from flatwater.experiment.layers import read_kinds, read_layers
+from flatwater.experiment.load_hosts import Load
 from flatwater.experiment.paths import with_values
 from flatwater.experiment.problem import Problem, ProblemsError, Table, quote
 from flatwater.experiment.published import PublishedFigure
@@ -68,7 +69,7 @@ def validate(tables: Mapping[str, Any], *, overridden: bool = False) -> Validate
     experiment = found.keep(_pair(experiment.model_copy(update=views.parts)))
     if overridden:
         experiment = forget_lost_cells(experiment)
-    own = [*layer_conflicts(experiment), *twin_conflicts(experiment.twin, experiment.database.REALITY)]
+    own = [*layer_conflicts(experiment), *twin_conflicts(experiment.twin, experiment.database)]
     own += threshold_conflicts(experiment, found.left_out)
     found.add([*own, *cell_conflicts(experiment, own), *view_problems(experiment, views)])
     return Validated(None if found.problems else experiment, found.problems)
@@ -76,6 +77,7 @@ def validate(tables: Mapping[str, Any], *, overridden: bool = False) -> Validate
 
 #: Tables that are neither layers nor lists, and their classes.
 _OTHERS: dict[str, type[Table]] = {
+    "load": Load,
     "record": Record,
     "twin": Twin,
     "report": Report,

@@ -10,6 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from flatwater.health.below import (
+    Below,
+    ChoreProbe,
+    arrays_between,
+    controllers_between,
+    look_below,
+    warnings_of,
+)
 from flatwater.health.checkup import judge
 from flatwater.health.disks import Disk, number_of
 from flatwater.health.drive import Reading
@@ -20,7 +28,7 @@ from flatwater.health.places import disks_of_place
 from flatwater.health.reading import read_drive
 from flatwater.health.smartctl import drives_behind, is_megaraid
 from flatwater.health.temperature import TemperatureProbe
-from flatwater.health.words import bytes_text, day_text, life_text
+from flatwater.health.words import bytes_text, day_text, life_text, used_text
 from flatwater.results.health import CellHealth, DriveHealth, LifeSpan
 
 #: Columns of /proc/diskstats after the name: sectors read, sectors written (Documentation/admin-guide/iostats.rst).
@@ -45,6 +53,8 @@ class Look:
     readings: tuple[Reading, ...]
     #: By the disk's name.
     kernel: dict[str, Moved]
+    #: Controllers and arrays.
+    below: Below
 
 
 class DriveWatch:
@@ -58,13 +68,15 @@ class DriveWatch:
         self._disks = _disks_of(self._machine, places)
         self._drives = _drives_of(self._machine, self._disks)
         # The kernel's counts are read nearest to the run: last before it, and first after it.
-        readings = self._read()
-        self._before = Look(time.time(), readings, _moved(self._machine, self._disks))
+        below, readings = look_below(self._machine, self._disks), self._read()
+        self._before = Look(time.time(), readings, _moved(self._machine, self._disks), below)
 
-    def probes(self) -> list[TemperatureProbe]:
-        """What is sampled each interval: the temperature, where the kernel tells it."""
-        probe = TemperatureProbe(self._machine, self._disks)
-        return [probe] if probe.has_sensor else []
+    def probes(self) -> list[TemperatureProbe | ChoreProbe]:
+        """What is sampled each interval: the temperature, where the kernel tells it, and work of software arrays."""
+        temperature = TemperatureProbe(self._machine, self._disks)
+        chores = ChoreProbe(self._machine, self._disks)
+        found: list[TemperatureProbe | ChoreProbe] = [temperature] if temperature.has_sensor else []
+        return [*found, chores] if chores.has_array else found
 
     def end(self, operations: int, unit: str) -> CellHealth | None:
         """What happened to the drives since. `unit` is what an operation is, in one word: `transaction`.
@@ -74,7 +86,7 @@ class DriveWatch:
         if not self._disks:
             return None
         kernel, at_s = _moved(self._machine, self._disks), time.time()
-        after = Look(at_s, self._read(), kernel)
+        after = Look(at_s, self._read(), kernel, look_below(self._machine, self._disks))
         told = _Told(self._before, after, operations, unit)
         past = load_history(self._history)
         drives = [
@@ -82,7 +94,8 @@ class DriveWatch:
             for disk, reading in zip(self._drives, after.readings, strict=True)
         ]
         trouble = keep((*self._before.readings, *after.readings), self._history)
-        return told.cell(drives, [trouble] if trouble else [])
+        notes = dict.fromkeys((*self._before.below.unseen, *after.below.unseen, *([trouble] if trouble else [])))
+        return told.cell(drives, list(notes))
 
     def _read(self) -> tuple[Reading, ...]:
         return tuple(read_drive(self._machine, disk, time.time()) for disk in self._drives)
@@ -147,6 +160,7 @@ class _Told:
             media_errors=_more(earlier.media_errors, later.media_errors),
             temperature_c_before=earlier.temperature_c,
             temperature_c=later.temperature_c,
+            temperature_warning_c=later.temperature_warning_c,
             throttle_events=_more(earlier.throttle_events, later.throttle_events),
             hot_minutes=_more(earlier.hot_minutes, later.hot_minutes),
             power_on_hours=later.power_on_hours,
@@ -183,8 +197,13 @@ class _Told:
                 f"{drive.device} counts {bytes_text(counted)} written and the kernel {bytes_text(kernel)}: the drive's "
                 "counters are late, or count something else"
             )
-        if drive.throttle_events or drive.hot_minutes:
+        if drive.throttle_events:
             self._warnings.append(f"{drive.device} was hot and slowed itself down while it was measured")
+        elif drive.hot_minutes:
+            self._warnings.append(
+                f"{drive.device} was at its warning temperature or above for {drive.hot_minutes:,.0f} min while it was "
+                "measured, and may have slowed itself down"
+            )
         if drive.media_errors:
             self._warnings.append(f"{drive.device} had {drive.media_errors:,.0f} media errors while it was measured")
 
@@ -193,13 +212,17 @@ class _Told:
         moved = [one for name in self._after.kernel if (one := self._moved(name)) is not None]
         written, read = sum(one.written for one in moved), sum(one.read for one in moved)
         known = bool(moved) and self._operations > 0
+        below = self._before.below, self._after.below
+        controllers, arrays = controllers_between(*below), arrays_between(*below)
         found = CellHealth(
             drives=drives,
+            controllers=controllers,
+            arrays=arrays,
             span_s=self._span_s,
             operations=self._operations,
             written_bytes_per_operation=written / self._operations if known else None,
             read_bytes_per_operation=read / self._operations if known else None,
-            warnings=self._warnings,
+            warnings=[*self._warnings, *warnings_of(controllers, arrays)],
         )
         found.text = [*_sentences(found, self._unit), *notes]
         return found
@@ -229,7 +252,7 @@ def _sentences(health: CellHealth, unit: str) -> list[str]:
     for drive in health.drives:
         parts = []
         if drive.used_pct is not None:
-            parts.append(f"{drive.used_pct:g} % of its rated life is used")
+            parts.append(used_text(drive.used_pct))
         if drive.write_amplification is not None:
             parts.append(f"write amplification {drive.write_amplification:.2f} in this cell")
         if drive.workload_life is not None:

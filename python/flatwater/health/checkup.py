@@ -8,19 +8,18 @@ from pathlib import Path
 
 from flatwater.errors import UserError
 from flatwater.health.arrays import Array, find_arrays
-from flatwater.health.controller import Controller, Task
+from flatwater.health.controller import Task
+from flatwater.health.controllers import find_controllers
 from flatwater.health.disks import Disk, find_disks, list_disks
 from flatwater.health.drive import Reading
 from flatwater.health.evidence import Drive, Evidence, Warranty
 from flatwater.health.history import History, keep, load_history
 from flatwater.health.life import life_at, life_by_rating, rate_of_history, rate_of_life
 from flatwater.health.machine import Machine
-from flatwater.health.megacli import read_megacli
 from flatwater.health.places import disks_of_place
 from flatwater.health.reading import VIRTUAL, read_drive
 from flatwater.health.schedules import find_check
 from flatwater.health.smartctl import drives_behind, is_megaraid
-from flatwater.health.storcli import read_storcli
 from flatwater.health.warnings import Finding, Level, find_warnings, worst
 
 
@@ -53,7 +52,7 @@ def look_over(
     disks = _disks(machine, asked, way)
     past = load_history(history)
     readings = [read_drive(machine, disk, now_s) for disk in disks]
-    controllers, trouble = _controllers(machine)
+    controllers, trouble = find_controllers(machine)
     arrays = tuple(array for array in find_arrays(machine) if not asked or _has_any(array, disks))
     evidence = Evidence(
         now_s=now_s,
@@ -112,15 +111,6 @@ def judge(reading: Reading, past: History, warranty: Warranty | None) -> Drive:
     if warranty is not None and capacity:
         rated = life_by_rating(reading.gauges, rate, warranty.rated_bytes(capacity), reading.at_s)
     return Drive(reading, tuple(before), life_at(reading.gauges, rate, reading.at_s), rated)
-
-
-def _controllers(machine: Machine) -> tuple[list[Controller], list[str]]:
-    """RAID controllers: storcli's account, else MegaCli's; and what went wrong."""
-    found, trouble = read_storcli(machine)
-    if found:
-        return found, []
-    older, more = read_megacli(machine)
-    return older, [one for one in (trouble, more) if one and not older]
 
 
 def _has_any(array: Array, disks: Iterable[Disk]) -> bool:

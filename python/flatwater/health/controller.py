@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+from flatwater.results.health import BatteryCondition
+
+#: `always`: also without a working battery; some makers call it forced.
+Policy = Literal["write-back", "always write-back", "write-through"]
+#: Words that controllers have for a battery that does its work.
+_WELL = ("optimal", "ok", "operational", "good", "")
 
 
 @dataclass(frozen=True)
@@ -20,6 +28,17 @@ class Battery:
     #: When it learns next, in the controller's own words; empty where that is not told.
     next_learn: str = ""
 
+    @property
+    def condition(self) -> BatteryCondition:
+        """What its state means for the cache."""
+        if not self.present:
+            return "missing"
+        if self.replace:
+            return "replace"
+        if self.learning:
+            return "learning"
+        return "well" if self.state.lower() in _WELL else "doubtful"
+
 
 @dataclass(frozen=True)
 class Task:
@@ -31,6 +50,8 @@ class Task:
     scheduled: bool | None
     #: When next, in the words of who plans it.
     next_run: str = ""
+    #: Whether it is under way; None where that is not told.
+    running: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -42,3 +63,7 @@ class Controller:
     #: None where nothing is told of one: HBAs have none.
     battery: Battery | None = None
     tasks: tuple[Task, ...] = ()
+    #: Its address on the bus as sysfs writes it, `0000:06:00.0`; empty where that is not told.
+    pci: str = ""
+    #: The write policy of each of its volumes.
+    policies: tuple[Policy, ...] = ()

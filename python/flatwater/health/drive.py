@@ -64,6 +64,27 @@ class Gauges:
     critical: tuple[str, ...] = ()
 
 
+#: What no drive can have counted: a hundred years of hours, and the bytes of a century at 30 GB/s, above what
+#: a drive's link carries (PCIe 5.0 with four lanes: 16 GB/s). Counters that were never set read as all ones.
+_HOURS_MAX, _BYTES_MAX = 876_600.0, 1e20
+
+
+def plausible(gauges: Gauges) -> Gauges:
+    """The gauges without those that no drive can have counted."""
+
+    def up_to(most: float, value: float | None) -> float | None:
+        return value if value is None or value <= most else None
+
+    return replace(
+        gauges,
+        host_written_bytes=up_to(_BYTES_MAX, gauges.host_written_bytes),
+        host_read_bytes=up_to(_BYTES_MAX, gauges.host_read_bytes),
+        nand_written_bytes=up_to(_BYTES_MAX, gauges.nand_written_bytes),
+        power_on_hours=up_to(_HOURS_MAX, gauges.power_on_hours),
+        hot_minutes=up_to(60 * _HOURS_MAX, gauges.hot_minutes),
+    )
+
+
 @dataclass(frozen=True)
 class Reading:
     """One drive at one moment."""

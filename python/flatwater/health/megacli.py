@@ -14,6 +14,7 @@ from flatwater.health.untrusted import one_line
 NAME = "MegaCli"
 PROGRAMS = ("megacli", "MegaCli", "MegaCli64", "megacli64")
 _ADAPTER = re.compile(r"BBU status for Adapter: (\d{1,3})")
+_PATROL = re.compile(r"Adapter (\d{1,3}): Patrol Read Information")
 _LINE = re.compile(r"^\s*([^:]{1,80}?)\s*[:=]\s*(.*?)\s*$")
 _YES = ("yes", "true")
 
@@ -27,15 +28,18 @@ def read_megacli(machine: Machine) -> tuple[list[Controller], str]:
     if battery.trouble:
         return [], battery.trouble
     patrol = machine.ask(program, "-AdpPR", "-Info", "-aALL", "-NoLog")
-    task = read_patrol(patrol.output.decode(errors="replace"))
+    tasks = {
+        f"controller {number}": read_patrol("\n".join(lines))
+        for number, lines in _sections(patrol.output.decode(errors="replace"), _PATROL)
+    }
     found = read_batteries(battery.output.decode(errors="replace"))
-    return [Controller(one.name, one.model, one.battery, task) for one in found], ""
+    return [Controller(one.name, one.model, one.battery, tasks.get(one.name, ())) for one in found], ""
 
 
 def read_batteries(text: str) -> list[Controller]:
     """The controllers and their batteries in the output of `-AdpBbuCmd`."""
     found: list[Controller] = []
-    for number, lines in _sections(text):
+    for number, lines in _sections(text, _ADAPTER):
         told = {match[1].lower(): match[2] for line in lines if (match := _LINE.match(line))}
         missing = told.get("battery pack missing", "").lower() in _YES
         model = one_line(told.get("batterytype", ""))
@@ -55,10 +59,11 @@ def read_batteries(text: str) -> list[Controller]:
     return [*found, *(Controller(f"controller {match[1]}", battery=Battery(present=False)) for match in without)]
 
 
-def _sections(text: str) -> list[tuple[str, list[str]]]:
+def _sections(text: str, heading: re.Pattern[str]) -> list[tuple[str, list[str]]]:
+    """The lines below each adapter's heading, with its number."""
     found: list[tuple[str, list[str]]] = []
     for line in text.splitlines()[:10_000]:
-        begins = _ADAPTER.search(line)
+        begins = heading.search(line)
         if begins is not None:
             found.append((begins[1], []))
         elif found:
@@ -67,9 +72,11 @@ def _sections(text: str) -> list[tuple[str, list[str]]]:
 
 
 def read_patrol(text: str) -> tuple[Task, ...]:
-    """Whether patrol reads are planned, in the output of `-AdpPR -Info`."""
+    """Whether patrol reads are planned, and whether one runs, in the output of `-AdpPR -Info` of one adapter."""
     told = {match[1].lower(): match[2] for line in text.splitlines()[:1000] if (match := _LINE.match(line[:400]))}
     mode = told.get("patrol read mode")
     if mode is None:
         return ()
-    return (Task("patrol read", "disable" not in mode.lower(), one_line(told.get("next start time", ""))),)
+    state = told.get("current state")
+    running = None if state is None else state.lower().startswith("active")
+    return (Task("patrol read", "disable" not in mode.lower(), one_line(told.get("next start time", "")), running),)

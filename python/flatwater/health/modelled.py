@@ -23,7 +23,7 @@ from flatwater.health.drive import Gauges, Identity, Reading
 from flatwater.health.evidence import Drive, Evidence
 from flatwater.health.life import YEAR_S, Life, Rate
 from flatwater.health.warnings.together import warn
-from flatwater.health.words import bytes_text, span_text
+from flatwater.health.words import bytes_text, span_text, used_text
 from flatwater.results.health import CellHealth, DriveHealth, LifeSpan
 from flatwater.results.phases import measured_samples
 from flatwater.results.schema import Phase
@@ -152,8 +152,6 @@ class _Worn:
         return rated * _TB * (1 - self.card.life_used) / self.host_bytes_per_s / YEAR_S
 
     def health(self) -> DriveHealth:
-        years, rated = self.years, self.rated_years()
-        life = None if years is None else LifeSpan(years=years, low=years, high=years, basis=self._basis())
         reserve = self._read("available_reserve_pct").value
         return DriveHealth(
             device=self.card.name,
@@ -163,20 +161,23 @@ class _Worn:
             used_pct=self.used,
             spare_pct=float(reserve[-1]) if len(reserve) else None,
             write_amplification=self.write_amplification,
-            workload_life=life,
-            rated_life=None
-            if rated is None
-            else LifeSpan(years=rated, low=rated, high=rated, basis="the maker's rating"),
+            workload_life=self._workload_life(),
+            rated_life=self._rated_life(),
         )
 
-    def _basis(self) -> str:
+    def _workload_life(self) -> LifeSpan | None:
         cycles = self.card.device.cell.rated_cycles
-        return f"{cycles:,} rated cycles ({self.card.device.wear.cell}), at this cell's rate of writing"
+        source = f"{cycles:,} rated cycles ({self.card.device.wear.cell}), at this cell's rate of writing"
+        return _life_span(self.years, source)
+
+    def _rated_life(self) -> LifeSpan | None:
+        rated = self.card.rated_tb
+        return None if rated is None else _life_span(self.rated_years(), f"the maker allows {rated:,.0f} TB")
 
     def sentences(self) -> Iterator[str]:
         """What is to be told of it. Equal cards are told of once."""
         years, amplified = self.years, self.write_amplification
-        used = f"{self.used:.3g} % of its rated life is used"
+        used = used_text(self.used)
         if years == 0:
             yield f"{self.card.name}: its rated life is used up"
             return
@@ -194,6 +195,14 @@ class _Worn:
         rated = self.rated_years()
         if rated is not None:
             yield f"{self.card.name}: the maker allows {self.card.rated_tb:,.0f} TB, which last {span_text(rated)}"
+
+
+def _life_span(years: float | None, source: str) -> LifeSpan | None:
+    """A life that a model knows exactly, and where it comes from."""
+    if years is None:
+        return None
+    text = span_text(years) if years else "its rated life is used up"
+    return LifeSpan(years=years, low=years, high=years, basis=f"{text}: {source}")
 
 
 def _used_pct(left: float) -> float:

@@ -11,7 +11,8 @@ from flatwater.errors import UserError
 from flatwater.health.checkup import Checkup
 from flatwater.health.evidence import Drive
 from flatwater.health.text import drive_rows, finding_line, headline, unseen_lines
-from flatwater.owned import require_replaceable, write_atomic
+from flatwater.owned import write_atomic
+from flatwater.report.document import is_markdown, require_document_place
 
 #: The marks of what flatwater wrote, so that it may write it again.
 SIGNATURE = '<meta name="generator" content="flatwater '
@@ -29,18 +30,19 @@ th{font-weight:normal;opacity:.75;white-space:nowrap}
 """
 
 
+def require_place(out: Path, *, force: bool = False) -> None:
+    """Makes sure that the page may be written, before any drive is asked. Errors: UserError."""
+    require_document_place(out, (SIGNATURE, MARKDOWN_SIGNATURE), force=force)
+
+
 def write_out(checkup: Checkup, out: Path, *, force: bool = False) -> None:
     """Writes a page (.html) or Markdown (.md). It replaces what flatwater wrote, and other files only with `force`.
 
     Errors: UserError.
     """
-    kinds = {".html": (page, SIGNATURE), ".md": (markdown, MARKDOWN_SIGNATURE)}
-    if out.suffix not in kinds:
-        raise UserError("is neither a page nor Markdown", where=str(out), hint="--out FILE.html, or FILE.md")
-    write, signature = kinds[out.suffix]
-    require_replaceable(out, signature, force=force, where="--out")
+    require_place(out, force=force)
     try:
-        write_atomic(out, write(checkup), durable=False)
+        write_atomic(out, (markdown if is_markdown(out) else page)(checkup), durable=False)
     except OSError as error:
         raise UserError(f"cannot write it: {error.strerror}", where=str(out), hint="give another --out") from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from flatwater.health.disks import Disk, character_device
-from flatwater.health.drive import Gauges, Identity, Reading
+from flatwater.health.drive import Gauges, Identity, Reading, plausible
 from flatwater.health.intel_nvme import read_intel
 from flatwater.health.machine import Machine
 from flatwater.health.nvme_cli import NAME as NVME_CLI
@@ -38,7 +38,7 @@ def read_drive(machine: Machine, disk: Disk, at_s: float) -> Reading:
             reading = _with_flash(machine, disk, _with_throttling(machine, disk, reading))
     if found is None and not reading.gauges.used_pct:
         reading = replace(reading, unseen=(*reading.unseen, *reasons))
-    return reading
+    return replace(reading, gauges=plausible(reading.gauges))
 
 
 def _read_nvme(machine: Machine, disk: Disk, at_s: float) -> tuple[Reading | None, list[str]]:

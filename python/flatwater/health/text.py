@@ -65,7 +65,7 @@ def drive_rows(drive: Drive) -> Iterator[tuple[str, str]]:
     size = "" if identity.capacity_bytes is None else bytes_text(identity.capacity_bytes)
     protocol = "" if identity.protocol == "unknown" else identity.protocol
     if size or protocol:
-        yield "size", ", ".join(filter(None, (size, protocol)))
+        yield "size" if size else "protocol", ", ".join(filter(None, (size, protocol)))
     if gauges.used_pct is not None:
         yield "wear", f"{gauges.used_pct:g} % of the rated life is used{_spare(gauges)}"
     if gauges.host_written_bytes is not None:

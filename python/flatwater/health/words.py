@@ -9,6 +9,8 @@ from flatwater.health.life import YEARS_MAX, Life
 _STEPS = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _DAYS_A_YEAR = 365.25
 _LAST_DAY_S = 253_370_764_800.0  # 9999-01-01: dates end with that year
+#: A smaller share is not told in figures.
+_USED_SHOWN_PCT = 0.01
 
 
 def bytes_text(count: float) -> str:
@@ -32,6 +34,12 @@ def span_text(years: float) -> str:
     if days >= 2:
         return f"{days:.0f} days"
     return f"{days * 24:.1f} hours"
+
+
+def used_text(pct: float) -> str:
+    """`40 % of its rated life is used`."""
+    share = f"less than {_USED_SHOWN_PCT:g}" if 0 < pct < _USED_SHOWN_PCT else f"{pct:.3g}"
+    return f"{share} % of its rated life is used"
 
 
 def day_text(at_s: float) -> str:

@@ -12,6 +12,7 @@ from flatwater.experiment.device import Use
 from flatwater.owned import Identity, Permit
 from flatwater.plan import units
 from flatwater.plan.device import Device, never_written, write_cached, write_device
+from flatwater.plan.part import Part
 from flatwater.plan.requests import Requests, Uniform, precondition_requests, read_back_requests, write_requests
 
 #: The end of a fault that does not end within the run.
@@ -46,6 +47,8 @@ class RealFileio:
     #: The files that may be written; None: no file.
     permit: tuple[Identity, ...] | None
     threads: int
+    #: Of several load hosts, the share of this one; None: the threads above are all.
+    part: Part | None
     queue_depth: int
     engine: Literal["psync", "io_uring"]
     direct: bool
@@ -93,6 +96,7 @@ def write_real_fileio(
         paths=tuple(str(path) for path in paths),
         permit=None if permit is None else permit.files,
         threads=workload.threads,
+        part=None,
         queue_depth=workload.queue_depth,
         engine=workload.engine,
         direct=workload.direct,

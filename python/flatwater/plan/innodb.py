@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from flatwater.experiment import Experiment
@@ -14,11 +14,13 @@ from flatwater.experiment.database.innodb_settings import Generation, InnodbSett
 from flatwater.experiment.database.machine import Machine
 from flatwater.experiment.database.measured import CpuFigures, MeasuredWorkload
 from flatwater.experiment.database.placement import Holding, Part
+from flatwater.experiment.device import Device as ModelledDevice
 from flatwater.experiment.device import Use
 from flatwater.experiment.device.load import load_device
+from flatwater.experiment.storage import ModelledStorage
 from flatwater.plan.device import Device, write_device
 from flatwater.plan.fileio import write_storage
-from flatwater.plan.transactions import Transactions, write_transactions
+from flatwater.plan.transactions import ModelledTransactions, write_modelled_transactions
 from flatwater.plan.units import interval_ms, ns
 
 #: The kernel's page cache has pages of this size, and data pages are larger. A log that bypasses it has sectors.
@@ -77,7 +79,7 @@ class Other:
 class ModelledDatabase:
     """Transactions on modelled servers, in virtual time: `database::Spec` of crates/model."""
 
-    workload: Transactions
+    workload: ModelledTransactions
     measured: Measured
     servers: int
     connections: int
@@ -107,7 +109,7 @@ def write_innodb(cell: Experiment, seed: int, *, fresh: bool = False) -> Modelle
     database = innodb_of(cell)
     measured = database.measured(cell.workload.kind)
     return ModelledDatabase(
-        workload=write_transactions(cell),
+        workload=write_modelled_transactions(cell),
         measured=write_measured(measured, database.generation),
         servers=database.servers,
         connections=cell.transactions.connections,
@@ -118,7 +120,10 @@ def write_innodb(cell: Experiment, seed: int, *, fresh: bool = False) -> Modelle
         cpu=write_cpu(database.cpu, measured.cpu_us, database.hardware),
         warm=database.warm and not fresh,
         device=write_storage(cell, asynchronous=True, align_bytes=_align_bytes(database), fresh=fresh),
-        others=tuple(_other(cell, database, name, holding) for name, holding in database.other_devices.items()),
+        others=(
+            *(_other(cell, database, name, holding) for name, holding in database.other_devices.items()),
+            *(_placed(cell, name, holding) for name, holding in database.placed_storages.items()),
+        ),
         page_cache_bytes=database.page_cache_bytes,
         interval_ms=interval_ms(cell),
         seed=seed,
@@ -165,9 +170,10 @@ def write_cpu(cpu: CpuTable, measured: CpuFigures, machine: Machine) -> Cpu:
     )
 
 
-def server_cpu(*, statement_us: float, page_read_us: float, page_written_us: float) -> Cpu:
+def server_cpu(*, statement_us: float, page_read_us: float, page_written_us: float, round_trip_us: float = 0) -> Cpu:
     """The measured costs of a server: those of a statement include the pages that it uses and its mutexes."""
-    return Cpu(ns(statement_us), 0, ns(page_read_us), ns(page_written_us))
+    cpu = Cpu(ns(statement_us), 0, ns(page_read_us), ns(page_written_us))
+    return replace(cpu, round_trip_ns=ns(round_trip_us))
 
 
 def storage_use(cell: Experiment) -> Use:
@@ -193,7 +199,33 @@ def _other(cell: Experiment, database: InnodbModel, name: str, holding: Holding)
     )
 
 
+def placed_use(cell: Experiment, name: str, holding: Holding) -> Use:
+    """How one of `database.storages` is used: as a separate device, where the storage says nothing else."""
+    database = innodb_of(cell)
+    storage = database.storages[name]
+    if not isinstance(storage, ModelledStorage):
+        raise TypeError(f"the storage {name} is {storage.kind}, not modelled")
+    use = storage.use(asynchronous=True, align_bytes=_align_bytes(database, "log" in holding.parts))
+    return use if "initial" in storage.model_fields_set else replace(use, initial=other_use(cell, holding).initial)
+
+
+def placed_device(cell: Experiment, name: str) -> ModelledDevice:
+    """The device of one of `database.storages`."""
+    storage = innodb_of(cell).storages[name]
+    if not isinstance(storage, ModelledStorage):
+        raise TypeError(f"the storage {name} is {storage.kind}, not modelled")
+    return storage.modelled_device
+
+
+def _placed(cell: Experiment, name: str, holding: Holding) -> Other:
+    return Other(
+        name=name,
+        device=write_device(placed_device(cell, name), placed_use(cell, name, holding)),
+        holds=(*holding.parts, *(Table(table) for table in holding.tables)),
+    )
+
+
 def _align_bytes(database: InnodbModel, has_log: bool | None = None) -> int:
     if has_log is None:
-        has_log = database.log_device is None
+        has_log = not database.log_is_apart
     return DIRECT_ALIGN_BYTES if has_log and database.log_is_direct else ALIGN_BYTES

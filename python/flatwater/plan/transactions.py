@@ -7,8 +7,11 @@ from typing import Literal, TypeVar
 
 from flatwater.experiment import Experiment
 from flatwater.experiment import Oltp as OltpWorkload
+from flatwater.experiment import QueryLog as QueryLogWorkload
+from flatwater.experiment import Sql as SqlWorkload
 from flatwater.experiment import Tpcc as TpccWorkload
 from flatwater.experiment.workload.oltp import Mode
+from flatwater.plan.sql import QueryLog, Sql, write_query_log, write_sql
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,36 @@ Distribution = Uniform | Gaussian | Special | Pareto | Zipfian
 
 
 @dataclass(frozen=True)
+class TpccMysql:
+    """tpcc-mysql, with its statements and its tables."""
+
+    name: Literal["tpcc-mysql"] = "tpcc-mysql"
+
+
+@dataclass(frozen=True)
+class SysbenchTpcc:
+    """The statements of sysbench-tpcc."""
+
+    table_sets: int
+    name: Literal["sysbench-tpcc"] = "sysbench-tpcc"
+
+
+@dataclass(frozen=True)
+class TprocC:
+    """HammerDB's stored procedures."""
+
+    all_warehouses: bool
+    name: Literal["tproc-c"] = "tproc-c"
+
+
+Variant = TpccMysql | SysbenchTpcc | TprocC
+
+
+@dataclass(frozen=True)
 class Tpcc:
     """TPC-C: `TpccSpec` of crates/real and of crates/model."""
 
+    variant: Variant
     warehouses: int
     pipeline: bool
     keying_and_think: bool
@@ -97,17 +127,39 @@ class Oltp(OltpTables):
     kind: Literal["oltp"] = "oltp"
 
 
-Transactions = Tpcc | Oltp
+#: What a modelled server can run: it has their data.
+ModelledTransactions = Tpcc | Oltp
+Transactions = ModelledTransactions | Sql | QueryLog
 #: The plan of the workload, or of its tables only.
 AnyOltp = TypeVar("AnyOltp", bound=OltpTables)
 
 
 def write_transactions(cell: Experiment) -> Transactions:
     """The plan of a cell's transactions."""
+    if isinstance(cell.workload, SqlWorkload):
+        return write_sql(cell)
+    if isinstance(cell.workload, QueryLogWorkload):
+        return write_query_log(cell)
+    return write_modelled_transactions(cell)
+
+
+def write_modelled_transactions(cell: Experiment) -> ModelledTransactions:
+    """The plan of a cell's transactions, for a modelled server too."""
     workload = cell.transactions
     if isinstance(workload, TpccWorkload):
-        return Tpcc(workload.warehouses, workload.pipeline, workload.keying_and_think)
+        return Tpcc(write_variant(workload), workload.warehouses, workload.pipeline, workload.keying_and_think)
     return write_oltp(workload, Oltp)
+
+
+def write_variant(workload: TpccWorkload) -> Variant:
+    """The plan of the program whose transactions run."""
+    match workload.variant:
+        case "tpcc-mysql":
+            return TpccMysql()
+        case "sysbench-tpcc":
+            return SysbenchTpcc(workload.table_sets)
+        case "tproc-c":
+            return TprocC(workload.all_warehouses)
 
 
 def write_oltp(workload: object, sort: type[AnyOltp]) -> AnyOltp:

@@ -33,9 +33,13 @@ def storage_warning(path: Path) -> str | None:
 
 
 class DiskProbe:
-    """`storage.*` of the device under a path; no series if there is no such device (tmpfs, network)."""
+    """`storage.*` of the device under a path; no series if there is no such device (tmpfs, network).
 
-    def __init__(self, path: Path) -> None:
+    `prefix` is that of its series, of a device beside that of the data.
+    """
+
+    def __init__(self, path: Path, prefix: str = "storage.") -> None:
+        self._prefix = prefix
         self._device = find_block_device(path)
         self._last = self._read()
 
@@ -58,22 +62,22 @@ class DiskProbe:
         seconds = now[1] - last[1]
         delta = [after - before for after, before in zip(now[0], last[0], strict=False)]
         found = {
-            "storage.utilisation_pct": min(100.0, delta[_BUSY_MS] / seconds / 10),
-            "storage.queue_depth": delta[_QUEUE_MS] / seconds / 1000,
-            "storage.read_ops_per_s": delta[_READS] / seconds,
-            "storage.write_ops_per_s": delta[_WRITES] / seconds,
-            "storage.read_bytes_per_s": delta[_READ_SECTORS] * _SECTOR_BYTES / seconds,
-            "storage.write_bytes_per_s": delta[_WRITE_SECTORS] * _SECTOR_BYTES / seconds,
+            "utilisation_pct": min(100.0, delta[_BUSY_MS] / seconds / 10),
+            "queue_depth": delta[_QUEUE_MS] / seconds / 1000,
+            "read_ops_per_s": delta[_READS] / seconds,
+            "write_ops_per_s": delta[_WRITES] / seconds,
+            "read_bytes_per_s": delta[_READ_SECTORS] * _SECTOR_BYTES / seconds,
+            "write_bytes_per_s": delta[_WRITE_SECTORS] * _SECTOR_BYTES / seconds,
         }
         # There is no mean over no requests.
         if delta[_READS]:
-            found["storage.read_await_us"] = 1000 * delta[_READ_MS] / delta[_READS]
+            found["read_await_us"] = 1000 * delta[_READ_MS] / delta[_READS]
         if delta[_WRITES]:
-            found["storage.write_await_us"] = 1000 * delta[_WRITE_MS] / delta[_WRITES]
+            found["write_await_us"] = 1000 * delta[_WRITE_MS] / delta[_WRITES]
         if len(delta) > _DISCARDS:
-            found["storage.discard_ops_per_s"] = delta[_DISCARDS] / seconds
+            found["discard_ops_per_s"] = delta[_DISCARDS] / seconds
         if len(delta) > _FLUSHES:
-            found["storage.flush_ops_per_s"] = delta[_FLUSHES] / seconds
+            found["flush_ops_per_s"] = delta[_FLUSHES] / seconds
         if len(delta) > _FLUSH_MS and delta[_FLUSHES]:
-            found["storage.flush_await_us"] = 1000 * delta[_FLUSH_MS] / delta[_FLUSHES]
-        return found
+            found["flush_await_us"] = 1000 * delta[_FLUSH_MS] / delta[_FLUSHES]
+        return {self._prefix + name: value for name, value in found.items()}

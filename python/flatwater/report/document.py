@@ -15,10 +15,13 @@ from pathlib import Path
 from flatwater.errors import UserError
 from flatwater.owned import require_replaceable, write_atomic
 from flatwater.report.figure import Figure
-from flatwater.report.page import SIGNATURE, render_document
+from flatwater.report.html import SIGNATURE, rendered
+from flatwater.results.started import shell_word
 
 #: The first line of a Markdown document, so that a later one may replace it.
 MARKDOWN_SIGNATURE = "<!-- made by flatwater -->"
+#: How the names of documents end.
+_PAGES, _MARKDOWN = (".html", ".htm"), ".md"
 #: What Markdown would read as markup.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
@@ -82,6 +85,29 @@ class Document:
     sheet: bool = False
 
 
+def require_document_place(
+    out: Path, signatures: tuple[str, str] = (SIGNATURE, MARKDOWN_SIGNATURE), *, force: bool = False
+) -> None:
+    """Makes sure that a document may be written to `out`: a verb that works for minutes asks before it begins.
+
+    `signatures` are the marks of a page and of Markdown that it may replace.
+
+    Errors: UserError if the name says neither form, if it would replace what flatwater did not write, or if there is
+    no such folder.
+    """
+    if out.suffix.lower() not in (*_PAGES, _MARKDOWN):
+        raise UserError("is neither a page nor Markdown", where=f"--out {out}", hint="a name that ends in .html or .md")
+    require_replaceable(out, signatures[is_markdown(out)], force=force, where="--out")
+    if not out.parent.is_dir():
+        hint = f"mkdir -p {shell_word(str(out.parent))}"
+        raise UserError(f"the folder {out.parent} does not exist", where=f"--out {out}", hint=hint)
+
+
+def is_markdown(out: Path) -> bool:
+    """Whether a document of this name is Markdown."""
+    return out.suffix.lower() == _MARKDOWN
+
+
 def write_document(document: Document, out: Path, *, force: bool = False) -> Path:
     """Writes a document: Markdown if the file's name ends in `.md`, else HTML. Returns its path.
 
@@ -89,10 +115,8 @@ def write_document(document: Document, out: Path, *, force: bool = False) -> Pat
 
     Errors: UserError if `out` cannot be written, or if its name says neither.
     """
-    if out.suffix.lower() not in (".html", ".htm", ".md"):
-        raise UserError("is neither a page nor Markdown", where=f"--out {out}", hint="a name that ends in .html or .md")
-    markdown = out.suffix.lower() == ".md"
-    require_replaceable(out, MARKDOWN_SIGNATURE if markdown else SIGNATURE, force=force, where="--out")
+    require_document_place(out, force=force)
+    markdown = is_markdown(out)
     text = as_markdown(document) if markdown else as_html(document)
     try:
         write_atomic(out, text, durable=False)
@@ -134,7 +158,14 @@ def _columns(block: Rows) -> list[str]:
 def as_html(document: Document) -> str:
     """The document as one HTML page that opens offline."""
     figures = [block.figure for block in document.blocks if isinstance(block, Drawing)]
-    return render_document(document, [(type(block).__name__, block) for block in document.blocks], figures)
+    return rendered(
+        "document.html",
+        title=document.title,
+        figures=figures,
+        scripted=bool(figures),
+        document=document,
+        blocks=[(type(block).__name__, block) for block in document.blocks],
+    )
 
 
 def as_markdown(document: Document) -> str:

@@ -1,31 +1,22 @@
-"""The page: one HTML file that needs no other file, opens offline and may not access the network."""
+"""The report of a result as one page: what stands on it."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
-from flatwater import __version__
 from flatwater.errors import UserError
 from flatwater.owned import require_replaceable, write_atomic
 from flatwater.report import sentences, units
 from flatwater.report.bounds import bound_word, bounds, sentences_of
 from flatwater.report.charts.sweep_dots import has_names
-from flatwater.report.contrast import contrast
+from flatwater.report.contrast import Contrast, contrast
 from flatwater.report.drawing import CELLS_DRAWN_MAX, draw, drawn_cells, sweep_figures
-from flatwater.report.figure import DARK, TEMPLATE, Figure
-from flatwater.report.images import PLOTLY
+from flatwater.report.html import SIGNATURE, embedded, rendered
 from flatwater.report.swept import label, shown
 from flatwater.report.tables import (
+    Table,
     agreement_text,
     consistency_text,
     figure_text,
@@ -38,21 +29,13 @@ from flatwater.report.tables import (
 from flatwater.results import SCHEMA_VERSION, Cell, CellSummary, Result
 from flatwater.results.phases import began_s
 
-#: The mark in the head of every page (templates/page.html).
-SIGNATURE = '<meta name="generator" content="flatwater '
 #: The most rows of the machine's table, and the most marks listed for a cell; the rest is only counted.
 ROWS_MAX = 300
 MARKS_MAX = 50
 #: The most characters of the experiment's text: a folder from another source may contain anything.
 EXPERIMENT_MAX = 200_000
-
-
-@dataclass(frozen=True)
-class Script:
-    """An inline script, and the hash by which the page's policy lets it run."""
-
-    text: Markup
-    source: str
+#: Names of documents that a report is not.
+_NO_PAGES = (".md", ".markdown", ".pdf")
 
 
 def write_page(result: Result, out: Path, *, force: bool = False) -> Path:
@@ -62,6 +45,9 @@ def write_page(result: Result, out: Path, *, force: bool = False) -> Path:
 
     Errors: UserError if `out` cannot be written; FlatwaterError if the result's series are damaged.
     """
+    if out.suffix.lower() in _NO_PAGES:
+        hint = "a name that ends in .html; --one-page writes Markdown and PDF, too"
+        raise UserError("the report is a page of HTML", where=f"--out {out}", hint=hint)
     require_replaceable(out, SIGNATURE, force=force, where="--out")
     html = render(result)
     try:
@@ -75,108 +61,61 @@ def write_page(result: Result, out: Path, *, force: bool = False) -> Path:
 
 def render(result: Result) -> str:
     """The whole page as text."""
-    swept = [figure.as_json() for figure in sweep_figures(result)]
-    cells = [(drawn.recorded.cell.index, embedded(drawn.as_json())) for drawn in draw(result)]
-    scripts = _scripts()
     shown_cells = drawn_cells(result)
-    return (
-        _environment()
-        .get_template("page.html")
-        .render(
-            policy=_policy(scripts),
-            css=Markup(_text("page.css")),  # noqa: S704 ours
-            scripts=scripts,
-            result=result,
-            title=result.manifest.title or result.name,
-            about=_word(result.experiment.get("about")),
-            source=_word(result.experiment.get("source")),
-            contents=_contents(result),
-            headline=sentences.headline(result),
-            notices=sentences.notices(result),
-            bounds=bounds(result),
-            has_bounds=any(cell.summary is not None and cell.summary.bound for cell in result.cells),
-            bound_word=bound_word,
-            sentences_of=sentences_of,
-            badges=sentences.badges(result),
-            modelled=sentences.modelled_text(result),
-            fields=list(dict.fromkeys(name for cell in result.cells for name in cell.set)),
-            named=has_names(result),
-            repeated=any(cell.plan.repeat for cell in result.cells),
-            rows=_by_setting(result),
-            contrast=contrast(result),
-            has_published=any(cell.summary is not None and cell.summary.published for cell in result.cells),
-            drawn={cell.index for cell in shown_cells},
-            cells=shown_cells,
-            undrawn=len(result.cells) - len(shown_cells) if len(shown_cells) == CELLS_DRAWN_MAX else 0,
-            data=cells,
-            report_data=embedded({"template": TEMPLATE, "dark": DARK, "sweep": swept}),
-            tiles=tiles,
-            tables=tables,
-            metric_words=metric_words,
-            published_text=published_text,
-            published_table=published_table(result),
-            shape_table=shape_table(result),
-            agreement_told=agreement_text(result.agreement) if result.agreement is not None else "",
-            figure_text=figure_text,
-            verdict_word=sentences.verdict_word,
-            marks=marks,
-            machine=flattened(result.machine),
-            experiment=_experiment(result),
-            version=__version__,
-            schema_version=SCHEMA_VERSION,
-            label=label,
-            shown=shown,
-            units=units,
-        )
+    published, shapes, differs = published_table(result), shape_table(result), contrast(result)
+    return rendered(
+        "page.html",
+        title=result.manifest.title or result.name,
+        figures=sweep_figures(result),
+        result=result,
+        about=_word(result.experiment.get("about")),
+        source=_word(result.experiment.get("source")),
+        contents=_contents(result, published=published, shapes=shapes, differs=differs),
+        headline=sentences.headline(result),
+        notices=sentences.notices(result),
+        bounds=bounds(result),
+        has_bounds=any(cell.summary is not None and cell.summary.bound for cell in result.cells),
+        bound_word=bound_word,
+        sentences_of=sentences_of,
+        badges=sentences.badges(result),
+        modelled=sentences.modelled_text(result),
+        fields=list(dict.fromkeys(name for cell in result.cells for name in cell.set)),
+        named=has_names(result),
+        repeated=any(cell.plan.repeat for cell in result.cells),
+        rows=_by_setting(result),
+        contrast=differs,
+        has_published=any(cell.summary is not None and cell.summary.published for cell in result.cells),
+        drawn={cell.index for cell in shown_cells},
+        cells=shown_cells,
+        undrawn=len(result.cells) - len(shown_cells) if len(shown_cells) == CELLS_DRAWN_MAX else 0,
+        data=[(drawn.recorded.cell.index, embedded(drawn.as_json())) for drawn in draw(result)],
+        tiles=tiles,
+        tables=tables,
+        metric_words=metric_words,
+        published_text=published_text,
+        published_table=published,
+        shape_table=shapes,
+        agreement_told=agreement_text(result.agreement) if result.agreement is not None else "",
+        figure_text=figure_text,
+        verdict_word=sentences.verdict_word,
+        marks=marks,
+        machine=flattened(result.machine),
+        experiment=_experiment(result),
+        schema_version=SCHEMA_VERSION,
+        label=label,
+        shown=shown,
+        units=units,
     )
 
 
-def render_document(document: object, blocks: list[tuple[str, object]], figures: list[Figure]) -> str:
-    """A document (`document.py`) as a page; it has scripts only if it has figures."""
-    scripts = _scripts() if figures else []
-    drawn = [figure.as_json() for figure in figures]
-    return (
-        _environment()
-        .get_template("document.html")
-        .render(
-            policy=_policy(scripts),
-            css=Markup(_text("page.css")),  # noqa: S704 ours
-            scripts=scripts,
-            document=document,
-            blocks=blocks,
-            report_data=embedded({"template": TEMPLATE, "dark": DARK, "sweep": drawn}),
-            version=__version__,
-        )
-    )
-
-
-def _scripts() -> list[Script]:
-    return [_script("errors.js"), _plotly(), _script("page.js")]
-
-
-def _policy(scripts: list[Script]) -> str:
-    """What the page may do: run these scripts, and reach nothing."""
-    allowed = " ".join(script.source for script in scripts) or "'none'"
-    return (
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
-        f"script-src {allowed}"
-    )
-
-
-def embedded(value: Any) -> Markup:
-    """JSON for a <script type="application/json">: nothing in it can end the script or begin markup."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704
-
-
-def _contents(result: Result) -> list[tuple[str, str]]:
+def _contents(result: Result, *, published: Table, shapes: Table, differs: Contrast | None) -> list[tuple[str, str]]:
     """The parts of the page that this result has: (anchor, words)."""
     many = len(result.cells) > 1
     found = [
         (many, "sweep", "The sweep" if any(cell.set for cell in result.cells) else "The repeats"),
-        (bool(published_table(result).rows), "published", "Beside what was published"),
-        (bool(shape_table(result).rows), "shapes", "Expected shapes"),
-        (contrast(result) is not None, "differs", "What differs"),
+        (bool(published.rows), "published", "Beside what was published"),
+        (bool(shapes.rows), "shapes", "Expected shapes"),
+        (differs is not None, "differs", "What differs"),
         (bool(drawn_cells(result)), "over-time", "One cell over time" if many else "Over time"),
         (True, "machine", "The machine"),
         (True, "experiment", "The experiment"),
@@ -317,31 +256,3 @@ def _experiment(result: Result) -> str:
 
 def _word(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("flatwater.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _text(name: str) -> str:
-    return resources.files("flatwater.report").joinpath("templates", name).read_text("utf-8")
-
-
-def _script(name: str) -> Script:
-    return _allowed(_text(name))
-
-
-def _plotly() -> Script:
-    return _allowed(PLOTLY.read_text("utf-8"))
-
-
-def _allowed(text: str) -> Script:
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return Script(Markup(text), f"'sha256-{digest}'")  # noqa: S704 ours, or plotly's

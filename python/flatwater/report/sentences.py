@@ -265,7 +265,9 @@ def modelled_text(result: Result) -> str:
     names = list(devices)
     more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
     of = f", of {'; '.join(names[:NAMED_MAX])}{more}" if names else ""
-    models = f"{' and '.join(layers)} {'is a model' if len(layers) == 1 else 'are models'}{of}"
+    *first, last = layers
+    told = f"{', '.join(first)} and {last}" if first else last
+    models = f"{told} {'is a model' if len(layers) == 1 else 'are models'}{of}"
     behind = _lag_text([summary for _, summary in finished(result)])
     return f"Modelled in real time: {models}. {behind}" if behind else f"Computed, not measured: {models}."
 
@@ -290,7 +292,10 @@ _DEVICE_OF = {"storage": "device", "cache": "cache_device"}
 
 
 def badges(result: Result) -> list[Badge]:
-    """The four layers, with one badge for each different implementation that a layer had in the cells."""
+    """The four layers, with one badge for each different implementation that a layer had in the cells.
+
+    The other storages, which parts of a server were placed on, follow by their names.
+    """
     found: dict[tuple[str, str], Badge] = {}
     for cell in result.cells:
         layers = cell.summary.layers if cell.summary is not None else {}
@@ -305,7 +310,9 @@ def badges(result: Result) -> list[Badge]:
                 found.setdefault((layer, text), Badge(layer, "none" if text == "none" else "unknown", text))
             else:
                 found.setdefault((layer, text), Badge(layer, _kind(text), text))
-    return sorted(found.values(), key=lambda badge: LAYERS.index(badge.layer))
+        others = ((name, text) for name, text in layers.items() if name.startswith("storage "))
+        found |= {(name, text): Badge(name, _kind(text), text) for name, text in others if (name, text) not in found}
+    return sorted(found.values(), key=lambda badge: (LAYERS.index(badge.layer.split(" ")[0]), badge.layer))
 
 
 def _kind(text: str) -> Literal["real", "modelled", "none", "unknown"]:

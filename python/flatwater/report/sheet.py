@@ -58,7 +58,7 @@ def _small(figure: Figure, *, wide: bool) -> Figure:
     for name in ("xaxis", "yaxis"):
         axis = layout.get(name, {})
         # Each category keeps its label.
-        layout[name] = axis if axis.get("type") == "category" else {**axis, "nticks": 5}
+        layout[name] = {**axis, "automargin": True} if axis.get("type") == "category" else {**axis, "nticks": 5}
     data = [{**trace, "legend": "legend"} for trace in figure.data]
     height = _WIDE_HEIGHT if wide else _HEIGHT
     return dataclasses.replace(figure, data=data, layout=layout, wide=wide, height=height, linked=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 from flatwater.report.charts.transactions import NAMES
 from flatwater.report.swept import label
-from flatwater.report.units import binary_bytes, microseconds, number, percent, seconds
+from flatwater.report.units import MISSING, binary_bytes, microseconds, number, percent, seconds
 from flatwater.results import CellSummary, Result
 from flatwater.results.schema import Agreement, FieldValues, Finding, Published, ServerFacts
 
@@ -37,8 +37,11 @@ def tables(summary: CellSummary) -> list[Table]:
         _counters(summary),
         _recoveries(summary),
         _servers(summary),
+        _load_hosts(summary),
         _consistency(summary),
         _drives(summary),
+        _statements(summary),
+        _gaps(summary),
     ]
     return [table for table in found if table.rows]
 
@@ -51,6 +54,71 @@ def _thresholds(summary: CellSummary) -> Table:
     ]
     bad = frozenset(place for place, one in enumerate(summary.thresholds[:ROWS_MAX]) if not one.passed)
     return Table("Thresholds", ["threshold", "limit", "value", "", "in words"], rows, bad)
+
+
+def _load_hosts(summary: CellSummary) -> Table:
+    """The hosts that made the load: their shares, their processors, and how well their clocks are known."""
+    rows = []
+    for place, host in enumerate(summary.load_hosts[:ROWS_MAX]):
+        means = {
+            name: found.mean
+            for name in ("ops_per_s", "client_cpu_pct", "machine_idle_pct")
+            if (found := summary.metrics.get(f"workload.host{place}_{name}")) is not None
+        }
+        used = means.get("client_cpu_pct")
+        rows.append(
+            [
+                host.host,
+                f"{host.first} to {host.first + host.sessions - 1}",
+                f"{_number_or_missing(means.get('ops_per_s'))} /s",
+                f"{_number_or_missing(used / 100 if used is not None else None)} cores",
+                f"{_number_or_missing(means.get('machine_idle_pct'))} %",
+                _give_or_take(host.skew_us, host.skew_bound_us),
+                microseconds(host.instant_bound_us),
+                microseconds(host.began_late_us),
+                microseconds(host.interval_late_us),
+                "" if host.drift_ppm is None else f"{host.drift_ppm:+.1f} ± {host.drift_bound_ppm or 0:.1f} ppm",
+            ]
+        )
+    head = ["load host", "sessions", "rate", "load generator", "machine idle", "clock ahead by"]
+    head += ["common instant known to", "began late by", "intervals late by", "clock drift"]
+    return Table("Load hosts", head, rows)
+
+
+def _number_or_missing(value: float | None) -> str:
+    """A number, or the sign for one that is not known."""
+    return number(value) if value is not None else MISSING
+
+
+def _give_or_take(value_us: float | None, bound_us: float | None) -> str:
+    if value_us is None or bound_us is None:
+        return MISSING
+    return f"{value_us / 1e3:+,.2f} ± {bound_us / 1e3:,.2f} ms"
+
+
+def _statements(summary: CellSummary) -> Table:
+    """Of an observed server, what took most of the time."""
+    rows = [
+        [
+            one.text or "(its text is not kept)",
+            one.schema_name,
+            f"{one.count:,}",
+            percent(one.share),
+            microseconds(one.mean_us),
+            f"{one.rows_examined / one.count:,.0f}",
+            f"{one.rows_sent / one.count:,.1f}",
+            f"{one.without_index:,}",
+        ]
+        for one in summary.statements[:ROWS_MAX]
+    ]
+    head = ["statement", "schema", "count", "of the time", "mean", "rows examined", "rows sent", "without an index"]
+    return Table("Statements by time", head, rows)
+
+
+def _gaps(summary: CellSummary) -> Table:
+    """The figures that could not be recorded."""
+    rows = [[gap.what, gap.why, gap.remedy] for gap in summary.gaps[:ROWS_MAX]]
+    return Table("Not recorded", ["what", "why", "what makes it available"], rows)
 
 
 def _limit_text(limit: float | list[str]) -> str:
@@ -264,9 +332,12 @@ def _servers(summary: CellSummary) -> Table:
     for (flavour, version, comment), servers in list(alike.items())[:ROWS_MAX]:
         took = [one.started_s for one in servers if one.started_s is not None]
         numbers = _numbers([one.instance for one in servers])
-        rows.append([numbers, flavour, version, comment, seconds(max(took)) if took else "it ran already"])
+        began = seconds(max(took)) if took else "it ran already"
+        # Its cost is in the figures: who reads them must know of it.
+        tls = ", ".join(dict.fromkeys(one.tls or "none" for one in servers))
+        rows.append([numbers, flavour, version, comment, began, tls])
     many = len(summary.servers) > 1
-    head = ["server", "flavour", "version", "", "started within"]
+    head = ["server", "flavour", "version", "", "started within", "TLS"]
     return Table("Servers" if many else "The server", head, rows)
 
 

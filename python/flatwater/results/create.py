@@ -17,6 +17,7 @@ from flatwater.results.result import Result
 from flatwater.results.schema import Manifest
 from flatwater.results.started import STARTED, Started, resume_command
 from flatwater.results.stored import exists
+from flatwater.results.unmeasured import clear_unmeasured, is_unmeasured
 
 #: Errors of a write to a disk that is full, or that fails.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
@@ -31,7 +32,8 @@ def create_result(
     exist_ok: bool = False,
     started: Started | None = None,
 ) -> Result:
-    """Makes a result folder. Refuses one that exists and is not empty, unless a run was killed while it made it.
+    """Makes a result folder. Refuses one that exists and is not empty, unless a run was killed while it made it, or
+    failed before it measured anything.
 
     Errors: UserError; FlatwaterError when the disk is full. Everything that this call made is deleted then.
     """
@@ -42,7 +44,9 @@ def create_result(
         raise UserError("the path of a result must be UTF-8 text", where=repr(str(path))) from None
     made: list[Path] = []
     try:
-        if path.exists() and not exist_ok and not _is_half_made(path, experiment_toml):
+        if is_unmeasured(path):
+            clear_unmeasured(path)
+        elif path.exists() and not exist_ok and not _is_half_made(path, experiment_toml):
             raise UserError(
                 "the result folder exists and is not empty" if path.is_dir() else "this is a file, and no folder",
                 where=str(path),

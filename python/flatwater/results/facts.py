@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Mapping
+from typing import TypedDict, cast, get_args, get_origin, get_type_hints
 
 
 class StorageFacts(TypedDict, total=False):
@@ -57,3 +58,37 @@ class MachineFacts(TypedDict, total=False):
     #: For a run on other machines: `dask`, and a machine for each worker.
     executor: str
     workers: list[MachineFacts]
+    #: The machines that made the load, if it was not this one.
+    load_hosts: list[MachineFacts]
+
+
+def facts_of(told: Mapping[str, object]) -> MachineFacts:
+    """The facts of a `machine.json` from anywhere: one that is not what it should be is as unknown as an absent one.
+
+    Facts that have no name here (another version's, another tool's) are kept for the page, which only prints them.
+    """
+    return cast("MachineFacts", _sound(told, MachineFacts))
+
+
+def _sound(told: Mapping[str, object], kind: type) -> dict[str, object]:
+    hints = get_type_hints(kind)
+    found: dict[str, object] = {}
+    for name, value in told.items():
+        hint = hints.get(name)
+        if hint in (MachineFacts, StorageFacts) and isinstance(value, dict):
+            found[name] = _sound(value, hint)
+        elif get_origin(hint) is list and isinstance(value, list):
+            (entry,) = get_args(hint)
+            facts = [_sound(one, entry) if entry is MachineFacts and isinstance(one, dict) else one for one in value]
+            if all(isinstance(one, dict) or _is(one, entry) for one in facts):
+                found[name] = facts
+        elif hint is None or _is(value, hint):
+            found[name] = value
+    return found
+
+
+def _is(value: object, kind: type) -> bool:
+    """Whether a value is of a plain type; amounts are not negative."""
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64
+    return kind in (str, bool) and isinstance(value, kind)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from flatwater.errors import UserError
-from flatwater.results.facts import MachineFacts
+from flatwater.results.facts import MachineFacts, facts_of
 from flatwater.results.result import Cell, Result
 from flatwater.results.schema import SCHEMA_VERSION, Agreement, CellSummary, Manifest
 from flatwater.results.stored import exists, read_file, read_json, validate
@@ -86,7 +86,7 @@ def _read_machine(path: Path) -> MachineFacts:
     machine = read_json(path / "machine.json") if exists(path / "machine.json") else {}
     if not isinstance(machine, dict):
         raise UserError("machine.json is not an object", where=str(path))
-    return cast("MachineFacts", machine)
+    return facts_of(machine)
 
 
 def _read_summaries(path: Path) -> tuple[dict[int, CellSummary], Agreement | None]:

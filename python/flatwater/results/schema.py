@@ -9,11 +9,13 @@ from typing import Literal, TypedDict
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from flatwater.results.health import CellHealth
+from flatwater.results.load_host import LoadHost
+from flatwater.results.observation import Gap, Statement
 
 #: The version of all files in a result folder. A folder with a newer version is refused.
-#: 2: fields of database servers (consistency, response limits, counters, recoveries, servers).
-#: 3: fields of modelled devices (incidents among the events), and the transition of a write run.
-#: 4: what bounded a cell, its thresholds, and the drives below it (health).
+#: 2: database servers (consistency, response limits, counters, recoveries, servers).
+#: 3: modelled devices (incidents among the events), and the transition of a write run.
+#: 4: what bounded a cell, its thresholds, the drives below it (health), what could not be recorded (gaps), load hosts.
 SCHEMA_VERSION = 4
 
 Verdict = Literal["flat", "dips", "stalls", "drifting", "not steady"]
@@ -31,10 +33,7 @@ class StoredEvent(TypedDict):
 
 
 class JournalLine(TypedDict, total=False):
-    """A line of a cell's journal: an event alone, or an interval with the other fields.
-
-    Times are seconds of the cell's time. Every key of `metrics` is `layer.metric`.
-    """
+    """A line of a cell's journal: an event alone, or an interval with the other fields (times: seconds of the cell)."""
 
     event: StoredEvent
     #: The end and the start of the interval.
@@ -46,6 +45,7 @@ class JournalLine(TypedDict, total=False):
     #: By kind of request: operations, bytes, errors.
     totals: dict[str, tuple[int, int, int]]
     counters: dict[str, int]
+    #: By `layer.metric`.
     metrics: Mapping[str, float | None]
     #: By kind of request: base64 of HdrHistogram V2+DEFLATE, ns.
     histograms: dict[str, str]
@@ -243,6 +243,8 @@ class ServerFacts(_Stored):
     data: Literal["reflink", "copy"] | None = None
     #: Seconds from its start to its first answer; None for a server that was already running.
     started_s: float | None = None
+    #: Version and cipher of TLS on the connections to it, as `TLSv1.3 TLS_AES_256_GCM_SHA384`; None without TLS.
+    tls: str | None = None
 
 
 class BoundFinding(_Stored):
@@ -348,12 +350,16 @@ class CellSummary(_Stored):
     #: Seconds from the detection of each crash to the server's next answer.
     recoveries_s: list[float] = Field(default_factory=list)
     servers: list[ServerFacts] = Field(default_factory=list)
+    load_hosts: list[LoadHost] = Field(default_factory=list)
     #: The drives below; None if there are none, and in an older result.
     health: CellHealth | None = None
     published: Published | None = None
     published_others: list[Published] = Field(default_factory=list)
     thresholds: list[ThresholdResult] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
+    #: Figures that could not be recorded, and why; and the statements that took most time of an observed server.
+    gaps: list[Gap] = Field(default_factory=list)
+    statements: list[Statement] = Field(default_factory=list)
     phases: list[Phase] = Field(default_factory=list)
     events: list[Event] = Field(default_factory=list)
     started_at: str = ""

@@ -22,6 +22,8 @@ class Started:
 
     on: str = HERE
     jobs: int | None = None
+    #: The scheduler of the load hosts.
+    load_on: str | None = None
 
     def to_json(self, out: Path) -> str:
         """The JSON text for the folder `out`. The working directory, which relative paths depend on, is stored relative
@@ -30,6 +32,8 @@ class Started:
         told: dict[str, object] = {"on": self.on}
         if self.jobs is not None:
             told["jobs"] = self.jobs
+        if self.load_on is not None:
+            told["load_on"] = self.load_on
         with suppress(OSError):  # the directory is gone
             told["from"] = os.path.relpath(Path.cwd(), out.resolve())
         return json.dumps(told)
@@ -43,8 +47,12 @@ def read_started(out: Path) -> tuple[Started, Path | None]:
         found = None
     if not isinstance(found, dict):
         return Started(), None
-    on, jobs, place = found.get("on"), found.get("jobs"), found.get("from")
-    started = Started(on if isinstance(on, str) else HERE, jobs if isinstance(jobs, int) and jobs > 0 else None)
+    on, jobs, load_on, place = (found.get(name) for name in ("on", "jobs", "load_on", "from"))
+    started = Started(
+        on if isinstance(on, str) else HERE,
+        jobs if isinstance(jobs, int) and jobs > 0 else None,
+        load_on if isinstance(load_on, str) else None,
+    )
     return started, (out.resolve() / place).resolve() if isinstance(place, str) else None
 
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from flatwater._engine import EngineError, Run
 from flatwater.errors import FlatwaterError, Interrupted, UserError
-from flatwater.experiment import Fileio, PlannedCell
+from flatwater.experiment import Fileio, PlannedCell, QueryLog, Timing
 from flatwater.health import Machine
 from flatwater.health.around import DriveWatch
 from flatwater.results import Cell, CellSummary, Result
 from flatwater.results.health import CellHealth
 from flatwater.results.phases import DRAIN, MEASURE, PRECONDITION, VERIFY, measured_s
 from flatwater.results.schema import CellStatus, Condition, now_utc
+from flatwater.runner.errors import judge_errors
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.progress import Reporter
@@ -31,6 +32,7 @@ from flatwater.runner.resuming import (
 )
 from flatwater.runner.schedule import Schedule, Timed, UntilSteady
 from flatwater.runner.seeds import derived_seed
+from flatwater.runner.stack.layers.running import Observation, Running
 from flatwater.runner.stack.stack import Stack
 from flatwater.runner.summary import keep_without_running, summarise_cell
 from flatwater.runner.thresholds import judge_cell
@@ -82,11 +84,13 @@ class CellRunner:
                 journal.probes = [*self._stack.probes(), *(watch.probes() if watch is not None else [])]
                 begun = True
                 self._run_phases(journal)
-                if self._interrupt.requested:
-                    status, failure = "interrupted", "interrupted by the user"
-                else:
+                ended_at_will = self._interrupt.requested and self._ended_at_will(journal)
+                if not self._interrupt.requested:
                     conditions = self._stack.workload.check(self._reporter)
-                over = not self._interrupt.requested
+                elif not ended_at_will:
+                    status, failure = "interrupted", "interrupted by the user"
+                # Not before the check, which the user may interrupt, too: the data then wait to be gone on with.
+                over = ended_at_will or not self._interrupt.requested
                 health = self._end_watch(watch, journal)
             except Interrupted as error:
                 status, failure = "interrupted", str(error)
@@ -118,12 +122,17 @@ class CellRunner:
             warnings=self._warnings,
         )
         summary.consistency = conditions
+        judge_errors(summary, self._experiment.workload)
         summary.health = health or summary.health
         summary.thresholds = judge_cell(self._result, self._cell, self._plan, summary)
         self._cell.finish(summary, durable=durable)
         if self._stack.recomputes and status != "interrupted":
             self._compare_recomputed(summary)
         return summary
+
+    def _ended_at_will(self, journal: Journal) -> bool:
+        """Whether the user ended a cell that may end at any time, after something was measured."""
+        return self._stack.workload.ends_at_will and measured_s(journal.phases) > 0
 
     def _watch_drives(self) -> DriveWatch | None:
         """The drives below, read before the run; None where nothing real is below."""
@@ -134,8 +143,7 @@ class CellRunner:
         """The drives after the run. One that was interrupted ends at once: nobody waits for a drive."""
         if watch is None or self._interrupt.requested:
             return None
-        unit = "request" if isinstance(self._experiment.workload, Fileio) else "transaction"
-        health = watch.end(journal.operations, unit)
+        health = watch.end(journal.operations, _one_of(self._experiment.workload))
         self._warnings += health.warnings if health is not None else []
         return health
 
@@ -201,7 +209,7 @@ class CellRunner:
 
     def _run_phases(self, journal: Journal) -> None:
         experiment, workload, seed = self._experiment, self._experiment.workload, self._plan.seed
-        before: Run | None = None
+        before: Running | None = None
         precondition = self._stack.workload.precondition_plan(seed)
         left, measured_s = self._left, self._left.measured_s
         if measured_s:
@@ -230,16 +238,16 @@ class CellRunner:
     def _record_run(
         self,
         journal: Journal,
-        plan: Plan,
+        plan: Plan | Observation,
         phase_of: Callable[[float], tuple[str, float | None]],
         schedule: Schedule | None = None,
-        after: Run | None = None,
-    ) -> Run:
+        after: Running | None = None,
+    ) -> Running:
         """Runs one workload to its end, and records its intervals.
 
         Errors: EngineError with the place of the first failed request.
         """
-        run = self._stack.workload.start(plan, after)
+        run = self._stack.workload.start(plan, after if isinstance(after, Run) else None)
         offset_s, shown = journal.at_s, ""
         stop_by: float | None = None
         measured_since: float | None = None
@@ -275,7 +283,7 @@ class CellRunner:
                 if phase == MEASURE and measured_since is None:
                     measured_since = time.monotonic() - (end_s - start_s)
             metrics = journal.interval(interval, offset_s, phase)
-            throughput = metrics["workload.throughput"]
+            throughput = metrics.get("workload.throughput", 0.0)
             unit = self._experiment.workload.unit
             p95_us = metrics.get("workload.latency_p95_us")
             self._reporter.interval(end_s - phase_start_s, throughput, unit, p95_us)
@@ -299,9 +307,18 @@ class CellRunner:
         return run
 
 
+def _one_of(workload: Timing) -> str:
+    """What an operation of a workload is, in one word."""
+    if isinstance(workload, Fileio):
+        return "request"
+    return "statement" if isinstance(workload, QueryLog) else "transaction"
+
+
 def _has_news(interval: Interval) -> bool:
-    """Whether an interval after the end is recorded: requests are still outstanding, or an fsync has completed."""
-    return interval["metrics"]["in_flight"] > 0 or interval["totals"].get("fsync", (0,))[0] > 0
+    """Whether an interval after the end is recorded: requests are outstanding or failed, or an fsync has completed."""
+    totals = interval["totals"]
+    failed = any(errors for _, _, errors in totals.values())
+    return failed or interval["metrics"]["in_flight"] > 0 or totals.get("fsync", (0,))[0] > 0
 
 
 def with_hint(text: str) -> str:

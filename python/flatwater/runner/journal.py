@@ -132,7 +132,9 @@ class Journal:
         metrics |= {name if "." in name else f"storage.{name}": value for name, value in interval["storage"].items()}
         _add_throughput(metrics, self._unit)
         for probe in self.probes:
-            metrics |= probe.sample()
+            for name, value in probe.sample().items():
+                # Hosts that make the load tell of themselves what a probe tells of this machine.
+                metrics.setdefault(name, value)
         # Rounded as they are written, so that the analysis now and a later one use the same values.
         metrics = {name: float(f"{value:.7g}") for name, value in metrics.items()}
         self._write(
@@ -170,6 +172,8 @@ class Journal:
 _RATES = {
     "MiB/s": ("workload.bytes_per_s", 1 / MIB),
     "NOTPM": ("workload.new_order_ops_per_s", 60.0),
+    "NOPM": ("workload.new_order_ops_per_s", 60.0),
+    "tpm": ("workload.ops_per_s", 60.0),
     "qps": ("workload.queries_per_s", 1.0),
 }
 
@@ -177,7 +181,11 @@ _RATES = {
 def _add_throughput(metrics: dict[str, float], unit: str) -> None:
     """Adds the throughput that is judged: that of all instances together, and of each."""
     rate, factor = _RATES.get(unit, ("workload.ops_per_s", 1.0))
-    metrics["workload.throughput"] = metrics[rate] * factor
+    if rate not in metrics:
+        return  # a server that is observed did not answer
+    # HammerDB counts New-Orders by their numbers, which those that roll back have not taken. No other kind rolls back.
+    taken_back = metrics.get("workload.rollbacks_per_s", 0.0) if unit == "NOPM" else 0.0
+    metrics["workload.throughput"] = (metrics[rate] - taken_back) * factor
     for name in [name for name in metrics if _INSTANCE.fullmatch(name)]:
         operations = metrics.pop(name)
         if unit != "qps":  # of each instance, transactions are counted

@@ -9,7 +9,8 @@ import numpy as np
 
 from flatwater.analysis import analyse, find_transition
 from flatwater.analysis.bound import diagnose, gather, server_folder, with_interruptions
-from flatwater.experiment import Experiment, Fileio, PlannedCell, PublishedFigure, published_for
+from flatwater.analysis.load_hosts import load_host_warnings
+from flatwater.experiment import Experiment, Fileio, Observed, PlannedCell, PublishedFigure, published_for
 from flatwater.health.modelled import modelled_health
 from flatwater.probe.disk import storage_warning
 from flatwater.results import Cell, CellSummary, Phase, Published, Result, Series
@@ -51,8 +52,11 @@ def summarise_cell(
         experiment.workload.unit,
         experiment.record.interval_s,
         cores=result.machine.get("cores"),
+        served=_is_served(experiment),
     )
     latencies = tally.latencies()
+    load_hosts = stack.workload.load_hosts()
+    of_hosts = load_host_warnings(load_hosts, analysis.metrics, experiment.record.interval_s)
     injected = [f"a fault was injected on purpose: {fault}" for fault in stack.faults()]
     figures = {name: getattr(analysis, name) for name in _FROM_ANALYSIS}
     summary = CellSummary(
@@ -64,7 +68,7 @@ def summarise_cell(
         transition=transition,
         latency_us=latencies.get("all") or latencies.get("fsync"),
         latency_by_kind_us=latencies,
-        client_cpu_us_per_op=tally.cpu_us_per_op,
+        client_cpu_us_per_op=None if isinstance(experiment.workload, Observed) else tally.cpu_us_per_op,
         operations=tally.operations,
         bytes=tally.bytes,
         errors=tally.errors,
@@ -72,7 +76,10 @@ def summarise_cell(
         response_limits=stack.workload.response_limits(tally),
         recoveries_s=stack.database.recoveries_s,
         servers=stack.database.facts,
-        warnings=[*injected, *warnings, *stack.warnings(), *_place_warnings(stack), *analysis.warnings],
+        warnings=[*injected, *warnings, *stack.warnings(), *_place_warnings(stack), *analysis.warnings, *of_hosts],
+        gaps=stack.gaps(),
+        statements=stack.workload.statements(),
+        load_hosts=load_hosts,
         phases=phases,
         events=journal.events,
         started_at=started_at,
@@ -144,11 +151,19 @@ def _transition(experiment: Experiment, throughput: Series, phases: list[Phase])
     return find_transition(measured_samples(throughput, phases))
 
 
+def _is_served(experiment: Experiment) -> bool:
+    """Whether the workload's storage is a file that flatwater serves: an emulated device, or a cache."""
+    if experiment.in_virtual_time:
+        return False
+    return experiment.layers["storage"] == "modelled" or experiment.flash_cache is not None
+
+
 def _layers(kinds: dict[str, str], stack: Stack) -> dict[str, str]:
     """The kind of each layer (real or modelled), with the device, and the servers if there are any."""
     texts = {**kinds, "device": stack.device}
     if stack.cache:
         texts["cache_device"] = stack.cache
+    texts |= {f"storage {name}": text for name, text in stack.others.items()}
     if stack.database.facts:
         texts["server"] = _server_names(stack.database.facts)
     return texts

@@ -25,6 +25,7 @@ from flatwater.runner.executors.executor import Took
 from flatwater.runner.interrupt import Interrupt, watch_signals
 from flatwater.runner.progress import Reporter
 from flatwater.runner.relative import fill_relative
+from flatwater.runner.twins import warn_of_twins, with_cores_of, with_measured_cores
 
 #: A result is read as a whole: the summaries of more cells than this, at some 12 KB each, are larger than the largest
 #: JSON that is read (`results.stored.JSON_BYTES_MAX`).
@@ -67,6 +68,7 @@ def run_experiment(
             hint="split the experiment",
         )
     result = _reopen_result(experiment, out) if resume else None
+    experiment = with_cores_of(experiment, result.experiment) if result is not None else experiment
     if result is not None and result.manifest.status == "complete":
         gone = sum(cell.summary is None for cell in result.cells)
         if gone:
@@ -79,6 +81,7 @@ def run_experiment(
         # Until here nothing is made, and Ctrl-C ends the run at once.
         machine = describe_machine() | executor.open(experiment, reporter)
         if result is None:
+            experiment = with_measured_cores(experiment, machine, reporter)
             result = _create_result(experiment, out, machine, started)
         cells = [result.cells[index] for index in run_order(experiment)]
         missing = [cell for cell in cells if _is_missing(cell)]
@@ -126,6 +129,7 @@ def _reopen_result(experiment: Experiment, out: Path) -> Result | None:
     if not (out / "flatwater.json").exists():
         return None
     result = open_result(out)
+    experiment = with_cores_of(experiment, result.experiment)
     if (out / "experiment.toml").read_text(errors="replace") != to_toml(experiment):
         raise UserError(
             f"{out} holds another experiment",
@@ -198,6 +202,7 @@ def _failed(out: Path, error: OSError) -> FlatwaterError:
 def seal_course(course: Course, status: CellStatus) -> None:
     """Completes and seals the result of a course that has ended. Errors: OSError."""
     fill_relative(course.experiment, course.result)
+    warn_of_twins(course.experiment, course.result, course.reporter)
     course.result.agreement = judge_agreement(course.experiment, course.result)
     course.result.seal(status)
 

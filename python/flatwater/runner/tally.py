@@ -10,8 +10,10 @@ from flatwater._engine import Histogram
 from flatwater.results import LatencyUs
 from flatwater.results.schema import JournalLine
 
+#: How the engine begins the name of a counter of one error number of a server: error_1062.
+ERROR_PREFIX = "error_"
 #: Kinds of requests that only support the others. They have their own latencies and are not counted as operations.
-_SERVING = ("fsync",)
+_SERVING = ("connect", "fsync")
 
 
 def operations_of(totals: Mapping[str, Sequence[int]]) -> int:
@@ -47,6 +49,8 @@ class Tally:
     def add_drained(self, line: JournalLine) -> None:
         """Adds a line of the time after the measured phase: its errors, and the fsyncs that made the rest durable."""
         self.errors += sum(errors for _, _, errors in line["totals"].values())
+        counters = line.get("counters", {})
+        self.counters.update({name: count for name, count in counters.items() if name.startswith(ERROR_PREFIX)})
         if "fsync" in line["histograms"]:
             self._merge(line, "fsync")
 

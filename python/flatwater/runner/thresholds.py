@@ -63,14 +63,17 @@ def checkpoint_age_pct(measured: Measured) -> Told:
 
 def _life(result: Result, cell: Cell, plan: PlannedCell, summary: CellSummary) -> Told:
     drives = summary.health
-    if drives is not None and drives.years is not None and not any(drive.modelled for drive in drives.drives):
+    told = drives.years if drives is not None else None
+    if drives is not None and told is not None and not any(drive.modelled for drive in drives.drives):
         # What a drive says of itself is nearer to the truth than the rating of its kind.
-        return Told(drives.years)
+        return Told(told)
     found = _priced(result, cell, plan, summary)
-    if isinstance(found, str):
-        return Told(why=found)
-    years = found.rows[0].sum.life_years
-    return Told(years, "nothing tells a rating or the cells of its drives, or nothing was written to them")
+    years = None if isinstance(found, str) else found.rows[0].sum.life_years
+    if years is not None or told is not None:
+        # A modelled drive that no price line has is told by the model's own gauges.
+        return Told(years if years is not None else told)
+    nothing = "nothing tells a rating or the cells of its drives, or nothing was written to them"
+    return Told(why=found if isinstance(found, str) else nothing)
 
 
 def _cost(result: Result, cell: Cell, plan: PlannedCell, summary: CellSummary) -> Told:

@@ -5,12 +5,15 @@ which settings a server is started with, and where its files are.
 """
 
 from flatwater.server.asking import ask
-from flatwater.server.attach import Attached, describe, local_pids
+from flatwater.server.attach import Attached, describe
 from flatwater.server.binary import Binary, find_server
 from flatwater.server.copying import Copied, check_space
+from flatwater.server.inspection import Inspected, inspect_snapshots, snapshot_fault, storage_of
 from flatwater.server.instance import Instance
 from flatwater.server.loading import loading_settings
-from flatwater.server.root import ServersRoot, open_root
+from flatwater.server.local import Local, find_local, is_stopped
+from flatwater.server.placement import Parts, Placing, copy_placed
+from flatwater.server.root import Root, ServersRoot, open_parts, open_root
 from flatwater.server.settings import shaping
 from flatwater.server.snapshot import (
     Loading,
@@ -27,23 +30,34 @@ __all__ = [
     "Attached",
     "Binary",
     "Copied",
+    "Inspected",
     "Instance",
     "Loading",
+    "Local",
+    "Parts",
+    "Placing",
+    "Root",
     "ServersRoot",
     "Shape",
     "Snapshot",
     "ask",
     "check_space",
+    "copy_placed",
     "describe",
+    "find_local",
     "find_server",
     "find_snapshot",
+    "inspect_snapshots",
+    "is_stopped",
     "list_snapshots",
     "loading_settings",
-    "local_pids",
     "open_loading",
+    "open_parts",
     "open_root",
     "remove_snapshot",
     "shaping",
+    "snapshot_fault",
     "split",
+    "storage_of",
     "translate",
 ]

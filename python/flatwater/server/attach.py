@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-import socket
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flatwater._engine import Connection, EngineError
 from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.experiment.database.login import Login, Socket
+from flatwater.experiment.database.login import Login
 from flatwater.experiment.problem import quote
 from flatwater.server.answers import rows_of
 from flatwater.server.asking import Stop, ask, never
-from flatwater.server.binary import OLDEST
-from flatwater.server.flavours import FLAVOURS, Version, recognise
+from flatwater.server.flavours import FLAVOURS, Version, recognise, refuse_too_old
+from flatwater.server.refused import explain
 from flatwater.server.variables import read_variables
 
 #: A server that has not answered after this is frozen or overloaded.
@@ -33,6 +30,8 @@ class Attached:
     version_text: str
     version_comment: str
     variables: Mapping[str, str]
+    #: Version and cipher of TLS, as `TLSv1.3 TLS_AES_256_GCM_SHA384`; None without TLS.
+    tls: str | None = None
 
     @property
     def title(self) -> str:
@@ -53,16 +52,13 @@ def _describe(login: Login) -> Attached:
     try:
         connection = Connection(to_json(login), ANSWER_S)
     except EngineError as error:
-        raise UserError(
-            # The message about a server that is not there names its address already.
-            str(error) if str(error).startswith("cannot connect") else f"cannot log in to {login.address}: {error}",
-            where="database.url",
-            hint="is it running, and is the login right?",
-        ) from None
+        what, hint = explain(login, str(error), ANSWER_S)
+        raise UserError(what, where="database.url", hint=hint) from None
     try:
         first = rows_of(connection, "SELECT VERSION(), @@version_comment", columns=2, rows_min=1)[0]
         text, comment = first[0] or "", first[1] or ""
         variables = read_variables(rows_of(connection, "SHOW GLOBAL VARIABLES", columns=2))
+        tls = connection.tls
     except EngineError as error:
         hint = "is it a MySQL-compatible server, and healthy?"
         raise FlatwaterError(f"{login.address} does not answer: {error}", where="database.url", hint=hint) from None
@@ -73,24 +69,6 @@ def _describe(login: Login) -> Attached:
         what = f"{login.address} is no MySQL-compatible server: its version is {quote(text)}"
         raise UserError(what, where="database.url", hint="is the address right?")
     version = (int(match[1]), int(match[2]), int(match[3]))
-    flavour = recognise(f"{text} {comment}")
-    if version < OLDEST:
-        raise UserError(
-            f"{login.address} is {FLAVOURS[flavour].title} {text}: the oldest that flatwater knows is 5.5",
-            where="database.url",
-            hint="use a newer server",
-        )
-    return Attached(flavour, version, text, comment, variables)
-
-
-def local_pids(login: Login) -> list[int]:
-    """The process of a server on this machine, to measure its CPU time; [] if it is not reached through a socket."""
-    if not isinstance(login.address, Socket):
-        return []
-    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
-        probe.settimeout(ANSWER_S)
-        probe.connect(login.address.socket)
-        # struct ucred: pid, uid, gid of the process that called listen(2) (unix(7), SO_PEERCRED).
-        pid, _, _ = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-        return [pid] if pid > 0 else []
-    return []
+    flavour = recognise(f"{text} {comment}", variables)
+    refuse_too_old(str(login.address), flavour, version, text, where="database.url")
+    return Attached(flavour, version, text, comment, variables, tls)

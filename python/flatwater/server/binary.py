@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.server.flavours import FLAVOURS, Flavour, Version, recognise
+from flatwater.server.flavours import FLAVOURS, Flavour, Version, recognise, refuse_too_old
 from flatwater.server.flavours.flavour import base_option
 
 #: Names of servers' programs. MariaDB's own name comes first, because its `mysqld` is a link to it.
@@ -29,8 +29,8 @@ FOLDERS = (
     "/opt/mysql/bin",
     "/opt/mariadb/bin",
 )
-#: Before 5.5 the InnoDB that has adaptive flushing was a plugin, which not every server had.
-OLDEST: Version = (5, 5, 0)
+#: Since this version a Percona Server that was built from sources names itself, too.
+_NAMES_ITSELF: Version = (8, 0, 0)
 
 #: A server answers `--version` and `--help` at once, except from a network file system that has to wake up.
 _ANSWER_S = 60.0
@@ -121,12 +121,9 @@ def _read_version(path: Path, mtime_ns: int) -> Binary:
         )
     version = (int(match[2]), int(match[3]), int(match[4]))
     flavour = recognise(match[1] + match[5])
-    if version < OLDEST:
-        raise UserError(
-            f"{path} is {FLAVOURS[flavour].title} {match[1]}: the oldest that flatwater knows is 5.5",
-            where=_WHERE,
-            hint="give a newer server",
-        )
+    if flavour == "mysql" and version < _NAMES_ITSELF:
+        flavour = recognise(match[1] + match[5], _listed(path))
+    refuse_too_old(str(path), flavour, version, match[1], where=_WHERE)
     return Binary(path, flavour, version, match[1])
 
 
@@ -169,9 +166,13 @@ def _run(path: Path, arguments: list[str]) -> str:
     return text
 
 
+def _listed(path: Path) -> Mapping[str, str]:
+    return read_options(_run(path, ["--no-defaults", *_common_options(path), "--verbose", "--help"]))
+
+
 @lru_cache(maxsize=16)
 def _options(path: Path, mtime_ns: int) -> Mapping[str, str]:
-    options = read_options(_run(path, ["--no-defaults", *_common_options(path), "--verbose", "--help"]))
+    options = _listed(path)
     if "innodb_buffer_pool_size" not in options:
         raise FlatwaterError(
             f"{path} does not list its options with --verbose --help", where=_WHERE, hint="is it built with InnoDB?"

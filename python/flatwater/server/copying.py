@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from flatwater.errors import FlatwaterError, Interrupted, UserError
-from flatwater.owned import FOLDER_FLAGS, mounted_below
+from flatwater.owned import FOLDER_FLAGS, create_file, mounted_below
 from flatwater.server.sizes import print_size
 
 OnProgress = Callable[[int, int], None]
@@ -22,6 +22,8 @@ Stop = Callable[[], bool]
 _FICLONE = 0x40049409
 #: Bytes that are copied between two checks whether to stop.
 _PART_BYTES = 8 * 2**20
+#: Bytes of a file that is shared to see whether that can be done.
+_TRIAL_BYTES = 4096
 #: Bytes that stay free on the file system, for its own metadata and the server's small files.
 RESERVE_BYTES = 64 * 2**20
 
@@ -45,8 +47,9 @@ def copy_tree(
     share: bool = True,
     on_progress: OnProgress | None = None,
     stop: Stop | None = None,
+    fills: bool = False,
 ) -> Copied:
-    """Copies the files of `source` into the new directory `target`, and syncs them.
+    """Copies the files of `source` into the new directory `target`, and syncs them. With `fills` it is an empty one.
 
     `leave_out` decides on each path below `source`. `share=False` copies every block even if the file system could
     share it. Holes stay holes, and allocated blocks are allocated in the copy. `on_progress(done, total)` counts bytes.
@@ -56,7 +59,7 @@ def copy_tree(
     folders, files = _walk(source, leave_out)
     total = sum(held_bytes(path) for path in files)
     try:
-        target.mkdir(mode=0o700, parents=True)
+        target.mkdir(mode=0o700, parents=True, exist_ok=fills)
     except OSError as error:
         raise FlatwaterError(f"cannot make {target}: {error.strerror}", where="storage.path") from None
     try:
@@ -95,8 +98,7 @@ def tree_bytes(folder: Path) -> int:
 
 def check_space(folder: Path, needed_bytes: int) -> None:
     """Raises UserError if the file system of `folder` has no room for `needed_bytes` more."""
-    free = os.statvfs(folder)
-    available = free.f_bavail * free.f_frsize
+    available = free_bytes(folder)
     if needed_bytes + RESERVE_BYTES > available:
         raise UserError(
             f"{print_size(needed_bytes)} more are needed in {folder}, and {print_size(available)} are free "
@@ -104,6 +106,36 @@ def check_space(folder: Path, needed_bytes: int) -> None:
             where="storage.path",
             hint="make room, or choose another storage.path",
         )
+
+
+def free_bytes(folder: Path) -> int:
+    """Bytes that are free on the file system of a folder."""
+    free = os.statvfs(folder)
+    return free.f_bavail * free.f_frsize
+
+
+def shares_blocks(folder: Path) -> bool:
+    """Whether two files in a folder of flatwater's can share blocks (reflink): it is tried with one block."""
+    descriptor = os.open(folder, FOLDER_FLAGS)
+    made: list[str] = []
+    try:
+        name, source = create_file(descriptor)
+        made.append(name)
+        name, clone = create_file(descriptor)
+        made.append(name)
+        try:
+            os.write(source, bytes(_TRIAL_BYTES))
+            fcntl.ioctl(clone, _FICLONE, source)
+        finally:
+            os.close(source)
+            os.close(clone)
+    except OSError:
+        return False  # they cannot, or there is no room to try
+    finally:
+        for name in made:
+            os.unlink(name, dir_fd=descriptor)
+        os.close(descriptor)
+    return True
 
 
 def sync_folder(folder: Path) -> None:

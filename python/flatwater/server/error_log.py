@@ -27,7 +27,7 @@ _CONSEQUENCE = re.compile(
 # "260131 12:00:00  InnoDB: "
 _STAMP = re.compile(
     r"^(?:\d{4}-\d\d-\d\d[ T]\s?\d?\d:\d\d:\d\d(?:\.\d+)?Z?|\d{6}\s+\d?\d:\d\d:\d\d)\s*"
-    r"(?:(?:0x)?[0-9a-f]+\s+(?=\[|InnoDB))?(?:\[(?:ERROR|FATAL)\]\s*)*(?:\[MY-\d+\]\s*)?(?:\[\w+\]\s*)?",
+    r"(?:(?:0x)?[0-9a-f]+\s+(?=\[|InnoDB))?(?:\[(?:ERROR|FATAL|Warning|Note)\]\s*)*(?:\[MY-\d+\]\s*)?(?:\[\w+\]\s*)?",
     re.IGNORECASE,
 )
 
@@ -49,5 +49,10 @@ def find_cause(log: Path, since: int = 0, *, first: bool) -> str | None:
     causes = [line for line in errors if not _CONSEQUENCE.search(line)] or errors
     if not causes:
         return None
-    line = _STAMP.sub("", causes[0] if first else causes[-1]).strip()
-    return line if len(line) <= _LINE_CHARACTERS else line[:_LINE_CHARACTERS] + "..."
+    return message_of(causes[0] if first else causes[-1])
+
+
+def message_of(line: str) -> str:
+    """What a line of the log says, without its time, thread and code; cut where it is very long."""
+    message = _STAMP.sub("", line.strip()).strip()
+    return message if len(message) <= _LINE_CHARACTERS else message[:_LINE_CHARACTERS] + "..."

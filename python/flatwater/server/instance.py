@@ -33,6 +33,7 @@ class Instance:
 
     `folder` gets `data/`, `tmp/`, `my.cnf` and `error.log`. `settings` are the result of `translate`; `chosen` are
     those that flatwater itself chooses for this use (`max_connections`, loading settings): `settings` override them.
+    `placed` are the lines of parts that are elsewhere: they override all others.
     The socket is in a private temporary folder, which `close` removes, unless `socket_folder` names another one. Once
     `stop()` is true, nothing here waits for the server, not even for a frozen one.
     """
@@ -44,6 +45,7 @@ class Instance:
         settings: Mapping[str, str],
         *,
         chosen: Mapping[str, str] | None = None,
+        placed: Mapping[str, str] | None = None,
         socket_folder: Path | None = None,
         name: str = "server",
         stop: Stop = never,
@@ -51,6 +53,7 @@ class Instance:
         self.binary = binary
         self.settings = dict(settings)
         self.chosen = dict(chosen or {})
+        self.placed = dict(placed or {})
         self.name = name
         #: Seconds from the last start until the server answered. Recovery is part of it.
         self.recovered_s = 0.0
@@ -117,8 +120,9 @@ class Instance:
         self._folder.make()
         # The option file comes first. It names the private folder: a run that finds it after a kill deletes the files
         # in there (root.py).
-        flatwaters = self._folder.settings(self.binary, self._access)
-        write_option_file(self._folder.option_file, flatwaters, self.chosen, self.settings)
+        flatwaters = self._folder.settings(self.binary, self._access) | self.placed
+        said = {name: value for name, value in self.settings.items() if name not in self.placed}
+        write_option_file(self._folder.option_file, flatwaters, self.chosen, said)
         self._access.write_init_file(self.binary.kind, self.binary.version)
         self._access.remove_socket()
         self._log_start = self.error_log.stat().st_size if self.error_log.exists() else 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from flatwater.server.binary import Binary
+from flatwater.server.lines import Server, Value
 from flatwater.server.sizes import write_size
-from flatwater.server.translate import Server, translate_for
+from flatwater.server.translate import translate_for
 
 _MIB = 2**20
 #: Large enough that loading does not wait for the log; small enough for cheap copies; under the 4 GiB limit of 5.5.
@@ -55,7 +56,8 @@ def loading_settings(binary: Binary, *, memory_bytes: int, data_bytes: int) -> d
     redo = min(max(data_bytes // 4, _REDO_BYTES[0]), _REDO_BYTES[1]) // _MIB * _MIB
     pool = max(min(int(data_bytes * 1.25), int(memory_bytes * _POOL_SHARE_MAX)), _POOL_BYTES_MIN) // _MIB * _MIB
     server = Server(binary.flavour, binary.version, options.keys())
-    lines = translate_for({"innodb_redo_log_capacity": write_size(redo), "log_bin": False}, server)
+    log: dict[str, Value] = {"innodb_log_file_size": write_size(redo // 2), "innodb_log_files_in_group": 2}
+    lines = translate_for({**log, "log_bin": False}, server)
     lines["innodb_buffer_pool_size"] = write_size(pool)
     lines |= {name: value for name, value in _SETTINGS.items() if name in options}
     return lines

@@ -44,19 +44,22 @@ _STARTING_THREAD = ThreadPoolExecutor(max_workers=1, thread_name_prefix="flatwat
 class ServerProcess:
     """The process of a server. It has a session of its own: Ctrl-C in the terminal reaches only flatwater."""
 
-    def __init__(self, command: Sequence[str], folder: Path, log: Path, tmp: Path | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], folder: Path, log: Path, tmp: Path | None = None, reads: Path | None = None
+    ) -> None:
         """Starts `command` (the program's absolute path first) in `folder`; its output is appended to `log`.
 
         `tmp` is its folder for temporary tables. If servers shared one, each start would delete the others' tables.
+        `reads` is the file that is its standard input; None: nothing.
         """
         shim = [sys.executable, "-I", "-S", "-c", _SHIM, str(os.getpid()), *command]
         try:
-            with log.open("ab") as output:
+            with log.open("ab") as output, (reads or Path(os.devnull)).open("rb") as source:
                 self._log = log
                 self._process = _STARTING_THREAD.submit(
                     lambda: subprocess.Popen(
                         shim,
-                        stdin=subprocess.DEVNULL,
+                        stdin=source,
                         stdout=output,
                         stderr=output,
                         cwd=folder,

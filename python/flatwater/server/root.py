@@ -5,7 +5,12 @@
     loading/KEY/     a data directory that is being loaded, or whose loading was stopped
     run/NAME/        the servers of the cell that runs now
 
-Each of the four is a `Folder`, whose ledger lists what flatwater made in it.
+and under each other storage that parts of the servers are placed on (`database.storages`):
+
+<path>/flatwater-parts/
+    run/NAME/        the parts of the servers of the cell that runs now
+
+Each of them is a `Folder`, whose ledger lists what flatwater made in it.
 """
 
 from __future__ import annotations
@@ -24,20 +29,17 @@ from flatwater.server.access import FOLDER_FILES, FOLDER_NAME
 from flatwater.server.leftover import end_leftovers
 
 NAME = "flatwater-servers"
+PARTS = "flatwater-parts"
 #: The file by which older versions recognised their folder. It is no proof: a copy of the folder has it, too.
 _OLD_MANIFEST = f"{NAME}.json"
 _WHERE = "storage.path"
 
 
-class ServersRoot:
-    """The folder, locked: one run at a time uses it."""
+class Root:
+    """A folder with the servers of a cell, or with their parts. It is locked: one run at a time uses it."""
 
-    def __init__(self, folder: Folder, snapshots: Folder, loading: Folder, run: Folder) -> None:
+    def __init__(self, folder: Folder, run: Folder) -> None:
         self.path = folder.path
-        #: Where finished snapshots are.
-        self.snapshots = snapshots
-        #: Where unfinished ones are.
-        self.loading = loading
         self._folder = folder
         self._run = run
 
@@ -61,8 +63,24 @@ class ServersRoot:
 
     def close(self) -> None:
         """Unlocks the folder for other runs."""
-        for folder in (self.snapshots, self.loading, self._run, self._folder):
+        for folder in (self._run, self._folder):
             folder.close()
+
+
+class ServersRoot(Root):
+    """The folder under the storage of the data."""
+
+    def __init__(self, folder: Folder, snapshots: Folder, loading: Folder, run: Folder) -> None:
+        super().__init__(folder, run)
+        #: Where finished snapshots are.
+        self.snapshots = snapshots
+        #: Where unfinished ones are.
+        self.loading = loading
+
+    def close(self) -> None:
+        for folder in (self.snapshots, self.loading):
+            folder.close()
+        super().close()
 
     def __enter__(self) -> ServersRoot:
         return self
@@ -80,7 +98,7 @@ def open_root(storage: Path) -> ServersRoot:
     flatwater's, or if another run uses it.
     """
     storage = storage.absolute()
-    _check_storage(storage)
+    _check_storage(storage, _WHERE)
     path = storage / NAME
     if (path / _OLD_MANIFEST).exists():
         raise UserError(
@@ -103,6 +121,22 @@ def open_root(storage: Path) -> ServersRoot:
     return ServersRoot(folder, *inner)
 
 
+def open_parts(storage: Path, where: str) -> Root:
+    """Makes or opens the folder for parts of servers under a directory, and locks it; `where` is the user's field.
+
+    Errors: as of `open_root`.
+    """
+    storage = storage.absolute()
+    _check_storage(storage, where)
+    with contextlib.ExitStack() as undo:
+        folder = Folder.open(storage / PARTS, where=where)
+        undo.callback(folder.close)
+        folder.lock()
+        run = Folder.open(folder.path / "run", where=where)
+        undo.pop_all()
+    return Root(folder, run)
+
+
 def _remove_socket_folder(option_file: Path) -> None:
     """Deletes the private folder of a server whose flatwater was killed. The password may still be in it."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
@@ -116,18 +150,18 @@ def _remove_socket_folder(option_file: Path) -> None:
             folder.rmdir()
 
 
-def _check_storage(storage: Path) -> None:
+def _check_storage(storage: Path, where: str) -> None:
     try:
         mode = storage.stat().st_mode
     except FileNotFoundError:
-        raise UserError(f"{storage} does not exist", where=_WHERE, hint=f"mkdir -p {storage}") from None
+        raise UserError(f"{storage} does not exist", where=where, hint=f"mkdir -p {storage}") from None
     except (OSError, ValueError) as error:
-        raise UserError(f"cannot use {storage}: {getattr(error, 'strerror', None) or error}", where=_WHERE) from None
+        raise UserError(f"cannot use {storage}: {getattr(error, 'strerror', None) or error}", where=where) from None
     if not stat.S_ISDIR(mode):
         raise UserError(
-            f"{storage} is not a directory: a database server needs one", where=_WHERE, hint="give a directory"
+            f"{storage} is not a directory: a database server needs one", where=where, hint="give a directory"
         )
     if any(ord(character) < 32 for character in str(storage)):
         what = "the path has a line end or another control character, which no server's option file can hold"
-        raise UserError(what, where=_WHERE, hint="use another directory")
-    require_no_device_folder(storage, _WHERE)
+        raise UserError(what, where=where, hint="use another directory")
+    require_no_device_folder(storage, where)

@@ -3,7 +3,7 @@
 The server itself decides which settings it has (`Binary.options`). This registry has the names that tuning advice and
 published experiments use, so that a message can name the servers that have a setting which this one lacks. Sources: the
 reference manuals of MySQL 5.5 to 8.4, "InnoDB System Variables" of MariaDB, and Percona Server's documentation of 5.5
-to 8.0.
+to 8.0, and of 5.1.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from dataclasses import dataclass
 
 from flatwater.server.flavours import FLAVOURS, Version
 
-#: Versions are written `since..before`. Percona Server has the settings of its MySQL, unless it is listed itself.
+#: Versions are written `since..before`. Percona Server has the settings of its MySQL, unless it is listed itself. Its
+#: 5.1 has those that MySQL 5.5 has.
 _HAVE = {
     # The redo log
     "innodb_log_file_size": "mysql 5.5..; mariadb 5.5..",
     "innodb_log_files_in_group": "mysql 5.5..; mariadb 5.5..10.5.2",
     "innodb_redo_log_capacity": "mysql 8.0.30..",
     "innodb_log_buffer_size": "mysql 5.5..; mariadb 5.5..",
-    "innodb_log_block_size": "percona 5.5..5.7; mariadb 5.5..10.2.6",
+    "innodb_log_block_size": "percona 5.1..5.7; mariadb 5.5..10.2.6",
     "innodb_log_write_ahead_size": "mysql 5.7.4..; mariadb 10.2.2..10.8 10.11.9..",
     "innodb_log_compressed_pages": "mysql 5.6.11..; mariadb 10.0..10.5.3",
     "innodb_log_file_buffering": "mariadb 10.8.4..",
@@ -32,12 +33,12 @@ _HAVE = {
     "innodb_adaptive_flushing": "mysql 5.5..; mariadb 5.5..",
     "innodb_adaptive_flushing_lwm": "mysql 5.6.6..; mariadb 10.0..",
     "innodb_adaptive_flushing_method": "percona 5.5..5.6; mariadb 5.5..10.0",
-    "innodb_adaptive_checkpoint": "",
-    "innodb_checkpoint_age_target": "percona 5.5..5.6; mariadb 5.5..10.0",
+    "innodb_adaptive_checkpoint": "percona 5.1..5.5",
+    "innodb_checkpoint_age_target": "percona 5.1..5.6; mariadb 5.5..10.0",
     "innodb_flushing_avg_loops": "mysql 5.6.6..; mariadb 10.0..",
     "innodb_flush_sync": "mysql 5.7.8..; mariadb 10.2.2..",
     "innodb_flush_neighbors": "mysql 5.6.3..; mariadb 10.0..",
-    "innodb_flush_neighbor_pages": "percona 5.5..5.6; mariadb 5.5..10.0",
+    "innodb_flush_neighbor_pages": "percona 5.1..5.6; mariadb 5.5..10.0",
     "innodb_max_dirty_pages_pct": "mysql 5.5..; mariadb 5.5..",
     "innodb_max_dirty_pages_pct_lwm": "mysql 5.6.6..; mariadb 10.0..",
     "innodb_idle_flush_pct": "mysql 8.0.18..; mariadb 10.1.2..10.5.9",
@@ -48,6 +49,7 @@ _HAVE = {
     "innodb_empty_free_list_algorithm": "percona 5.6..; mariadb 10.0..10.2.6",
     "innodb_foreground_preflush": "percona 5.6..5.7; mariadb 10.0..10.2.6",
     "innodb_doublewrite": "mysql 5.5..; mariadb 5.5..",
+    "innodb_doublewrite_file": "percona 5.1..5.6; mariadb 5.5..10.0",
     "innodb_doublewrite_files": "mysql 8.0.20..",
     "innodb_doublewrite_pages": "mysql 8.0.20..",
     "innodb_flush_method": "mysql 5.5..; mariadb 5.5..",
@@ -62,28 +64,28 @@ _HAVE = {
     "innodb_adaptive_hash_index_parts": "mysql 5.7.8..; mariadb 10.2.2..",
     "innodb_adaptive_hash_index_partitions": "percona 5.5..5.7; mariadb 5.5..10.2.2",
     "innodb_change_buffering": "mysql 5.5..; mariadb 5.5..11.0",
-    "innodb_read_ahead": "percona 5.5..5.6; mariadb 5.5..10.0",
+    "innodb_read_ahead": "percona 5.1..5.6; mariadb 5.5..10.0",
     "innodb_read_ahead_threshold": "mysql 5.5..; mariadb 5.5..",
-    "innodb_random_read_ahead": "mysql 5.5.16..; mariadb 10.0..",
+    "innodb_random_read_ahead": "mysql 5.5.16..; percona 5.1..; mariadb 10.0..",
     "innodb_old_blocks_time": "mysql 5.5..; mariadb 5.5..",
     # Threads
     "innodb_read_io_threads": "mysql 5.5..; mariadb 5.5..",
     "innodb_write_io_threads": "mysql 5.5..; mariadb 5.5..",
-    "innodb_purge_threads": "mysql 5.5..; mariadb 5.5..",
+    "innodb_purge_threads": "mysql 5.5..; percona 5.5..; mariadb 5.5..",
     "innodb_thread_concurrency": "mysql 5.5..; mariadb 5.5..10.5.5",
     "innodb_commit_concurrency": "mysql 5.5..; mariadb 5.5..10.5.5",
     "innodb_concurrency_tickets": "mysql 5.5..; mariadb 5.5..10.5.5",
-    "innodb_use_native_aio": "mysql 5.5..; mariadb 5.5..",
+    "innodb_use_native_aio": "mysql 5.5..; percona 5.5..; mariadb 5.5..",
     "innodb_dedicated_server": "mysql 8.0.3..",
     "thread_handling": "mysql 5.5..; mariadb 5.5..",
     "thread_pool_size": "percona 5.5.30..; mariadb 5.5..",
     # What is on disk
-    "innodb_page_size": "mysql 5.6.4..; percona 5.5..; mariadb 5.5..",
+    "innodb_page_size": "mysql 5.6.4..; percona 5.1..; mariadb 5.5..",
     "innodb_file_per_table": "mysql 5.5..; mariadb 5.5..",
     "innodb_file_format": "mysql 5.5..8.0; mariadb 5.5..10.3.1",
     "innodb_checksums": "mysql 5.5..8.0; mariadb 5.5..10.6",
     "innodb_checksum_algorithm": "mysql 5.6.3..; percona 5.5.30..; mariadb 10.0..",
-    "innodb_fast_checksum": "percona 5.5..5.6; mariadb 5.5..10.0",
+    "innodb_fast_checksum": "percona 5.1..5.6; mariadb 5.5..10.0",
     "innodb_log_checksums": "mysql 5.7.9..; mariadb 10.2.2..10.5",
     "innodb_log_checksum_algorithm": "percona 5.6..5.7; mariadb 10.0..10.2.6",
     "innodb_default_row_format": "mysql 5.7.9..; mariadb 10.2.2..",
@@ -98,7 +100,7 @@ _HAVE = {
     "log_bin": "mysql 5.5..; mariadb 5.5..",
     "max_connections": "mysql 5.5..; mariadb 5.5..",
     "table_open_cache": "mysql 5.5..; mariadb 5.5..",
-    "performance_schema": "mysql 5.5..; mariadb 5.5..",
+    "performance_schema": "mysql 5.5..; percona 5.5..; mariadb 5.5..",
 }
 
 #: Settings that these flavours still accept in some versions in which they have no effect. Their manuals say
@@ -216,6 +218,10 @@ RESERVED = {
 }
 
 
+#: What MySQL had in the oldest version that flatwater knows, Percona Server had in its own oldest.
+_OLDEST_MYSQL, _OLDEST_PERCONA = FLAVOURS["mysql"].oldest, FLAVOURS["percona"].oldest
+
+
 @dataclass(frozen=True)
 class Span:
     """Versions of a flavour: from `since` until `before`, which is not included (None: no end)."""
@@ -230,7 +236,7 @@ class Span:
 
     def __str__(self) -> str:
         text = FLAVOURS[self.flavour].title
-        if self.since > (5, 5, 0):
+        if self.since > FLAVOURS[self.flavour].oldest:
             text += f" since {_short(self.since)}"
         return (
             text if self.before is None else f"{text}{' and' if 'since' in text else ''} before {_short(self.before)}"
@@ -239,14 +245,24 @@ class Span:
 
 def spans(name: str) -> list[Span]:
     """The servers that have a setting; empty for one that is not in the registry."""
+    found = read_spans(_HAVE.get(name, ""))
+    if not any(span.flavour == "percona" for span in found):
+        found += [
+            Span("percona", _OLDEST_PERCONA if span.since == _OLDEST_MYSQL else span.since, span.before)
+            for span in found
+            if span.flavour == "mysql"
+        ]
+    return found
+
+
+def read_spans(text: str) -> list[Span]:
+    """The versions in a text like `mysql 5.5..8.0; mariadb 10.0..`."""
     found = []
-    for part in filter(None, _HAVE.get(name, "").split("; ")):
+    for part in filter(None, text.split("; ")):
         flavour, *ranges = part.split(" ")
         found += [
             Span(flavour, _version(first), _version(last) if last else None) for first, last in map(_ends, ranges)
         ]
-    if not any(span.flavour == "percona" for span in found):
-        found += [Span("percona", span.since, span.before) for span in found if span.flavour == "mysql"]
     return found
 
 

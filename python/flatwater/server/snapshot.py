@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,10 @@ from flatwater.server.root import NAME, ServersRoot
 from flatwater.server.server_folder import INITIALISE_LOG
 from flatwater.server.settings import shaping
 
-_RECORD = "snapshot.json"
-_STATE = "loading.json"
+#: Beside the data: what a snapshot is.
+RECORD = "snapshot.json"
+#: Beside the data: the boot in which an unfinished one was begun.
+STATE = "loading.json"
 _KEY_CHARACTERS = 16
 
 # Files that a copy must not have, because they belong to one server or make a copy start warm: the list of pages to
@@ -126,19 +129,31 @@ class Snapshot:
         return tree_bytes(self.data)
 
     def copy_to(
-        self, folder: Path, on_progress: OnProgress | None = None, stop: Stop | None = None, *, share: bool = True
+        self,
+        folder: Path,
+        on_progress: OnProgress | None = None,
+        stop: Stop | None = None,
+        *,
+        share: bool = True,
+        leave_out: Callable[[str], bool] = lambda name: False,
     ) -> Copied:
         """Makes `folder` (an `Instance.data` that does not exist yet) a data directory like it.
 
         With `share`, blocks are shared if the file system can do that (reflink). This takes no time and no room; later,
-        the first write of each block also allocates one. Errors: as of `copy_tree`.
+        the first write of each block also allocates one. `leave_out` decides on further files that are not copied, by
+        their paths below the data directory. Errors: as of `copy_tree`.
         """
-        needs_new_redo = FLAVOURS[self.shape.flavour].makes_redo_anew(self.shape.version)
 
-        def leave_out(name: str) -> bool:
-            return _PRIVATE.match(name) is not None or (needs_new_redo and _REDO.match(name) is not None)
+        def left_out(name: str) -> bool:
+            return self.leaves_out(name) or leave_out(name)
 
-        return copy_tree(self.data, folder, leave_out=leave_out, share=share, on_progress=on_progress, stop=stop)
+        return copy_tree(self.data, folder, leave_out=left_out, share=share, on_progress=on_progress, stop=stop)
+
+    def leaves_out(self, name: str) -> bool:
+        """Whether copies do not have a file, by its path below the data directory."""
+        if _PRIVATE.match(name) is not None:
+            return True
+        return FLAVOURS[self.shape.flavour].makes_redo_anew(self.shape.version) and _REDO.match(name) is not None
 
 
 @dataclass(frozen=True)
@@ -159,7 +174,8 @@ class Loading:
             for path in self.folder.iterdir():
                 if path.name not in {"data", "error.log"}:
                     remove_tree(path) if path.is_dir() else path.unlink()
-            write_atomic(self.folder / _RECORD, json.dumps(self.shape.to_json(), indent=1))
+            record = {**self.shape.to_json(), "files": _lengths(self.folder / "data")}
+            write_atomic(self.folder / RECORD, json.dumps(record, indent=1))
             sync_tree(self.folder)
             self.root.loading.move(self.shape.key, self.root.snapshots, self.shape.key)
             for folder in (self.root.snapshots.path, self.root.loading.path):
@@ -180,7 +196,7 @@ def find_snapshot(root: ServersRoot, shape: Shape) -> Snapshot | None:
     """The snapshot of this shape, if it exists. Errors: UserError if something else has its name."""
     if not root.snapshots.holds(shape.key):
         return None
-    found = _read(root.snapshots.path_of(shape.key))
+    found = read_snapshot(root.snapshots.path_of(shape.key))
     return found if found is not None and found.shape == shape else None
 
 
@@ -195,12 +211,12 @@ def open_loading(root: ServersRoot, shape: Shape) -> Loading:
     if root.loading.holds(shape.key):
         # `Instance.initialise` deletes its log when it has finished.
         made = (folder / "data" / "ibdata1").exists() and not (folder / INITIALISE_LOG).exists()
-        if made and _json(folder / _STATE) == state:
+        if made and _json(folder / STATE) == state:
             return Loading(shape, folder, resumed=True, root=root)
         root.loading.remove(shape.key)
     root.loading.make_folder(shape.key)
     try:
-        write_atomic(folder / _STATE, json.dumps(state))
+        write_atomic(folder / STATE, json.dumps(state))
     except OSError as error:
         raise FlatwaterError(f"cannot write {folder}: {error.strerror}", where="storage.path") from None
     return Loading(shape, folder, resumed=False, root=root)
@@ -212,7 +228,7 @@ def list_snapshots(storage: Path) -> list[Snapshot]:
     if snapshots is None:
         return []
     try:
-        found = [_read(snapshots.path_of(key)) for key in snapshots.names() if snapshots.holds(key)]
+        found = [read_snapshot(snapshots.path_of(key)) for key in snapshots.names() if snapshots.holds(key)]
     finally:
         snapshots.close()
     return [snapshot for snapshot in found if snapshot is not None]
@@ -227,12 +243,23 @@ def remove_snapshot(root: ServersRoot, key: str) -> None:
         raise UserError(f"there is no snapshot {key!r} in {root.path}")
     for folder in known:
         # The record is deleted first: after an interrupted deletion, the rest is not taken for a snapshot.
-        (folder.path_of(key) / _RECORD).unlink(missing_ok=True)
+        with suppress(OSError):
+            (folder.path_of(key) / RECORD).unlink()
         folder.remove(key)
 
 
-def _read(folder: Path) -> Snapshot | None:
-    found = _json(folder / _RECORD)
+def _lengths(data: Path) -> dict[str, int]:
+    """The length of each file of a data directory: a snapshot whose files have others was damaged."""
+    return {
+        str(path.relative_to(data)): path.stat().st_size
+        for path in sorted(data.rglob("*"))
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+def read_snapshot(folder: Path) -> Snapshot | None:
+    """The snapshot in a folder; None if it has no description, or no data."""
+    found = _json(folder / RECORD)
     if not isinstance(found, dict) or not (folder / "data").is_dir():
         return None
     try:

@@ -7,46 +7,15 @@ ignore is refused, too, unless its value is what the server does without it.
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import NoReturn
+from collections.abc import Callable, Mapping
 
-from flatwater.errors import UserError
 from flatwater.server.binary import Binary
-from flatwater.server.flavours import FLAVOURS, Version
-from flatwater.server.settings import INSTEAD, RESERVED, is_ignored, who_has
+from flatwater.server.lines import Server, Value, read_switch, refuse, refuse_missing, replace
+from flatwater.server.settings import RESERVED
 from flatwater.server.sizes import print_size, read_size, write_size
 from flatwater.server.values import check_values
-
-Value = int | float | str | bool
-
-
-@dataclass(frozen=True)
-class Server:
-    """The server for which settings are translated: its flavour, its version and the names of its options."""
-
-    flavour: str
-    version: Version
-    options: Collection[str]
-
-    @property
-    def title(self) -> str:
-        """For people: `MariaDB 10.11.6`."""
-        return f"{FLAVOURS[self.flavour].title} {'.'.join(map(str, self.version))}"
-
-    def has(self, name: str) -> bool:
-        """Whether it has the setting, and does not ignore it."""
-        return name in self.options and not is_ignored(name, self.flavour, self.version)
-
-    def is_mariadb(self, since: Version = (0, 0, 0)) -> bool:
-        """Whether it is MariaDB of at least this version."""
-        return self.flavour == "mariadb" and self.version >= since
-
-    def is_mysql(self, since: Version = (0, 0, 0)) -> bool:
-        """Whether it is MySQL or Percona Server of at least this version."""
-        return self.flavour != "mariadb" and self.version >= since
+from flatwater.server.xtradb import XTRADB
 
 
 def translate(settings: Mapping[str, Value], binary: Binary) -> dict[str, str]:
@@ -75,13 +44,8 @@ def translate_for(settings: Mapping[str, Value], server: Server) -> dict[str, st
         lines = {name: words.get(value.lower(), value) for name, value in lines.items()}
     for name in lines:
         if not server.has(name) and not (name == "skip_log_bin" and "log_bin" in server.options):
-            _refuse_missing(name, server)
+            refuse_missing(name, server)
     return lines
-
-
-def refuse(name: str, what: str, hint: str | None = None) -> NoReturn:
-    """Raises the error of one setting."""
-    raise UserError(what, where=f"database.settings.{name}", hint=hint)
 
 
 def _name(written: str) -> str:
@@ -105,19 +69,6 @@ def _text(name: str, value: Value) -> str:
     if re.fullmatch(r"[0-9]{1,19}\s*(?:[KMGT]iB|T)", text, re.IGNORECASE):
         return write_size(read_size(text) or 0)
     return text
-
-
-def _refuse_missing(name: str, server: Server) -> NoReturn:
-    owners = who_has(name)
-    hint = INSTEAD.get((name, server.flavour))
-    if owners:
-        refuse(name, f"{server.title} does not have it: it is a setting of {owners}", hint)
-    near = difflib.get_close_matches(name, server.options, n=1, cutoff=0.75)
-    refuse(
-        name,
-        f"{server.title} does not have a setting of this name",
-        hint or (f"did you mean {near[0]}?" if near else None),
-    )
 
 
 def _rewrite_redo_size(lines: dict[str, str], server: Server) -> None:
@@ -147,13 +98,16 @@ def _rewrite_redo_size(lines: dict[str, str], server: Server) -> None:
         if size is not None:
             # The default number of files was 2.
             total = _size("innodb_log_file_size", size) * (1 if files is not None else 2)
-            _replace(lines, "innodb_log_file_size", "innodb_redo_log_capacity", write_size(total))
+            replace(lines, "innodb_log_file_size", "innodb_redo_log_capacity", write_size(total))
     elif capacity is not None and one_file:
-        _replace(lines, "innodb_redo_log_capacity", "innodb_log_file_size", capacity)
+        replace(lines, "innodb_redo_log_capacity", "innodb_log_file_size", capacity)
     elif capacity is not None:
         half = write_size(_size("innodb_redo_log_capacity", capacity) // 2)
-        _replace(lines, "innodb_redo_log_capacity", "innodb_log_file_size", half)
-        lines["innodb_log_files_in_group"] = "2"
+        refuse(
+            "innodb_redo_log_capacity",
+            f"{server.title} does not have it: its redo log is several files of a size",
+            f"innodb_log_file_size = {half} and innodb_log_files_in_group = 2 are as much",
+        )
     _check_redo_limit(lines, server)
 
 
@@ -171,88 +125,31 @@ def _check_redo_limit(lines: dict[str, str], server: Server) -> None:
         )
 
 
-def _rewrite_neighbours(lines: dict[str, str], server: Server) -> None:
-    """Flushing of neighbours: 0 none, 1 contiguous, 2 the whole extent; XtraDB 5.5 counted 0 none, 1 area, 2 cont."""
-    new, old = "innodb_flush_neighbors", "innodb_flush_neighbor_pages"
-    to_old = {"0": "none", "OFF": "none", "1": "cont", "ON": "cont", "2": "area"}
-    to_new = {"none": "0", "0": "0", "OFF": "0", "area": "2", "1": "2", "ON": "2", "cont": "1", "2": "1"}
-    if new in lines and not server.has(new):
-        value = to_old.get(lines[new].upper())
-        if value is None:
-            refuse(new, f"{lines[new]} is not one of 0, 1, 2")
-        if server.has(old):
-            _replace(lines, new, old, value)
-        elif value == "area" and server.is_mysql():
-            # InnoDB did this before the setting existed.
-            del lines[new]
-        else:
-            _refuse_missing(new, server)
-    elif old in lines and not server.has(old):
-        value = to_new.get(lines[old].lower(), to_new.get(lines[old].upper()))
-        if value is None:
-            refuse(old, f"{lines[old]} is not one of none, area, cont")
-        if server.has(new):
-            _replace(lines, old, new, value)
-        elif value == "2":
-            del lines[old]
-        else:
-            _refuse_missing(old, server)
-    elif new in lines and lines[new].upper() in {"ON", "OFF"}:
-        lines[new] = "1" if lines[new].upper() == "ON" else "0"
-
-
-def _rewrite_log_block(lines: dict[str, str], server: Server) -> None:
-    """The unit in which the redo log is written: a block size in XtraDB, "write ahead" in its successors."""
-    old, new = "innodb_log_block_size", "innodb_log_write_ahead_size"
-    if old in lines and not server.has(old):
-        if server.has(new):
-            _replace(lines, old, new, lines[old])
-        elif lines[old] == "512":
-            del lines[old]
-    elif new in lines and not server.has(new):
-        if server.has(old):
-            _replace(lines, new, old, lines[new])
-        elif lines[new] == "512":
-            del lines[new]
-
-
-def _rewrite_adaptive_flushing(lines: dict[str, str], server: Server) -> None:
-    """XtraDB's flushing policies: innodb_adaptive_checkpoint in 5.1, innodb_adaptive_flushing_method in 5.5."""
-    older, name = "innodb_adaptive_checkpoint", "innodb_adaptive_flushing_method"
-    if older in lines:
-        value = {"0": "native", "none": "native", "2": "estimate", "3": "keep_average"}.get(lines[older], lines[older])
-        if value in {"1", "reflex"}:
-            refuse(older, "no server since 5.5 has reflex", "estimate or keep_average")
-        _replace(lines, older, name, value)
-    if name in lines and not server.has(name) and lines[name] in {"native", "0"}:
-        del lines[name]
-
-
 def _rewrite_hash_partitions(lines: dict[str, str], server: Server) -> None:
     for name, other in (
         ("innodb_adaptive_hash_index_parts", "innodb_adaptive_hash_index_partitions"),
         ("innodb_adaptive_hash_index_partitions", "innodb_adaptive_hash_index_parts"),
     ):
         if name in lines and not server.has(name) and server.has(other):
-            _replace(lines, name, other, lines[name])
+            replace(lines, name, other, lines[name])
 
 
 def _rewrite_checksums(lines: dict[str, str], server: Server) -> None:
     """Page checksums: a switch in 5.5, an algorithm since 5.6."""
     switch, algorithm = "innodb_checksums", "innodb_checksum_algorithm"
-    on = _switch(lines.get(switch))
+    on = read_switch(lines.get(switch))
     if switch in lines and server.has(algorithm):
         if on is None:
             refuse(switch, f"{lines[switch]} is neither true nor false")
         if on or algorithm in lines:
             del lines[switch]
         else:
-            _replace(lines, switch, algorithm, "none")
+            replace(lines, switch, algorithm, "none")
     elif algorithm in lines and not server.has(algorithm) and server.has(switch):
         value = lines[algorithm].lower()
         if value not in {"innodb", "none"}:
             refuse(algorithm, f"{server.title} knows only its own checksum and none", "innodb or none")
-        _replace(lines, algorithm, switch, "ON" if value == "innodb" else "OFF")
+        replace(lines, algorithm, switch, "ON" if value == "innodb" else "OFF")
     value = lines.get(algorithm, "").lower()
     if server.is_mariadb((10, 6, 0)) and value in {"innodb", "none", "strict_innodb", "strict_none"}:
         refuse(algorithm, f"MariaDB writes no {value} checksums since 10.6", "crc32 or full_crc32")
@@ -304,7 +201,7 @@ def _rewrite_binary_log(lines: dict[str, str], server: Server) -> None:
     value = lines.get("log_bin")
     if value is None:
         return
-    on = _switch(value)
+    on = read_switch(value)
     if on:
         lines["log_bin"] = "binlog"
     elif on is False:
@@ -340,9 +237,7 @@ def _drop_implied(lines: dict[str, str], server: Server) -> None:
 #: The rules run in this order; each may rewrite the result of those before it.
 RULES: tuple[Callable[[dict[str, str], Server], None], ...] = (
     _rewrite_redo_size,
-    _rewrite_neighbours,
-    _rewrite_log_block,
-    _rewrite_adaptive_flushing,
+    *XTRADB,
     _rewrite_hash_partitions,
     _rewrite_checksums,
     _check_common_values,
@@ -370,15 +265,6 @@ def split(settings: Mapping[str, str], instances: int) -> dict[str, str]:
     return {**settings, name: f"{share}M"}
 
 
-def _replace(lines: dict[str, str], old: str, new: str, value: str) -> None:
-    """Replaces a setting by one of another name, at the same place in the order."""
-    if new in lines:
-        refuse(old, f"{new} says the same thing", "give one of the two")
-    renamed = {new if name == old else name: (value if name == old else text) for name, text in lines.items()}
-    lines.clear()
-    lines.update(renamed)
-
-
 def _size(name: str, text: str) -> int:
     size = read_size(text)
     if not size:
@@ -390,7 +276,3 @@ def _count(name: str, text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,4}", text) or not int(text):
         refuse(name, f"{text} is not a number of files", "such as 2")
     return int(text)
-
-
-def _switch(text: str | None) -> bool | None:
-    return {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}.get((text or "").lower())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,24 +10,27 @@ from pathlib import Path
 import numpy as np
 
 from flatwater.errors import UserError
-from flatwater.experiment import Experiment, Tpcc
+from flatwater.experiment import Experiment, ModelledStorage, Tpcc
 from flatwater.experiment.database.generation import generation_of, release_of
 from flatwater.experiment.database.innodb_settings import defaults, has
 from flatwater.experiment.database.settings import Setting
-from flatwater.fit.workload import count_run
+from flatwater.fit.workload import OTHERS_SHARE, count_run, other_cores
 from flatwater.fit.workload.counters import CountedCell
 from flatwater.results import Cell, CellSummary, Result
 from flatwater.results.phases import measured_s
 from flatwater.results.schema import FieldValues
+from flatwater.server.flavours import Version
+from flatwater.what_if.noise import run_noise
+from flatwater.what_if.processors import EmulatorCost, Rates, emulator_cost
 
-#: 95 % of a normal distribution lie within this many standard deviations of its mean.
-Z95 = 1.96
 #: When a smaller share of the server's page reads reached the device, the kernel's page cache answered the others.
 FROM_DEVICE = 0.8
 #: The run has at least this many cores, however busy other programs are.
 LEAST_CORES = 0.01
-#: A note says so when other programs took a larger share of the machine's cores.
-OTHERS_SHARE = 0.1
+#: What a run shows of a storage that does all that it can: that it is so, and not what it can.
+AT_ITS_LIMIT = "the storage was at its limit, and the twin's storage has none"
+#: Bounds of a storage at its limit.
+_LIMITS = ("device throughput", "garbage collection")
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,9 @@ class Base:
     #: Numbers of the cells whose mean this is.
     cells: list[int]
     server: str
+    #: Its flavour and its version as numbers, for what only some servers have.
+    flavour: str
+    release: Version
     generation: str
     #: The settings that the server ran with, of those that the model has.
     settings: dict[str, Setting]
@@ -77,7 +82,11 @@ class Base:
     client_cpu_us: float
     #: Cores that other programs, and other guests of the machine's host, used on average.
     others_cores: float
+    #: What the emulation of the storage used.
+    emulator: EmulatorCost
     storage: Storage
+    #: The bound by which a storage of unknown limits stood at its limit; empty if it did not, or its model is known.
+    limited: str
     notes: list[str]
 
     @property
@@ -86,10 +95,23 @@ class Base:
         return len(self.cells)
 
     @property
+    def series(self) -> str:
+        """Its flavour with its version, for what was measured of such servers: `mariadb-11.8`."""
+        return f"{self.flavour}-{self.release[0]}.{self.release[1]}"
+
+    @property
     def stretch(self) -> float:
         """The factor by which work takes longer because other programs used the cores, too."""
-        used = (self.server_cpu_us + self.client_cpu_us) / 1e6 * self.throughput / self.unit_scale
+        work_us = self.server_cpu_us + self.client_cpu_us + self.emulator_us
+        used = work_us / 1e6 * self.throughput / self.unit_scale
         return self.cores / min(self.cores, max(self.cores - self.others_cores, used, LEAST_CORES))
+
+    @property
+    def emulator_us(self) -> float:
+        """CPU time of the emulation for each transaction."""
+        each = self.emulator
+        pages = self.pages_read * each.page_read_us + self.pages_written * each.page_written_us
+        return pages + self.statements * each.statement_us
 
     @property
     def hit_ratio(self) -> float:
@@ -121,12 +143,18 @@ def read_base(run: str, cell: int | None = None) -> Base:
         raise UserError("its throughput is zero: there is nothing to compare with", where=where)
     throughput = sum(means) / len(means)
     machine = counted.result.machine
+    rates = Rates(
+        cpu_cores=total["cpu_us"] / total["seconds"] / 1e6,
+        **{name: total[name] / total["seconds"] for name in ("pages_read", "pages_written", "statements")},
+    )
     base = Base(
         result=counted.result,
         experiment=first.experiment,
         set=first.set,
         cells=[counts.index for counts in chosen],
         server=f"{flavour} {version}",
+        flavour=flavour,
+        release=_release(version),
         generation=generation,
         settings=_settings(counted.result.path / "servers" / f"{first.index:04}", first.experiment, generation),
         cores=int(machine.get("cores") or 1),
@@ -137,7 +165,7 @@ def read_base(run: str, cell: int | None = None) -> Base:
         throughput=throughput,
         unit=summaries[0].unit,
         unit_scale=throughput / (transactions / total["seconds"]),
-        noise=_noise(summaries, means),
+        noise=run_noise(cells),
         pages_read=total["pages_read"] / transactions,
         pages_written=total["pages_written"] / transactions,
         redo_bytes=total["redo_bytes"] / transactions,
@@ -145,13 +173,15 @@ def read_base(run: str, cell: int | None = None) -> Base:
         statements=total["statements"] / transactions,
         server_cpu_us=total["cpu_us"] / transactions,
         client_cpu_us=_client_cpu(summaries, transactions / total["seconds"], first.experiment, tpcc, cells),
-        others_cores=_other_programs_cores(
-            cells, total["cpu_us"] / total["seconds"] / 1e6, int(machine.get("cores") or 1)
-        ),
+        others_cores=other_cores(cells, rates.cpu_cores, int(machine.get("cores") or 1)),
+        emulator=emulator_cost(cells, rates) if _is_emulated(first.experiment) else EmulatorCost(),
         storage=_storage(cells, total["pages_read"] / total["seconds"], notes, where),
+        limited=_limited(summaries, first.experiment),
         notes=notes,
     )
     _note_others(base, notes)
+    if base.limited:
+        notes.append(f"{AT_ITS_LIMIT} ({base.limited}): only changes to another storage are predicted")
     unknown = [name for name in first.experiment.server.settings if not has(generation, name)]
     if unknown:
         notes.append(f"settings that are not modelled, and that the twin lacks: {', '.join(unknown)}")
@@ -194,6 +224,11 @@ def _generation(flavour: str, version: str) -> tuple[str, list[str]]:
     return generation, notes
 
 
+def _release(version: str) -> Version:
+    major, minor, patch, *_ = (*release_of(version), 0, 0, 0)
+    return major, minor, patch
+
+
 def _settings(folder: Path, experiment: Experiment, generation: str) -> dict[str, Setting]:
     """The settings that the server ran with; those of the experiment if the server's variables were not recorded."""
     try:
@@ -201,7 +236,8 @@ def _settings(folder: Path, experiment: Experiment, generation: str) -> dict[str
     except (OSError, ValueError):
         found = {}
     found = {**experiment.server.settings, **found} if isinstance(found, dict) else dict(experiment.server.settings)
-    known = [name for name in defaults(generation) if name in found]
+    # A variable without a value is one at its default: MySQL before 8.0 says so of innodb_flush_method.
+    known = [name for name in defaults(generation) if found.get(name, "") != ""]
     return {name: _value(found[name]) for name in known}
 
 
@@ -217,14 +253,6 @@ def _value(written: Setting) -> Setting:
     return written
 
 
-def _noise(summaries: Sequence[CellSummary], means: Sequence[float]) -> float:
-    """Standard deviation of one run's mean, as a share: from its confidence interval, or from the repeats if larger."""
-    shares = [(summary.mean_ci95 or 0.0) / Z95 / (summary.mean or 1.0) for summary in summaries]
-    within = math.sqrt(sum(share * share for share in shares) / len(shares))
-    between = float(np.std(means, ddof=1)) / (sum(means) / len(means)) if len(means) > 1 else 0.0
-    return max(within, between)
-
-
 def _client_cpu(
     summaries: Sequence[CellSummary], per_s: float, experiment: Experiment, tpcc: bool, cells: Sequence[Cell]
 ) -> float:
@@ -236,6 +264,18 @@ def _client_cpu(
     known = [per_second for per_second in operations if per_second is not None]
     factor = sum(known) / len(known) / per_s if known and per_s else 1.0
     return sum(per_operation_us) / len(per_operation_us) * factor
+
+
+def _is_emulated(experiment: Experiment) -> bool:
+    return isinstance(experiment.storage, ModelledStorage)
+
+
+def _limited(summaries: Sequence[CellSummary], experiment: Experiment) -> str:
+    if _is_emulated(experiment) and experiment.flash_cache is None:
+        return ""
+    bounds = [one.bound for one in summaries if one.bound is not None]
+    found = [name for bound in bounds for name in (bound.name, *(other.name for other in bound.others))]
+    return next((name for name in _LIMITS if name in found), "")
 
 
 def _mean(cell: Cell, layer: str, metric: str, weight: str | None = None) -> float | None:
@@ -283,17 +323,6 @@ def _storage(cells: Sequence[Cell], pages_per_s: float, notes: list[str], where:
         flush_us=flush_us if flush_us is not None else write,
         peak_bytes_per_s=peak,
     )
-
-
-def _other_programs_cores(cells: Sequence[Cell], server_cores: float, cores: int) -> float:
-    """Cores that other programs used, and those that the machine's host gave to other guests (steal)."""
-
-    def mean(metric: str) -> float:
-        known = [value for cell in cells if (value := _mean(cell, "machine", metric)) is not None]
-        return sum(known) / len(known) / 100 if known else 0.0
-
-    # `others` are all processes of the client's machine except the client. They include a server on this machine.
-    return max(0.0, mean("others_cpu_pct") - server_cores) + mean("cpu_steal_pct") * cores
 
 
 def _note_others(base: Base, notes: list[str]) -> None:

@@ -13,17 +13,16 @@ from flatwater.experiment import Experiment, print_size
 from flatwater.experiment.database import InnodbModel
 from flatwater.experiment.database.innodb_settings import WITHOUT_EFFECT
 from flatwater.experiment.database.settings import spell_field
-from flatwater.experiment.device.load import load_device
 from flatwater.experiment.overrides import override
-from flatwater.experiment.parse import Tables
 from flatwater.experiment.units import parse_size
 from flatwater.runner.stack.database.size import estimate_bytes
-from flatwater.what_if.twin import Twin
+from flatwater.server.settings import spans, who_has
+from flatwater.what_if.following import follow
+from flatwater.what_if.sizing import Placed, put_device, scale_devices
+from flatwater.what_if.twin import Twin, TwinFile
 
 #: A comma before the next field. A comma inside a value is none.
 _NEXT = re.compile(r",(?=\s*[a-z_]+(?:\.[\w\"-]+)+\s*=)")
-#: Bytes of a modelled card for each byte of data. The share that is in use decides how fast the card writes.
-ROOM = 4
 #: The card of the usual changes: a server drive of 2021, with the figures of its data sheet.
 USUAL_CARD = "samsung-pm9a3-7680-tlc"
 #: The cache of the usual changes: the size of the data divided by this.
@@ -70,24 +69,30 @@ def parse_changes(twin: Twin, asked: Sequence[str], *, together: bool = False) -
 def make_change(twin: Twin, written: tuple[str, ...], name: str = "", notes: tuple[str, ...] = ()) -> Change:
     """The twin with some fields changed. Errors: UserError."""
     where = f"--set {','.join(written)}"
+    # What is wrong with the run itself must not be said of the change.
+    twin.experiment(twin.data(), str(twin.base.result.path))
     data = copy.deepcopy(twin.data())
     fields = [_field(assignment, where) for assignment in written]
+    _refuse_settings_of_others(twin, fields, where)
     found = list(notes)
+    placed = []
     for assignment, field in zip(written, fields, strict=True):
         if field == "storage.device":
-            found += _put_device(data, "storage", _value(assignment), twin, fields)
+            placed.append(Placed((), _value(assignment)))
         elif field == "cache.storage.device":
             data["cache"] = {"kind": "flash", "warm": True, **data.get("cache", {})}
             sizes = [_bytes(_value(text)) for text, name in zip(written, fields, strict=True) if name == "cache.size"]
-            cache_fields = [name.removeprefix("cache.") for name in fields]
-            device = _value(assignment)
-            found += _put_device(data["cache"], "storage", device, twin, cache_fields, max(sizes, default=0))
+            placed.append(Placed(("cache",), _value(assignment), max(sizes, default=0)))
         elif field.startswith("cache.") and field != "cache.kind":
             data.setdefault("cache", {"kind": "flash", "warm": True})
+    for one in placed:
+        put_device(data, one)
     for assignment in written:
-        data = override(data, assignment)
+        data = TwinFile(override(data, assignment))
     if data.get("sweep"):
         raise UserError("gives a field several values", where=where, hint="give --set once for each value")
+    found += follow(data["database"]["settings"], fields, twin.base.experiment.server.settings)
+    found += scale_devices(data, placed, fields, twin, where)
     experiment = twin.experiment(data, where)
     ignored = [field for field in fields if field.removeprefix(_SETTINGS) in WITHOUT_EFFECT]
     if ignored:
@@ -100,6 +105,18 @@ def make_change(twin: Twin, written: tuple[str, ...], name: str = "", notes: tup
         found.append(f"not comparable: it has another {unlike[0].role} ({texts})")
     shown = name or ", ".join(assignment.removeprefix(_SETTINGS) for assignment in written)
     return Change(written, shown, experiment, tuple(found), tuple(difference.field for difference in unlike))
+
+
+def _refuse_settings_of_others(twin: Twin, fields: Sequence[str], where: str) -> None:
+    """Errors: UserError for a setting that the model of the generation has, and the server of the run does not."""
+    base = twin.base
+    if "database.generation" in fields:
+        return
+    for field in fields:
+        having = spans(field.removeprefix(_SETTINGS)) if field.startswith(_SETTINGS) else []
+        if having and not any(span.holds(base.flavour, base.release) for span in having):
+            owners = who_has(field.removeprefix(_SETTINGS))
+            raise UserError(f"{base.server} does not have {field}: it is a setting of {owners}", where=where)
 
 
 def _decisive_differences(twin: Twin, experiment: Experiment, where: str) -> list[Difference]:
@@ -125,7 +142,7 @@ def usual_questions(twin: Twin) -> list[Change]:
     assert isinstance(experiment.database, InnodbModel)
     settings = experiment.database.resolved
     pool = settings.innodb_buffer_pool_size
-    log = "innodb_redo_log_capacity" if twin.base.generation == "mysql-8.0" else "innodb_log_file_size"
+    log = "innodb_redo_log_capacity" if "innodb_redo_log_capacity" in twin.base.settings else "innodb_log_file_size"
     redo: int = getattr(settings, log)
     asked: list[tuple[tuple[str, ...], str]] = [
         ((f"{_POOL}={2 * pool}",), f"memory: a pool of {print_size(2 * pool)}"),
@@ -162,22 +179,6 @@ def _bytes(written: str) -> int:
         return parse_size(int(written) if written.isdecimal() else written)
     except ValueError:
         return 0  # the check of the whole experiment reports it
-
-
-def _put_device(
-    data: Tables, table: str, name: str, twin: Twin, fields: Sequence[str], cache_bytes: int = 0
-) -> list[str]:
-    """Replaces a storage by a modelled device, scaled to the size of the data or of the cache; gives a note of that."""
-    device = load_device(name)
-    data[table] = {"kind": device.KIND}
-    if f"{table}.capacity_scale" in fields or device.KIND != "ssd":
-        return []
-    share = ROOM * max(estimate_bytes(twin.base.experiment), cache_bytes) / device.capacity
-    if share >= 1:
-        return []
-    data[table]["capacity_scale"] = share
-    what = "the data" if cache_bytes <= estimate_bytes(twin.base.experiment) else "the cache"
-    return [f"{name} with {100 * share:.2g} % of its capacity, {ROOM} times {what}"]
 
 
 def _risks(twin: Twin, experiment: Experiment) -> list[str]:

@@ -1,11 +1,11 @@
-"""Fitting a twin to its run: the time that no counter measures is either CPU time or waiting for the storage.
+"""Fitting a twin to its run: the time that no counter measures is CPU time, waiting for the storage, or other waiting.
 
 Counters measure the CPU time of a transaction on the server and on the client, the cores that other programs used, the
 pages read and written, and the latency of the device. With these the twin should be as fast as the run. If it is not,
-there are two explanations. A transaction occupies cores, or waits for other threads, longer than is counted; or an
-answer of the storage takes longer to reach a thread than the device reports (because of the kernel, of queues, of locks
-that are held meanwhile). A run cannot show which of them is right. So both are fitted, each alone, to the measured
-throughput, and every prediction is made with both.
+there are three explanations. A transaction occupies cores longer than is counted; or an answer of the storage takes
+longer to reach a thread than the device reports (because of the kernel, of queues, of locks that are held meanwhile);
+or a statement waits for something else, such as a row lock, while cores are idle. A run cannot show which of them is
+right. So each is fitted, alone, to the measured throughput, and every prediction is made with all of them.
 """
 
 from __future__ import annotations
@@ -14,22 +14,26 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from flatwater.analysis.twin_doubts import LEAST_PAGES, joined, level_doubt, pages_doubt
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment
 from flatwater.what_if.base import Base
 from flatwater.what_if.twin import Outcome, Scales, Twin
 
-#: The search for a scale is limited to 1 / SCALE_MAX .. SCALE_MAX.
+#: The search for a scale is limited to 1 / SCALE_MAX .. SCALE_MAX, that for a wait to so many times a statement.
 SCALE_MAX = 16.0
 #: The fit ends when the twin's throughput is this near the measured one, as a share of it.
 CLOSE = 0.01
 _STEPS_MAX = 12
 #: The storage is made slower by this factor to measure how much the throughput depends on it.
 _NUDGE = 1.25
-#: Fewer pages a transaction than this are not compared: they do not matter.
-LEAST_PAGES = 0.05
+#: A twin on an emulated device whose throughput no factor brings to the measured one is used as it is up to this
+#: logarithm (a third more or less): its error is then part of the interval. With a larger error it explains too little.
+_DEVICE_OFF_MAX = 0.3
 #: The figures whose error is the residual of the fit.
 _PAGES = ("pages read", "pages written")
+#: The level of the twin with all costs as they were recorded.
+UNFITTED = "throughput, nothing fitted"
 #: Three seeds, so that their spread can be estimated.
 SEEDS = (1, 2, 3)
 
@@ -78,10 +82,22 @@ class Fitted:
     #: The twin with all costs as they were recorded.
     unfitted: list[Outcome]
     compared: list[Compared]
-    #: Root mean square of the logarithms of model / measured: pages read, pages written.
+    #: Root mean square of the logarithms of model / measured: pages read, pages written, weighted by the storage's time
+    #: for them. Where nothing could be fitted, that of the throughput is added.
     residual: float
     #: Elasticity of the throughput to the storage's latency, 0 to 1: 0.5 is half a per cent less for one per cent more.
     storage_share: float
+
+    @property
+    def unreliable(self) -> str | None:
+        """Why its ratios are marked, in a sentence; None if they are not."""
+        return next((pages_doubt(figures) for figures in self.compared if figures.name == _PAGES[1]), None)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What the twin is not like its run in, a sentence each."""
+        levels = (level_doubt(one.measured, one.model, one.unit) for one in self.compared if one.name == UNFITTED)
+        return joined([*levels, self.unreliable])
 
 
 def fit_twin(twin: Twin, progress: Progress) -> Fitted:
@@ -92,12 +108,16 @@ def fit_twin(twin: Twin, progress: Progress) -> Fitted:
     target = base.throughput / base.unit_scale
     progress("the twin as recorded")
     unfitted = twin.runs([(experiment, Scales(), seed) for seed in SEEDS])
-    explanations = []
-    for name in ("CPU", "storage"):
+    explanations, left = [], 0.0
+    for name in ("CPU", "storage", "waiting"):
         scales = _solve(twin, experiment, name, target, unfitted[0].transactions_per_s, progress)
         if scales is not None:
             outcomes = twin.runs([(experiment, scales, seed) for seed in SEEDS])
             explanations.append(Explanation(name, scales, outcomes))
+    off = math.log(_mean(unfitted, "transactions_per_s") / target)
+    if not explanations and twin.emulated is not None and abs(off) <= _DEVICE_OFF_MAX:
+        # The device decides, and its model is known: nothing is left to be fitted, and the error stays.
+        explanations, left = [Explanation("device", Scales(), unfitted)], off
     if not explanations:
         modelled = _mean(unfitted, "transactions_per_s") * base.unit_scale
         what = (
@@ -109,7 +129,8 @@ def fit_twin(twin: Twin, progress: Progress) -> Fitted:
     progress("how much the throughput depends on the storage")
     falls = [_storage_elasticity(twin, experiment, explanation) for explanation in explanations]
     compared = _compare(base, unfitted, explanations)
-    return Fitted(experiment, explanations, unfitted, compared, _residual(compared), sum(falls) / len(falls))
+    residual = math.hypot(_residual(compared, base), left)
+    return Fitted(experiment, explanations, unfitted, compared, residual, sum(falls) / len(falls))
 
 
 def _storage_elasticity(twin: Twin, experiment: Experiment, explanation: Explanation) -> float:
@@ -124,8 +145,13 @@ def _solve(
     twin: Twin, experiment: Experiment, name: str, target: float, at_one: float, progress: Progress
 ) -> Scales | None:
     """The scales at which the twin does `target` transactions a second; None if there are none."""
+    base = twin.base
+    # The time from one statement of a connection to the next.
+    statement_us = 1e6 * base.experiment.transactions.connections / (target * max(base.statements, 1.0))
 
     def scales(log: float) -> Scales:
+        if name == "waiting":
+            return Scales(wait_us=statement_us * (math.exp(log) - 1))
         return Scales(cpu=math.exp(log)) if name == "CPU" else Scales(storage=math.exp(log))
 
     def off(log: float) -> float:
@@ -135,6 +161,8 @@ def _solve(
     found = math.log(at_one / target)
     if abs(found) <= CLOSE:
         return Scales()
+    if name == "waiting" and found < 0:
+        return None  # nobody waits for less than no time
     # More time for everything never makes a server faster. So the search moves away from 1 until it passes the target.
     step, limit = (math.log(2.0), math.log(SCALE_MAX)) if found > 0 else (-math.log(2.0), -math.log(SCALE_MAX))
     near, near_off = 0.0, found
@@ -171,7 +199,7 @@ def _compare(base: Base, unfitted: list[Outcome], explanations: list[Explanation
     unit = base.unit_scale
     return [
         Compared(
-            "throughput, nothing fitted",
+            UNFITTED,
             base.unit,
             base.throughput,
             _mean(unfitted, "transactions_per_s") * unit,
@@ -185,13 +213,19 @@ def _compare(base: Base, unfitted: list[Outcome], explanations: list[Explanation
     ]
 
 
-def _residual(compared: list[Compared]) -> float:
-    # The error of the throughput before the fit is left out: it is in the distance between the two explanations.
-    pages = [figures for figures in compared if figures.name in _PAGES]
-    # Figures that are small both in the run and in the model do not matter.
-    logs = [
-        math.log(max(figures.model, LEAST_PAGES) / max(figures.measured, LEAST_PAGES))
-        for figures in pages
-        if max(figures.model, figures.measured) > LEAST_PAGES
-    ]
-    return math.sqrt(sum(log * log for log in logs) / len(logs)) if logs else 0.0
+def _residual(compared: list[Compared], base: Base) -> float:
+    """The error in pages, each kind weighted by the time that the storage takes for its pages of a transaction.
+
+    A tenth of a page that is read too much is nothing beside eight that are written. The error of the throughput before
+    the fit is left out: it is in the distance between the two explanations.
+    """
+    each_us = dict(zip(_PAGES, (base.storage.read_us, base.storage.write_us), strict=True))
+    weights, squares = [], []
+    for figures in compared:
+        # Figures that are small both in the run and in the model do not matter.
+        if figures.name in _PAGES and max(figures.model, figures.measured) > LEAST_PAGES:
+            log = math.log(max(figures.model, LEAST_PAGES) / max(figures.measured, LEAST_PAGES))
+            weights.append(each_us[figures.name] * max(figures.model, figures.measured))
+            squares.append(log * log)
+    total = sum(weights)
+    return math.sqrt(sum(map(math.prod, zip(weights, squares, strict=True))) / total) if total else 0.0

@@ -4,7 +4,7 @@ The prediction takes from the twin a ratio, not a level: throughput with the cha
 explanation and the same seed. The predicted throughput is the measured one times this ratio. 19 in 20 runs of the
 changed stack, as long as the measured one, are expected within the interval (docs/what-if.md):
 
-- it spans the ratios of both explanations, because nothing shows which of them is right;
+- it spans the ratios of all explanations, because nothing shows which of them is right;
 - it is wider than that by 1.96 standard deviations (of the logarithm) of everything else that is random or wrong: the
   spread of the seeds; the noise of the measured run and of the run to come; and the error of the fitted twin in pages
   read and written, once as a share of the predicted effect, once as a share of the throughput's dependence on the
@@ -19,9 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flatwater.what_if.base import Z95
 from flatwater.what_if.changes import Change
 from flatwater.what_if.fitting import SEEDS, Fitted, Progress
+from flatwater.what_if.noise import Z95
+from flatwater.what_if.refusal import far_doubt
 from flatwater.what_if.twin import Twin
 
 
@@ -48,6 +49,11 @@ class Prediction:
     def shown(self) -> bool:
         """Whether an effect is shown: the interval does not contain 1."""
         return self.low > 1 or self.high < 1
+
+    @property
+    def doubt(self) -> str | None:
+        """Why this ratio is not to be relied on, in a sentence; None if nothing is known against it."""
+        return far_doubt(list(self.ratios.values()))
 
 
 def predict(twin: Twin, fitted: Fitted, changes: Sequence[Change], progress: Progress) -> list[Prediction]:
@@ -111,7 +117,9 @@ def half_width(
 def _notes(twin: Twin, change: Change, bytes_per_s: Sequence[float]) -> list[str]:
     measured = twin.base.storage.peak_bytes_per_s
     needed = _mean(bytes_per_s)
-    if change.experiment.modelled.device != str(twin.device) or change.experiment.flash_cache is not None:
+    # A modelled device has its limits.
+    known = twin.emulated is not None or not twin.is_own(change.experiment)
+    if known or change.experiment.flash_cache is not None:
         return []
     if measured and needed > measured:
         peak = f"the busiest second of the run had {measured / 1e6:,.0f}"

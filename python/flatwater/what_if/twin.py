@@ -8,25 +8,28 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NewType
 
 import psutil
 import tomli_w
+from pydantic import JsonValue
 
 from flatwater._engine import EngineError, Run
 from flatwater.engine_json import to_json
 from flatwater.errors import FlatwaterError, UserError
-from flatwater.experiment import Experiment, print_size
+from flatwater.experiment import Experiment, ModelledStorage, print_size
 from flatwater.experiment.database.measured import Figure, IndexSize, MeasuredWorkload, default_workload
 from flatwater.experiment.device.load import load_device
 from flatwater.experiment.parse import Tables
 from flatwater.experiment.validation import validate
 from flatwater.fit.workload import to_workload_toml
 from flatwater.fit.workload.derive import OLTP_WRITES, READ_ONLY, index_sizes, writes_of
-from flatwater.plan.device import Cached, Device, Volume, slower
+from flatwater.plan.device import Cached, Device, Volume, later, slower
 from flatwater.plan.innodb import ModelledDatabase, server_cpu, write_innodb
 from flatwater.runner.stack.database.size import estimate_bytes
 from flatwater.runner.stack.stack import memory_bytes
 from flatwater.what_if.base import Base
+from flatwater.what_if.processors import EmulatorCost
 
 #: A longer run is not modelled from its start: the twin begins with a full pool.
 WHOLE_S = 240.0
@@ -37,16 +40,24 @@ _PATIENCE_S = 600.0
 #: The twin's storage has no limit of IOPS or throughput: a run does not show what its storage could have done.
 _NO_LIMIT_OPS, _NO_LIMIT_MIB = 1e9, 1e5
 _DEVICE_BYTES = 1 << 40
+#: Fields of an emulated storage that one below a modelled server does not have: its workload says how large it is.
+_NOT_OF_VIRTUAL_TIME = ("real_time", "path", "file_system", "keep", "size", "fill")
 #: Fields of a real run's workload that a modelled workload does not have.
 _NOT_OF_A_TWIN = ("check_consistency", "pipeline", "steady_state", "round_s", "rounds_max", "on_error")
 
 
 @dataclass(frozen=True)
 class Scales:
-    """The fitted factors: CPU time / counted CPU time, and the storage's latency / recorded latency."""
+    """The fitted factors: CPU time / counted CPU time, and the storage's latency / recorded latency; and a fitted time.
+
+    `wait_us` is how long each statement waits for what is neither: for locks, for the network. An emulated storage
+    keeps the latency of its model. It answers later by the difference between the fitted and the recorded latency of a
+    read.
+    """
 
     cpu: float = 1.0
     storage: float = 1.0
+    wait_us: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -63,6 +74,10 @@ class Outcome:
     device_bytes_per_s: float
 
 
+#: The tables of a twin's experiment, as a file has them; a change replaces fields in them.
+TwinFile = NewType("TwinFile", Tables)
+
+
 class Twin:
     """The twin of a measured run. Its files are temporary: use it in a `with`."""
 
@@ -75,6 +90,8 @@ class Twin:
         self._workload.write_text(to_workload_toml(self._measured), encoding="utf-8")
         self.device = folder / "as-recorded.toml"
         self.device.write_text(tomli_w.dumps(_device(base)), encoding="utf-8")
+        #: The storage of a run on an emulated device, whose model is known.
+        self.emulated = _emulated(base.experiment)
         self.whole = base.warmup_s + base.measure_s <= WHOLE_S
         self.warmup_s = base.warmup_s if self.whole else SHORT_WARMUP_S
         self.measure_s = base.measure_s if self.whole else SHORT_MEASURE_S
@@ -88,7 +105,7 @@ class Twin:
     def _cpu_scale(self) -> float:
         """The server's CPU time for a transaction, as a multiple of the figure in flatwater's measured workload."""
         base = self.base
-        costs = default_workload(base.experiment.workload.kind, base.generation).cpu_us
+        costs = default_workload(base.experiment.workload.kind, base.series).cpu_us
         usual = (
             base.statements * costs.statement.value
             + base.pages_read * costs.page_read.value
@@ -96,29 +113,43 @@ class Twin:
         )
         return base.server_cpu_us / usual if usual > 0 else 1.0
 
-    def data(self) -> Tables:
+    def data(self) -> TwinFile:
         """The twin as the tables of an experiment's file, with CPU time and storage as they were recorded."""
         base = self.base
         real = base.experiment.model_dump(exclude_unset=True)
         workload = {**real["workload"], "kind": base.experiment.workload.kind}
         workload |= {"connections": base.experiment.transactions.connections}
         workload |= {"warmup_s": self.warmup_s, "duration_s": self.measure_s}
-        return {
-            "name": "twin",
-            "workload": {name: value for name, value in workload.items() if name not in _NOT_OF_A_TWIN},
-            "database": {
-                "kind": "innodb-model",
-                "generation": base.generation,
-                "settings": dict(base.settings),
-                "cores": base.cores,
-                "workload": str(self._workload),
-                "warm": not self.whole,
-            },
-            "storage": {"kind": "volume", "device": str(self.device)},
-        }
+        return TwinFile(
+            {
+                "name": "twin",
+                "workload": {name: value for name, value in workload.items() if name not in _NOT_OF_A_TWIN},
+                "database": {
+                    "kind": "innodb-model",
+                    "generation": base.generation,
+                    "settings": dict(base.settings),
+                    "cores": base.cores,
+                    "workload": str(self._workload),
+                    "warm": not self.whole,
+                },
+                "storage": self._storage(),
+            }
+        )
 
-    def experiment(self, data: Tables, where: str) -> Experiment:
-        """The experiment of a twin, checked. Errors: UserError at `where`."""
+    def _storage(self) -> dict[str, JsonValue]:
+        if self.emulated is None:
+            return {"kind": "volume", "device": str(self.device)}
+        told = self.emulated.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+        kept = {name: value for name, value in told.items() if name not in _NOT_OF_VIRTUAL_TIME}
+        return {**kept, "kind": self.emulated.kind}
+
+    def is_own(self, experiment: Experiment) -> bool:
+        """Whether a changed twin still stands on the storage of the run."""
+        own = str(self.device) if self.emulated is None else self.emulated.device
+        return experiment.modelled.device == own
+
+    def checked(self, data: TwinFile, where: str) -> Experiment:
+        """The experiment of a twin, whatever memory its model takes. Errors: UserError at `where`."""
         experiment, problems = validate(data, overridden=True)
         if experiment is None:
             first = problems[0]
@@ -126,11 +157,26 @@ class Twin:
         if not experiment.in_virtual_time or experiment.database.kind != "innodb-model":
             hint = "storage.device=NAME of `flatwater list --devices`"
             raise UserError("makes the twin a real server", where=where, hint=hint)
+        return experiment
+
+    def experiment(self, data: TwinFile, where: str) -> Experiment:
+        """The experiment of a twin, whose model this machine can run. Errors: UserError at `where`."""
+        experiment = self.checked(data, where)
         needed, free = memory_bytes(experiment) * _runs_at_a_time(), psutil.virtual_memory().available
         if needed > free:
             what = f"the model takes {print_size(needed)} of memory, {print_size(free)} are free"
             raise UserError(what, where=where, hint="a smaller pool, or storage.capacity_scale")
         return experiment
+
+    def used_bytes(self, experiment: Experiment, where: str) -> list[int]:
+        """Bytes that the modelled server stores on its storage, then on each device that is beside it in the plan.
+
+        Errors: UserError at `where` for what the model cannot run.
+        """
+        try:
+            return Run.modelled_database_bytes(to_json(write_innodb(experiment, seed=1)))
+        except EngineError as error:
+            raise UserError(str(error), where=where) from None
 
     def run(self, experiment: Experiment, scales: Scales, seed: int) -> Outcome:
         """One run of a twin. Errors: UserError if the model cannot run it; FlatwaterError if it fails under way."""
@@ -156,24 +202,34 @@ class Twin:
         times = self._cpu_scale() * longer
         # A client on the server's machine uses the same cores between two statements.
         client_us = base.client_cpu_us / base.statements if base.statements else 0.0
+        # On another storage nothing is emulated any more.
+        emulator = base.emulator if self.is_own(experiment) else EmulatorCost()
         cpu = server_cpu(
-            statement_us=costs.statement.value * times + client_us * longer,
-            page_read_us=costs.page_read.value * times,
-            page_written_us=costs.page_written.value * times,
+            statement_us=costs.statement.value * times + (client_us + emulator.statement_us) * longer,
+            page_read_us=costs.page_read.value * times + emulator.page_read_us * longer,
+            page_written_us=costs.page_written.value * times + emulator.page_written_us * longer,
+            round_trip_us=scales.wait_us,
         )
         device = plan.device
-        if experiment.modelled.device == str(self.device):
+        if self.is_own(experiment):
             if isinstance(device, Cached):
-                device = replace(device, slow=_scaled(device.slow, scales))
+                device = replace(device, slow=self._scaled(device.slow, scales))
             else:
-                device = _scaled(device, scales)
+                device = self._scaled(device, scales)
         return replace(plan, cpu=cpu, device=device)
 
+    def _scaled(self, storage: Device, scales: Scales) -> Device:
+        """The storage of the run with the fitted latency."""
+        if self.emulated is not None:
+            return later(storage, round((scales.storage - 1) * self.base.storage.read_us * 1000))
+        assert isinstance(storage, Volume), "the twin wrote the file of this device"
+        return slower(storage, scales.storage)
 
-def _scaled(storage: Device, scales: Scales) -> Volume:
-    """The recorded storage with the fitted latency."""
-    assert isinstance(storage, Volume), "the twin wrote the file of this device"
-    return slower(storage, scales.storage)
+
+def _emulated(experiment: Experiment) -> ModelledStorage | None:
+    """The emulated storage below a server; None if the storage is real, or a flash cache is in between."""
+    storage = experiment.storage
+    return storage if isinstance(storage, ModelledStorage) and experiment.flash_cache is None else None
 
 
 def _runs_at_a_time() -> int:
@@ -214,13 +270,13 @@ def _count(run: Run, warmup_s: float, measure_s: float, *, tpcc: bool) -> Outcom
 
 def _workload(base: Base) -> MeasuredWorkload:
     """Flatwater's measured workload with the redo of this run, and with the run's indexes if they were recorded."""
-    usual = default_workload(base.experiment.workload.kind, base.generation)
+    usual = default_workload(base.experiment.workload.kind, base.series)
     scale = _redo_scale(base, usual)
     redo = {name: Figure(value=figure.value * scale) for name, figure in usual.redo_bytes.items()}
     sizes = index_sizes(base.indexes or {}, base.experiment)
     indexes: dict[str, IndexSize] = {**usual.indexes, **sizes}
     return usual.model_copy(
-        update={"generation": base.generation, "redo_bytes": redo, "indexes": indexes, "cells": [], "notes": []}
+        update={"generation": base.series, "redo_bytes": redo, "indexes": indexes, "cells": [], "notes": []}
     )
 
 
@@ -237,7 +293,7 @@ def _redo_scale(base: Base, usual: MeasuredWorkload) -> float:
     return base.redo_bytes / usual_bytes if usual_bytes > 0 else 1.0
 
 
-def _device(base: Base) -> Tables:
+def _device(base: Base) -> dict[str, JsonValue]:
     storage = base.storage
     return {
         "kind": "volume",

@@ -14,7 +14,7 @@ LIMITS = RedoLimits(7 * GIB, 7.5 * GIB, 8 * GIB)
 
 
 def run(*findings: Any, server: str = "mysql 8.0.36", mark: str = "10.000000", **told: Any) -> Case:
-    quantities = {"checkpoint_age_bytes": 1.0 * GIB, "redo": LIMITS, "dirty_pct": 14} | told
+    quantities = {"checkpoint_age_bytes": 1.0 * GIB, "redo": LIMITS, "dirty_pct": 14, "pages_flushed_per_s": 900} | told
     data = database(server, {"innodb_max_dirty_pages_pct_lwm": mark}, **quantities)
     return case(*(findings or (FULL,)), database=data, device=device(busy_pct=99))
 
@@ -31,6 +31,7 @@ def test_silent_where_the_mark_makes_nothing_be_written() -> None:
     rule = DirtyLowWater()
     assert rule.advise(run(mark="0.000000")) is None
     assert rule.advise(run(dirty_pct=6)) is None, "fewer pages are dirty"
+    assert rule.advise(run(pages_read_per_s=20_000)) is None, "reads fill the device"
     assert rule.advise(run(checkpoint_age_bytes=4.0 * GIB)) is None, "the log makes it flush too"
     assert rule.advise(run(FULL, finding("free pages", 0.2))) is None
     assert rule.advise(run(finding("CPU"))) is None, "the device has time"

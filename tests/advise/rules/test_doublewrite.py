@@ -55,3 +55,4 @@ def test_silent_where_it_is_off_writes_nothing_or_does_not_matter() -> None:
     assert rule.advise(run(doublewrite_pages_per_s=0)) is None, "the server saw that the device writes atomically"
     assert rule.advise(run(doublewrite_pages_per_s=None)) is None
     assert rule.advise(run(bound=finding("CPU"))) is None
+    assert rule.advise(run(pages_read_per_s=20_000)) is None, "reads fill the device"

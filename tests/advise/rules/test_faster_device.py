@@ -13,12 +13,14 @@ def test_flash_instead_of_disks() -> None:
     assert "flash" in told.change.text
     assert (told.confidence, told.change.kind) == ("high", "hardware")
     assert "at most 4 times" in told.evidence[-1]
+    assert told.elsewhere == FasterDevice.elsewhere
 
 
 def test_a_lower_latency_instead_of_flash_and_of_a_volume() -> None:
     told = FasterDevice().advise(case(WAITS, device=device(), machine=on_storage()))
     assert told is not None
     assert told.confidence == "medium"
+    assert told.elsewhere is None, "what was published is about disks"
     told = FasterDevice().advise(case(WAITS, device=device("volume")))
     assert told is not None
     assert "volume class" in told.change.text

@@ -10,10 +10,12 @@ FULL = finding("device throughput", 0.9)
 FLASH = {"device": "/dev/nvme0n1", "rotational": False}
 
 
-def run(server: str, settings: dict[str, str], storage: dict[str, object] = FLASH, bound: str = "") -> Case:
+def run(
+    server: str, settings: dict[str, str], storage: dict[str, object] = FLASH, bound: str = "", read: float = 0
+) -> Case:
     return case(
         finding(bound) if bound else FULL,
-        database=database(server, settings, pages_flushed_per_s=900, cpu_user_pct=100),
+        database=database(server, settings, pages_flushed_per_s=900, pages_read_per_s=read, cpu_user_pct=100),
         device=device(),
         machine=machine(facts={"storage": storage}),
     )
@@ -53,3 +55,20 @@ def test_silent_where_the_device_may_be_a_disk_or_does_not_bind() -> None:
     assert rule.advise(run("mysql 8.0.36", on, {"device": "/dev/vda", "rotational": False})) is None
     assert rule.advise(run("mysql 8.0.36", on, {})) is None
     assert rule.advise(run("mysql 8.0.36", on, bound="CPU")) is None
+    assert rule.advise(run("mysql 8.0.36", on, read=20_000)) is None, "reads fill the device"
+
+
+def test_of_latency_it_speaks_only_where_requests_meet_the_writes() -> None:
+    """Commits that wait for the syncs of a device that is busy for 3 % of the time gain nothing."""
+    for busy_pct, speaks in ((3, False), (24.9, False), (25, True), (None, False)):
+        told = FlushNeighbours().advise(
+            case(
+                finding("device latency"),
+                database=database(
+                    "mysql 8.0.36", {"innodb_flush_neighbors": "1"}, pages_flushed_per_s=900, cpu_user_pct=100
+                ),
+                device=device(busy_pct=busy_pct),
+                machine=machine(facts={"storage": FLASH}),
+            )
+        )
+        assert (told is not None) == speaks, busy_pct

@@ -34,6 +34,7 @@ def test_silent_where_flushing_is_needed_or_the_capacity_is_used() -> None:
     assert rule.advise(early(redo=None)) is None, "the server's limit is unknown"
     assert rule.advise(early(pages_flushed_per_s=15_000)) is None, "the capacity is used"
     assert rule.advise(early(pages_flushed_per_s=0)) is None, "nothing is flushed"
+    assert rule.advise(early(pages_read_per_s=80_000)) is None, "reads fill the device"
     assert rule.advise(early(FULL, finding("dirty limit", 0.5))) is None, "the dirty share makes it flush"
     assert rule.advise(early(finding("CPU"))) is None, "the device does not bind"
     assert rule.advise(early(server="mysql 5.5.62")) is None, "it does not flush in proportion"

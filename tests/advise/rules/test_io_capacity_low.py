@@ -64,3 +64,9 @@ def test_silent_where_the_limit_is_not_what_holds_flushing_back() -> None:
         finding("CPU"), database=database("mysql 8.0.36", OLD, pages_flushed_per_s=1950), device=device(busy_pct=20)
     )
     assert rule.advise(calm) is None, "flushing is not behind"
+
+
+def test_silent_of_a_card_whose_collector_keeps_writes_waiting() -> None:
+    data = database("mysql 8.0.36", OLD, pages_flushed_per_s=1950)
+    assert IoCapacityLow().advise(case(LIMIT, database=data, device=device(busy_pct=20, gc_share_pct=10))) is not None
+    assert IoCapacityLow().advise(case(LIMIT, database=data, device=device(busy_pct=20, gc_share_pct=70))) is None

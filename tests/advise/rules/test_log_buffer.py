@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cases import case, database, finding
+from cases import case, database, device, finding
 
 from flatwater.advise.rule import Case
 from flatwater.advise.rules.log_buffer import LogBuffer
@@ -27,3 +27,16 @@ def test_silent_where_nobody_waits_or_it_is_large() -> None:
     assert LogBuffer().advise(run(waits=None)) is None
     assert LogBuffer().advise(run(size=64 << 20)) is None
     assert LogBuffer().advise(case(database=database(log_buffer_waits_per_s=20))) is None
+
+
+def test_its_share_is_the_time_that_the_waits_take() -> None:
+    settings = {"innodb_log_buffer_size": str(16 << 20)}
+    told = LogBuffer().advise(
+        case(
+            finding("CPU"),
+            database=database("mysql 8.0.36", settings, log_buffer_waits_per_s=900),
+            device=device(write_await_us=5000, busy_pct=50),
+        )
+    )
+    assert told is not None
+    assert told.share == 900 * 0.005 / 16, "16 sessions, of which 4.5 wait on average"

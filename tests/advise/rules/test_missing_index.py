@@ -14,6 +14,8 @@ def test_statements_that_scan() -> None:
     assert told.change.kind == "workload"
     assert "10,000 page requests" in told.evidence[0]
     assert MissingIndex().advise(served(scans)) is None
+    calls = case(BUSY, database=database(read_requests_per_s=2e6), load=load(queries_per_s=200, variant="tproc-c"))
+    assert MissingIndex().advise(calls) is None
 
 
 def test_silent_of_lookups_and_ranges() -> None:

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from cases import case, device, load, served
+from cases import case, device, finding, load, served
 
 from flatwater.advise.rules.patrol_read import PatrolRead
+from flatwater.results.health import ArrayHealth, CellHealth, ControllerHealth
 
 NONE = float("nan")
 
@@ -29,3 +30,29 @@ def test_silent_where_it_costs_nothing_or_nothing_is_done() -> None:
     assert PatrolRead().advise(case(device=device("raid"), load=load(throughput=900))) is None
     busy = case(device=device("raid", patrol_pct=[1, 2]), load=load(throughput=900))
     assert PatrolRead().advise(served(busy)) is None
+
+
+PATROL = ControllerHealth(name="controller 0", running_before=["patrol read"], running=["patrol read"])
+SCRUB = ArrayHealth(name="pool tank", kind="zfs", activity_before="scrub")
+FULL = finding("device throughput")
+
+
+@pytest.mark.parametrize(
+    ("health", "confidence", "words"),
+    [
+        (CellHealth(controllers=[PATROL]), "medium", "controller 0 was busy with a patrol read when the run began and"),
+        (CellHealth(arrays=[SCRUB]), "low", "pool tank was busy with itself (scrub) when the run began"),
+    ],
+)
+def test_what_controllers_and_arrays_say_before_and_after(health: CellHealth, confidence: str, words: str) -> None:
+    told = PatrolRead().advise(case(FULL, device=device(), health=health))
+    assert told is not None
+    assert told.evidence[0].startswith(words)
+    assert told.confidence == confidence
+
+
+def test_silent_where_nothing_waits_for_the_storage_or_the_intervals_tell_that_it_cost_nothing() -> None:
+    health = CellHealth(arrays=[ArrayHealth(name="/dev/md0", activity_before="check, 1 %", activity="check, 9 %")])
+    assert PatrolRead().advise(case(finding("CPU"), device=device(), health=health)) is None
+    sampled = device(check_pct=[10, NONE])
+    assert PatrolRead().advise(case(FULL, device=sampled, load=load(throughput=[990, 1000]), health=health)) is None

@@ -50,3 +50,31 @@ def test_silent_where_the_size_is_unknown_or_cannot_grow() -> None:
     assert RedoSize().advise(case(LIMIT, database=database())) is None
     largest = {"innodb_log_file_size": str(2047 << 20), "innodb_log_files_in_group": "2"}
     assert RedoSize().advise(case(LIMIT, database=database("mysql 5.5.9", largest))) is None
+
+
+def test_each_of_several_servers_is_judged_by_its_name() -> None:
+    name, mib = "innodb_log_file_size", 1 << 20
+    small, large = {name: str(96 * mib)}, {name: str(256 * mib)}
+    alike = RedoSize().advise(case(LIMIT, database=database(settings=small, servers=2, each=[small, small])))
+    assert alike is not None
+    assert alike.change.text == "Make the redo log of each of the 2 servers 384 MiB, 4 times as large."
+    assert (alike.change.lines, alike.change.overrides) == (
+        (f"{name} = 384M",),
+        (f"database.settings.{name}={384 * mib}",),
+    )
+    mixed = RedoSize().advise(case(LIMIT, database=database(settings=small, servers=2, each=[small, large])))
+    assert mixed is not None
+    assert mixed.change.lines == (f"{name} = 384M  # server 0", f"{name} = 1G  # server 1")
+    # An experiment gives all servers the same settings.
+    assert mixed.change.overrides == ()
+    assert "96 MiB (server 0), 256 MiB (server 1)" in mixed.evidence[-1]
+    assert "1 GiB of log" in mixed.risk
+
+
+def test_a_server_that_cannot_grow_is_left_out() -> None:
+    size, files = "innodb_log_file_size", {"innodb_log_files_in_group": "2"}
+    full, small = {size: str(2047 << 20), **files}, {size: str(100 << 20), **files}
+    told = RedoSize().advise(case(LIMIT, database=database("mysql 5.5.9", full, servers=2, each=[full, small])))
+    assert told is not None
+    assert told.change.lines == (f"{size} = 400M  # server 1",)
+    assert told.change.text == "Make the redo logs larger: server 1 800 MiB."

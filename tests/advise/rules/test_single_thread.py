@@ -19,7 +19,10 @@ def test_one_session_beside_idle_cores() -> None:
     told = SingleThread().advise(working(1, 95, 85))
     assert told is not None
     assert told.change.kind == "workload"
-    assert "6.8 of 8 cores were idle" in told.evidence[0]
+    assert told.evidence[0] == "6.8 of 8 cores were idle, and 1 session worked"
+    two = SingleThread().advise(working(2, 95, 85))
+    assert two is not None
+    assert two.evidence[0].endswith("2 sessions worked")
 
 
 def test_silent_where_all_cores_work_or_sessions_wait_for_one() -> None:

@@ -12,9 +12,14 @@ CPU = finding("CPU", 0.9, "the cores were busy")
 
 
 def run(
-    server: str = "mariadb 10.11.6", running: Any = 200, handling: str = "one-thread-per-connection", bound: str = ""
+    server: str = "mariadb 10.11.6",
+    running: Any = 200,
+    handling: str = "one-thread-per-connection",
+    bound: str = "",
+    waiting: float | None = None,
 ) -> Case:
-    data = database(server, {"thread_handling": handling}, threads_running=running, cpu_user_pct=700)
+    settings = {"thread_handling": handling}
+    data = database(server, settings, threads_running=running, cpu_user_pct=700, cpu_wait_pct=waiting)
     return case(finding(bound) if bound else CPU, database=data, machine=machine(cores=8))
 
 
@@ -23,7 +28,7 @@ def test_the_servers_pool(server: str) -> None:
     told = ThreadPool().advise(run(server))
     assert told is not None
     assert told.change.lines == ("thread_handling = pool-of-threads",)
-    assert told.evidence[0] == "200 sessions ran at once on 8 processors"
+    assert told.evidence[0] == "200 sessions ran, or waited for one of 8 processors"
 
 
 def test_the_applications_pool_where_the_server_has_none() -> None:
@@ -39,3 +44,5 @@ def test_silent_with_few_sessions_or_with_a_pool() -> None:
     assert rule.advise(run(running=None)) is None
     assert rule.advise(run(handling="pool-of-threads")) is None
     assert rule.advise(run(bound="log limit")) is None
+    assert rule.advise(run(waiting=9000)) is not None
+    assert rule.advise(run(waiting=900)) is None, "they wait for something else than processors"

@@ -13,6 +13,7 @@ import pytest
 from flatwater.analysis.bound import BOUNDS, Evidence, diagnose, read_evidence
 from flatwater.analysis.bound.diagnosis import decide
 from flatwater.analysis.bound.finding import LISTED_MIN, MAIN_MIN, Finding, Name, found
+from flatwater.results.load_host import LoadHost
 from flatwater.results.schema import LatencyUs, ServerFacts
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -75,15 +76,16 @@ def evidence(
     *,
     seconds: int = 30,
     cores: int = 8,
+    hosts: int = 0,
 ) -> Evidence:
-    """What a real run tells in which every second is alike."""
+    """What a real run tells in which every second is alike. `hosts` of 4 cores each made the load."""
     experiment = tables if tables is not None else SERVER
     more = {name: [float(value)] * seconds for name, value in lines.items()}
     layers = {**REAL, "database": "real" if "database" in experiment else "none"}
     result = make_result(
         tmp_path / "run",
         [({}, 0, [1.0] * seconds)],
-        machine={"cores": cores},
+        machine={"cores": cores, "load_hosts": [{"cores": 4}] * hosts},
         more=more,
         experiment=experiment,
         layers=layers,
@@ -92,6 +94,7 @@ def evidence(
     assert cell.summary is not None
     if "database" in experiment:
         cell.summary.servers = [ServerFacts(flavour="mariadb", version="10.11.6-MariaDB")]
+    cell.summary.load_hosts = [LoadHost(host=f"10.0.0.{2 + one}", first=1, sessions=4) for one in range(hosts)]
     cell.summary.latency_by_kind_us = {"all": LatencyUs(p50=1000, count=1)}
     return read_evidence(cell)
 
@@ -139,6 +142,33 @@ def test_a_bound_without_its_quantities_is_silent(find: Any, tmp_path: Path) -> 
     assert find(evidence(tmp_path / "other", {}, {})) is None
 
 
+#: Two load hosts, of which the second has no processor left.
+ON_HOSTS = {
+    "workload.client_cpu_user_pct": 400,
+    "workload.client_cpu_wait_pct": 200,
+    "workload.host0_client_cpu_pct": 40,
+    "workload.host0_machine_idle_pct": 80,
+    "workload.host1_client_cpu_pct": 380,
+    "workload.host1_machine_idle_pct": 1,
+}
+
+
+def test_a_busy_load_host_is_named(tmp_path: Path) -> None:
+    told = diagnose(evidence(tmp_path, QUIET | ON_HOSTS, hosts=2))
+    [client] = [one for one in told.findings if one.name == "client"]
+    # 4.2 cores and 2 threads that waited for one, of 8 sessions.
+    assert client.share == pytest.approx(6.2 / 8)
+    assert client.evidence[0].startswith("the load generator on 10.0.0.3 used 3.8 of its 4 cores")
+    assert "idle for 1 %" in client.evidence[0] and "10.0.0.2" in client.evidence[1]
+
+
+def test_what_waits_on_a_load_host_does_not_wait_for_the_server_s_processors(tmp_path: Path) -> None:
+    told = diagnose(evidence(tmp_path, QUIET | ON_HOSTS, hosts=2))
+    [processors] = [one for one in told.findings if one.name == "CPU"]
+    # The server used 4 cores for 8 sessions, and none of them waited for one.
+    assert processors.share == pytest.approx(4 / 8)
+
+
 def test_the_log_s_limit_is_the_server_s_own(tmp_path: Path) -> None:
     """MariaDB hurries from 7/8 of the largest age on: 80 % of it is no alarm, and 88 % is."""
     below = diagnose(evidence(tmp_path, {**QUIET, "database.checkpoint_age_bytes": 640e6}))
@@ -177,11 +207,58 @@ def test_pages_that_are_read_for_the_first_time_are_no_misses_of_a_pool_with_roo
     assert "device latency" in names
 
 
+@pytest.mark.parametrize("variant", ["tpcc-mysql", "sysbench-tpcc", "tproc-c"])
+def test_the_cost_of_misses_is_told_only_where_statements_were_measured(tmp_path: Path, variant: str) -> None:
+    """A call of TPROC-C's procedures is one statement, and nobody measured what it costs."""
+    lines = {**QUIET, **AT_WORK["cache misses"], "workload.queries_per_s": 10_000}
+    tables = {**SERVER, "workload": {"kind": "tpcc", "variant": variant}}
+    found = diagnose(evidence(tmp_path, lines, tables)).findings[0]
+    assert found.name == "cache misses", "the sessions that wait for reads are seen in each"
+    assert any("server's processor time" in one for one in found.evidence) == (variant == "tpcc-mysql")
+
+
 def test_commits_that_do_not_wait_for_a_sync_are_no_fsync_path(tmp_path: Path) -> None:
     settings = {"innodb_flush_log_at_trx_commit": 2}
     tables = {**SERVER, "database": {"kind": "server", "settings": settings}}
     told = diagnose(evidence(tmp_path, {**QUIET, **AT_WORK["fsync path"]}, tables))
     assert "fsync path" not in [one.name for one in told.findings]
+
+
+def test_commits_that_wait_for_the_binary_log_are_told_by_its_groups(tmp_path: Path) -> None:
+    """MariaDB writes the redo log for each commit too, but syncs only the binary log."""
+    settings = {"innodb_flush_log_at_trx_commit": 2, "log_bin": True, "sync_binlog": 1}
+    tables = {**SERVER, "database": {"kind": "server", "settings": settings}}
+    lines = {**QUIET, **AT_WORK["fsync path"], "database.log_writes_per_s": 1000, "database.data_fsyncs_per_s": 0}
+    told = diagnose(evidence(tmp_path, {**lines, "database.binlog_groups_per_s": 200}, tables))
+    assert told.name == "fsync path"
+    assert any("200 syncs of the log a second" in line for line in told.findings[0].evidence)
+    unknown = diagnose(evidence(tmp_path / "unknown", lines, tables))
+    assert "fsync path" not in [one.name for one in unknown.findings], "writes of the redo log are no syncs"
+
+
+def test_a_collector_that_slows_the_pages_for_which_sessions_wait_is_named(tmp_path: Path) -> None:
+    """Sessions wait for room in the log, and the log for pages that a card's collector keeps waiting."""
+    lines = {**QUIET, "storage.gc_share_pct": 40}
+    assert "garbage collection" not in [one.name for one in diagnose(evidence(tmp_path, lines)).findings]
+    at_limit = {**lines, **AT_WORK["log limit"]}
+    names = [one.name for one in diagnose(evidence(tmp_path / "limit", at_limit)).findings]
+    assert names == ["log limit", "CPU", "garbage collection"]
+    # With most of the time it is the cause: a larger log would only fill more slowly.
+    most = {**at_limit, "storage.gc_share_pct": 60}
+    names = [one.name for one in diagnose(evidence(tmp_path / "most", most)).findings[:2]]
+    assert names == ["garbage collection", "log limit"]
+
+
+def test_the_syncs_of_commits_are_not_told_twice(tmp_path: Path) -> None:
+    names = [one.name for one in diagnose(evidence(tmp_path, {**QUIET, **AT_WORK["fsync path"]})).findings]
+    assert "fsync path" in names
+    assert "device latency" not in names
+
+
+def test_a_rate_that_is_not_kept_is_told_by_the_sessions_that_there_are(tmp_path: Path) -> None:
+    tables = {**SERVER, "workload": {"kind": "tpcc", "connections": 8, "rate_per_s": 9000}}
+    lines = {**QUIET, **AT_WORK["fsync path"], "workload.in_flight": 5000}
+    assert diagnose(evidence(tmp_path, lines, tables)).name == "fsync path"
 
 
 def test_a_rate_that_was_served_is_bound_by_nothing(tmp_path: Path) -> None:
@@ -193,10 +270,44 @@ def test_a_rate_that_was_served_is_bound_by_nothing(tmp_path: Path) -> None:
     assert diagnose(evidence(tmp_path / "more", QUIET, tables)).name == "CPU"
 
 
+def test_a_run_without_any_request_served_nothing(tmp_path: Path) -> None:
+    tables = {**SERVER, "workload": {"kind": "tpcc", "connections": 8, "rate_per_s": 0.1}}
+    told = diagnose(evidence(tmp_path, {**QUIET, "workload.ops_per_s": 0, "workload.in_flight": 0}, tables))
+    assert (told.name, told.main, told.others) == ("not told", None, ())
+    assert told.text == "Not told what bounded it: no request ended while it was measured."
+
+
+def test_no_session_is_in_a_read_and_in_a_commit_at_once(tmp_path: Path) -> None:
+    busy = {**QUIET, **AT_WORK["fsync path"], "database.sessions_reading": 7, "database.pages_read_per_s": 500}
+    told = {one.name: one.share for one in diagnose(evidence(tmp_path, busy)).findings}
+    assert told["fsync path"] > 0.3 and told["device latency"] > 0.3
+    assert told["fsync path"] + told["device latency"] <= 1.0
+
+
+def test_waits_for_the_log_buffer_are_told_by_the_time_of_a_write(tmp_path: Path) -> None:
+    waits = {**QUIET, "database.log_waits_per_s": 900, "storage.write_await_us": 4000}
+    found = next(one for one in diagnose(evidence(tmp_path, waits)).findings if one.name == "fsync path")
+    assert found.evidence[0] == "3.6 of 8 sessions waited for room in the log buffer"
+
+
 def test_too_short_a_run_is_not_told(tmp_path: Path) -> None:
     told = diagnose(evidence(tmp_path, QUIET, seconds=9))
     assert (told.name, told.main) == ("not told", None)
     assert "9 intervals were measured" in told.text
+
+
+def test_bytes_of_one_direction_are_told_as_such(tmp_path: Path) -> None:
+    """A modelled card counts what is written only: its bytes are not those of reads and writes together."""
+    written = {"storage.utilisation_pct": 99, "storage.queue_depth": 30, "storage.host_written_bytes_per_s": 2**20}
+    lines = {name: value for name, value in QUIET.items() if not re.match(r"storage\.(read|write)_bytes", name)}
+    (found,) = [
+        one for one in diagnose(evidence(tmp_path, lines | written)).findings if one.name == "device throughput"
+    ]
+    assert "1 MiB a second were written" in found.evidence[-1]
+    both = {"storage.read_bytes_per_s": 2**20, "storage.write_bytes_per_s": 2**20}
+    told = diagnose(evidence(tmp_path / "both", lines | AT_WORK["device throughput"] | both)).findings
+    (found,) = [one for one in told if one.name == "device throughput"]
+    assert found.evidence[-1].endswith("2 MiB a second")
 
 
 def test_small_shares_are_not_told_and_none_is_made_up(tmp_path: Path) -> None:

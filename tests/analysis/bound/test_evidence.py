@@ -123,3 +123,39 @@ def test_a_line_passes_over_intervals_without_a_value() -> None:
     line = Line(np.array([1.0, np.nan, 3.0, 5.0]))
     assert (line.mean, line.median, line.min, line.max) == (3.0, 3.0, 1.0, 5.0)
     assert line.share_at_least(3.0) == pytest.approx(2 / 3)
+
+
+def test_each_of_several_servers_tells_its_own_variables(tmp_path: Path) -> None:
+    result = make_result(
+        tmp_path / "run",
+        [({}, 0, column(5.0))],
+        more={"database.dirty_pct": column(5.0)},
+        experiment={"workload": {"kind": "tpcc"}, "database": {"kind": "server"}, "storage": {"path": "/mnt"}},
+        layers={"workload": "real", "database": "real", "storage": "real"},
+    )
+    cell = result.cells[0]
+    assert cell.summary is not None
+    cell.summary.servers = [ServerFacts(instance=number, flavour="mariadb", version="10.11.6") for number in range(11)]
+    for number in range(11):
+        folder = result.path / "servers" / "0000" / str(number)
+        folder.mkdir(parents=True)
+        (folder / "variables.json").write_text(json.dumps({"innodb_buffer_pool_size": str(number << 20)}))
+    found = read_evidence(cell).database
+    assert found is not None
+    assert found.named["server 10"].number("innodb_buffer_pool_size") == 10 << 20
+    assert found.pool_bytes == sum(range(11)) << 20
+    (result.path / "servers" / "0000" / "3" / "variables.json").write_text("{broken")
+    damaged = read_evidence(cell).database
+    assert damaged is not None
+    assert damaged.each == (), "whose variables these are cannot be told any more"
+
+
+def test_modelled_servers_share_the_memory_of_the_pool_out(tmp_path: Path) -> None:
+    several = {**MODELLED, "database": {**MODELLED["database"], "servers": 2}}
+    several["database"]["settings"] = {"innodb_buffer_pool_size": "1G"}
+    more = {"database.checkpoint_age_max_bytes": column(160.0)}
+    result = make_result(tmp_path / "run", [({}, 0, column(5.0))], more=more, experiment=several, layers=LAYERS)
+    found = read_evidence(result.cells[0]).database
+    assert found is not None
+    assert [one.number("innodb_buffer_pool_size") for one in found.each] == [512 << 20] * 2
+    assert found.pool_bytes == found.variables.number("innodb_buffer_pool_size") == 1 << 30

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
 from flatwater.experiment.database.address import Address, has_password, parse_url, without_password
+from flatwater.experiment.database.tls import PARAMETERS, TlsWords
 
 
 @pytest.mark.parametrize(
@@ -68,3 +69,26 @@ def test_no_error_shows_the_url(url: str) -> None:
 def test_what_is_no_url_has_no_password() -> None:
     assert not has_password(3)
     assert not has_password("http://me:pw@db/")
+
+
+@pytest.mark.parametrize("place", ["mysql://me@db/x?", "mysql:///run/my.sock?user=me&"])
+def test_tls_may_be_said_after_the_question_mark(place: str) -> None:
+    said = "ssl-mode=verify_ca&ssl-ca=/my%20ca.pem&ssl_cert=/c&ssl-key=/k&server-public-key-path=/p"
+    assert parse_url(place + said).tls == TlsWords("VERIFY_CA", "/my ca.pem", "/c", "/k", "/p")
+    assert parse_url(without_password(f"{place}password=x&{said}")).tls == parse_url(place + said).tls
+    assert parse_url(place.rstrip("?&")).tls == TlsWords()
+
+
+@pytest.mark.parametrize("parameter", PARAMETERS)
+def test_a_parameter_of_tls_says_one_thing(parameter: str) -> None:
+    name = parameter.replace("_", "-")
+    for said, words in ((f"{name}=", "says nothing"), (f"{name}=REQUIRED&{parameter}=REQUIRED", "twice")):
+        with pytest.raises(PydanticCustomError) as caught:
+            parse_url(f"mysql://me@db/x?{said}")
+        assert words in caught.value.message()
+
+
+def test_a_mode_that_is_not_there() -> None:
+    with pytest.raises(PydanticCustomError) as caught:
+        parse_url("mysql://me@db/?ssl-mode=on")
+    assert "VERIFY_IDENTITY" in (caught.value.context or {})["hint"]

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from flatwater.experiment import make_experiment
 from flatwater.experiment.database import InnodbModel
-from flatwater.experiment.database.innodb_settings import GENERATIONS, resolve
+from flatwater.experiment.database.innodb_settings import GENERATIONS, contradictions, resolve
+from flatwater.experiment.problem import ProblemsError
 
 
 def test_defaults_are_the_generations() -> None:
@@ -61,6 +63,28 @@ def test_neighbours_have_perconas_name() -> None:
     assert resolve("percona-5.5", {"innodb_flush_neighbor_pages": "none"}).innodb_flush_neighbors == 0
     for written, read in ((1, 2), ("area", 2), ("cont", 1), (2, 1)):
         assert resolve("percona-5.5", {"innodb_flush_neighbor_pages": written}).innodb_flush_neighbors == read
+
+
+def test_the_method_has_the_name_and_the_numbers_of_percona_5_1() -> None:
+    for written, method in (
+        ("none", "native"),
+        ("reflex", "reflex"),
+        (2, "estimate"),
+        ("keep_average", "keep_average"),
+    ):
+        assert resolve("percona-5.5", {"innodb_adaptive_checkpoint": written}).innodb_adaptive_flushing_method == method
+    both = {"innodb_adaptive_checkpoint": "reflex", "innodb_adaptive_flushing_method": "estimate"}
+    (problem,) = contradictions(resolve("percona-5.5", both), both)
+    assert "says the same thing" in problem.what
+
+
+def test_the_file_of_the_doublewrite_buffer_is_a_device_in_the_model() -> None:
+    with pytest.raises(ProblemsError) as refused:
+        make_experiment(
+            {"database": {"kind": "innodb-model", "settings": {"innodb_doublewrite_file": "ib_doublewrite"}}}
+        )
+    hints = [problem.hint or "" for problem in refused.value.problems]
+    assert any(hint.startswith("database.doublewrite_device puts the buffer") for hint in hints)
 
 
 def test_the_most_is_twice_the_capacity_and_2000_at_least() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from flatwater.experiment.database import Server
-from flatwater.experiment.database.login import Login, Socket, Tcp
+from flatwater.experiment.database.login import Login, Socket, Tcp, Tls
+from flatwater.experiment.database.tls import PARAMETERS
 from flatwater.experiment.kinds import ANY
 from flatwater.experiment.layers import read_layer
 
@@ -67,6 +68,30 @@ def test_a_password_is_inherited_with_the_same_url_only(monkeypatch: pytest.Monk
     assert (same.login().password, other.login().password) == ("pw", "")
 
 
+@pytest.mark.parametrize(
+    ("fields", "tls"),
+    [
+        ({}, None),
+        ({"ssl_mode": "DISABLED"}, None),
+        ({"ssl_mode": "preferred"}, Tls("PREFERRED")),
+        ({"ssl_mode": "REQUIRED"}, Tls("REQUIRED")),
+        ({"ssl_ca": "/ca"}, Tls("VERIFY_CA", "/ca")),
+        ({"ssl_ca": "/ca", "ssl_mode": "VERIFY_IDENTITY"}, Tls("VERIFY_IDENTITY", "/ca")),
+        ({"ssl_mode": "VERIFY_CA"}, Tls("VERIFY_CA")),
+        ({"ssl_cert": "/c", "ssl_key": "~/k"}, Tls("REQUIRED", None, "/c", str(Path.home() / "k"))),
+    ],
+)
+def test_tls_is_what_the_file_or_the_url_says(fields: dict[str, str], tls: Tls | None) -> None:
+    assert server(url="mysql://me@db/", **fields).login().tls == tls
+    said = "&".join(f"{name.replace('_', '-')}={value}" for name, value in fields.items())
+    assert server(url=f"mysql://me@db/?{said}").login().tls == tls
+
+
+def test_the_url_and_the_file_may_share_it() -> None:
+    database = server(url="mysql://me@db/?ssl-ca=/ca&server-public-key-path=/p", ssl_mode="VERIFY_IDENTITY")
+    assert (database.login().tls, database.login().server_public_key) == (Tls("VERIFY_IDENTITY", "/ca"), "/p")
+
+
 def test_faults() -> None:
     database = server(fault={"kind": "freeze", "at_s": "10s", "duration_s": 2})
     assert database.fault is not None
@@ -89,6 +114,15 @@ def test_faults() -> None:
         ({"url": "mysql://me@db/", "on_crash": "restart"}, ("on_crash",), "did not start"),
         ({"url": "mysql://me@db/", "fault": {"kind": "kill", "at_s": 1}}, ("fault",), "did not start"),
         ({"url": "mysql://me@db/a", "schema_name": "b"}, ("schema_name",), "contradict"),
+        ({"url": "mysql://me@db/", "ssl_mode": "ON"}, ("ssl_mode",), "not a choice"),
+        ({"url": "mysql://me@db/", "ssl_ca": ""}, ("ssl_ca",), "empty"),
+        ({"url": "mysql://me@db/?ssl-mode=REQUIRED", "ssl_mode": "REQUIRED"}, ("ssl_mode",), "too"),
+        ({"url": "mysql://me@db/?ssl-ca=/ca", "ssl_mode": "REQUIRED"}, ("ssl_ca",), "looks at no certificate"),
+        ({"url": "mysql://me@db/", "ssl_ca": "/ca", "ssl_mode": "DISABLED"}, ("ssl_ca",), "looks at no certificate"),
+        ({"url": "mysql://me@db/", "ssl_cert": "/c"}, ("ssl_cert",), "ssl_key"),
+        ({"url": "mysql://me@db/", "ssl_key": "/k"}, ("ssl_key",), "ssl_cert"),
+        ({"url": "mysql://me@db/?ssl-mode=disabled", "ssl_cert": "/c", "ssl_key": "/k"}, ("ssl_cert",), "DISABLED"),
+        *(({name: "REQUIRED"}, (name,), "have no TLS") for name in PARAMETERS),
     ],
 )
 def test_what_does_not_go_together(fields: dict[str, Any], place: tuple[str, ...], words: str) -> None:

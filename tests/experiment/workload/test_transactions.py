@@ -10,4 +10,5 @@ from flatwater.experiment.workload.transactions import Transactions
 def test_what_workloads_on_servers_share(kind: str) -> None:
     assert issubclass(KINDS[kind], Transactions)
     assert KINDS[kind].model_fields["connections"].default == 8
+    assert KINDS[kind].model_fields["reconnect_every"].default == 0, "sysbench's --reconnect"
     assert KINDS[kind].SCHEMA

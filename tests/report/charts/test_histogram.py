@@ -48,6 +48,15 @@ def test_one_kind_is_drawn_once(recorded: Recorded) -> None:
     assert [trace["name"] for trace in figure.data] == ["all requests"]
 
 
+def test_connecting_is_drawn_beside_the_transactions(recorded: Recorded) -> None:
+    assert recorded.cell.summary is not None
+    histograms = recorded.cell.summary.histograms
+    both = {"all": histograms["read"], "transaction": histograms["read"], "connect": histograms["write"]}
+    recorded.cell.summary.histograms = both
+    [figure] = LatencyHistogram().draw(recorded)
+    assert [trace["name"] for trace in figure.data] == ["all transactions", "connect"]
+
+
 def test_a_single_value_has_an_axis(recorded: Recorded) -> None:
     assert recorded.cell.summary is not None
     recorded.cell.summary.histograms = {"all": encoded((100_000, 5))}

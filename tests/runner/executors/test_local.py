@@ -12,8 +12,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from lab import PATIENCE_S, Lab, Ran, Running
+from lab import Lab, Ran, Running
 from modelledlab import summaries, write_modelled
+from waiting import PATIENCE_S
 
 from flatwater.results import Cell, open_result
 from flatwater.runner.executors import Course, executor

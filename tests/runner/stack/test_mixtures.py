@@ -25,12 +25,16 @@ from flatwater.server import find_server
 
 TABLE = Path(__file__).with_name("mixtures.txt")
 TRACE = "fio version 3 iolog\n0 f add\n10 f read 0 4096\n20 f write 1048576 8192\n"
+LOG = "231123 13:15:00\t     3 Query\tSELECT 1\n"
 #: The columns of the table.
 NAMES = ("workload", "database", "cache", "its device", "storage", "outcome")
 #: What a workload cannot be without.
 NEEDED: dict[str, dict[str, Any]] = {
     "fileio": {"mode": "rndrw", "files": 1},
+    "observed": {},
+    "query-log": {},
     "replay": {"files": 1},
+    "sql": {"transactions": {"read": {"statements": ["SELECT 1"]}}},
     "oltp": {"mode": "read_write", "rows": 1000},
     "tpcc": {"warehouses": 1},
 }
@@ -73,14 +77,20 @@ class Bench:
         self._folder = folder
         self._trace = folder / "trace.iolog"
         self._trace.write_text(TRACE)
+        self._log = folder / "query.log"
+        self._log.write_text(LOG)
         for name in ("slow", "fast"):
             (folder / name).mkdir()
+
+    def _input(self, kind: str) -> dict[str, str]:
+        """The field of the file that a replay reads."""
+        return {"replay": {"trace": str(self._trace)}, "query-log": {"log": str(self._log)}}.get(kind, {})
 
     def read(self, tables: dict[str, Any]) -> Experiment:
         """The experiment of a mixture. Errors: UserError."""
         content = {name: dict(table) for name, table in tables.items()}
         workload, database, storage = content["workload"], content["database"], content["storage"]
-        workload |= NEEDED[workload["kind"]] | ({"trace": str(self._trace)} if workload["kind"] == "replay" else {})
+        workload |= NEEDED[workload["kind"]] | self._input(workload["kind"])
         for table, folder in ((storage, "slow"), (content["cache"].get("storage"), "fast")):
             if table is not None and (table["kind"] == "file" or table["real_time"]):
                 table["path"] = str(self._folder / folder)

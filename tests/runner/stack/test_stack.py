@@ -10,7 +10,7 @@ from serverlab import OLTP, TPCC, Foreign, ServerLab
 
 from flatwater.errors import UserError
 from flatwater.experiment import PlannedCell, cell_at, load
-from flatwater.plan.transactions import Tpcc
+from flatwater.plan.transactions import Tpcc, TpccMysql
 from flatwater.runner.stack.database.real.started import StartedServers
 from flatwater.runner.stack.stack import open_stack
 from flatwater.runner.stack.workload.real.fileio import FileioOnFiles
@@ -43,10 +43,10 @@ def test_servers(servers: ServerLab) -> None:
     open_stack(experiment, cell_at(experiment, 0)).release()
 
 
-def test_an_attached_server_has_no_place_here(servers: ServerLab, foreign: Foreign) -> None:
+def test_an_attached_server_of_this_machine_has_the_place_of_its_data(servers: ServerLab, foreign: Foreign) -> None:
     experiment = load(servers.write(OLTP, {"url": foreign.url("one")}), [], None)
     stack = open_stack(experiment, cell_at(experiment, 0))
-    assert stack.place is None and "was running" in stack.device
+    assert stack.place == foreign.instance.data
     plan = stack.workload.plan(7)
     assert plan.servers[0].password == foreign.password and plan.seed == 7
     stack.release()
@@ -56,7 +56,7 @@ def test_workloads_in_the_words_of_the_engine(servers: ServerLab) -> None:
     file = servers.write({**TPCC, "warehouses": 3, "rate_per_s": 50, "arrival": "poisson", "on_error": "continue"})
     stack = open_stack(load(file, [], None), plan_of(file))
     plan = stack.workload.plan(1)
-    assert plan.workload == Tpcc(warehouses=3, pipeline=False, keying_and_think=False)
+    assert plan.workload == Tpcc(variant=TpccMysql(), warehouses=3, pipeline=False, keying_and_think=False)
     assert (plan.counted, plan.rate_per_s, plan.poisson) == ("new_order", 50, True)
     assert plan.continue_on_error is True and plan.interval_ms == 100
     assert stack.workload.precondition_plan(1) is None and stack.workload.read_back_plan(plan) is None

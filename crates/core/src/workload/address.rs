@@ -108,7 +108,7 @@ impl Addresses {
 
 /// The number nearest above n / golden ratio that shares no factor with n: its multiples modulo n are a permutation
 /// in which neighbours land far apart (Knuth, TAOCP 3, 6.4).
-fn coprime_near_golden(n: u64) -> u64 {
+pub(crate) fn coprime_near_golden(n: u64) -> u64 {
     let mut candidate = ((n as f64 * 0.618_033_988_749_895) as u64).max(1);
     while gcd(candidate, n) != 1 {
         candidate += 1;

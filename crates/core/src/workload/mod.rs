@@ -5,4 +5,6 @@ pub mod arrival;
 pub mod fileio;
 pub mod oltp;
 pub mod payload;
+pub mod query_log;
+pub mod sql;
 pub mod tpcc;

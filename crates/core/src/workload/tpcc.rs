@@ -5,10 +5,13 @@
 
 pub mod inputs;
 pub mod population;
+mod variant;
 
 use rand::Rng as _;
 
 use crate::seed::{Rng, stream};
+
+pub use variant::Variant;
 
 /// Items, the same for every scale (clause 1.2.1).
 pub const ITEMS: u32 = 100_000;

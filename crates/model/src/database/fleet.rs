@@ -42,9 +42,17 @@ impl Fleet {
     /// # Errors
     /// What cannot be, in words.
     pub fn start(spec: Spec) -> Result<Self, String> {
-        let name = spec.flushing.unwrap_or_else(|| flushing::Name::of(spec.generation, &spec.settings));
-        let policies = (0..spec.servers).map(|_| flushing::open(name, &spec.settings)).collect();
+        let policies = own_policies(&spec);
         Self::start_with(spec, policies)
+    }
+
+    /// Bytes that the servers use of each device: the data's, then those of `others`. Their logs, and the room for what
+    /// tables grow by, are in it. Capacities do not matter.
+    ///
+    /// # Errors
+    /// What cannot be, in words.
+    pub fn used_bytes(spec: &Spec) -> Result<Vec<u64>, String> {
+        lay_out(spec, own_policies(spec)).map(|(_, used_bytes)| used_bytes)
     }
 
     /// The same, with policies that are not the model's own, one a server.
@@ -52,13 +60,7 @@ impl Fleet {
     /// # Errors
     /// What cannot be, in words.
     pub fn start_with(spec: Spec, policies: Vec<Box<dyn flushing::Policy>>) -> Result<Self, String> {
-        let mut servers: Vec<Innodb> = Vec::new();
-        let mut used_bytes = vec![0; spec.others.len() + 1];
-        for (number, policy) in policies.into_iter().enumerate() {
-            let server = Innodb::new(number as u32, share(&spec, number as u32)?, policy, &used_bytes)?;
-            used_bytes = server.host().placement().used_bytes().to_vec();
-            servers.push(server);
-        }
+        let (mut servers, used_bytes) = lay_out(&spec, policies)?;
         let Some(first) = servers.first_mut() else { return Err("database.servers must be 1 or more".into()) };
         first.host_mut().give_machine(Machine::new(&spec, &used_bytes)?);
         let wakes_ns = vec![0; servers.len()];
@@ -170,6 +172,23 @@ impl Fleet {
         self.collected_ns = now_ns;
         (interval, told)
     }
+}
+
+fn own_policies(spec: &Spec) -> Vec<Box<dyn flushing::Policy>> {
+    let name = spec.flushing.unwrap_or_else(|| flushing::Name::of(spec.generation, &spec.settings));
+    (0..spec.servers).map(|_| flushing::open(name, &spec.settings)).collect()
+}
+
+/// The servers, each behind the others on every device; and the bytes that all of them use of each.
+fn lay_out(spec: &Spec, policies: Vec<Box<dyn flushing::Policy>>) -> Result<(Vec<Innodb>, Vec<u64>), String> {
+    let mut servers: Vec<Innodb> = Vec::new();
+    let mut used_bytes = vec![0; spec.others.len() + 1];
+    for (number, policy) in policies.into_iter().enumerate() {
+        let server = Innodb::new(number as u32, share(spec, number as u32)?, policy, &used_bytes)?;
+        used_bytes = server.host().placement().used_bytes().to_vec();
+        servers.push(server);
+    }
+    Ok((servers, used_bytes))
 }
 
 /// What one of several servers has of everything.

@@ -2,7 +2,8 @@
 
 mod channel;
 mod error;
-mod login;
+mod execution;
+mod handshake;
 mod reply;
 mod value;
 
@@ -13,17 +14,18 @@ use std::time::Duration;
 
 use channel::{Channel, Span};
 pub use error::SqlError;
-pub use login::LOGIN;
-use login::log_in;
+use execution::write_execution;
+use handshake::{Agreed, log_in};
+pub use handshake::{LOGIN, requires_tls};
 pub use reply::Reply;
 use reply::{read_column, read_error, read_ok, short};
 pub use value::Value;
 
-pub use super::address::{Address, Login};
+pub use super::address::Address;
+pub use super::login::Login;
 pub use super::rows::Rows;
 use super::wire::{
-    COM_QUERY, COM_QUIT, COM_STMT_EXECUTE, COM_STMT_PREPARE, EOF, ERROR, LOCAL_INFILE, OK, PACKET_BYTES_MAX, Reader,
-    capability, column, put_bytes,
+    COM_QUERY, COM_QUIT, COM_STMT_PREPARE, EOF, ERROR, LOCAL_INFILE, OK, PACKET_BYTES_MAX, Reader, capability,
 };
 
 /// A prepared statement of one connection.
@@ -47,6 +49,8 @@ enum Sent {
 struct Known {
     /// Types of its result's columns.
     columns: Vec<u8>,
+    /// Their names, where they are kept.
+    names: Vec<String>,
     /// Types of the parameters that were sent last: they need not be sent again.
     bound: Vec<u8>,
 }
@@ -63,6 +67,8 @@ pub struct Connection {
     rows: Rows,
     /// Names of the last result's columns, where they are kept.
     names: Option<Vec<String>>,
+    /// Rows of a reply that are kept; the others are read and dropped.
+    rows_max: usize,
     statements: u64,
 }
 
@@ -90,7 +96,7 @@ impl Connection {
     pub fn open_within(login: &Login, abandon: Arc<AtomicBool>, patience: Duration) -> Result<Self, SqlError> {
         let mut channel = Channel::open(&login.address, abandon, patience)?;
         let mut rows = Rows { data: vec![0; RECEIVE_BYTES], ..Rows::default() };
-        let (version, capabilities) = log_in(&mut channel, &mut rows.data, login)?;
+        let Agreed { version, capabilities } = log_in(&mut channel, &mut rows.data, login, false)?;
         Ok(Self {
             channel,
             version,
@@ -99,6 +105,7 @@ impl Connection {
             known: Vec::new(),
             rows,
             names: None,
+            rows_max: usize::MAX,
             statements: 0,
         })
     }
@@ -106,6 +113,11 @@ impl Connection {
     /// The server's version as it says it, `10.11.6-MariaDB-...`.
     pub fn server_version(&self) -> &str {
         &self.version
+    }
+
+    /// Version and cipher of TLS, as `TLSv1.3 TLS_AES_256_GCM_SHA384`; None for a connection without TLS.
+    pub fn tls(&self) -> Option<String> {
+        self.channel.tls()
     }
 
     /// From now on, a server that lets wait for longer than this is as good as gone (`Lost`); None: for ever.
@@ -121,6 +133,11 @@ impl Connection {
     /// From now on keeps the names of each result's columns.
     pub fn keep_names(&mut self) {
         self.names = Some(Vec::new());
+    }
+
+    /// From now on keeps so many rows of each reply. The others are counted, and take no memory.
+    pub fn keep_rows(&mut self, rows: usize) {
+        self.rows_max = rows;
     }
 
     /// Names of the last result's columns, when they are kept.
@@ -155,7 +172,8 @@ impl Connection {
         let mut known = Known::default();
         for _ in 0..columns {
             let (_, span) = self.packet()?;
-            known.columns.push(read_column(&self.rows.data[span.0..span.1], None)?);
+            let names = self.names.is_some().then_some(&mut known.names);
+            known.columns.push(read_column(&self.rows.data[span.0..span.1], names)?);
         }
         if columns > 0 && has_eof {
             self.packet()?;
@@ -234,14 +252,23 @@ impl Connection {
                 self.rows.types.push(kind);
             }
             if let Sent::Execute(index) = sent {
-                self.known[index as usize].columns.clone_from(&self.rows.types);
+                let known = &mut self.known[index as usize];
+                known.columns.clone_from(&self.rows.types);
+                if let Some(names) = &self.names {
+                    known.names.clone_from(names);
+                }
             }
         } else if let Sent::Execute(index) = sent {
-            self.rows.types.clone_from(&self.known[index as usize].columns);
+            let known = &self.known[index as usize];
+            self.rows.types.clone_from(&known.columns);
+            if let Some(names) = &mut self.names {
+                names.clone_from(&known.names);
+            }
         }
         if has_eof {
             self.packet()?;
         }
+        let mut rows = 0;
         loop {
             let (_, span) = self.packet()?;
             let payload = &self.rows.data[span.0..span.1];
@@ -249,13 +276,14 @@ impl Connection {
                 Some(&ERROR) => return Err(read_error(payload)),
                 // A row begins so only with a value of 16 MiB or more.
                 Some(&EOF) if payload.len() < PACKET_BYTES_MAX => {
-                    let rows = self.rows.spans.len() as u64;
                     let warnings = if has_eof { 0 } else { read_ok(payload)?.warnings };
                     return Ok(Reply { rows, last_insert_id: 0, warnings });
                 }
                 _ if span.1 > REPLY_BYTES_MAX => return Err(SqlError::Protocol("its rows have no end".into())),
-                _ => self.rows.spans.push(span),
+                _ if self.rows.spans.len() < self.rows_max => self.rows.spans.push(span),
+                _ => self.channel.forget_behind(&mut self.rows.data, self.rows.spans.last().map_or(0, |last| last.1)),
             }
+            rows += 1;
         }
     }
 
@@ -357,38 +385,6 @@ impl Connection {
     fn forget_rows(&mut self) {
         self.rows.spans.clear();
         self.channel.forget(&mut self.rows.data);
-    }
-}
-
-/// The payload that executes a statement. `bound` are the types of the parameters that were sent last.
-fn write_execution(out: &mut Vec<u8>, statement: u32, bound: &mut Vec<u8>, values: &[Value<'_>]) {
-    out.push(COM_STMT_EXECUTE);
-    out.extend_from_slice(&statement.to_le_bytes());
-    out.extend_from_slice(&[0, 1, 0, 0, 0]);
-    if values.is_empty() {
-        return;
-    }
-    let nulls = out.len();
-    out.resize(nulls + values.len().div_ceil(8), 0);
-    // NULL has no type of its own: it goes with any that was bound before.
-    let fits = |(value, bound): (&Value<'_>, &u8)| value.column_type().is_none_or(|kind| kind == *bound);
-    if bound.len() == values.len() && values.iter().zip(bound.iter()).all(fits) {
-        out.push(0);
-    } else {
-        bound.clear();
-        bound.extend(values.iter().map(|value| value.column_type().unwrap_or(column::STRING)));
-        out.push(1);
-        for kind in &*bound {
-            out.extend_from_slice(&[*kind, 0]);
-        }
-    }
-    for (place, value) in values.iter().enumerate() {
-        match value {
-            Value::Null => out[nulls + place / 8] |= 1 << (place % 8),
-            Value::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
-            Value::Double(value) => out.extend_from_slice(&value.to_le_bytes()),
-            Value::Bytes(bytes) => put_bytes(out, bytes),
-        }
     }
 }
 

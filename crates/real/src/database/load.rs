@@ -11,8 +11,11 @@ mod marks;
 mod plan;
 mod refusal;
 mod row;
+mod script;
 mod session;
+mod setup;
 mod spec;
+mod statements;
 mod worker;
 
 use std::sync::Arc;
@@ -26,6 +29,7 @@ pub use dataset::{Chunk, Dataset, Rows};
 use job::Job;
 pub(super) use marks::require_finished;
 pub use row::{Form, Row};
+pub use setup::{SetupSpec, SetupStatement};
 pub use spec::{DatasetSpec, Spec};
 
 /// What a load is at.

@@ -9,16 +9,20 @@ mod check;
 mod consistency;
 mod data;
 mod delivery;
+mod layout;
 mod new_order;
 mod order_status;
 mod payment;
 mod rows;
 mod session;
 mod stock_level;
+mod sysbench_tpcc;
 mod tables;
 mod text;
+mod tproc_c;
 
-use flatwater_core::workload::tpcc::inputs::{self, Input};
+use flatwater_core::workload::tpcc::Variant;
+use flatwater_core::workload::tpcc::inputs::{self, Client, Input};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -26,6 +30,10 @@ pub use check::check;
 pub use consistency::{Condition, check_consistency};
 pub use data::TpccData;
 pub use flatwater_core::workload::tpcc::KINDS;
+pub use layout::Tables;
+pub(super) use text::Clock;
+
+use flatwater_core::seed::splitmix;
 
 use super::connection::{Connection, SqlError};
 use super::terminal::{Choice, Outcome, Terminal};
@@ -35,17 +43,33 @@ use order_status::order_status;
 use payment::Payer;
 use session::Session;
 use stock_level::Items;
+use sysbench_tpcc::SysbenchTpcc;
+use tproc_c::TprocC;
 
 /// The workload, resolved: every field is checked by the experiment file's loader.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TpccSpec {
+    /// Whose transactions.
+    #[serde(default)]
+    pub variant: Variant,
     /// Warehouses that are used, at least 1.
     pub warehouses: u32,
     /// Not tpcc-mysql's: statements that do not need each other's replies are sent back to back.
     pub pipeline: bool,
     /// Not tpcc-mysql's: terminals key and think, and stay at one warehouse, as the specification says.
     pub keying_and_think: bool,
+}
+
+/// Terminal `terminal` of `connections` (0..connections) of a variant; all draws follow from the seed and its number.
+pub fn terminal(spec: &TpccSpec, terminal: u64, connections: u64, seed: u64) -> Box<dyn Terminal> {
+    let warehouses = spec.warehouses.max(1);
+    let client = || Client::new(spec.variant, warehouses, spec.keying_and_think, seed, terminal, connections);
+    match spec.variant {
+        Variant::TpccMysql => Box::new(Tpcc::new(spec, terminal, connections, seed)),
+        Variant::SysbenchTpcc { .. } => Box::new(SysbenchTpcc::new(client())),
+        Variant::TprocC { .. } => Box::new(TprocC::new(client(), warehouses, splitmix(seed ^ splitmix(terminal)))),
+    }
 }
 
 /// One of tpcc-mysql's connections, or one terminal of the specification.

@@ -1,8 +1,5 @@
 //! Packets of the MySQL protocol, as MySQL's "Client/Server Protocol" and MariaDB's protocol pages describe them.
 
-use sha1::{Digest as _, Sha1};
-use sha2::Sha256;
-
 /// Capabilities that client and server agree on (the protocol's CLIENT_*).
 pub(super) mod capability {
     /// The password is hashed as of 4.1; absent where MariaDB speaks its extended protocol.
@@ -15,6 +12,8 @@ pub(super) mod capability {
     pub const LOCAL_FILES: u64 = 1 << 7;
     /// The protocol of 4.1 and later.
     pub const PROTOCOL_41: u64 = 1 << 9;
+    /// TLS begins after the first 32 bytes of the login.
+    pub const SSL: u64 = 1 << 11;
     /// The state of transactions is told with each reply.
     pub const TRANSACTIONS: u64 = 1 << 13;
     /// The scramble of 4.1 and later.
@@ -207,29 +206,6 @@ pub(super) fn read_greeting(payload: &[u8]) -> Option<Greeting> {
     Some(Greeting { version, capabilities, scramble, plugin })
 }
 
-/// The answer to a server's challenge, by the name of its authentication plugin; None for one that is not known.
-pub(super) fn scramble(plugin: &str, password: &str, challenge: &[u8]) -> Option<Vec<u8>> {
-    let challenge = challenge.strip_suffix(&[0]).unwrap_or(challenge);
-    match plugin {
-        // The socket itself tells who we are.
-        "unix_socket" | "auth_socket" => Some(Vec::new()),
-        "" | "mysql_native_password" | "caching_sha2_password" if password.is_empty() => Some(Vec::new()),
-        "" | "mysql_native_password" => {
-            let once = Sha1::digest(password);
-            let twice = Sha1::digest(once);
-            let mask = Sha1::new().chain_update(challenge).chain_update(twice).finalize();
-            Some(once.iter().zip(mask).map(|(a, b)| a ^ b).collect())
-        }
-        "caching_sha2_password" => {
-            let once = Sha256::digest(password);
-            let twice = Sha256::digest(once);
-            let mask = Sha256::new().chain_update(twice).chain_update(challenge).finalize();
-            Some(once.iter().zip(mask).map(|(a, b)| a ^ b).collect())
-        }
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,17 +232,5 @@ mod tests {
             let mut reader = Reader(&greeting[..length]);
             while reader.bytes().is_some() {}
         }
-    }
-
-    #[test]
-    fn a_password_is_scrambled_as_the_protocol_says() {
-        // The server checks SHA1(answer XOR SHA1(challenge + stored)) = stored, stored = SHA1(SHA1(password)).
-        let challenge = b"abcdefghijklmnopqrst";
-        let answer = scramble("mysql_native_password", "secret", challenge).unwrap();
-        let stored = Sha1::digest(Sha1::digest("secret"));
-        let mask = Sha1::new().chain_update(challenge).chain_update(stored).finalize();
-        let once: Vec<u8> = answer.iter().zip(mask).map(|(a, b)| a ^ b).collect();
-        assert_eq!(Sha1::digest(once), stored);
-        assert!(scramble("dialog", "secret", challenge).is_none());
     }
 }

@@ -48,13 +48,14 @@ impl<'a, Q: Queue> Lane<'a, Q> {
     pub(super) fn new(job: &'a Job, lane: usize, generator: Generator, mut queue: Q) -> Self {
         let depth = queue.depth();
         let seed = job.spec.workload.seed;
-        let payload = Payload::new(seed, "lane", lane as u64, job.spec.compressible_pct);
+        let part = job.spec.lanes();
+        let number = part.number(lane) as u32;
+        let payload = Payload::new(seed, "lane", u64::from(number), job.spec.compressible_pct);
         for (index, buffer) in queue.write_buffers().into_iter().enumerate() {
             payload.fill(buffer, index as u64);
         }
         job.crew.gate.arrive_and_wait();
-        let (rate, lanes) = (job.spec.rate(), job.spec.threads);
-        let schedule = Schedule::new(generator, rate, lane as u32, lanes, job.crew.clock.now_ns());
+        let schedule = Schedule::new(generator, job.spec.rate(), number, part.of, job.crew.clock.now_ns());
         Self {
             job,
             lane,

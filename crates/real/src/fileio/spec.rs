@@ -6,6 +6,7 @@ use flatwater_core::workload::fileio as workload;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::part::Part;
 use crate::permit::Permit;
 use crate::storage::fault::Fault;
 use crate::storage::{Engine, FsyncCall, SyncMode};
@@ -22,6 +23,8 @@ pub struct Spec {
     pub permit: Option<Permit>,
     /// Lanes.
     pub threads: u32,
+    /// The share of this host, if several hosts have lanes; None: the lanes above are all.
+    pub part: Option<Part>,
     /// Outstanding requests a lane.
     pub queue_depth: u32,
     /// How requests reach the kernel.
@@ -32,7 +35,7 @@ pub struct Spec {
     pub sync: SyncMode,
     /// fsync or fdatasync.
     pub fsync_call: FsyncCall,
-    /// Arrivals a second of all lanes together; 0 for a closed loop.
+    /// Arrivals a second of all lanes of all hosts together; 0 for a closed loop.
     pub rate_per_s: f64,
     /// Arrivals of an open loop at random (Poisson) instead of evenly.
     pub poisson: bool,
@@ -66,6 +69,11 @@ impl Spec {
     /// Outstanding requests that the engine lets a lane have.
     pub(super) fn depth(&self) -> u32 {
         if self.engine == Engine::Psync { 1 } else { self.queue_depth }
+    }
+
+    /// The lanes of this host among those of all.
+    pub(super) fn lanes(&self) -> Part {
+        Part::or_whole(self.part, self.threads)
     }
 
     /// How fast requests arrive.

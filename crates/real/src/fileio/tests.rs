@@ -1,7 +1,9 @@
 //! The workload on real files: what is counted, what is found out, what a fault looks like from above.
 
 use super::*;
+use crate::clock::monotonic_now_ns;
 use crate::crew::Next;
+use crate::part::Part;
 use crate::permit::Identity;
 use crate::permit::Permit;
 use crate::prepare;
@@ -68,6 +70,7 @@ impl Bench {
             permit: Some(permit(std::slice::from_ref(&path))),
             paths: vec![path],
             threads: 2,
+            part: None,
             queue_depth: 8,
             engine,
             direct: false,
@@ -313,4 +316,40 @@ fn preparing_goes_on_where_it_stopped() {
         std::fs::read(&paths[1]).unwrap()[..4096].iter().all(|byte| *byte == 0),
         "as was this one's first chunk? no"
     );
+}
+
+#[test]
+fn a_part_waits_until_it_is_told_when_to_begin() {
+    let bench = Bench::new(Engine::Psync);
+    let spec = Spec { part: Some(Part { first: 2, of: 4 }), verify: None, ..bench.spec.clone() };
+    let fileio = Fileio::start(spec, None).unwrap();
+    let run = fileio.run();
+    while !run.is_ready() {
+        std::thread::yield_now();
+    }
+    assert!(matches!(run.next_interval(Duration::ZERO), Next::Waiting));
+    assert_eq!(run.begun_ns(), None);
+    let at_ns = monotonic_now_ns() + 30_000_000;
+    run.begin_at(at_ns);
+    run.begin_at(at_ns + 1_000_000_000_000);
+    let mut intervals = Vec::new();
+    while let Next::Interval(interval) = run.next_interval(Duration::from_secs(60)) {
+        intervals.push(interval);
+    }
+    assert!(run.begun_ns().unwrap() >= at_ns, "not before the instant");
+    assert_eq!(intervals[0].start_ns, 0);
+    assert_eq!(run.failure(), None);
+    assert_eq!(intervals.iter().map(|own| own.kinds[0].bytes + own.kinds[1].bytes).sum::<u64>(), 20 << 20);
+}
+
+#[test]
+fn a_part_that_is_stopped_before_it_begins_does_nothing() {
+    let bench = Bench::new(Engine::Psync);
+    let spec = Spec { part: Some(Part { first: 0, of: 4 }), verify: None, ..bench.spec.clone() };
+    let fileio = Fileio::start(spec, None).unwrap();
+    fileio.run().begin_at(monotonic_now_ns() + 3_600_000_000_000);
+    fileio.run().stop();
+    assert!(fileio.run().join(Duration::from_secs(60)));
+    let Next::Interval(last) = fileio.run().next_interval(Duration::from_secs(60)) else { panic!("no interval") };
+    assert_eq!(last.kinds.iter().map(|kind| kind.operations).sum::<u64>(), 0);
 }

@@ -14,13 +14,16 @@ from flatwater.advise.rules.buffer_pool import BufferPool
 from flatwater.advise.rules.cache_dirty_marks import CacheDirtyMarks
 from flatwater.advise.rules.cache_mode import CacheMode
 from flatwater.advise.rules.cache_size import CacheSize
+from flatwater.advise.rules.calm_load import CalmLoad
 from flatwater.advise.rules.change_buffering import ChangeBuffering
 from flatwater.advise.rules.commit_durability import CommitDurability
 from flatwater.advise.rules.cpu_governor import CpuGovernor
 from flatwater.advise.rules.data_journal import DataJournal
+from flatwater.advise.rules.degraded_array import DegradedArray
 from flatwater.advise.rules.dirty_limit import DirtyLimit
 from flatwater.advise.rules.dirty_low_water import DirtyLowWater
 from flatwater.advise.rules.doublewrite import Doublewrite
+from flatwater.advise.rules.drive_wear import DriveWear
 from flatwater.advise.rules.faster_device import FasterDevice
 from flatwater.advise.rules.file_system import FileSystem
 from flatwater.advise.rules.flash_cache import FlashCache
@@ -33,6 +36,7 @@ from flatwater.advise.rules.io_capacity_low import IoCapacityLow
 from flatwater.advise.rules.io_scheduler import IoScheduler
 from flatwater.advise.rules.log_block import LogBlock
 from flatwater.advise.rules.log_buffer import LogBuffer
+from flatwater.advise.rules.log_of_its_own import LogOfItsOwn
 from flatwater.advise.rules.lru_scan_depth import LruScanDepth
 from flatwater.advise.rules.missing_index import MissingIndex
 from flatwater.advise.rules.more_devices import MoreDevices
@@ -52,6 +56,7 @@ from flatwater.advise.rules.redo_size import RedoSize
 from flatwater.advise.rules.row_locks import RowLocks
 from flatwater.advise.rules.saturated_client import SaturatedClient
 from flatwater.advise.rules.single_thread import SingleThread
+from flatwater.advise.rules.slow_part import SlowPart
 from flatwater.advise.rules.spare_space import SpareSpace
 from flatwater.advise.rules.spikes import Spikes
 from flatwater.advise.rules.swap import Swap
@@ -60,6 +65,7 @@ from flatwater.advise.rules.thread_pool import ThreadPool
 from flatwater.advise.rules.transparent_huge_pages import TransparentHugePages
 from flatwater.advise.rules.volume_credits import VolumeCredits
 from flatwater.advise.rules.write_barriers import WriteBarriers
+from flatwater.advise.rules.write_locks import WriteLocks
 
 #: Every rule. Where two pieces of advice are worth the same, the earlier rule's comes first.
 RULES: tuple[Rule, ...] = (
@@ -79,11 +85,14 @@ RULES: tuple[Rule, ...] = (
     CacheDirtyMarks(),
     CacheMode(),
     CacheSize(),
+    DegradedArray(),
     ArrayBattery(),
     BatteryRelearn(),
     PatrolRead(),
     VolumeCredits(),
     PowerLossProtection(),
+    SlowPart(),
+    LogOfItsOwn(),
     # The server's settings.
     RedoSize(),
     BufferPool(),
@@ -110,8 +119,10 @@ RULES: tuple[Rule, ...] = (
     # The workload, and what must be bought.
     MissingIndex(),
     RowLocks(),
+    WriteLocks(),
     SingleThread(),
     Spikes(),
+    CalmLoad(),
     HotDrive(),
     FlashCache(),
     FasterDevice(),
@@ -119,6 +130,7 @@ RULES: tuple[Rule, ...] = (
     ProcessorBound(),
     # What is worth having in order, whatever the bound.
     WriteBarriers(),
+    DriveWear(),
     Bits32(),
     CpuGovernor(),
     NumaInterleave(),

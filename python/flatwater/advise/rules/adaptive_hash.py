@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.advise.advice import Advice
+from flatwater.advise.advice import Advice, Elsewhere
 from flatwater.advise.inside import contention_inside
 from flatwater.advise.rule import Case, Rule
 
@@ -16,6 +16,12 @@ class AdaptiveHash(Rule):
     about = "sessions that wait for each other while the adaptive hash index is on"
     source = (
         "MySQL manual, Adaptive Hash Index: a source of contention; off since MySQL 8.4 and MariaDB 10.5 (MDEV-20487)"
+    )
+    elsewhere = Elsewhere(
+        0.93,
+        1.07,
+        "without the index: point selects of sysbench on MariaDB, and lookups of InnoDB on a memory appliance",
+        "MDEV-17492, comments (2019); InnoDB on a Violin memory appliance (2008)",
     )
 
     def advise(self, case: Case) -> Advice | None:

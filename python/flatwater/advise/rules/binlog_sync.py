@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.advise.advice import Advice
+from flatwater.advise.advice import Advice, Elsewhere
 from flatwater.advise.rule import Case, Rule
 from flatwater.analysis.bound.words import each_second
 
@@ -19,6 +19,12 @@ class BinlogSync(Rule):
     source = (
         "MySQL manual, sync_binlog; Percona, How Binary Logs (and Filesystems) Affect MySQL Performance (2018): "
         "stalls with 0"
+    )
+    elsewhere = Elsewhere(
+        1.09,
+        3.59,
+        "no sync of the binary log instead of one a commit: XFS in 2009, and MySQL 5.1 on RAID 5 without a safe cache",
+        "ext3 against XFS (2009); MySQL optimization, sync_binlog (mysqlopt.blogspot.com, 2012)",
     )
 
     def advise(self, case: Case) -> Advice | None:

@@ -18,6 +18,7 @@ class Bits32(Rule):
     name = "bits-32"
     about = "a 32-bit system or server"
     source = "MySQL manual, innodb_buffer_pool_size: at most 2^32 - 1 on 32-bit systems; published advice: 64-bit only"
+    elsewhere = "it lifts a limit, and what is beyond the limit was not measured"
 
     def advise(self, case: Case) -> Advice | None:
         """A system and a server of 64 bits."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.advise.advice import Advice, Change
+from flatwater.advise.advice import Advice, Change, Elsewhere
 from flatwater.advise.requests import requests_per_s
 from flatwater.advise.rule import Case, Rule
 from flatwater.analysis.bound.finding import MAIN_MIN
@@ -19,6 +19,12 @@ class CacheMode(Rule):
     source = (
         "FlashCache on a FusionIO SLC card in front of RAID 10, tpcc-mysql, 2010: write-through 2 times the disks, "
         "write-back 4 times"
+    )
+    elsewhere = Elsewhere(
+        2.0,
+        2.0,
+        "write-back instead of write-through, tpcc-mysql, RAID 10 below a FusionIO SLC card; both figures are rounded",
+        "FlashCache (2010)",
     )
 
     def advise(self, case: Case) -> Advice | None:

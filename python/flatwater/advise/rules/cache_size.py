@@ -20,8 +20,10 @@ class CacheSize(Rule):
     name = "cache-size"
     about = "a flash cache that is smaller than the working set"
     source = (
-        "FlashCache, A Guide for System Administrators: size the cache after the working set; flatwater's docs/cache.md"
+        "Databases on flash, 2008-2011: an SSD cache where the working set fits the cache and not the memory; "
+        "flatwater's docs/cache.md"
     )
+    elsewhere = "it depends on how much of the working set the larger cache holds"
 
     def advise(self, case: Case) -> Advice | None:
         """Twice the cache, or none where it hardly ever hits."""

@@ -16,6 +16,7 @@ class ChangeBuffering(Rule):
     name = "change-buffering"
     about = "changes that are buffered on flash while sessions wait for each other"
     source = "MDEV-27734: off in MariaDB, for rotating disks only and it writes more; none by default since MySQL 8.4"
+    elsewhere = "MDEV-27734 gives no throughput with it and without it"
 
     def advise(self, case: Case) -> Advice | None:
         """None, where reads of pages do not bound the run."""

@@ -14,6 +14,7 @@ class CommitDurability(Rule):
     name = "commit-durability"
     about = "commits that wait for the log to be synced"
     source = "MySQL manual, innodb_flush_log_at_trx_commit: 1 is required for full ACID compliance"
+    elsewhere = "it depends on how long a sync takes and on how many sessions share one"
 
     def advise(self, case: Case) -> Advice | None:
         """A sync once a second, for those who can lose a second of commits, and a safe cache for the others."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.advise.advice import Advice, Change
+from flatwater.advise.advice import Advice, Change, Elsewhere
 from flatwater.advise.host import machine_facts
 from flatwater.advise.rule import Case, Rule
 
@@ -16,6 +16,12 @@ class CpuGovernor(Rule):
     name = "cpu-governor"
     about = "a power-saving frequency governor below a run that is bound by processors or by short waits"
     source = "Linux, Documentation/admin-guide/pm/cpufreq.rst; TuneD, profile throughput-performance: performance"
+    elsewhere = Elsewhere(
+        1.01,
+        1.11,
+        "sysbench read-write with client and MySQL 5.4.3 on one host, with the processors at full speed",
+        "Mikael Ronström, Effect of CPU Powersave mode on Sysbench benchmarks (2009)",
+    )
 
     def advise(self, case: Case) -> Advice | None:
         """The governor `performance`."""

@@ -16,6 +16,7 @@ class DataJournal(Rule):
     name = "data-journal"
     about = "ext4 or ext3 mounted with data=journal"
     source = "Linux, Documentation/admin-guide/ext4.rst, data=journal: no delayed allocation, no O_DIRECT"
+    elsewhere = "nobody is known to have published a database with both kinds of journal"
 
     def advise(self, case: Case) -> Advice | None:
         """The default, data=ordered: InnoDB recovers its pages itself."""

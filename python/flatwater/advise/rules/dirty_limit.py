@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.advise.advice import Advice
+from flatwater.advise.advice import Advice, Elsewhere
 from flatwater.advise.rule import Case, Rule
 from flatwater.analysis.bound.words import size
 
@@ -17,6 +17,12 @@ class DirtyLimit(Rule):
     name = "dirty-limit"
     about = "an innodb_max_dirty_pages_pct at which the server flushes while the log has room"
     source = "MySQL manual, Configuring Buffer Pool Flushing; WL#9707 made 90 the default of 8.0"
+    elsewhere = Elsewhere(
+        0.91,
+        1.12,
+        "50 to 60 % and 60 to 75 %, tpcc-mysql, MySQL and Percona Server 5.5.8 on a FusionIO 160 GB SLC card",
+        "MySQL 5.5.8 in search of stability (2011)",
+    )
 
     def advise(self, case: Case) -> Advice | None:
         """The default of present servers, where the log has room and pages are free."""

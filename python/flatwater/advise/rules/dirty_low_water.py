@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flatwater.advise.advice import Advice
+from flatwater.advise.requests import writes_pages
 from flatwater.advise.rule import Case, Rule
 from flatwater.advise.storage import busy_text
 from flatwater.analysis.bound.words import size
@@ -18,12 +19,13 @@ class DirtyLowWater(Rule):
     name = "dirty-low-water"
     about = "an innodb_max_dirty_pages_pct_lwm at which pages are flushed early to a full device"
     source = "WL#9630: the mark of 8.0 gives up some peak throughput for a steadier one, and 0 switches it off"
+    elsewhere = "nobody is known to have published the throughput without a mark"
 
     def advise(self, case: Case) -> Advice | None:
         """No mark, where the dirty share is above it, and nothing else makes the server flush."""
         found, server = case.finding("device throughput", "garbage collection"), case.server
         database = case.evidence.database
-        if found is None or server is None or database is None:
+        if found is None or server is None or database is None or not writes_pages(case.evidence):
             return None
         mark, dirty = server.number(_NAME), database.dirty_pct
         age, redo = database.checkpoint_age_bytes, database.redo

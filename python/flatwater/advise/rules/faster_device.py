@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.advise.advice import Advice, Change
+from flatwater.advise.advice import Advice, Change, Elsewhere
 from flatwater.advise.host import medium
 from flatwater.advise.rule import Case, Rule
 from flatwater.analysis.bound.finding import MAIN_MIN
@@ -15,6 +15,12 @@ class FasterDevice(Rule):
     name = "faster-device"
     about = "a device whose every answer takes its time"
     source = "Everything on SSDs against disks, 2008-2011: 5 to 7 times as much; Amdahl's law for the upper limit"
+    elsewhere = Elsewhere(
+        5.0,
+        7.0,
+        "everything on SSDs instead of disks",
+        "Everything on SSDs against disks (2008-2011)",
+    )
 
     def advise(self, case: Case) -> Advice | None:
         """The next faster kind of device."""
@@ -42,4 +48,5 @@ class FasterDevice(Rule):
             f"{percent(found.share)} of the sessions' time is spent there{most}",
             confidence="high" if on_disks else "medium",
             relieves=found,
+            elsewhere=None if on_disks else "what was published is about disks and SSDs",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.advise.advice import Advice, Change
+from flatwater.advise.advice import Advice, Change, Elsewhere
 from flatwater.advise.host import mount_options, storage_facts
 from flatwater.advise.rule import Case, Rule
 
@@ -21,6 +21,12 @@ class FileSystem(Rule):
     source = (
         "ext3 against XFS with sync_binlog=1, 2009: 1060 and 2350 transactions a second; btrfs(5), nodatacow: for "
         "files that are overwritten in place"
+    )
+    elsewhere = Elsewhere(
+        2.22,
+        2.22,
+        "XFS instead of ext3 with sync_binlog = 1, 1060 and 2350 transactions a second",
+        "ext3 against XFS (2009)",
     )
 
     def advise(self, case: Case) -> Advice | None:

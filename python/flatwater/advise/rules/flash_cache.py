@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.advise.advice import Advice, Change
+from flatwater.advise.advice import Advice, Change, Elsewhere
 from flatwater.advise.host import medium
 from flatwater.advise.rule import Case, Rule
 from flatwater.analysis.bound.finding import MAIN_MIN
@@ -17,6 +17,12 @@ class FlashCache(Rule):
     source = (
         "FlashCache on a FusionIO SLC card in front of RAID 10, tpcc-mysql, 2010: 2 times the disks with "
         "write-through, 4 times with write-back"
+    )
+    elsewhere = Elsewhere(
+        2.0,
+        4.0,
+        "a cache of 80 GB in front of RAID 10 for 100 GB of data, tpcc-mysql; both figures are rounded",
+        "FlashCache (2010)",
     )
 
     def advise(self, case: Case) -> Advice | None:

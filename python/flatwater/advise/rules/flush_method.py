@@ -25,6 +25,7 @@ class FlushMethod(Rule):
     source = (
         "MySQL manual, innodb_flush_method: O_DIRECT avoids double buffering; the default of MySQL 8.4 and MariaDB 10.6"
     )
+    elsewhere = "it depends on what the kernel's cache answered, and on what the pool gets instead"
 
     def advise(self, case: Case) -> Advice | None:
         """O_DIRECT, where reads or writes of pages bound the run and the file system can do it."""

@@ -6,6 +6,7 @@ import math
 
 from flatwater.advise.advice import Advice
 from flatwater.advise.dialect import Dialect
+from flatwater.advise.requests import writes_pages
 from flatwater.advise.rule import Case, Rule
 from flatwater.advise.storage import busy_text
 from flatwater.analysis.bound.evidence import Database
@@ -30,6 +31,7 @@ class IoCapacityHigh(Rule):
         "MySQL manual, Configuring InnoDB I/O Capacity: as low as practical; "
         "Percona, Give Love to Your SSDs: Reduce innodb_io_capacity_max (2019)"
     )
+    elsewhere = "nobody is known to have published the throughput with both, and all else unchanged"
 
     def advise(self, case: Case) -> Advice | None:
         """A capacity of about what was flushed, where the log was never half full."""
@@ -44,6 +46,8 @@ class IoCapacityHigh(Rule):
         age, flushed, capacity = _age_text(database), database.pages_flushed_per_s, server.number(_BASE)
         if age is None or flushed is None or capacity is None or _is_forced(case):
             return None
+        if not writes_pages(case.evidence):
+            return None  # reads fill the device
         each = flushed.mean / database.servers
         wanted = math.ceil(each / _STEP) * _STEP
         if capacity < _TIMES * max(each, wanted) or capacity <= _usual(server) or not each:

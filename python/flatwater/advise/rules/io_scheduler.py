@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.advise.advice import Advice, Change
+from flatwater.advise.advice import Advice, Change, Elsewhere
 from flatwater.advise.host import disk_name, medium, scheduler
 from flatwater.advise.rule import Case, Rule
 
@@ -18,6 +18,13 @@ class IoScheduler(Rule):
     name = "io-scheduler"
     about = "a fair-queueing IO scheduler (bfq, cfq) below a database"
     source = "Red Hat Enterprise Linux 8, Setting the disk scheduler: none for fast storage, bfq targets desktops"
+    elsewhere = Elsewhere(
+        1.85,
+        3.04,
+        "deadline or noop instead of cfq, tpcc-mysql on arrays of two to eight disks",
+        "Percona, Linux schedulers in tpcc like benchmark (2009); Are you using the deadline scheduler? "
+        "(ralpartha.blogspot.com, 2010-2011)",
+    )
 
     def advise(self, case: Case) -> Advice | None:
         """None on flash, a deadline on disks."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flatwater.advise.advice import Advice
 from flatwater.advise.rule import Case, Rule
+from flatwater.analysis.bound.sessions import session_time
 from flatwater.analysis.bound.words import each_second
 from flatwater.experiment import print_size
 
@@ -22,6 +25,7 @@ class LogBuffer(Rule):
     source = (
         "MySQL manual, Optimizing InnoDB Redo Logging, and Innodb_log_waits: waits because the buffer was too small"
     )
+    elsewhere = "nobody is known to have published a server that waited for it, with both sizes"
 
     def advise(self, case: Case) -> Advice | None:
         """The default of MySQL 8.4, where waits were counted."""
@@ -34,10 +38,12 @@ class LogBuffer(Rule):
         change = server.change(f"Make the log buffer {print_size(_BYTES)}.", {_NAME: _BYTES})
         if change is None:
             return None
-        return self.advice(
+        time = session_time(case.evidence)
+        told = self.advice(
             "Transactions wait for room in the log buffer.",
             change,
             each_second(database.log_buffer_waits_per_s, "waits for room"),
             f"the log buffer has {print_size(size)}",
             confidence="high",
         )
+        return told if time is None else replace(told, share=time.of(time.log_buffer))

@@ -19,6 +19,7 @@ class LruScanDepth(Rule):
     name = "lru-scan-depth"
     about = "page cleaners that free fewer pages than are read, while the device idles"
     source = "MySQL manual, innodb_lru_scan_depth: more only with spare I/O capacity; WL#5580"
+    elsewhere = "nobody is known to have published it alone, with all else unchanged"
 
     def advise(self, case: Case) -> Advice | None:
         """As many pages for each instance of the pool as are read into it in a second."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from flatwater.advise.advice import Advice, Change
+from flatwater.advise.advice import Advice, Change, Elsewhere
 from flatwater.advise.host import medium
+from flatwater.advise.requests import syncs_logs
 from flatwater.advise.rule import Case, Rule
 from flatwater.advise.rules.volume_credits import credits_spent
 from flatwater.analysis.bound.finding import MAIN_MIN
+from flatwater.analysis.bound.storage_time import fullest_own
 
 
 class MoreDevices(Rule):
@@ -15,15 +17,28 @@ class MoreDevices(Rule):
     name = "more-devices"
     about = "a device that does all that it can"
     source = "Gray and Shenoy, Rules of Thumb in Data Engineering, ICDE 2000: buy disks for accesses, not for bytes"
+    elsewhere = Elsewhere(
+        1.96,
+        1.96,
+        "two striped modules of an Intel SSD 910 instead of one, many random reads of 16 KiB at once",
+        "Intel SSD 910 (2012)",
+    )
 
     def advise(self, case: Case) -> Advice | None:
         """More members, or a device that does more at once; after whatever saves requests."""
         found, device = case.finding("device throughput"), case.evidence.device
         if found is None or found.share < MAIN_MIN or device is None or credits_spent(device):
             return None
+        if fullest_own(case.evidence) is not None:
+            return None  # the full device is that of a part: `slow-part`
         missed = case.finding("cache misses", "free pages")
-        if case.evidence.database is not None and missed is not None and missed.share >= MAIN_MIN:
-            # The requests are pages that memory lacks. More memory, or a cache, saves them: their own rules say so.
+        if missed is not None and missed.share >= MAIN_MIN:
+            # The requests are pages that memory lacks, or blocks that a flash cache lacks or has not read yet. More of
+            # either saves them: their own rules say so.
+            return None
+        synced = case.finding("fsync path")
+        if synced is not None and synced.share >= MAIN_MIN and syncs_logs(case.evidence):
+            # The syncs of a log come one after another. No more of them are done on more devices.
             return None
         if medium(case) == "disks":
             text = "Put the data on flash, or spread it over more disks. More memory saves the reads."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flatwater.advise.advice import Advice, Change
+from flatwater.advise.advice import Advice, Change, Elsewhere
 from flatwater.advise.inside import contention_inside, processors_idle
 from flatwater.advise.rule import Case, Rule
 from flatwater.advise.storage import busy_text, device_idles
@@ -19,6 +19,12 @@ class MoreServers(Rule):
     name = "more-servers"
     about = "one server whose own locks keep it from using the device and the processors"
     source = "MySQL Performance Blog, Multiple MySQL instances on Fusion-io ioDrive (2011)"
+    elsewhere = Elsewhere(
+        1.5,
+        6.0,
+        "two servers instead of one, 144 GB of memory and 48 cores",
+        "Multiple MySQL instances on Fusion-io ioDrive (2011)",
+    )
 
     def advise(self, case: Case) -> Advice | None:
         """Two servers, each with half of the data and of the memory."""

@@ -13,6 +13,7 @@ class MountAtime(Rule):
     name = "mount-atime"
     about = "a file system that writes the time of each access (strictatime)"
     source = "mount(8), noatime, relatime (the kernel's default since 2.6.30) and strictatime"
+    elsewhere = "nobody is known to have published a database with both, whose files stay open"
 
     def advise(self, case: Case) -> Advice | None:
         """The option noatime; relatime writes once a day at most, which is not worth a word."""

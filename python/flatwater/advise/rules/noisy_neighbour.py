@@ -16,6 +16,7 @@ class NoisyNeighbour(Rule):
     name = "noisy-neighbour"
     about = "other processes, or other machines of the host, that take processors or storage"
     source = "proc(5), /proc/stat and /proc/diskstats: steal is time that a hypervisor gave to other machines"
+    elsewhere = "the evidence has what the others took; how much of it this run can use differs"
 
     def advise(self, case: Case) -> Advice | None:
         """Move it away, or measure when it is quiet."""

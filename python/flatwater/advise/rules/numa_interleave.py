@@ -19,6 +19,7 @@ class NumaInterleave(Rule):
         "MySQL manual, innodb_numa_interleave; Jeremy Cole, The MySQL swap insanity problem and the effects of the "
         "NUMA architecture, 2010"
     )
+    elsewhere = "it ends swapping and slow starts of one node, and has no figure that holds elsewhere"
 
     def advise(self, case: Case) -> Advice | None:
         """Interleave the pool over all nodes."""

@@ -15,6 +15,7 @@ class PageCleaners(Rule):
     name = "page-cleaners"
     about = "page cleaners that are fewer than the instances of the buffer pool, with flushing behind"
     source = "WL#6642: a page cleaner for each instance of the buffer pool; MySQL manual, innodb_page_cleaners"
+    elsewhere = "WL#6642 tells of waits that end, and of no throughput"
 
     def advise(self, case: Case) -> Advice | None:
         """A cleaner for each instance, where the log is at its limit or pages are wanted."""

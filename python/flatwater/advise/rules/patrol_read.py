@@ -6,9 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from flatwater.advise.advice import Advice, Change
+from flatwater.advise.advice import Advice, Change, Elsewhere
 from flatwater.advise.chores import events_without, slowed
 from flatwater.advise.rule import Case, Rule
+from flatwater.analysis.bound.below import chores_text
+
+#: What a run waits for where reads of an array beside it can be in its way.
+_STORAGE = ("device throughput", "device latency", "cache misses", "fsync path", "free pages", "log limit")
 
 
 class PatrolRead(Rule):
@@ -17,6 +21,12 @@ class PatrolRead(Rule):
     name = "patrol-read"
     about = "patrol reads, checks and rebuilds beside the load"
     source = "RAID controllers, 2008-2011: patrol reads take up to 30 % of the IO; mdadm(8), checks and sync_speed_max"
+    elsewhere = Elsewhere(
+        1.0,
+        1.43,
+        "a patrol read takes up to 30 % of an array's requests, and none of them afterwards",
+        "RAID controllers (2008-2011)",
+    )
 
     def advise(self, case: Case) -> Advice | None:
         """Plan checks for quiet hours; wait for the end of a rebuild."""
@@ -27,7 +37,7 @@ class PatrolRead(Rule):
         # The gauges exist only while the work is under way.
         active = {name: np.isfinite(line.value) for name, line in works.items() if line is not None}
         if not active:
-            return None
+            return self._of_moments(case)
         name, marked = max(active.items(), key=lambda one: int(one[1].sum()))
         told = slowed(case.evidence, marked)
         if told is None:
@@ -47,3 +57,17 @@ class PatrolRead(Rule):
             risk="without these reads, sectors that went bad are found only when a member fails",
         )
         return replace(advice, share=told.share)
+
+    def _of_moments(self, case: Case) -> Advice | None:
+        """Of controllers and arrays that are asked only before and after a run. What it cost cannot be told."""
+        told, found = chores_text(case.evidence), case.finding(*_STORAGE)
+        if told is None or found is None:
+            return None
+        return self.advice(
+            "A controller or an array was busy with itself beside the run.",
+            Change("hardware", "Measure again when that is over. Plan patrol reads and checks for quiet hours."),
+            *dict.fromkeys((told, *found.evidence)),
+            confidence="medium" if "began and when it ended" in told else "low",
+            risk="without these reads, sectors that went bad are found only when a member fails",
+            relieves=found,
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flatwater.advise.advice import Advice, Change
 from flatwater.advise.host import medium, modelled_device, storage_facts
 from flatwater.advise.rule import Case, Rule
+from flatwater.advise.storage import ARRAY_OF_LOGS, LOGS_ON_AN_ARRAY
 from flatwater.analysis.bound.sessions import session_time
 from flatwater.analysis.bound.words import duration
 from flatwater.experiment.database.innodb import InnodbModel
@@ -16,8 +17,6 @@ from flatwater.experiment.device.ssd import CELLS, SsdDevice
 _SYNC_MIN_US = 1000.0
 #: On a device that is fast otherwise, a sync takes several times as long as a read. With less the device is busy.
 _TIMES_A_READ = 3.0
-#: An array that takes log writes into memory with a battery.
-_ARRAY = "raid10-8"
 
 
 class PowerLossProtection(Rule):
@@ -29,6 +28,7 @@ class PowerLossProtection(Rule):
         "Mark Callaghan, SSDs, power loss protection and fsync latency, January 2026; Databases on flash, 2008-2011: "
         "redo and binary log on an array with a battery gave up to 45 % more"
     )
+    elsewhere = LOGS_ON_AN_ARRAY
 
     def advise(self, case: Case) -> Advice | None:
         """A drive with capacitors, or the logs on an array with a battery."""
@@ -40,10 +40,9 @@ class PowerLossProtection(Rule):
         if shown is None:
             return None
         database = case.evidence.experiment.database if case.evidence.experiment is not None else None
-        apart = isinstance(database, InnodbModel) and database.log_device is not None
-        overrides = (f'database.log_device="{_ARRAY}"',) if isinstance(database, InnodbModel) and not apart else ()
-        if apart:
+        if isinstance(database, InnodbModel) and database.log_is_apart:
             return None
+        overrides = (f'database.log_device="{ARRAY_OF_LOGS}"',) if isinstance(database, InnodbModel) else ()
         return self.advice(
             "Commits wait for flash without power-loss protection: a sync ends in the cells, and not in a safe cache.",
             Change(

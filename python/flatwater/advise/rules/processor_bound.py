@@ -19,6 +19,7 @@ class ProcessorBound(Rule):
     name = "processor-bound"
     about = "a server that uses all processors"
     source = "MySQL manual, Optimizing SQL Statements, and Configuring Thread Concurrency for InnoDB; Little's law"
+    elsewhere = "it depends on the statements, and on the processors that are bought"
 
     def advise(self, case: Case) -> Advice | None:
         """Cheaper statements, then more or faster cores; fewer connections where far too many compete."""

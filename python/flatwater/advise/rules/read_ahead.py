@@ -21,6 +21,7 @@ class ReadAhead(Rule):
     source = (
         "Linux, ABI/stable/sysfs-block, read_ahead_kb; MySQL manual, innodb_flush_method: O_DIRECT has no page cache"
     )
+    elsewhere = "it depends on how much of what is read ahead was used"
 
     def advise(self, case: Case) -> Advice | None:
         """A small one: random readers use nothing of it."""

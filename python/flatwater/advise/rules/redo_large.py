@@ -30,6 +30,7 @@ class RedoLarge(Rule):
     name = "redo-large"
     about = "a redo log that is needlessly large"
     source = "MySQL manual, innodb_log_file_size: larger log files make crash recovery slower"
+    elsewhere = "it buys a shorter recovery and disk space, and no throughput"
 
     def advise(self, case: Case) -> Advice | None:
         """A log whose limit is twice the largest age, where the age has settled far below the limit."""

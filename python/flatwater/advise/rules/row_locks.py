@@ -12,6 +12,7 @@ class RowLocks(Rule):
     name = "row-locks"
     about = "sessions that wait for row locks"
     source = "MySQL manual, How to Minimize and Handle Deadlocks; Optimizing InnoDB Transaction Management"
+    elsewhere = "it depends on the transactions"
 
     def advise(self, case: Case) -> Advice | None:
         """Shorter transactions, fewer locked rows, and no hot row."""

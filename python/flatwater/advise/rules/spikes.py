@@ -24,6 +24,7 @@ class Spikes(Rule):
     source = (
         "cron(8) and systemd.timer(5), RandomizedDelaySec; fstrim(8) on when to trim; M/M/1: bursts wait, means do not"
     )
+    elsewhere = "the mean hardly changes; the spikes end"
 
     def advise(self, case: Case) -> Advice | None:
         """Even them out: the mean has room."""

@@ -19,6 +19,7 @@ class Swap(Rule):
     name = "swap"
     about = "memory that is read back from swap during the run"
     source = "proc(5), /proc/vmstat, pswpin; MySQL manual, How MySQL Uses Memory: leave room beside the buffer pool"
+    elsewhere = "it depends on how much of what is in use was swapped out"
 
     def advise(self, case: Case) -> Advice | None:
         """A smaller pool, or more memory."""

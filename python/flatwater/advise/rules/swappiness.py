@@ -22,6 +22,7 @@ class Swappiness(Rule):
         "MariaDB documentation, Configuring Linux for MariaDB: swappiness 1; Red Hat Enterprise Linux 6 Performance "
         "Tuning Guide, 5.5: low for databases"
     )
+    elsewhere = "it keeps the pool from being swapped out; a run that did not swap gains nothing"
 
     def advise(self, case: Case) -> Advice | None:
         """A low one."""

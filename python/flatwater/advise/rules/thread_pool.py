@@ -5,6 +5,7 @@ from __future__ import annotations
 from flatwater.advise.advice import Advice, Change
 from flatwater.advise.dialect import Dialect
 from flatwater.advise.rule import Case, Rule
+from flatwater.analysis.bound.evidence import Database
 from flatwater.analysis.bound.words import figure
 
 _NAME, _POOL, _EACH = "thread_handling", "pool-of-threads", "one-thread-per-connection"
@@ -20,6 +21,7 @@ class ThreadPool(Rule):
     source = (
         "MariaDB documentation, Thread Pool in MariaDB: for short queries bound by the CPU; Percona Server, Thread Pool"
     )
+    elsewhere = "the sources show charts and no figures"
 
     def advise(self, case: Case) -> Advice | None:
         """The server's pool of threads, or the application's pool of connections where it has none."""
@@ -30,18 +32,26 @@ class ThreadPool(Rule):
         if database.cpu_user_pct is None:
             # Only a server on this machine is sampled, and the cores are this machine's.
             return None
-        running = database.threads_running.mean / database.servers
+        running = _on_processors(database, database.threads_running.mean) / database.servers
         if running < _RUNNING_PER_CORE * cores or server.word(_NAME) != _EACH:
             return None
         return self.advice(
             "Many more sessions run than there are processors.",
             _change(server, cores),
-            f"{figure(running)} sessions ran at once on {cores} processors",
+            f"{figure(running)} sessions ran, or waited for one of {cores} processors",
             *found.evidence,
             confidence="medium",
             risk="a session may wait for its turn behind long statements of others",
             relieves=found,
         )
+
+
+def _on_processors(database: Database, running: float) -> float:
+    """Sessions that ran or could have. The server calls those running, too, that wait for a lock or for the storage."""
+    used = (database.cpu_user_pct, database.cpu_system_pct, database.cpu_wait_pct)
+    if database.cpu_wait_pct is None:
+        return running  # this kernel does not tell who waits for a processor
+    return min(running, sum(one.mean for one in used if one is not None) / 100)
 
 
 def _change(server: Dialect, cores: int) -> Change:

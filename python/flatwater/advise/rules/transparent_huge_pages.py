@@ -19,6 +19,7 @@ class TransparentHugePages(Rule):
         "Linux, Documentation/admin-guide/mm/transhuge.rst: khugepaged and memory use; Percona, Settling the Myth of "
         "Transparent HugePages for Databases, 2019: no gain for MySQL"
     )
+    elsewhere = "the source found no gain for MySQL; it ends waits for memory"
 
     def advise(self, case: Case) -> Advice | None:
         """madvise: who wants them asks for them."""

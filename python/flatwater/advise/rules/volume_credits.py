@@ -32,6 +32,7 @@ class VolumeCredits(Rule):
     source = (
         "Amazon EBS User Guide, General Purpose SSD volumes: gp2 has burst credits, gp3 does 3,000 IOPS at any size"
     )
+    elsewhere = "it is the new baseline over the old one at most, where the load can use it"
 
     def advise(self, case: Case) -> Advice | None:
         """A volume with the baseline that is needed."""

@@ -15,6 +15,7 @@ class WriteBarriers(Rule):
     name = "write-barriers"
     about = "a mount without barriers above a volatile write cache"
     source = "mount(8) and ext4(5), barrier=0; Linux, Documentation/block/writeback_cache_control.rst"
+    elsewhere = "it makes the data safe; commits become slower by as much as the drive's flush takes"
 
     def advise(self, case: Case) -> Advice | None:
         """Barriers on: a drive with a safe cache makes them cheap by itself."""

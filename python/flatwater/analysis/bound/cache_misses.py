@@ -7,7 +7,7 @@ from flatwater.analysis.bound.finding import Finding, found
 from flatwater.analysis.bound.page_cost import share_of_misses
 from flatwater.analysis.bound.processors import processors
 from flatwater.analysis.bound.storage_time import StorageTime, storage_time
-from flatwater.analysis.bound.words import duration, each_second, figure, percent, size
+from flatwater.analysis.bound.words import counted, duration, each_second, figure, percent, size
 
 
 def find(evidence: Evidence) -> Finding | None:
@@ -26,20 +26,22 @@ def _of_pool(evidence: Evidence, database: Database, storage: StorageTime) -> Fi
     if database.hit_ratio is None or (database.free_pages is not None and not _is_full(database)):
         # Pages that were never read before are no misses of a pool that has room for them.
         return None
-    time, pool = storage.time, database.variables.number("innodb_buffer_pool_size")
+    time, pool = storage.time, database.pool_bytes
     used, of_misses = processors(evidence), share_of_misses(evidence)
     server = min(used.server, time.sessions) + used.waited(used.server) if used is not None else 0.0
     took = f", {duration(time.read_us)} each" if time.read_us is not None else ""
     return found(
         "cache misses",
-        time.of((time.reading or 0.0) * (1 - storage.foreign) + server * of_misses),
+        time.of((time.reading or 0.0) * (1 - storage.foreign) + server * (of_misses or 0.0)),
         "time",
         f"{100 * (1 - database.hit_ratio.mean):.3g} % of the page requests missed the buffer pool"
-        + (f" of {size(pool)}" if pool else "")
+        + (f" of {size(pool)}" + (" in all" if database.servers > 1 else "") if pool else "")
         + f"{took}",
         each_second(database.pages_read_per_s, "pages read"),
-        f"{figure(time.reading or 0.0)} of {figure(time.sessions)} sessions were waiting for them",
-        f"reading and evicting pages was about {percent(of_misses)} of the server's processor time",
+        f"{figure(time.reading or 0.0)} of {counted(time.sessions, 'session')} were waiting for them",
+        f"reading and evicting pages was about {percent(of_misses)} of the server's processor time"
+        if of_misses is not None
+        else None,
     )
 
 

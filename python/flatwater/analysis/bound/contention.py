@@ -1,19 +1,21 @@
-"""Sessions that wait for each other: row locks, and the locks inside the server."""
+"""Sessions that wait for each other: row locks, the locks inside the server, and the write locks of files."""
 
 from __future__ import annotations
 
 from flatwater.analysis.bound.evidence import Database, Evidence
 from flatwater.analysis.bound.finding import Finding, found
 from flatwater.analysis.bound.sessions import SATURATED, SessionTime, session_time
-from flatwater.analysis.bound.words import each_second, figure, percent
+from flatwater.analysis.bound.words import counted, each_second, figure, percent
 from flatwater.experiment.database.innodb import InnodbModel
 
 
 def find(evidence: Evidence) -> Finding | None:
     """The share of the sessions' time in locks."""
     time, database = session_time(evidence), evidence.database
-    if time is None or database is None:
+    if time is None:
         return None
+    if database is None:
+        return _of_writes(evidence, time)
     if evidence.layers.virtual:
         return _of_model(evidence, database, time)
     if time.row_locks is None:
@@ -24,7 +26,7 @@ def find(evidence: Evidence) -> Finding | None:
         "contention",
         share,
         "time",
-        f"{figure(time.row_locks)} of {figure(time.sessions)} sessions waited for row locks",
+        f"{figure(time.row_locks)} of {counted(time.sessions, 'session')} waited for row locks",
         each_second(database.row_lock_waits_per_s, "waits for a row lock"),
         " and ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in retried.items() if count) or None,
     )
@@ -49,4 +51,22 @@ def _of_model(evidence: Evidence, database: Database, time: SessionTime) -> Find
         "time",
         f"the mutexes that all threads of a server share were held for {percent(min(busy, 1.0))} of the time",
         each_second(evidence.load.queries_per_s, "statements"),
+    )
+
+
+def _of_writes(evidence: Evidence, time: SessionTime) -> Finding | None:
+    """A file system that does one write at a time of each file keeps the others from the device."""
+    if not time.write_locks:
+        return None
+    device = evidence.device
+    return found(
+        "contention",
+        time.of(time.write_locks),
+        "time",
+        f"{figure(time.write_locks)} of {counted(time.sessions, 'request')} in flight waited until another write to "
+        "the same file was over",
+        f"{figure(device.queue_depth.mean)} requests were in the device's queue"
+        if device is not None and device.queue_depth is not None
+        else None,
+        each_second(evidence.load.write_ops_per_s, "writes"),
     )

@@ -6,7 +6,7 @@ from flatwater.analysis.bound.evidence import Evidence
 from flatwater.analysis.bound.finding import Finding, found
 from flatwater.analysis.bound.processors import Processors, processors
 from flatwater.analysis.bound.sessions import SATURATED
-from flatwater.analysis.bound.words import duration, figure, percent
+from flatwater.analysis.bound.words import counted, duration, figure, percent
 
 
 def find(evidence: Evidence) -> Finding | None:
@@ -22,7 +22,7 @@ def find(evidence: Evidence) -> Finding | None:
         used.time.of(min(used.time.server_cpu, used.time.sessions) + waited),
         "time",
         f"the server used {figure(used.server)} cores{cost}",
-        f"{figure(waited)} of {figure(used.time.sessions)} sessions waited for a processor because of it"
+        f"{figure(waited)} of {counted(used.time.sessions, 'session')} waited for a processor because of it"
         if used.time.cpu_wait is not None
         else None,
         used.busy_text or "",

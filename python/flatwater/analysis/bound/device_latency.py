@@ -2,57 +2,59 @@
 
 from __future__ import annotations
 
+from flatwater.analysis.bound.below import chores_text, degraded_text, heat_text
 from flatwater.analysis.bound.evidence import Evidence
 from flatwater.analysis.bound.finding import Finding, found
 from flatwater.analysis.bound.storage_time import StorageTime, storage_time
-from flatwater.analysis.bound.words import duration, each_second, figure
+from flatwater.analysis.bound.words import counted, duration, each_second, figure
 
 
 def find(evidence: Evidence) -> Finding | None:
-    """The share of the sessions' time in requests, without the seconds in which the device was saturated."""
+    """The share of the sessions' time in reads (of fileio: in requests), without the seconds of a saturated device."""
     storage = storage_time(evidence)
     if storage is None:
         return None
     if evidence.database is None:
         # A cache in front has bounds of its own.
         return _of_requests(evidence, storage) if evidence.cache is None else None
-    database = evidence.database
+    # The syncs of commits are the fsync path's.
+    reading = storage.time.of(storage.time.reading) * (1 - storage.foreign)
     return found(
         "device latency",
-        storage.share * storage.unsaturated,
+        reading * storage.unsaturated,
         "time",
         _waiting(storage),
-        each_second(database.pages_read_per_s, "pages read"),
+        each_second(evidence.database.pages_read_per_s, "pages read"),
         _busy(storage),
+        degraded_text(evidence),
+        chores_text(evidence),
+        heat_text(evidence),
     )
 
 
 def _of_requests(evidence: Evidence, storage: StorageTime) -> Finding | None:
     latency = evidence.load.latency_us.get("all")
+    # Syncs are the fsync path's, and whoever waits for another's write to the same file is not at the device.
+    at_device = (storage.time.reading or 0.0) - (storage.time.write_locks or 0.0)
     taken = f"half of them took at most {duration(latency.p50)}" if latency is not None and latency.p50 else None
     return found(
         "device latency",
-        storage.share * storage.unsaturated,
+        storage.time.of(at_device) * (1 - storage.foreign) * storage.unsaturated,
         "time",
-        f"{figure(storage.waiting)} of {figure(storage.time.sessions)} requests in flight were waiting for the device",
+        f"{figure(at_device)} of {counted(storage.time.sessions, 'request')} in flight were waiting for the device",
         taken,
         _busy(storage),
+        degraded_text(evidence),
+        chores_text(evidence),
+        heat_text(evidence),
     )
 
 
 def _waiting(storage: StorageTime) -> str:
     time = storage.time
-    parts = [
-        ("for a page to be read", time.reading, time.read_us),
-        ("for a commit's sync", time.committing, time.sync_us),
-    ]
-    told = [
-        f"{figure(number)} {what}" + (f" ({duration(took)} each)" if took is not None else "")
-        for what, number, took in parts
-        if number
-    ]
-    about = "" if time.seen else "about "
-    return f"{about}{figure(storage.waiting)} of {figure(time.sessions)} sessions were waiting: {', '.join(told)}"
+    took = f" ({duration(time.read_us)} each)" if time.read_us is not None else ""
+    about = figure(time.reading or 0.0) if time.seen else f"about {figure(time.reading or 0.0)}"
+    return f"{about} of {counted(time.sessions, 'session')} waited for a page to be read{took}"
 
 
 def _busy(storage: StorageTime) -> str | None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from flatwater.analysis.bound.evidence import Device, Evidence
+from flatwater.analysis.bound.below import battery_text, chores_text, degraded_text, heat_text
+from flatwater.analysis.bound.evidence import Device, Evidence, OwnDevice
 from flatwater.analysis.bound.finding import Finding, found
-from flatwater.analysis.bound.storage_time import saturated_share
+from flatwater.analysis.bound.storage_time import fullest_own, own_saturated_share, saturated_share
 from flatwater.analysis.bound.words import each_second, figure, size
 
 
 def find(evidence: Evidence) -> Finding | None:
     """The share of the seconds in which the device was saturated."""
+    own = fullest_own(evidence)
+    if own is not None:
+        return _of_own(evidence, own)
     device = evidence.device
     if device is None or device.busy_pct is None:
         return None
@@ -25,11 +29,38 @@ def find(evidence: Evidence) -> Finding | None:
         f"its credits were used up: {figure(device.credits.min)} were left at the lowest"
         if device.credits is not None and device.credits.min < 1
         else None,
+        degraded_text(evidence),
+        battery_text(evidence),
+        chores_text(evidence),
+        heat_text(evidence),
+    )
+
+
+def _of_own(evidence: Evidence, own: OwnDevice) -> Finding | None:
+    device, rest = own.device, evidence.device
+    return found(
+        "device throughput",
+        own_saturated_share(own),
+        "seconds",
+        f"{own.text} was busy for {device.busy_pct.mean:.0f} % of the time" if device.busy_pct is not None else None,
+        f"{figure(device.queue_depth.mean)} requests were in its queue" if device.queue_depth is not None else None,
+        f"the device of the data was busy for {rest.busy_pct.mean:.0f} % of the time"
+        if rest is not None and rest.busy_pct is not None
+        else None,
     )
 
 
 def _work(device: Device) -> str | None:
     parts = [each_second(device.read_ops_per_s, "reads"), each_second(device.write_ops_per_s, "writes")]
-    moved = [one.mean for one in (device.read_bytes_per_s, device.write_bytes_per_s) if one is not None]
-    parts.append(f"{size(sum(moved))} a second" if moved else None)
+    parts.append(_moved(device))
     return ", ".join(part for part in parts if part is not None) or None
+
+
+def _moved(device: Device) -> str | None:
+    """Bytes of both directions, or of the one that the device counts: a modelled card counts what is written only."""
+    read, written = device.read_bytes_per_s, device.write_bytes_per_s
+    if read is not None and written is not None:
+        return f"{size(read.mean + written.mean)} a second"
+    if written is not None:
+        return f"{size(written.mean)} a second were written"
+    return f"{size(read.mean)} a second were read" if read is not None else None

@@ -6,6 +6,7 @@ import numpy as np
 
 from flatwater.analysis.bound.evidence import Evidence
 from flatwater.analysis.bound.finding import Finding, found
+from flatwater.analysis.bound.storage_time import writes_wait_text
 from flatwater.analysis.bound.words import each_second, percent
 
 #: Of an interval's change of the dirty share: samples are taken once an interval, and the server looks in between.
@@ -34,4 +35,5 @@ def find(evidence: Evidence) -> Finding | None:
         f"innodb_max_dirty_pages_pct = {limit:g}",
         f"they were at the limit in {percent(share)} of the seconds",
         each_second(database.pages_flushed_per_s, "pages flushed"),
+        writes_wait_text(evidence),
     )

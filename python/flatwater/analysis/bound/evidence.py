@@ -18,8 +18,10 @@ from typing import Annotated, Literal, get_origin, get_type_hints
 from flatwater.analysis.bound.line import Line, Values
 from flatwater.analysis.bound.redo import RedoLimits
 from flatwater.experiment import Experiment
+from flatwater.experiment.database.placement import Holding
 from flatwater.results.facts import MachineFacts
 from flatwater.results.health import CellHealth
+from flatwater.results.observation import Gap
 from flatwater.results.schema import Dip, Event, LatencyUs, Stall, Verdict
 
 Reality = Literal["real", "modelled", "none"]
@@ -58,6 +60,18 @@ class Layers:
 
 
 @dataclass(frozen=True)
+class LoadHostUse:
+    """A host that made a part of the load, and how busy it was."""
+
+    host: str
+    cores: int | None
+    #: Of its load generator, percent of one core.
+    client_pct: Line | None
+    #: Of the machine: share of its processors' time in which they had nothing to do.
+    idle_pct: Line | None
+
+
+@dataclass(frozen=True)
 class Load:
     """What was asked and what was done. Layer `workload`."""
 
@@ -87,6 +101,12 @@ class Load:
     #: Threads of the load generator that could run and waited for a processor: 100 = one thread all the time.
     client_wait_pct: Annotated[Line | None, "client_cpu_wait_pct"] = None
     queries_per_s: Annotated[Line | None, "queries_per_s"] = None
+    #: The hosts that made the load; empty if it was the machine that ran the experiment.
+    hosts: tuple[LoadHostUse, ...] = ()
+    #: Of TPC-C, the program whose statements these are; empty of other workloads.
+    variant: str = ""
+    #: Of an observed server: commits that change something, at most.
+    commits_per_s: Annotated[Line | None, "commits_per_s"] = None
     new_order_per_s: Annotated[Line | None, "new_order_ops_per_s"] = None
     read_ops_per_s: Annotated[Line | None, "read_ops_per_s"] = None
     write_ops_per_s: Annotated[Line | None, "write_ops_per_s"] = None
@@ -161,16 +181,36 @@ class Device:
     #: Requests and bytes that a network volume may still serve above its baseline.
     credits: Annotated[Line | None, "credits"] = None
     byte_credits: Annotated[Line | None, "byte_credits"] = None
-    #: Of a modelled array: 1 while the controller's cache writes back; its dirty bytes; progress of its own work.
+    #: Of a modelled array: 1 while the controller's cache writes back; its dirty bytes; working members. Progress of
+    #: its own work: of a software array (md) below a real run, too. There is a value only while it is under way.
     write_back: Annotated[Line | None, "write_back"] = None
     cache_dirty_bytes: Annotated[Line | None, "cache_dirty_bytes"] = None
     members_working: Annotated[Line | None, "members_working"] = None
     patrol_pct: Annotated[Line | None, "patrol_pct"] = None
     rebuild_pct: Annotated[Line | None, "rebuild_pct"] = None
     check_pct: Annotated[Line | None, "check_pct"] = None
+    #: Of the warmest real drive below.
+    temperature_c: Annotated[Line | None, "temperature_c"] = None
     #: Of a served model: answers that came later than the model said.
     lag_late_pct: Annotated[Line | None, "lag_late_pct"] = None
     lag_p95_us: Annotated[Line | None, "lag_p95_us"] = None
+
+
+@dataclass(frozen=True)
+class OwnDevice:
+    """A modelled device that parts of a server have to themselves. Series of layer `storage`, with a prefix."""
+
+    #: Its name in `devices/`, or its path.
+    name: str
+    holds: Holding
+    device: Device
+
+    @property
+    def text(self) -> str:
+        """`the device of the doublewrite buffer (disk-7200)`"""
+        words = {"log": "the redo log", "doublewrite": "the doublewrite buffer", "binlog": "the binary log"}
+        held = [*(words[part] for part in self.holds.parts), *(f"table {table}" for table in self.holds.tables)]
+        return f"the device of {' and '.join(held)} ({self.name})"
 
 
 @dataclass(frozen=True)
@@ -204,8 +244,10 @@ class Database:
     #: The modelled generation whose limits and habits it has, such as `mysql-5.7`.
     generation: str
     servers: int
-    #: Of the first server.
+    #: Of the first server; of modelled servers the settings of the experiment, with the memory of all pools.
     variables: Variables
+    #: Of each of several servers, in their order, each with its own pool; empty where there is one.
+    each: tuple[Variables, ...] = ()
     #: None where the server did not tell the largest age that it allows.
     redo: RedoLimits | None = None
     #: How often an event was counted over the measured phase: deadlocks, lock_timeouts, conflicts, ...
@@ -237,6 +279,8 @@ class Database:
     log_writes_per_s: Annotated[Line | None, "log_writes_per_s"] = None
     log_fsyncs_per_s: Annotated[Line | None, "log_fsyncs_per_s"] = None
     binlog_fsyncs_per_s: Annotated[Line | None, "binlog_fsyncs_per_s"] = None
+    #: Groups of commits that were written to the binary log; only MariaDB counts them.
+    binlog_groups_per_s: Annotated[Line | None, "binlog_groups_per_s"] = None
     #: A read of a log page that is needed before a part of it can be written.
     log_page_reads_per_s: Annotated[Line | None, "log_page_reads_per_s"] = None
     data_fsyncs_per_s: Annotated[Line | None, "data_fsyncs_per_s"] = None
@@ -261,6 +305,19 @@ class Database:
     sessions_waiting: Annotated[Line | None, "sessions_waiting"] = None
     threads_syncing: Annotated[Line | None, "threads_syncing"] = None
     rss_bytes: Annotated[Line | None, "server_rss_bytes"] = None
+
+    @property
+    def named(self) -> Mapping[str, Variables]:
+        """The variables of every server, by its name: `server 0`, or `the server` where there is one."""
+        if not self.each:
+            return {"the server": self.variables}
+        return {f"server {number}": one for number, one in enumerate(self.each)}
+
+    @property
+    def pool_bytes(self) -> float | None:
+        """The buffer pools of all servers together; None if one of them is unknown."""
+        pools = [one.number("innodb_buffer_pool_size") for one in self.named.values()]
+        return None if None in pools else sum(pool for pool in pools if pool is not None)
 
 
 @dataclass(frozen=True)
@@ -307,12 +364,16 @@ class Evidence:
     database: Database | None
     cache: Cache | None
     verdict: Verdict | None
+    #: Of a modelled server: the devices of its parts that are not on the storage.
+    own_devices: tuple[OwnDevice, ...] = ()
     dips: tuple[Dip, ...] = ()
     dip_period_s: float | None = None
     stalls: tuple[Stall, ...] = ()
     events: tuple[Event, ...] = ()
-    #: Of the drives below; None of a result of before it was recorded.
+    #: Of the drives below, their controllers and arrays; None of a result of before it was recorded.
     health: CellHealth | None = None
+    #: What could not be recorded, and why.
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def samples(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flatwater.analysis.bound.evidence import Evidence
 from flatwater.analysis.bound.finding import Finding, found
 from flatwater.analysis.bound.sessions import session_time
+from flatwater.analysis.bound.storage_time import writes_wait_text
 from flatwater.analysis.bound.words import each_second, figure, percent
 
 
@@ -32,5 +33,6 @@ def find(evidence: Evidence) -> Finding | None:
         ),
         f"{percent(min(freed, 1.0))} of the pages were flushed to free their frames" if freed is not None else None,
         each_second(database.pages_flushed_per_s, "pages flushed"),
+        writes_wait_text(evidence),
         f"{figure(database.free_pages.mean)} pages were free on average" if database.free_pages is not None else None,
     )

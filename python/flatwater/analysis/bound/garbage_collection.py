@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flatwater.analysis.bound import free_pages, log_limit
 from flatwater.analysis.bound.evidence import Evidence
 from flatwater.analysis.bound.finding import Finding, found
 from flatwater.analysis.bound.storage_time import storage_time
@@ -14,8 +15,12 @@ def find(evidence: Evidence) -> Finding | None:
     if device is None or device.gc_share_pct is None:
         return None
     storage = storage_time(evidence)
-    # Of a database, only the time that sessions spend in the storage counts: its pages are written behind them.
-    share = storage.share if storage is not None and evidence.database is not None else 1.0
+    share = 1.0
+    if storage is not None and evidence.database is not None:
+        # Its pages are written behind the sessions. So what counts is the time that they spend in the storage, and the
+        # time in which they must wait for pages to be written.
+        behind = (log_limit.find(evidence), free_pages.find(evidence))
+        share = max(storage.share, *(one.share for one in behind if one is not None), 0.0)
     amplification, moved = device.write_amplification, device.relocated_bytes_per_s
     return found(
         "garbage collection",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,23 +14,38 @@ from flatwater.analysis.bound.evidence import (
     Evidence,
     Layers,
     Load,
+    LoadHostUse,
     Machine,
+    OwnDevice,
     Reality,
     Variables,
     metrics_of,
 )
 from flatwater.analysis.bound.line import Line, Values
+from flatwater.analysis.bound.rationed import busier, requests_busy
 from flatwater.analysis.bound.redo import RedoLimits, redo_limits
 from flatwater.analysis.stalls import aligned
 from flatwater.errors import UserError
-from flatwater.experiment import Experiment, Fileio, InvalidExperimentError, Server, Transactions, load, make_cell
+from flatwater.experiment import (
+    Experiment,
+    Fileio,
+    InvalidExperimentError,
+    ModelledStorage,
+    Server,
+    Tpcc,
+    Transactions,
+    load,
+    make_cell,
+)
 from flatwater.experiment.database.generation import generation_of, release_of
 from flatwater.experiment.database.innodb import InnodbModel
+from flatwater.experiment.device.load import load_device
 from flatwater.results import Cell, CellSummary, Result, Series
 from flatwater.results.facts import MachineFacts
 from flatwater.results.phases import measured_samples
 from flatwater.results.stored import read_json
 
+_MIB = 1 << 20
 #: How a recorded series is had, by layer and metric; empty if it was not recorded.
 Read = Callable[[str, str], Series]
 
@@ -78,17 +93,19 @@ def gather(
         layers=layers,
         time_s=reader.time_s,
         interval_s=summary.interval_s,
-        load=_load(summary, experiment, reader),
+        load=_load(summary, experiment, reader, _hosts(summary, machine, reader)),
         machine=_machine(experiment, layers, machine, reader),
         device=_device(experiment, layers, reader),
         database=_database(summary, experiment, layers, servers, reader),
         cache=_cache(experiment, reader),
         verdict=summary.verdict,
+        own_devices=tuple(_own_devices(experiment, reader)),
         dips=tuple(summary.dips),
         dip_period_s=summary.dip_period_s,
         stalls=tuple(summary.stalls),
         events=tuple(summary.events),
         health=summary.health,
+        gaps=tuple(summary.gaps),
     )
 
 
@@ -101,6 +118,7 @@ class _Reader:
         self.names = frozenset(names)
         self._grid = measured_samples(read("workload", "throughput"), summary.phases)
         self.time_s: Values = self._grid.time_s
+        self.step_s = summary.interval_s
 
     def line(self, layer: str, metric: str) -> Line | None:
         """A recorded quantity; None if no measured interval has it."""
@@ -136,7 +154,9 @@ def _layers(summary: CellSummary) -> Layers:
     )
 
 
-def _load(summary: CellSummary, experiment: Experiment | None, reader: _Reader) -> Load:
+def _load(
+    summary: CellSummary, experiment: Experiment | None, reader: _Reader, hosts: tuple[LoadHostUse, ...] = ()
+) -> Load:
     workload = experiment.workload if experiment is not None else None
     concurrency = None
     if isinstance(workload, Transactions):
@@ -148,11 +168,27 @@ def _load(summary: CellSummary, experiment: Experiment | None, reader: _Reader) 
         unit=summary.unit,
         concurrency=concurrency,
         rate_per_s=(workload.rate_per_s or None) if workload is not None else None,
-        thinks=bool(getattr(workload, "keying_and_think", False)),
+        thinks=isinstance(workload, Transactions) and workload.thinks,
         read_fraction=workload.read_fraction if isinstance(workload, Fileio) else None,
         latency_us=dict(summary.latency_by_kind_us),
         client_cpu_us_per_op=summary.client_cpu_us_per_op,
+        hosts=hosts,
+        variant=workload.variant if isinstance(workload, Tpcc) else "",
         **reader.lines("workload", Load),
+    )
+
+
+def _hosts(summary: CellSummary, machine: MachineFacts, reader: _Reader) -> tuple[LoadHostUse, ...]:
+    """The hosts that made the load. Of more hosts than machines are known, the last have no number of cores."""
+    machines = machine.get("load_hosts", [])
+    return tuple(
+        LoadHostUse(
+            host.host,
+            machines[number].get("cores") if number < len(machines) else None,
+            reader.line("workload", f"host{number}_client_cpu_pct"),
+            reader.line("workload", f"host{number}_machine_idle_pct"),
+        )
+        for number, host in enumerate(summary.load_hosts)
     )
 
 
@@ -179,7 +215,33 @@ def _device(experiment: Experiment | None, layers: Layers, reader: _Reader) -> D
         return Device(kind, busy_pct=busy, **lines)
     # A card calls the share of its pages that are valid `utilisation`.
     valid = reader.line("storage", "utilisation_pct")
-    return Device(kind, busy_pct=_busy(kind, "", reader, "storage"), valid_pct=valid, **lines)
+    busy = _busy(kind, "", reader, "storage")
+    if isinstance(experiment, Experiment) and isinstance(experiment.storage, ModelledStorage):
+        busy = busier(busy, requests_busy(experiment.storage, lines.get("credits"), _requests(reader), reader.step_s))
+    return Device(kind, busy_pct=busy, valid_pct=valid, **lines)
+
+
+def _requests(reader: _Reader) -> Line | None:
+    """Requests a second that the storage gets at least: of a server its pages and writes of the log."""
+    names = ("pages_read_per_s", "pages_flushed_per_s", "log_writes_per_s")
+    asked = reader.combined("database", names, lambda rows: np.asarray(np.nansum(rows, axis=0)))
+    if any(layer in ("database", "cache") for layer, _ in reader.names):
+        return asked if not any(layer == "cache" for layer, _ in reader.names) else None
+    return reader.line("workload", "ops_per_s")
+
+
+def _own_devices(experiment: Experiment | None, reader: _Reader) -> Iterator[OwnDevice]:
+    asked = experiment.database if experiment is not None else None
+    if not isinstance(asked, InnodbModel):
+        return
+    for name, holds in asked.other_devices.items():
+        try:
+            kind = load_device(name).KIND
+        except UserError:
+            continue  # its file is not on this machine
+        prefix = f"{holds.name}_"
+        queue = reader.line("storage", f"{prefix}queue_depth")
+        yield OwnDevice(name, holds, Device(kind, busy_pct=_busy(kind, prefix, reader, "storage"), queue_depth=queue))
 
 
 def _busy(kind: str, prefix: str, reader: _Reader, layer: str) -> Line | None:
@@ -223,14 +285,16 @@ def _database(
         flavour, version, generation = asked.generation.partition("-")[0], "", str(asked.generation)
         release = release_of(asked.generation.partition("-")[2])
         text: Mapping[str, str] = {name: _as_text(value) for name, value in vars(asked.resolved).items()}
-        count = asked.servers
+        count, each = asked.servers, _of_shares(text, asked.servers)
     else:
         facts = summary.servers[0] if summary.servers else None
         if facts is None:
             return None
         flavour, version = facts.flavour, facts.version
         generation, release = str(generation_of(flavour, version)), release_of(version)
-        text, count = _variables(servers, asked), max(len(summary.servers), 1)
+        found, count = _variables(servers), max(len(summary.servers), 1)
+        text = found[0] if found else _asked_for(asked)
+        each = tuple(Variables(one) for one in found) if count > 1 and len(found) == count else ()
     variables, lines = Variables(text), reader.lines("database", Database)
     return Database(
         flavour=flavour,
@@ -239,6 +303,7 @@ def _database(
         generation=generation,
         servers=count,
         variables=variables,
+        each=each,
         redo=_redo(generation, lines.get("checkpoint_age_max_bytes"), variables),
         counters=dict(summary.counters),
         **lines,
@@ -257,13 +322,29 @@ def _as_text(value: object) -> str:
     return str(value)
 
 
-def _variables(folder: Path, asked: object) -> Mapping[str, str]:
-    """The variables that the first server had; what the experiment asked for where they were not kept."""
-    for path in (folder / "variables.json", *sorted(folder.glob("*/variables.json"))):
+def _variables(folder: Path) -> list[Mapping[str, str]]:
+    """The variables that each server had, in the servers' order; what was not kept, or is damaged, is left out."""
+    several = sorted(folder.glob("*/variables.json"), key=lambda path: (len(path.parent.name), path.parent.name))
+    tables: list[Mapping[str, str]] = []
+    for path in (folder / "variables.json", *several):
         try:
             found = read_json(path)
         except UserError:
-            continue  # it is not there, or damaged
+            continue
         if isinstance(found, dict):
-            return {str(name): str(value) for name, value in found.items()}
+            tables.append({str(name): str(value) for name, value in found.items()})
+    return tables
+
+
+def _asked_for(asked: object) -> Mapping[str, str]:
+    """What the experiment asked for."""
     return {name: _as_text(value) for name, value in asked.settings.items()} if isinstance(asked, Server) else {}
+
+
+def _of_shares(text: Mapping[str, str], servers: int) -> tuple[Variables, ...]:
+    """The variables of each of several modelled servers: the memory of the pools is shared out among them."""
+    name = "innodb_buffer_pool_size"
+    if servers < 2 or name not in text:
+        return ()
+    own = {**text, name: str(int(float(text[name])) // servers // _MIB * _MIB)}
+    return tuple(Variables(own) for _ in range(servers))

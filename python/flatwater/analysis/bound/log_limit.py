@@ -8,6 +8,7 @@ from flatwater.analysis.bound.evidence import Database, Evidence
 from flatwater.analysis.bound.finding import Finding, found
 from flatwater.analysis.bound.line import Line, Values
 from flatwater.analysis.bound.redo import RedoLimits
+from flatwater.analysis.bound.storage_time import writes_wait_text
 from flatwater.analysis.bound.words import figure, percent, size
 
 #: A sample of the age is taken once an interval, and the age may have been that much higher within it; but no more than
@@ -37,6 +38,7 @@ def find(evidence: Evidence) -> Finding | None:
         f"{percent(age.share(over))}",
         f"{percent(sync)} of the pages were flushed because the log was at its limit" if sync else None,
         _settings(database, limits),
+        writes_wait_text(evidence),
     )
 
 

@@ -6,7 +6,7 @@ from flatwater.analysis.bound.evidence import Evidence
 from flatwater.analysis.bound.finding import Finding, found
 from flatwater.analysis.bound.processors import Processors, processors
 from flatwater.analysis.bound.storage_time import foreign_share, moved_bytes, storage_time
-from flatwater.analysis.bound.words import figure, percent, size
+from flatwater.analysis.bound.words import counted, figure, percent, size
 
 
 def find(evidence: Evidence) -> Finding | None:
@@ -31,7 +31,7 @@ def _evidence(evidence: Evidence, used: Processors, foreign: float | None) -> li
         if used.others > 0 and used.cores
         else None,
         f"the host gave {figure(used.stolen)} cores to others (steal)" if used.stolen >= 0.01 else None,
-        f"{figure(waited)} of {figure(used.time.sessions)} sessions waited for a processor because of that"
+        f"{figure(waited)} of {counted(used.time.sessions, 'session')} waited for a processor because of that"
         if waited > 0
         else None,
         f"{percent(foreign)} of the {size(moved_bytes(device))} a second on the device were not this run's"

@@ -166,8 +166,9 @@ def _quantities(evidence: Evidence) -> Iterator[_Quantity]:
         yield _Quantity("bytes written to the device", device.write_bytes_per_s, unit="bytes")
         yield _Quantity("the array's write-back cache", device.write_back, rises=False)
         yield _Quantity("working members", device.members_working, rises=False)
-        yield _Quantity("the patrol read", device.patrol_pct, unit=" %")
-        yield _Quantity("the rebuild", device.rebuild_pct, unit=" %")
+        yield _Quantity("progress of a patrol read", _or_none_yet(device.patrol_pct), unit=" %")
+        yield _Quantity("progress of a check", _or_none_yet(device.check_pct), unit=" %")
+        yield _Quantity("progress of a rebuild", _or_none_yet(device.rebuild_pct), unit=" %")
     if cache is not None:
         yield _Quantity("blocks written back by the cache", cache.write_backs_per_s, unit="/s")
         yield _Quantity("writes that found no slot", cache.starved_per_s, unit="/s")
@@ -176,6 +177,11 @@ def _quantities(evidence: Evidence) -> Iterator[_Quantity]:
     yield _Quantity("other processes' processor time", _of_others(evidence), unit=" %")
     yield _Quantity("the processor time that the host gave to others", machine.cpu_steal_pct, unit=" %")
     yield _Quantity("pressure on memory", machine.pressure_memory_pct, unit=" %")
+
+
+def _or_none_yet(progress: Line | None) -> Line | None:
+    """0 % while the work is not under way: there is a value only while it is."""
+    return Line(np.nan_to_num(progress.value)) if progress is not None else None
 
 
 def _of_others(evidence: Evidence) -> Line | None:

@@ -48,7 +48,8 @@ def processors(evidence: Evidence) -> Processors | None:
         return None
     machine, database = evidence.machine, evidence.database
     server = (cores_used(database) or 0.0) if database is not None else 0.0
-    client = client_cores(evidence) or 0.0
+    # What other hosts use is nothing of this machine's.
+    client = (client_cores(evidence) or 0.0) if not evidence.load.hosts else 0.0
     if evidence.layers.virtual:
         idle = max(0.0, 1 - server / machine.cores) if machine.cores else None
         return Processors(machine.cores, server, 0.0, 0.0, 0.0, 0.0, idle, time)

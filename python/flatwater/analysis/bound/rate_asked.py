@@ -23,6 +23,8 @@ def find(evidence: Evidence) -> Finding | None:
         return None
     if load.rate_per_s is not None:
         return _of_rate(load.rate_per_s, rate, evidence)
+    if load.kind == "observed":
+        return _of_clients(load.in_flight)
     return _of_terminals(load.concurrency, rate) if load.thinks and load.concurrency else None
 
 
@@ -38,6 +40,20 @@ def _of_rate(asked: float, rate: Line, evidence: Evidence) -> Finding | None:
         f"{figure(asked)} a second were asked for, and {figure(rate.mean)} were done",
         f"{percent(share)} of the seconds did what was due",
         f"{figure(flying.mean)} were in flight on average" if flying is not None else None,
+    )
+
+
+def _of_clients(running: Line | None) -> Finding | None:
+    """Of an observed server: the seconds in which nobody was in a statement. Nothing was kept waiting then."""
+    if running is None:
+        return None
+    idle = 1 - running.share_at_least(1.0)
+    return found(
+        "rate asked",
+        idle,
+        "seconds",
+        f"no session was in a statement in {percent(idle)} of the samples, one in each interval",
+        f"{figure(running.mean)} sessions were in a statement on average",
     )
 
 

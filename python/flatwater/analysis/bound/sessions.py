@@ -15,8 +15,8 @@ import numpy as np
 
 from flatwater.analysis.bound.evidence import Database, Device, Evidence
 from flatwater.analysis.bound.line import Line
-from flatwater.analysis.bound.unloaded import Unloaded, unloaded
-from flatwater.experiment import ModelledStorage
+from flatwater.analysis.bound.modelled_time import ModelledTime, away_us, modelled_time
+from flatwater.experiment import Fileio, ModelledStorage, OwnStatements
 
 #: Of tpcc-mysql's deck of 23 cards, those that change something: New-Order, Payment and Delivery.
 _TPCC_WRITERS = 21 / 23
@@ -24,6 +24,11 @@ _TPCC_WRITERS = 21 / 23
 _READERS = ("read_only", "point_select")
 #: A commit waits for its own sync, and for what is left of the one that is under way: half of it.
 _SYNCS_OF_A_COMMIT = 1.5
+#: So many times as long as its mean utilisation says may a request queue, where requests come in bursts (our choice).
+#: What sessions wait for beyond that is not told.
+_QUEUED_MAX = 5.0
+#: M/M/1: at half of its time, a log makes a commit wait for twice as long as alone, and beyond that for any time.
+_LOG_BUSY_MIN = 0.5
 #: A processor that is busy for less than this share of its time makes nobody wait long: at 0.95, a queue with random
 #: arrivals holds twenty times the time of one request (M/M/1, 1 / (1 - utilisation)).
 SATURATED = 0.95
@@ -40,12 +45,18 @@ class SessionTime:
     #: Able to run, and waiting for a processor.
     cpu_wait: float | None = None
     row_locks: float | None = None
-    #: In a read of a page, or in a request of fileio.
+    #: Of requests of fileio, those that wait until another write to the same file is over.
+    write_locks: float | None = None
+    #: In a read of a page, or in a request of fileio (with those in `write_locks`).
     reading: float | None = None
     #: In a commit that waits for the log to be durable.
     committing: float | None = None
     #: In the server's own locks, its queues, or its waits for other threads, besides those above.
     waiting: float | None = None
+    #: Between a statement's answer and the next statement: the network, and the client. Only a model tells.
+    away: float | None = None
+    #: Waiting for room in the log buffer: each wait lasts as long as a write of the log.
+    log_buffer: float | None = None
     #: Waiting for room in the redo log, or writing pages to make it; and the same for a free page. Only a model tells.
     log_room: float | None = None
     frames: float | None = None
@@ -63,8 +74,13 @@ class SessionTime:
 def session_time(evidence: Evidence) -> SessionTime | None:
     """Where the sessions' time went; None where not even their number is known."""
     load = evidence.load
-    sessions = _mean(load.in_flight) if load.rate_per_s or load.thinks else load.concurrency
-    sessions = sessions if sessions else _mean(load.in_flight)
+    flying = _mean(load.in_flight)
+    # With a rate that is not kept, more is due than there are sessions to do it.
+    open_loop = min(flying, load.concurrency or flying) if flying else None
+    sessions = open_loop if load.rate_per_s or load.thinks else load.concurrency
+    sessions = sessions or flying
+    if load.kind == "observed":
+        sessions = _active(evidence, sessions or 0.0)
     if not sessions:
         return None
     if evidence.database is None:
@@ -72,6 +88,20 @@ def session_time(evidence: Evidence) -> SessionTime | None:
     if evidence.layers.virtual:
         return _of_model(evidence, evidence.database, sessions)
     return _of_server(evidence, evidence.database, sessions)
+
+
+def _active(evidence: Evidence, running: float) -> float:
+    """Sessions of an observed server that were in a statement.
+
+    The server's own number is seen once a second by a question that waits for a processor itself, and by then others
+    may be over. So there are no fewer than were seen in all places together.
+    """
+    database = evidence.database
+    if database is None:
+        return running
+    seen = (database.sessions_reading, database.sessions_syncing, database.sessions_waiting)
+    places = [_mean(one) for one in seen] + [cores_used(database), _cores(database.cpu_wait_pct)]
+    return max(running, sum(one for one in places if one is not None))
 
 
 def cores_used(database: Database) -> float | None:
@@ -84,27 +114,58 @@ def client_cores(evidence: Evidence) -> float | None:
     return _cores(evidence.load.client_user_pct, evidence.load.client_system_pct)
 
 
+def client_waiting(evidence: Evidence) -> float | None:
+    """Threads of the load generator that waited for a processor."""
+    return _cores(evidence.load.client_wait_pct)
+
+
 def commits_per_s(evidence: Evidence) -> float:
     """Transactions a second that change something."""
+    if evidence.load.commits_per_s is not None:
+        return evidence.load.commits_per_s.mean
     rate = _mean(evidence.load.ops_per_s) or 0.0
     workload = evidence.experiment.workload if evidence.experiment is not None else None
     if evidence.load.kind == "tpcc":
         return rate * _TPCC_WRITERS
+    if isinstance(workload, OwnStatements):
+        return rate * workload.commits_per_operation
     return 0.0 if workload is None or getattr(workload, "mode", "") in _READERS else rate
 
 
 def durable_commits(database: Database) -> bool:
     """Whether a commit waits for a sync: of the redo log, or of the binary log."""
-    variables = database.variables
-    binlog = variables.on("log_bin") is True and (variables.number("sync_binlog") or 0) == 1
-    return binlog or variables.number("innodb_flush_log_at_trx_commit") == 1
+    return _durable_redo(database) or _durable_binlog(database)
 
 
 def log_syncs_per_s(database: Database) -> float | None:
-    """Syncs of the logs a second; MariaDB does not count them, and writes the log once for each."""
-    logs = [_mean(one) for one in (database.log_fsyncs_per_s, database.binlog_fsyncs_per_s)]
+    """Syncs a second of the logs for which commits wait; None if they wait for none that was counted."""
+    logs = [
+        _redo_syncs(database) if _durable_redo(database) else None,
+        _binlog_syncs(database) if _durable_binlog(database) else None,
+    ]
     known = [one for one in logs if one is not None]
-    return sum(known) if known else _mean(database.log_writes_per_s)
+    return sum(known) if known else None
+
+
+def _durable_redo(database: Database) -> bool:
+    return database.variables.number("innodb_flush_log_at_trx_commit") == 1
+
+
+def _durable_binlog(database: Database) -> bool:
+    variables = database.variables
+    return variables.on("log_bin") is True and (variables.number("sync_binlog") or 0) == 1
+
+
+def _redo_syncs(database: Database) -> float | None:
+    """MariaDB does not count them. It writes the log once for each: also of a log that is synced at each commit."""
+    counted = _mean(database.log_fsyncs_per_s)
+    return counted if counted is not None else _mean(database.log_writes_per_s)
+
+
+def _binlog_syncs(database: Database) -> float | None:
+    """MariaDB does not count them. With sync_binlog = 1, each group of commits is one."""
+    counted = _mean(database.binlog_fsyncs_per_s)
+    return counted if counted is not None else _mean(database.binlog_groups_per_s)
 
 
 def _of_requests(evidence: Evidence, sessions: float) -> SessionTime:
@@ -121,10 +182,12 @@ def _of_requests(evidence: Evidence, sessions: float) -> SessionTime:
         whole = syncs * sync_us + rate * ((others.p50 if others is not None else None) or 0.0)
         syncing = rest * syncs * sync_us / whole
     read_us = 1e6 * (rest - syncing) / rate if rate else None
+    writes = _mean(evidence.load.write_ops_per_s) or 0.0
     return SessionTime(
         sessions,
         client_cpu=client,
         cpu_wait=wait,
+        write_locks=min(_in_write_locks(evidence, sessions, writes), rest - syncing),
         reading=rest - syncing,
         committing=syncing,
         sync_us=sync_us,
@@ -132,12 +195,32 @@ def _of_requests(evidence: Evidence, sessions: float) -> SessionTime:
     )
 
 
+def _in_write_locks(evidence: Evidence, sessions: float, writes_per_s: float) -> float:
+    """Requests of fileio above the device: a modelled file system does one write at a time of each file."""
+    experiment = evidence.experiment
+    storage, workload = (None, None) if experiment is None else (experiment.storage, experiment.workload)
+    if not isinstance(storage, ModelledStorage) or not isinstance(workload, Fileio):
+        return 0.0
+    if not storage.exclusive_writes or not writes_per_s:
+        return 0.0
+    write = evidence.load.latency_us.get("write")
+    # Of a load that only writes, all are in writes: else Little's law tells how many, with the median for the mean.
+    writing = sessions if not evidence.load.read_fraction else 0.0
+    if evidence.load.read_fraction and write is not None and write.p50 is not None:
+        writing = min(sessions, writes_per_s * write.p50 / 1e6)
+    return max(0.0, writing - workload.files)
+
+
 def _of_server(evidence: Evidence, database: Database, sessions: float) -> SessionTime:
-    waits = [_cores(one) for one in (database.cpu_wait_pct, evidence.load.client_wait_pct)]
+    # On hosts of its own, the load generator waits for processors that the server does not use.
+    client_wait = None if evidence.load.hosts else evidence.load.client_wait_pct
+    waits = [_cores(one) for one in (database.cpu_wait_pct, client_wait)]
     known = [one for one in waits if one is not None]
     rows = _cores(database.row_lock_pct)
     syncs, in_sync = log_syncs_per_s(database), _mean(database.threads_syncing)
-    fsyncs = max(_mean(database.data_fsyncs_per_s) or 0.0, syncs or 0.0)
+    # InnoDB counts those of its own files.
+    of_binlog = (_binlog_syncs(database) or 0.0) if _durable_binlog(database) else 0.0
+    fsyncs = max((_mean(database.data_fsyncs_per_s) or 0.0) + of_binlog, syncs or 0.0)
     sync_us = 1e6 * in_sync / fsyncs if in_sync is not None and fsyncs > 0 else _device_sync_us(evidence.device)
     reading, read_us = _reads(evidence, database)
     waiting = _mean(database.sessions_waiting)
@@ -150,6 +233,10 @@ def _of_server(evidence: Evidence, database: Database, sessions: float) -> Sessi
         committing = commits_per_s(evidence) * sync_us / 1e6 * (1 + busy / 2)
         if waiting is not None:
             committing = min(committing, waiting + (_mean(database.sessions_syncing) or 0.0))
+    # Both are estimates from numbers of different sources: no session is in a read and in a commit at once.
+    both = (reading or 0.0) + (committing or 0.0)
+    fits = min(1.0, max(0.0, sessions - (rows or 0.0)) / both) if both > 0 else 1.0
+    reading, committing = (None if one is None else one * fits for one in (reading, committing))
     if waiting is not None:
         waiting = max(0.0, waiting - (rows or 0.0) - (committing or 0.0))
     return SessionTime(
@@ -161,9 +248,17 @@ def _of_server(evidence: Evidence, database: Database, sessions: float) -> Sessi
         reading=reading,
         committing=committing,
         waiting=waiting,
+        log_buffer=_in_log_buffer(database, evidence.device, sync_us, sessions),
         sync_us=sync_us,
         read_us=read_us,
     )
+
+
+def _in_log_buffer(database: Database, device: Device | None, sync_us: float | None, sessions: float) -> float | None:
+    """Sessions that wait for room in the log buffer, which a write of the log makes."""
+    waits, written_us = _mean(database.log_buffer_waits_per_s), _mean(device.write_await_us) if device else None
+    took_us = written_us if written_us is not None else sync_us
+    return None if waits is None or took_us is None else min(waits * took_us / 1e6, sessions)
 
 
 def _reads(evidence: Evidence, database: Database) -> tuple[float | None, float | None]:
@@ -193,26 +288,36 @@ def _of_model(evidence: Evidence, database: Database, sessions: float) -> Sessio
     """A modelled server. Its sessions run, or wait for something: the waits are told apart by their numbers."""
     used, cores = cores_used(database) or 0.0, evidence.machine.cores or np.inf
     running = min(used, sessions)
-    rest = sessions - running
+    away = min((_mean(evidence.load.queries_per_s) or 0.0) * away_us(evidence) / 1e6, sessions - running)
+    rest = sessions - running - away
     if used >= SATURATED * cores:
-        return SessionTime(sessions, server_cpu=running, cpu_wait=rest, row_locks=0.0, reading=0.0, committing=0.0)
+        return SessionTime(
+            sessions, server_cpu=running, cpu_wait=rest, row_locks=0.0, reading=0.0, committing=0.0, away=away
+        )
     reads = max(0.0, (_mean(database.pages_read_per_s) or 0.0) - (_mean(database.pages_read_ahead_per_s) or 0.0))
     commits = commits_per_s(evidence) if durable_commits(database) else 0.0
-    known_times = _times(evidence)
-    times = known_times or Unloaded(1.0, 1.0)
+    known_times = modelled_time(evidence)
+    times = known_times or ModelledTime(1.0, 1.0, 1.0)
+    sync_us = times.redo_us * _durable_redo(database) + times.binlog_us * _durable_binlog(database)
     reading = reads * times.read_us / 1e6
-    committing = commits * _SYNCS_OF_A_COMMIT * times.sync_us / 1e6
+    committing = commits * _SYNCS_OF_A_COMMIT * sync_us / 1e6
+    log_buffer = (_mean(database.log_buffer_waits_per_s) or 0.0) * times.redo_us / 1e6
     at_log = _mean(database.flushed_sync_per_s) or 0.0
     for_frames = (_mean(database.flushed_lru_per_s) or 0.0) if _mean(database.free_page_waits_per_s) else 0.0
-    left = rest - reading - committing
+    left = rest - reading - committing - log_buffer
+    log_room = frames = waiting = 0.0
     if known_times is not None and left > 0 and at_log + for_frames > 0:
         # Whoever waits for room waits for the pages that are written to make it.
         log_room, frames = left * at_log / (at_log + for_frames), left * for_frames / (at_log + for_frames)
     else:
         # Nothing else is waited for: requests queued for longer, or not as long, as their mean says.
-        known = reading + committing
-        reading, committing = (rest * reading / known, rest * committing / known) if known > 0 else (0.0, 0.0)
-        log_room = frames = 0.0
+        known = reading + committing + log_buffer
+        longer = rest / known if known > 0 else 0.0
+        most = longer if known_times is None else min(longer, _QUEUED_MAX)
+        slowest = _of_serial_syncs(database, commits, times) if known_times is not None else np.inf
+        committing = min(committing * longer, max(committing * min(longer, 1.0), slowest))
+        reading, log_buffer = reading * most, log_buffer * most
+        waiting = max(0.0, rest - reading - committing - log_buffer)
     return SessionTime(
         sessions,
         server_cpu=running,
@@ -220,6 +325,9 @@ def _of_model(evidence: Evidence, database: Database, sessions: float) -> Sessio
         row_locks=0.0,
         reading=reading,
         committing=committing,
+        waiting=waiting,
+        away=away,
+        log_buffer=log_buffer,
         log_room=log_room,
         frames=frames,
         sync_us=1e6 * committing / commits / _SYNCS_OF_A_COMMIT if commits > 0 else None,
@@ -228,29 +336,17 @@ def _of_model(evidence: Evidence, database: Database, sessions: float) -> Sessio
     )
 
 
-def _times(evidence: Evidence) -> Unloaded | None:
-    """Of a read and of a sync on the modelled storage, queues included; None where its file does not tell."""
-    experiment = evidence.experiment
-    slow = _of_storage(experiment.storage, evidence.device) if experiment is not None else None
-    flash = experiment.flash_cache if experiment is not None else None
-    if slow is None or flash is None or evidence.cache is None:
-        return slow
-    fast = _of_storage(flash.storage, None)
-    ratio = evidence.cache.read_hit_ratio or evidence.cache.hit_ratio
-    if fast is None or ratio is None:
-        return None
-    # A miss is read from the slow device; a write ends on the fast one.
-    return Unloaded(ratio.mean * fast.read_us + (1 - ratio.mean) * slow.read_us, fast.sync_us)
+def _of_serial_syncs(database: Database, commits: float, times: ModelledTime) -> float:
+    """The most sessions that can be in a commit, of a log that is synced for less than half of the time.
 
-
-def _of_storage(storage: object, device: Device | None) -> Unloaded | None:
-    if not isinstance(storage, ModelledStorage):
-        return None
-    found = unloaded(storage.modelled_device)
-    busy = device.busy_pct.mean / 100 if device is not None and device.busy_pct is not None else 0.0
-    # M/M/1: at a utilisation u, an answer takes 1 / (1 - u) times as long as it does alone.
-    queued = 1 / (1 - min(busy, SATURATED))
-    return None if found is None else Unloaded(found.read_us * queued, found.sync_us * queued)
+    The syncs of a log come one after another, so none takes longer than the time from one to the next, and a commit
+    waits for two of each log at most. Behind a log that is busy any number may queue.
+    """
+    redo = (_redo_syncs(database) if _durable_redo(database) else None) or 0.0
+    binlog = (_binlog_syncs(database) if _durable_binlog(database) else None) or 0.0
+    if max(redo * times.redo_us, binlog * times.binlog_us) / 1e6 >= _LOG_BUSY_MIN:
+        return np.inf
+    return commits * sum(2 / rate for rate in (redo, binlog) if rate > 0)
 
 
 def _mean(line: Line | None) -> float | None:

@@ -6,15 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flatwater.analysis.bound.evidence import Device, Evidence
+from flatwater.analysis.bound.evidence import Device, Evidence, OwnDevice
 from flatwater.analysis.bound.sessions import SATURATED, SessionTime, session_time
 
 #: From this utilisation on, a queue with random arrivals takes five times as long as one request alone (M/M/1,
 #: 1 / (1 - utilisation)): four fifths of the time are spent waiting for others.
 _FULL = 0.80
 #: The kernel calls a device busy that has one request at least, whatever it could do beside it. So a real device must
-#: be busy nearly all the time, and two requests must be in flight: on a device that does one at a time, one waits.
+#: be busy nearly all the time. And two requests must be in flight, on average: of one at a time (a log's syncs, one
+#: thread that reads) each takes its time, and none waits for another.
 _QUEUED = 2.0
+#: A device that is busy for half of its time is no device that idles (`advise.storage.device_idles`).
+_BUSY_MIN_PCT = 50
 #: A volume whose credits are used up serves its baseline and no more.
 _CREDITS_LEFT = 1.0
 
@@ -58,14 +61,50 @@ def saturated_share(device: Device) -> float:
     spent = [one.value < _CREDITS_LEFT for one in (device.credits, device.byte_credits) if one is not None]
     if device.busy_pct is None:
         return 0.0
+    queue = device.queue_depth
     if device.kind == "file":
         full = device.busy_pct.value >= 100 * SATURATED
-        full &= device.queue_depth.value >= _QUEUED if device.queue_depth is not None else False
+        full &= queue.value >= _QUEUED if queue is not None else False
     else:
         full = device.busy_pct.value >= 100 * _FULL
+        # A model tells the number of one moment.
+        full &= queue is None or queue.mean >= _QUEUED
     for one in spent:
         full |= one
     return device.busy_pct.share(full)
+
+
+def fullest_own(evidence: Evidence) -> OwnDevice | None:
+    """Of the devices that parts of a modelled server have to themselves, the one that is full most of the time.
+
+    A device of logs only is not among them: it writes one thing at a time, and the fsync path tells how long it takes.
+    None if there is none, or the device of the data is saturated no less.
+    """
+    holding = [one for one in evidence.own_devices if one.holds.tables or "doublewrite" in one.holds.parts]
+    found = max(holding, key=own_saturated_share, default=None)
+    whole = saturated_share(evidence.device) if evidence.device is not None else 0.0
+    return found if found is not None and own_saturated_share(found) > whole else None
+
+
+def own_saturated_share(own: OwnDevice) -> float:
+    """The share of the intervals in which a part's own device could not do more."""
+    if own.holds.tables:
+        return saturated_share(own.device)
+    busy = own.device.busy_pct
+    # One batch of the doublewrite buffer is written at a time, and all others wait for it outside of the device.
+    return busy.share_at_least(100 * _FULL) if busy is not None else 0.0
+
+
+def writes_wait_text(evidence: Evidence) -> str | None:
+    """That pages wait for the doublewrite buffer's own device, the busier one; None if it is not."""
+    device = evidence.device
+    own = next((one for one in evidence.own_devices if "doublewrite" in one.holds.parts), None)
+    if own is None or own.device.busy_pct is None or device is None or device.busy_pct is None:
+        return None
+    busy, whole = own.device.busy_pct.mean, device.busy_pct.mean
+    if busy < _BUSY_MIN_PCT or busy < 2 * whole:
+        return None
+    return f"{own.text} was busy for {busy:.0f} % of the time, that of the data for {whole:.0f} %"
 
 
 def moved_bytes(device: Device) -> float:

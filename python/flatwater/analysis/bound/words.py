@@ -12,6 +12,12 @@ def figure(value: float) -> str:
     return f"{value:.3g}"
 
 
+def counted(value: float, what: str) -> str:
+    """`1 session`, `0.5 sessions`, `16 sessions`."""
+    told = figure(value)
+    return f"{told} {what}" if told == "1" else f"{told} {what}s"
+
+
 def percent(share: float) -> str:
     """A share as a whole percentage."""
     return f"{100 * share:.0f} %"

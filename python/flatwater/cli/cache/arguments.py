@@ -34,7 +34,6 @@ Name = Annotated[
     typer.Argument(metavar="NAME", help="A cache's name, or its cache device.", autocompletion=complete_name),
 ]
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")]
 
 Settings = Annotated[
     list[str] | None,

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from flatwater.cli.cache.arguments import Json, Name, find_located, require_resting, say
+from flatwater.cli.arguments import Json
+from flatwater.cli.cache.arguments import Name, find_located, require_resting, say
 
 #: The number of damaged blocks that are printed; --json has all.
 _NAMED_MAX = 20

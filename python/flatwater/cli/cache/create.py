@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from flatwater.cli.cache.arguments import Json, Preset, Settings, parse_bytes, parse_changes, say
+from flatwater.cli.arguments import Json
+from flatwater.cli.cache.arguments import Preset, Settings, parse_bytes, parse_changes, say
 
 NAME = "create"
 EXAMPLES = """\

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from flatwater.cli.cache.arguments import Json, Name, TrustBacking, find_located, require_resting, say
+from flatwater.cli.arguments import Json
+from flatwater.cli.cache.arguments import Name, TrustBacking, find_located, require_resting, say
 
 NAME = "drain"
 EXAMPLES = """\

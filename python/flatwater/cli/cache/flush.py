@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flatwater.cli.cache.arguments import Json, Name, find, parse_range, say
+from flatwater.cli.arguments import Json
+from flatwater.cli.cache.arguments import Name, find, parse_range, say
 
 if TYPE_CHECKING:
     from flatwater.cache.messages import Request

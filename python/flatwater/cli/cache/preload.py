@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from flatwater.cli.cache.arguments import Json, Name, find, parse_range, say
+from flatwater.cli.arguments import Json
+from flatwater.cli.cache.arguments import Name, find, parse_range, say
 
 NAME = "preload"
 EXAMPLES = """\

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from flatwater.cli.cache.arguments import Json, Name, find, say
+from flatwater.cli.arguments import Json
+from flatwater.cli.cache.arguments import Name, find, say
 
 NAME = "record"
 EXAMPLES = """\

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from flatwater.cli.cache.arguments import Json, Name, find, say
+from flatwater.cli.arguments import Json
+from flatwater.cli.cache.arguments import Name, find, say
 
 NAME = "restart"
 EXAMPLES = """\

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from flatwater.cli.cache.arguments import Json, Name, complete_setting, find, parse_changes, say
+from flatwater.cli.arguments import Json
+from flatwater.cli.cache.arguments import Name, complete_setting, find, parse_changes, say
 
 NAME = "set"
 EXAMPLES = """\

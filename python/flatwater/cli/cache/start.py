@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from flatwater.cli.cache.arguments import Json, Name, TrustBacking, say
+from flatwater.cli.arguments import Json
+from flatwater.cli.cache.arguments import Name, TrustBacking, say
 
 NAME = "start"
 EXAMPLES = """\

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flatwater.cli.cache.arguments import Json, complete_name
+from flatwater.cli.arguments import Json
+from flatwater.cli.cache.arguments import complete_name
 from flatwater.printing import make_console
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from flatwater.cli.cache.arguments import Json, Name, find, say
+from flatwater.cli.arguments import Json
+from flatwater.cli.cache.arguments import Name, find, say
 
 NAME = "stop"
 EXAMPLES = """\

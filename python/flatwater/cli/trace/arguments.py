@@ -30,7 +30,6 @@ Format = Annotated[
     ),
 ]
 BlockSize = Annotated[str, typer.Option("--block-size", metavar="SIZE", help="The unit that caches keep.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object, and nothing else, on standard output.")]
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from flatwater.cli.trace.arguments import Format, Json, Trace, engine_errors
+from flatwater.cli.arguments import Json
+from flatwater.cli.trace.arguments import Format, Trace, engine_errors
 
 NAME = "convert"
 EXAMPLES = """\

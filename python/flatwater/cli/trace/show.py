@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from flatwater.cli.trace.arguments import BlockSize, Format, Json, Trace, engine_errors, parse_block_size
+from flatwater.cli.arguments import Json
+from flatwater.cli.trace.arguments import BlockSize, Format, Trace, engine_errors, parse_block_size
 
 if TYPE_CHECKING:
     from flatwater._engine import TraceSummary

@@ -7,7 +7,8 @@ from typing import Annotated, NotRequired, TypedDict
 
 import typer
 
-from flatwater.cli.trace.arguments import BlockSize, Format, Json, Trace, engine_errors, parse_block_size
+from flatwater.cli.arguments import Json
+from flatwater.cli.trace.arguments import BlockSize, Format, Trace, engine_errors, parse_block_size
 
 NAME = "simulate"
 EXAMPLES = """\

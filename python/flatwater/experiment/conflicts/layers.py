@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flatwater.experiment.conflicts.cache import cache_conflicts
+from flatwater.experiment.conflicts.load_hosts import load_conflicts
 from flatwater.experiment.conflicts.mixture import mixture_conflicts
+from flatwater.experiment.conflicts.sql import sql_conflicts
 from flatwater.experiment.database import InnodbModel, Server
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.problem import Problem
 from flatwater.experiment.storage import ModelledStorage
 from flatwater.experiment.units import print_size
-from flatwater.experiment.workload import Fileio, Replay
+from flatwater.experiment.workload import Fileio, Observed, Replay
 from flatwater.experiment.workload.transactions import Transactions
 
 #: Fields of a storage of files without a meaning for a server's: (field, what to use instead).
@@ -32,9 +34,13 @@ def layer_conflicts(experiment: Experiment) -> Iterator[Problem]:
         yield from _file_conflicts(experiment)
         if experiment.in_virtual_time:
             yield from _virtual_conflicts(experiment.workload)
+    elif isinstance(experiment.workload, Observed):
+        yield from _observed_conflicts(experiment)
     else:
         yield from _server_conflicts(experiment, experiment.workload)
+        yield from sql_conflicts(experiment)
     yield from cache_conflicts(experiment)
+    yield from load_conflicts(experiment)
     yield from _time_conflicts(experiment)
 
 
@@ -73,7 +79,7 @@ def _virtual_conflicts(workload: Fileio) -> Iterator[Problem]:
 
 
 def _server_conflicts(experiment: Experiment, workload: Transactions) -> Iterator[Problem]:
-    database, storage = experiment.database, experiment.storage
+    database = experiment.database
     if isinstance(database, InnodbModel):
         yield from _model_conflicts(experiment, database, workload)
         return
@@ -88,17 +94,42 @@ def _server_conflicts(experiment: Experiment, workload: Transactions) -> Iterato
         what = f"after {fault.at_s:g} s the measurement of {workload.duration_s:g} s is over"
         over = ("database.fault.at_s", "workload.duration_s", "workload.steady_state", *_KINDS)
         yield Problem("database.fault.at_s", what, "an earlier fault, or a longer duration_s", over)
+    yield from _storage_conflicts(experiment)
+    if database.url is not None:
+        yield from _attached_conflicts(experiment)
+
+
+def _storage_conflicts(experiment: Experiment) -> Iterator[Problem]:
+    """Fields of the storage that a server has no use for."""
+    storage = experiment.storage
     defaults = type(storage).model_fields
     for name, why in _FILES_ONLY:
         if name == "size" and (isinstance(storage, ModelledStorage) or experiment.flash_cache is not None):
             continue  # how large the served device is, or the cached file
         if name in defaults and getattr(storage, name) != defaults[name].default:
             yield Problem(f"storage.{name}", f"has no meaning with a server: {why}", "take it out", _about(name))
-    if database.url is not None:
-        for name in ("path", "keep"):
-            if getattr(storage, name) != defaults[name].default:
-                what = "flatwater keeps no files for a server that it did not start (database.url)"
-                yield Problem(f"storage.{name}", what, "take it out, or take out the url", _about(name, "database.url"))
+
+
+def _attached_conflicts(experiment: Experiment) -> Iterator[Problem]:
+    """Fields of files that flatwater keeps for its own servers only."""
+    storage = experiment.storage
+    defaults = type(storage).model_fields
+    for name in ("path", "keep"):
+        if getattr(storage, name) != defaults[name].default:
+            what = "flatwater keeps no files for a server that it did not start (database.url)"
+            yield Problem(f"storage.{name}", what, "take it out, or take out the url", _about(name, "database.url"))
+
+
+def _observed_conflicts(experiment: Experiment) -> Iterator[Problem]:
+    """What has no meaning for a server that is only watched."""
+    database = experiment.database
+    if not isinstance(database, Server) or experiment.in_virtual_time:
+        return
+    if database.load:
+        what = "nothing is loaded into a server that is only observed"
+        yield Problem("database.load", what, "take it out", ("database.load", *_KINDS))
+    yield from _storage_conflicts(experiment)
+    yield from _attached_conflicts(experiment)
 
 
 def _model_conflicts(experiment: Experiment, database: InnodbModel, workload: Transactions) -> Iterator[Problem]:

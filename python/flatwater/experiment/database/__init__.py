@@ -1,7 +1,8 @@
 """The database layer: what sits between the workload and the storage. One file a kind, met in KINDS.
 
 settings.py and address.py serve server.py: the server's own settings, and where a server that runs already is;
-innodb_settings.py serves innodb.py, the modelled server.
+innodb_settings.py and placement.py serve innodb.py, the modelled server. placed.py serves both: parts of a server on
+other storages.
 """
 
 from __future__ import annotations

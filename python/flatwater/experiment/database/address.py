@@ -1,12 +1,16 @@
-"""Where a server that runs already is: `mysql://user:password@host:3306/schema`, or `mysql:///path/to.sock?user=me`."""
+"""Where a server that runs already is: `mysql://user:password@host:3306/schema`, or `mysql:///path/to.sock?user=me`.
+
+What it says of TLS follows the ?: `mysql://user@host/schema?ssl-mode=VERIFY_CA&ssl-ca=/etc/ca.pem`.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
+from flatwater.experiment.database.tls import PARAMETERS, TlsWords, read_parameters
 from flatwater.experiment.problem import refuse
 
 #: MySQL's port, as registered with IANA.
@@ -17,6 +21,7 @@ _LONGEST_SOCKET = 107
 SCHEMA_NAME = re.compile(r"[0-9A-Za-z_$-]{1,64}", re.ASCII)
 
 _LOOKS = "like mysql://USER@HOST:3306/SCHEMA or mysql:///PATH/TO.sock?user=USER"
+_TLS = ", ".join(PARAMETERS[:-1]).replace("_", "-") + " and " + PARAMETERS[-1].replace("_", "-")
 _ESCAPE = "in a user or password write / as %2F, @ as %40, : as %3A, # as %23, ? as %3F and % as %25"
 
 
@@ -30,6 +35,7 @@ class Address:
     socket: str | None = None
     host: str = ""
     port: int = DEFAULT_PORT
+    tls: TlsWords = field(default_factory=TlsWords)
 
 
 def parse_url(url: str) -> Address:
@@ -48,19 +54,20 @@ def parse_url(url: str) -> Address:
         raise refuse("a # has no meaning there", _ESCAPE)
     said = _query(parts)
     user, password = _credentials(parts, said)
+    tls = read_parameters(said)
     if parts.netloc.rpartition("@")[2]:
         if not parts.hostname:
             raise refuse("names no host", _LOOKS)
         if port == 0:
             raise refuse("port 0 is none a server listens on", _LOOKS)
         schema = _one(unquote(parts.path.removeprefix("/")) or None, said.get("schema"), "schema")
-        return Address(user, password, _schema(schema), host=parts.hostname, port=port or DEFAULT_PORT)
+        return Address(user, password, _schema(schema), host=parts.hostname, port=port or DEFAULT_PORT, tls=tls)
     socket = unquote(parts.path)
     if socket in ("", "/"):
         raise refuse("names neither a host nor a socket", _LOOKS)
     if len(socket.encode()) > _LONGEST_SOCKET or "\0" in socket:
         raise refuse(f"a socket's path has at most {_LONGEST_SOCKET} bytes", _LOOKS)
-    return Address(user, password, _schema(said.get("schema")), socket=socket)
+    return Address(user, password, _schema(said.get("schema")), socket=socket, tls=tls)
 
 
 def without_password(url: str) -> str:
@@ -86,10 +93,10 @@ def _query(parts: SplitResult) -> dict[str, str]:
         pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
     except ValueError:
         raise refuse("what follows the ? cannot be read", _LOOKS) from None
-    said = dict(pairs)
-    unknown = sorted(said.keys() - {"user", "password", "schema"})
-    if unknown:
-        raise refuse("what follows the ? may be user, password and schema", _LOOKS)
+    # The servers' client writes ssl-mode, the file ssl_mode: both are known.
+    said = {name.replace("-", "_"): value for name, value in pairs}
+    if said.keys() - {"user", "password", "schema", *PARAMETERS}:
+        raise refuse(f"what follows the ? may be user, password, schema, {_TLS}", _LOOKS)
     if len(said) != len(pairs):
         raise refuse("says something twice after the ?", _LOOKS)
     return said

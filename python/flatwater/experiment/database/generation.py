@@ -1,18 +1,69 @@
-"""Which modelled generation a real server belongs to: whose limits, defaults and habits it has."""
+"""Which modelled generation a real server belongs to, and whose transactions were measured for it.
+
+One table says both. A series is a server's releases from one version to the next series' first.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from flatwater.experiment.database.innodb_settings import Generation
 
-#: A flavour's versions -> the generation whose habits they have: the first whose version is not above the server's.
-_GENERATIONS: dict[str, tuple[tuple[tuple[int, int], Generation], ...]] = {
-    "mariadb": (((10, 5), "mariadb-10.11"), ((10, 2), "mysql-5.7"), ((10, 0), "mysql-5.6"), ((5, 5), "percona-5.5")),
-    "mysql": (((8, 0), "mysql-8.0"), ((5, 7), "mysql-5.7"), ((5, 6), "mysql-5.6"), ((5, 5), "mysql-5.5")),
-    "percona": (((8, 0), "mysql-8.0"), ((5, 7), "mysql-5.7"), ((5, 6), "mysql-5.6"), ((5, 5), "percona-5.5")),
-}
-_OLDEST: Generation = "mysql-5.1"
+
+@dataclass(frozen=True)
+class Series:
+    """Releases of a flavour that are modelled alike."""
+
+    flavour: str
+    #: The first version of the series.
+    least: tuple[int, int]
+    #: Whose limits, defaults and habits these releases have.
+    generation: Generation
+    #: The server whose measured transactions their models take: `tpcc-NAME` and `oltp-NAME` of `workloads/`. It is the
+    #: series itself where one of it was measured, and else the nearest: of its InnoDB first, then of its flavour.
+    tpcc: str
+    oltp: str
+
+    @property
+    def name(self) -> str:
+        """The series in words, `mysql-8.0`."""
+        return f"{self.flavour}-{self.least[0]}.{self.least[1]}"
+
+    def measured(self, kind: str) -> str:
+        """The server whose measured transactions of a kind of workload are taken."""
+        return self.tpcc if kind == "tpcc" else self.oltp
+
+    def is_measured(self, kind: str) -> bool:
+        """Whether a server of the series itself was measured."""
+        return self.measured(kind) == self.name
+
+
+#: Of each flavour the newest first.
+SERIES = (
+    # The first without a change buffer is 11.0.
+    Series("mariadb", (11, 8), "mariadb-10.11", tpcc="mariadb-11.8", oltp="mariadb-10.11"),
+    Series("mariadb", (11, 0), "mariadb-10.11", tpcc="mariadb-11.8", oltp="mariadb-10.11"),
+    Series("mariadb", (10, 11), "mariadb-10.11", tpcc="mariadb-10.11", oltp="mariadb-10.11"),
+    Series("mariadb", (10, 5), "mariadb-10.11", tpcc="mariadb-10.11", oltp="mariadb-10.11"),
+    # InnoDB of MySQL 5.7, below MariaDB's own optimizer, which decides what TPC-C reads.
+    Series("mariadb", (10, 2), "mysql-5.7", tpcc="mariadb-10.11", oltp="mariadb-10.11"),
+    Series("mariadb", (10, 0), "mysql-5.6", tpcc="mysql-5.6", oltp="mysql-5.5"),
+    Series("mariadb", (5, 5), "percona-5.5", tpcc="mysql-5.5", oltp="mysql-5.5"),
+    Series("mysql", (8, 0), "mysql-8.0", tpcc="mysql-8.0", oltp="mariadb-10.11"),
+    Series("mysql", (5, 7), "mysql-5.7", tpcc="mysql-5.7", oltp="mariadb-10.11"),
+    Series("mysql", (5, 6), "mysql-5.6", tpcc="mysql-5.6", oltp="mysql-5.5"),
+    Series("mysql", (5, 5), "mysql-5.5", tpcc="mysql-5.5", oltp="mysql-5.5"),
+    Series("mysql", (5, 1), "mysql-5.1", tpcc="mysql-5.5", oltp="mysql-5.5"),
+    Series("percona", (8, 0), "mysql-8.0", tpcc="mysql-8.0", oltp="mariadb-10.11"),
+    Series("percona", (5, 7), "mysql-5.7", tpcc="mysql-5.7", oltp="mariadb-10.11"),
+    Series("percona", (5, 6), "mysql-5.6", tpcc="mysql-5.6", oltp="mysql-5.5"),
+    Series("percona", (5, 5), "percona-5.5", tpcc="mysql-5.5", oltp="mysql-5.5"),
+    Series("percona", (5, 1), "percona-5.5", tpcc="percona-5.1", oltp="mysql-5.5"),
+)
+#: A server of another flavour counts as one of these.
+_USUAL = "mysql"
 _NUMBERS = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 
 
@@ -22,8 +73,17 @@ def release_of(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in found.groups() if part is not None) if found else ()
 
 
-def generation_of(flavour: str, version: str) -> Generation:
-    """The generation of a server of this flavour and version; the oldest if the version says nothing."""
+def series_of(flavour: str, version: str) -> Series:
+    """The series of a server; the oldest of its flavour if the version says nothing or is older than all."""
     has = release_of(version)[:2]
-    known = _GENERATIONS.get(flavour, _GENERATIONS["mysql"])
-    return next((name for least, name in known if has >= least), _OLDEST)
+    known = [series for series in SERIES if series.flavour == flavour] or list(_of(_USUAL))
+    return next((series for series in known if has >= series.least), known[-1])
+
+
+def generation_of(flavour: str, version: str) -> Generation:
+    """The generation that models a server of this flavour and version."""
+    return series_of(flavour, version).generation
+
+
+def _of(flavour: str) -> Iterator[Series]:
+    return (series for series in SERIES if series.flavour == flavour)

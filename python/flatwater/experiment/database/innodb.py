@@ -20,9 +20,18 @@ from flatwater.experiment.database.innodb_settings import (
 )
 from flatwater.experiment.database.machine import MAX_CORES, Machine, load_machine
 from flatwater.experiment.database.measured import MeasuredWorkload, default_workload, load_workload
-from flatwater.experiment.database.placement import PARTS, DeviceName, Holding, Part, device_problems, held
+from flatwater.experiment.database.placed import PlacedLayer
+from flatwater.experiment.database.placement import (
+    PARTS,
+    DeviceName,
+    Holding,
+    Part,
+    device_problems,
+    held,
+    placed,
+    placed_problems,
+)
 from flatwater.experiment.database.settings import Setting
-from flatwater.experiment.layer import Layer
 from flatwater.experiment.problem import Problem, Table, quote, refuse
 from flatwater.experiment.units import Size, print_size
 from flatwater.experiment.workload.transactions import Transactions
@@ -45,6 +54,9 @@ POLICIES: dict[str, Policy] = {policy.replace("_", "-"): policy for policy in ge
 #: Cores of a server whose machine is not told.
 CORES = 16
 MAX_SERVERS = 64
+#: Why other variants of TPC-C are refused.
+_MODELLED = "tpcc-mysql"
+_VARIANT = "only tpcc-mysql's tables and statements are"
 #: What a server's pool has at least (MySQL's manual); pools are shared out in whole MiB.
 _POOL_MIB_MIN = 5
 
@@ -90,7 +102,7 @@ class Cpu(Table):
     times: float | None = Field(default=None, gt=0, le=1e3)
 
 
-class InnodbModel(Layer):
+class InnodbModel(PlacedLayer):
     """InnoDB in virtual time, on modelled storage."""
 
     LAYER: ClassVar[str] = "database"
@@ -159,6 +171,16 @@ class InnodbModel(Layer):
         return held(self._parts, self.tables)
 
     @property
+    def placed_storages(self) -> dict[str, Holding]:
+        """Storage of `storages` -> what `placement` puts on it."""
+        return {name: holding for name, holding in placed(self.placement).items() if name in self.storages}
+
+    @property
+    def log_is_apart(self) -> bool:
+        """Whether the redo log is on another storage than the data."""
+        return self.log_device is not None or self.placement.redo_log is not None
+
+    @property
     def _parts(self) -> dict[Part, str | None]:
         return dict(zip(PARTS, (self.log_device, self.doublewrite_device, self.binlog_device), strict=True))
 
@@ -200,6 +222,10 @@ class InnodbModel(Layer):
             what = f"ALL_O_DIRECT is not known to {self.generation}"
             yield Problem("settings.innodb_flush_method", what, 'generation = "percona-5.5"', about)
         yield from device_problems(self._parts, self.tables)
+        yield from self.placed_conflicts()
+        fields = {f"{part}_device": device for part, device in self._parts.items()}
+        fields |= {f"tables.{table}": device for table, device in self.tables.items()}
+        yield from placed_problems(self.generation, self.placement, fields)
         if self.own_policy is not None:
             path, colon, name = self.own_policy.rpartition(":")
             if not colon or not path.endswith(".py") or not name.isidentifier():
@@ -216,7 +242,8 @@ class InnodbModel(Layer):
         yield from self._shares(workload)
         refused = (
             ("rate_per_s", bool(workload.rate_per_s), "clients are a closed loop", "rate_per_s = 0"),
-            ("keying_and_think", getattr(workload, "keying_and_think", False), "clients never wait", "take it out"),
+            ("variant", getattr(workload, "variant", _MODELLED) != _MODELLED, _VARIANT, f'variant = "{_MODELLED}"'),
+            ("reconnect_every", bool(workload.reconnect_every), "clients stay connected", "reconnect_every = 0"),
             ("secondary", getattr(workload, "secondary", False), "tables have a primary key", "take it out"),
             ("mode", getattr(workload, "mode", "") == "insert", "tables do not grow by inserts", "another mode"),
         )

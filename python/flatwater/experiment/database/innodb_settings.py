@@ -58,6 +58,8 @@ WITHOUT_EFFECT = (
     "innodb_write_io_threads",
 )
 
+#: Settings of servers whose counterpart in the model is a field.
+_FIELDS = {"innodb_doublewrite_file": "database.doublewrite_device puts the buffer on a device of its own"}
 #: Says of a generation that it no longer has a setting.
 _GONE = "gone"
 #: The smallest pool that is divided by itself (BUF_POOL_SIZE_THRESHOLD of MySQL 5.6 and later), and in how many.
@@ -68,6 +70,14 @@ _METHODS = {
     "0": "native",
     "1": "estimate",
     "2": "keep_average",
+}
+#: What Percona Server 5.1 called them, and how it counted: its `none` is 5.5's `native`.
+_CHECKPOINTS = {
+    **{name: name for name in ("reflex", "estimate", "keep_average")},
+    **dict.fromkeys(("none", "0"), "native"),
+    "1": "reflex",
+    "2": "estimate",
+    "3": "keep_average",
 }
 #: As the engine counts them: none, contiguous ones, the whole area; XtraDB's numbers were none, area and contiguous.
 _AREA = 2
@@ -186,8 +196,13 @@ class InnodbSettings:
 _ENGINE: dict[str, Definition] = {one.name: one.metadata["definition"] for one in fields(InnodbSettings)}
 #: Percona Server's name of innodb_flush_neighbors.
 _NEIGHBOR_PAGES = "innodb_flush_neighbor_pages"
+#: The name of innodb_adaptive_flushing_method in its 5.1.
+_CHECKPOINT = "innodb_adaptive_checkpoint"
 #: Every setting that may be written.
-_SETTINGS = _ENGINE | {_NEIGHBOR_PAGES: Definition(word(_NEIGHBOURS), {"percona-5.5": "area"})}
+_SETTINGS = _ENGINE | {
+    _NEIGHBOR_PAGES: Definition(word(_NEIGHBOURS), {"percona-5.5": "area"}),
+    _CHECKPOINT: Definition(word(_CHECKPOINTS), {"percona-5.5": None}),
+}
 
 
 def read_model_settings(table: Any) -> Any:
@@ -210,7 +225,7 @@ def _faults(table: Mapping[str, Any]) -> Iterator[Problem]:
         elif name not in known:
             close = nearest(name, known)
             hint = f"did you mean {close}?" if close else f"modelled: {', '.join(known)}"
-            yield Problem(name, "is not modelled", hint, about)
+            yield Problem(name, "is not modelled", _FIELDS.get(name, hint), about)
         else:
             try:
                 _SETTINGS[name].read(value)
@@ -244,6 +259,9 @@ def resolve(generation: str, written: Mapping[str, Setting]) -> InnodbSettings:
     neighbours = read.pop(_NEIGHBOR_PAGES, None)
     if neighbours is not None and "innodb_flush_neighbors" not in told:
         read["innodb_flush_neighbors"] = neighbours
+    method = read.pop(_CHECKPOINT, None)
+    if method is not None:
+        read["innodb_adaptive_flushing_method"] = method
     if read["innodb_io_capacity_max"] is None:
         read["innodb_io_capacity_max"] = max(2 * read["innodb_io_capacity"], 2000)
     if read["innodb_buffer_pool_instances"] is None:
@@ -261,6 +279,10 @@ def resolve(generation: str, written: Mapping[str, Setting]) -> InnodbSettings:
 
 def contradictions(settings: InnodbSettings, written: Mapping[str, Setting]) -> Iterator[Problem]:
     """Resolved settings that servers do not take together, those of them that are written."""
+    method = "innodb_adaptive_flushing_method"
+    if {method, _CHECKPOINT} <= written.keys():
+        about = (f"database.settings.{_CHECKPOINT}", f"database.settings.{method}")
+        yield Problem(f"settings.{_CHECKPOINT}", f"{method} says the same thing", "give one of the two", about)
     for high, low in (
         ("innodb_io_capacity_max", "innodb_io_capacity"),
         ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm"),

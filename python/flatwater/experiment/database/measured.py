@@ -7,17 +7,17 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from flatwater.errors import FlatwaterError
+from flatwater.experiment.database.generation import generation_of, series_of
 from flatwater.experiment.database.settings import Setting
 from flatwater.experiment.problem import Table
 from flatwater.experiment.shipped import Shipped
 from flatwater.results.schema import FieldValues
 
-#: Servers with the redo of MySQL 5.5, and checksums of pages that are computed byte by byte
-#: (innodb_checksum_algorithm = innodb); later ones use a CRC that takes hardly any time. The last two are no
-#: generations of the model, but servers that may have been measured.
-OLDER = ("mysql-5.1", "mysql-5.5", "percona-5.5", "mysql-5.6", "percona-5.6", "mariadb-5.5")
-#: Whose measured workload a modelled server takes when nothing else is asked for: one of OLDER, and any other.
-_DEFAULT_OLDER, _DEFAULT = "mysql-5.5", "mariadb-10.11"
+#: Generations with the redo of MySQL 5.5, and checksums of pages that are computed byte by byte
+#: (innodb_checksum_algorithm = innodb); later ones use a CRC that takes hardly any time.
+OLDER = ("mysql-5.1", "mysql-5.5", "percona-5.5", "mysql-5.6")
+#: The server whose rows a page models of TPC-C take for those that copy a table to add a key (`rows_a_page`).
+_GROWN = "mariadb-10.11"
 
 
 class Figure(Table):
@@ -70,10 +70,12 @@ class MeasuredWorkload(Table):
 
     title: str
     workload: Literal["tpcc", "oltp"]
-    #: The server that was measured, its generation in the words of `database.generation`, and when.
+    #: The server that was measured, its flavour with its version (`percona-5.1`), and when.
     server: str
     generation: str
     date: str
+    #: The processor on which the CPU times were measured; empty where it was not recorded.
+    processor: str = ""
     #: The experiment, its settings, and the workload that ran: figures are of its transactions.
     experiment: str
     settings: dict[str, Setting] = Field(default_factory=dict)
@@ -91,8 +93,9 @@ class MeasuredWorkload(Table):
     cells: list[MeasuredCell] = Field(default_factory=list)
 
     def tells_redo_of(self, generation: str) -> bool:
-        """Whether a generation's redo has the format of the measured server's."""
-        return generation == self.generation or (generation in OLDER and self.generation in OLDER)
+        """Whether the redo of a generation, or of a server like `mariadb-11.8`, has the measured server's format."""
+        own, other = (generation_of(*_flavour_and_version(one)) for one in (self.generation, generation))
+        return own == other or (own in OLDER and other in OLDER)
 
     def rows_a_page(self) -> dict[str, int]:
         """Rows of a leaf page, by `table.index`; of those that were counted.
@@ -101,8 +104,8 @@ class MeasuredWorkload(Table):
         table to add a foreign key, and leaves its other indexes three tenths empty; a twin with its own counts does not
         split their pages, and reads and writes up to a fifth less than the server. With MariaDB's it is within 15 %.
         """
-        own = self.workload == "oltp" or self.generation not in OLDER
-        indexes = self.indexes if own else default_workload(self.workload, _DEFAULT).indexes
+        own = self.workload == "oltp" or generation_of(*_flavour_and_version(self.generation)) not in OLDER
+        indexes = self.indexes if own else default_workload(self.workload, _GROWN).indexes
         return {name: round(one.rows / one.leaf_pages) for name, one in indexes.items() if one.rows}
 
 
@@ -119,9 +122,17 @@ workload_files = _WORKLOADS.files
 load_workload = _WORKLOADS.load
 
 
-def default_workload(kind: str, generation: str) -> MeasuredWorkload:
-    """The measured workload that comes with flatwater for a kind of workload on a generation of servers."""
-    name = f"{kind}-{_DEFAULT_OLDER if generation in OLDER else _DEFAULT}"
+def default_workload(kind: str, server: str) -> MeasuredWorkload:
+    """The measured workload that comes with flatwater for a kind of workload on a server.
+
+    `server` is a generation of the model, or any flavour with its version: `mariadb-11.8`.
+    """
+    name = f"{kind}-{series_of(*_flavour_and_version(server)).measured(kind)}"
     if name not in workload_files():
         raise FlatwaterError("the measured workloads are missing", hint="reinstall flatwater")
     return load_workload(name)
+
+
+def _flavour_and_version(server: str) -> tuple[str, str]:
+    flavour, _, version = server.partition("-")
+    return flavour, version

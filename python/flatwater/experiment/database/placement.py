@@ -1,4 +1,7 @@
-"""The parts of a modelled server with a device of their own: logs, the doublewrite buffer, tables."""
+"""The parts of a modelled server with a device of their own: logs, the doublewrite buffer, tables.
+
+`placed.py` has `database.placement`, the form that real servers have, too.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from flatwater.errors import UserError
+from flatwater.experiment.database.placed import Item, Placement
 from flatwater.experiment.device.load import load_device
 from flatwater.experiment.problem import Problem
 
@@ -23,6 +27,19 @@ DeviceName = Annotated[Annotated[str, Field(min_length=1)] | None, BeforeValidat
 #: A part of a server, apart from its tables.
 Part = Literal["log", "doublewrite", "binlog"]
 PARTS: tuple[Part, ...] = ("log", "doublewrite", "binlog")
+
+
+#: Part of a real server -> the generations whose servers can have it elsewhere (`server/placement/means.py` has the
+#: versions and their sources), and what the others do with it. Parts that all can place are left out.
+_SOME: dict[Item, tuple[frozenset[str], str]] = {
+    "undo_logs": (frozenset(("mysql-5.6", "mysql-5.7", "mysql-8.0", "mariadb-10.11")), "its undo logs"),
+    "doublewrite": (frozenset(("percona-5.5", "mysql-8.0")), "its doublewrite buffer"),
+}
+#: The table of the model that has the undo logs.
+_UNDO = "undo"
+#: Generations whose doublewrite buffer and undo logs are in files of their own, so that the system tablespace of the
+#: model has nothing (MySQL 8.0 Reference Manual, 17.6.3.4 Undo Tablespaces and 17.6.4 Doublewrite Buffer).
+_EMPTY_SYSTEM = frozenset(("mysql-8.0",))
 
 
 @dataclass(frozen=True)
@@ -48,6 +65,44 @@ def held(parts: Mapping[Part, str | None], tables: Mapping[str, str | None]) -> 
         )
         for device in devices
     }
+
+
+def placed(placement: Placement) -> dict[str, Holding]:
+    """Storage of `database.storages` -> the parts and tables of a modelled server that are on it."""
+    items = placement.items
+    system = items.get("system_tablespace")
+    parts: dict[Part, str | None] = {
+        "log": items.get("redo_log"),
+        "doublewrite": items.get("doublewrite", system),
+        "binlog": items.get("binary_log"),
+    }
+    undo = items.get("undo_logs", system)
+    return held(parts, {**placement.placed_tables, **({_UNDO: undo} if undo is not None else {})})
+
+
+def placed_problems(generation: str, placement: Placement, fields: Mapping[str, str | None]) -> Iterator[Problem]:
+    """What servers of the generation cannot place, what the model does not have, and what is placed twice.
+
+    `fields`: `log_device` and the like, and `tables.NAME`, with their devices.
+    """
+    items, about = placement.items, ("database.generation", "database.placement")
+    for item, (able, what) in _SOME.items():
+        if item in items and generation not in able:
+            told = f"servers of {generation} cannot place it: {what} are in the system tablespace"
+            told = told if item == "undo_logs" else told.replace(" are in", " is in")
+            yield Problem(f"placement.{item}", told, "place system_tablespace", about)
+    if "temporary_files" in items:
+        yield Problem("placement.temporary_files", "is not modelled: the model writes none", "take it out", about)
+    if "system_tablespace" in items and generation in _EMPTY_SYSTEM:
+        told = f"the model of {generation} writes nothing to it: undo logs and doublewrite buffer have their own files"
+        yield Problem("placement.system_tablespace", told, "place undo_logs and doublewrite", about)
+    twice = {"redo_log": "log_device", "doublewrite": "doublewrite_device", "binary_log": "binlog_device"}
+    same = {**twice, "undo_logs": "tables.undo", **{f"tables.{name}": f"tables.{name}" for name in placement.tables}}
+    for field in placement.said:
+        other = same.get(field)
+        if other is not None and fields.get(other) is not None:
+            told = f"database.{other} says where it is, too"
+            yield Problem(f"placement.{field}", told, "keep one of the two", (*about, f"database.{other}"))
 
 
 def device_problems(parts: Mapping[Part, str | None], tables: Mapping[str, str | None]) -> Iterator[Problem]:

@@ -11,8 +11,9 @@ from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
 from flatwater.experiment.database.address import SCHEMA_NAME, Address, has_password, parse_url, without_password
 from flatwater.experiment.database.login import Login, Socket, Tcp
+from flatwater.experiment.database.placed import PlacedLayer
 from flatwater.experiment.database.settings import Setting, read_settings
-from flatwater.experiment.layer import Layer
+from flatwater.experiment.database.tls import PARAMETERS, Mode, PemFile, TlsWords
 from flatwater.experiment.problem import Problem, Table, quote, refuse
 from flatwater.experiment.units import Seconds
 
@@ -53,7 +54,7 @@ class ServerFault(Table):
     duration_s: Seconds = 0.0
 
 
-class Server(Layer):
+class Server(PlacedLayer):
     """MariaDB, MySQL or Percona Server, started by flatwater; or, with `url`, any that runs already."""
 
     LAYER: ClassVar[str] = "database"
@@ -64,6 +65,13 @@ class Server(Layer):
     binary: Annotated[str, BeforeValidator(_binary), Field(min_length=1)] | None = None
     #: A server that runs already. Its password is kept apart: `login` has it, nothing that is written does.
     url: Annotated[str, BeforeValidator(_url)] | None = None
+    #: With a url: how its connections are encrypted (DISABLED if nothing is said of TLS, so that figures are not of its
+    #: cost), and files in PEM. See tls.py.
+    ssl_mode: Mode | None = None
+    ssl_ca: PemFile | None = None
+    ssl_cert: PemFile | None = None
+    ssl_key: PemFile | None = None
+    server_public_key_path: PemFile | None = None
     #: The server's own settings by their names, values as written. See settings.py for those that are refused.
     settings: Annotated[dict[str, Setting], BeforeValidator(read_settings)] = Field(default_factory=dict)
     #: Servers side by side; connections and innodb_buffer_pool_size are shared out among them, each has all the data.
@@ -108,7 +116,11 @@ class Server(Layer):
             raise ValueError("only a server with a url has a login of its own")
         password = self._password if self._password is not None else os.environ.get(PASSWORD_VARIABLE, "")
         place = Tcp((address.host, address.port)) if address.socket is None else Socket(address.socket)
-        return Login(place, address.user, password, self.schema_name or address.schema or schema)
+        schema, words = self.schema_name or address.schema or schema, self._tls_words().over(address.tls)
+        return Login(place, address.user, password, schema, words.tls, words.server_public_key_path)
+
+    def _tls_words(self) -> TlsWords:
+        return TlsWords(**{name: getattr(self, name) for name in PARAMETERS})
 
     def with_password_of(self, other: Server) -> Server:
         """The server with the password of the experiment that it is a cell of, if it is of the same url."""
@@ -122,9 +134,8 @@ class Server(Layer):
         """What makes no sense of a server that runs already; faults without a length, or with one too many."""
         if self.url is not None:
             yield from self._attached_conflicts()
-        elif self.load:
-            what = "servers that flatwater starts always get their data"
-            yield _problem("load", what, "take it out, or give the url of a server that runs already", "url")
+        else:
+            yield from self._started_conflicts()
         fault = self.fault
         if fault is not None and fault.kind == "freeze" and not fault.duration_s:
             yield _problem(
@@ -133,12 +144,25 @@ class Server(Layer):
         if fault is not None and fault.kind == "kill" and fault.duration_s:
             hint = 'on_crash = "restart" starts it again'
             yield _problem("fault.duration_s", "a server that is killed stays dead", hint, "fault.kind")
+        yield from self.placed_conflicts()
+
+    def _started_conflicts(self) -> Iterator[Problem]:
+        hint = "take it out, or give the url of a server that runs already"
+        if self.load:
+            yield _problem("load", "servers that flatwater starts always get their data", hint, "url")
+        for name in PARAMETERS:
+            if getattr(self, name) is not None:
+                what = "servers that flatwater starts listen on a private socket, and have no TLS"
+                yield _problem(name, what, hint, "url")
 
     def _attached_conflicts(self) -> Iterator[Problem]:
         why = "flatwater changes nothing of a server that it did not start (url)"
         hint = "take it out, or take out the url"
         for name in ("binary", "settings", "fault"):
             if getattr(self, name):
+                yield _problem(name, why, hint, "url")
+        for name, written in (("placement", self.placement.said), ("storages", self.storages)):
+            if written:
                 yield _problem(name, why, hint, "url")
         if self.on_crash != "stop":
             yield _problem("on_crash", why, hint, "url")
@@ -148,6 +172,11 @@ class Server(Layer):
         if self.schema_name is not None and address.schema not in (None, self.schema_name):
             what = f"{self.schema_name} and the url's {address.schema} contradict each other"
             yield _problem("schema_name", what, "keep one", "url")
+        for name in PARAMETERS:
+            if None not in (getattr(self, name), getattr(address.tls, name)):
+                yield _problem(name, "the url says it, too", "keep one", "url")
+        for name, what, hint, other in self._tls_words().over(address.tls).conflicts():
+            yield _problem(name, what, hint, other, "url")
 
 
 def _problem(field: str, what: str, hint: str | None, *others: str) -> Problem:

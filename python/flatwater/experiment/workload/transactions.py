@@ -11,6 +11,8 @@ from flatwater.experiment.workload.timing import Timing
 
 #: MySQL's own limit of max_connections is 100,000; connections past this only queue in the server.
 MAX_CONNECTIONS = 10_000
+#: More transactions than any connection of a run serves.
+MAX_RECONNECT_EVERY = 10**9
 
 
 def _connections(connections: int) -> int:
@@ -22,6 +24,10 @@ def _connections(connections: int) -> int:
     return connections
 
 
+#: A number of sessions.
+Connections = Annotated[int, Field(ge=1), AfterValidator(_connections)]
+
+
 class Transactions(Timing):
     """Transactions over connections to a MySQL-compatible server; needs `database.kind = "server"`."""
 
@@ -29,6 +35,13 @@ class Transactions(Timing):
     SCHEMA: ClassVar[str]
 
     #: The number over all instances together.
-    connections: Annotated[int, Field(ge=1), AfterValidator(_connections)] = 8
+    connections: Connections = 8
+    #: Each connection is closed and made again after this many of its transactions: sysbench's --reconnect. 0: never.
+    reconnect_every: int = Field(default=0, ge=0, le=MAX_RECONNECT_EVERY)
     #: Send the statements of a transaction that need no answer of one before together, not one by one.
     pipeline: bool = False
+
+    @property
+    def thinks(self) -> bool:
+        """Whether sessions wait between transactions."""
+        return False

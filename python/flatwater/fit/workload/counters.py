@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from flatwater.errors import UserError
-from flatwater.experiment import Experiment, InvalidExperimentError, Tpcc, iter_cells, load
+from flatwater.experiment import Experiment, InvalidExperimentError, OwnStatements, Tpcc, iter_cells, load
 from flatwater.experiment.twin import FIELD as TWIN
 from flatwater.experiment.units import parse_size
+from flatwater.fit.workload.others import other_cores
 from flatwater.results import Cell, Result, open_result
 from flatwater.results.phases import lengths_s, measured_samples
 from flatwater.results.schema import FieldValues
@@ -63,8 +64,6 @@ class CountedCell:
     windows: list[Window]
     #: Number of the cell in the run.
     index: int = 0
-    #: Pages of each index after loading, before the cell; only some old servers give them.
-    loaded: dict[str, dict[str, int]] | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +75,9 @@ class Counted:
     server: str
     version: str
     cells: list[CountedCell]
+    #: Cores that other programs used meanwhile, of those of the machine; 0 where neither is known.
+    others_cores: float = 0.0
+    cores: int = 0
 
 
 def find_run(run: str) -> Path:
@@ -94,6 +96,9 @@ def count_run(run: str) -> Counted:
     """
     path = find_run(run)
     result = open_result(path)
+    if result.manifest.source != "run":
+        hint = "use a run of flatwater's own: tpcc or oltp on a server"
+        raise UserError("it is imported: no counters of a server were recorded", where=str(path), hint=hint)
     try:
         experiment = load(path / "experiment.toml")
         planned = {cell.index: cell for cell in iter_cells(experiment)}
@@ -120,7 +125,11 @@ def count_run(run: str) -> Counted:
     seconds = sum(window.seconds for cell in cells for window in cell.windows)
     transactions = sum(window.transactions for cell in cells for window in cell.windows)
     require_enough(seconds, transactions, str(path))
-    return Counted(result, experiment, server, version, cells)
+    cores = int(result.machine.get("cores") or 0)
+    used = sum(window.cpu_us for cell in cells for window in cell.windows) / seconds / 1e6
+    counted = {cell.index for cell in cells}
+    others = other_cores([cell for cell in result.cells if cell.index in counted], used, cores)
+    return Counted(result, experiment, server, version, cells, others, cores)
 
 
 def require_enough(seconds: float, transactions: float, where: str) -> None:
@@ -138,10 +147,18 @@ def check_real(cell: Experiment, where: str) -> None:
     """Raises UserError unless a cell is of transactions on a real server."""
     if cell.workload.kind not in ("tpcc", "oltp"):
         hint = "use a run of tpcc or oltp on a server"
-        raise UserError(f"its workload is {cell.workload.kind}: it has no transactions", where=where, hint=hint)
+        own = isinstance(cell.workload, OwnStatements)
+        why = "models have the tables of tpcc and oltp only" if own else "it has no transactions"
+        raise UserError(f"its workload is {cell.workload.kind}: {why}", where=where, hint=hint)
     if cell.database.REALITY != "real":
         hint = 'database.kind = "server"'
         raise UserError("its server is modelled: it has no measured figures", where=where, hint=hint)
+    if isinstance(cell.workload, Tpcc) and cell.workload.variant != "tpcc-mysql":
+        what = f'its transactions are those of "{cell.workload.variant}": only tpcc-mysql\'s are modelled'
+        raise UserError(what, where=where, hint='workload.variant = "tpcc-mysql"')
+    if cell.transactions.reconnect_every:
+        what = "its clients reconnect: the CPU time of logins would be counted as that of their transactions"
+        raise UserError(what, where=where, hint="workload.reconnect_every = 0")
 
 
 def _count_cell(cell: Cell, experiment: Experiment, swept: FieldValues) -> CountedCell:
@@ -177,8 +194,7 @@ def _count_cell(cell: Cell, experiment: Experiment, swept: FieldValues) -> Count
     before = float((everything.value * np.diff(everything.time_s, prepend=0.0))[early].sum())
     folder = cell.result.path / "servers" / f"{cell.index:04}"
     pool = _pool_bytes(folder, experiment, where)
-    indexes, loaded = (_indexes(folder / name) for name in ("tables.json", "loaded-tables.json"))
-    return CountedCell(experiment, swept, pool, indexes, before, windows, cell.index, loaded)
+    return CountedCell(experiment, swept, pool, _indexes(folder / "tables.json"), before, windows, cell.index)
 
 
 def _pool_bytes(folder: Path, experiment: Experiment, where: str) -> int:

@@ -22,6 +22,7 @@ from flatwater.experiment.database.measured import (
     MeasuredWorkload,
 )
 from flatwater.fit.workload.counters import PAGE_BYTES, Counted, CountedCell, Window
+from flatwater.fit.workload.others import OTHERS_SHARE
 from flatwater.runner.stack.database.size import estimate_bytes
 
 Matrix = npt.NDArray[np.float64]
@@ -66,6 +67,9 @@ def derive(counted: Counted) -> MeasuredWorkload:
     notes = [*cpu.notes, *redo.notes]
     if not indexes:
         notes.append("sizes of indexes were not recorded: rows a page are estimated from the columns")
+    if counted.others_cores > OTHERS_SHARE * max(counted.cores, 1):
+        used = f"other programs used {counted.others_cores:.1f} of the machine's {counted.cores} cores meanwhile"
+        notes.append(f"{used}: CPU times are longer by what they took of its caches")
     transaction = "a New-Order with its companions" if isinstance(experiment.workload, Tpcc) else "a transaction"
     notes.append(f"a transaction is {transaction}; statements and page requests are means over all cells")
     return MeasuredWorkload(
@@ -74,6 +78,7 @@ def derive(counted: Counted) -> MeasuredWorkload:
         server=f"{counted.server} {counted.version}".strip(),
         generation=_generation(counted),
         date=counted.result.manifest.created_at[:10],
+        processor=_processor(counted),
         experiment=counted.result.name,
         settings=dict(experiment.server.settings),
         reference=_reference(experiment),
@@ -96,6 +101,12 @@ def to_workload_toml(found: MeasuredWorkload) -> str:
 def _generation(counted: Counted) -> str:
     numbers = ".".join(counted.version.split("-")[0].split(".")[:2])
     return f"{counted.server}-{numbers}"
+
+
+def _processor(counted: Counted) -> str:
+    machine = counted.result.machine
+    cores = machine.get("cores")
+    return ", ".join(str(part) for part in (machine.get("cpu"), f"{cores} cores" if cores else "") if part)
 
 
 def _reference(experiment: Experiment) -> dict[str, JsonValue]:
@@ -226,12 +237,11 @@ def _widths(work: Matrix, cost: Matrix, found: npt.NDArray[Any]) -> list[float |
 def _indexes(counted: Counted) -> dict[str, IndexSize]:
     """Sizes of indexes with the rows that were loaded.
 
-    TPC-C's tables grow: the sizes are those after loading, or of the cell in which they grew least. sysbench's tables
-    keep their number of rows: the cell with the most page splits shows how full the pages are in the long run.
+    TPC-C's tables grow: the sizes are those of the cell in which they grew least. sysbench's tables keep their number
+    of rows: the cell with the most page splits shows how full the pages are in the long run.
     """
     cells, tpcc = counted.cells, isinstance(counted.experiment.workload, Tpcc)
-    recorded = [(cell.loaded, cell) for cell in cells if cell.loaded] if tpcc else []
-    recorded = recorded or [(cell.indexes, cell) for cell in cells if cell.indexes]
+    recorded = [(cell.indexes, cell) for cell in cells if cell.indexes]
     if not recorded:
         return {}
     pick = min if tpcc else max

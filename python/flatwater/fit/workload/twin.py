@@ -40,7 +40,7 @@ _LOG_BYTES = 96 << 20
 _LRU_SCAN_DEPTH = 1536
 _CONTROL_PAGES = 80
 #: Servers without a page cleaner. The twin has their settings of neighbour flushing and IO capacity.
-_WITHOUT_CLEANER = ("mysql-5.1", "mysql-5.5", "percona-5.5", "mariadb-5.5")
+_WITHOUT_CLEANER = ("mysql-5.1", "percona-5.1", "mysql-5.5", "percona-5.5", "mariadb-5.5")
 _LEAST_POOL_BYTES = 5 << 20
 #: The figures that are compared.
 COMPARED = ("pages_read", "pages_written", "redo_bytes")

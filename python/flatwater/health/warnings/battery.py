@@ -13,8 +13,6 @@ from flatwater.health.evidence import Evidence
 from flatwater.health.warnings.finding import Finding
 
 NAME = "battery"
-#: Words that controllers have for a battery that does its work.
-_WELL = ("optimal", "ok", "operational", "good", "")
 
 
 def warn(evidence: Evidence) -> Iterator[Finding]:
@@ -26,18 +24,19 @@ def warn(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _finding(battery: Battery, name: str) -> Finding | None:
-    if not battery.present:
+    condition = battery.condition
+    if condition == "missing":
         text = "there is no battery: the controller writes through, and every write waits for a disk"
         return Finding("warning", NAME, name, text, "fit one, or expect writes at the disks' speed")
-    if battery.replace:
+    if condition == "replace":
         text = f"the battery must be replaced (it says: {battery.state or 'replacement required'})"
         return Finding(
             "critical", NAME, name, text, "replace it: without it writes are slow, or are lost with the power"
         )
-    if battery.learning:
+    if condition == "learning":
         text = "the battery relearns: the write-back cache may be off for hours"
         return Finding("warning", NAME, name, text, "measure later; plan relearns for quiet hours")
-    if battery.state.lower() not in _WELL:
+    if condition == "doubtful":
         text = f"the battery says: {battery.state}"
         return Finding("warning", NAME, name, text, "look into it: the write-back cache may be off")
     if battery.next_learn:

@@ -29,6 +29,9 @@ def warn(evidence: Evidence) -> Iterator[Finding]:
             yield Finding("warning", NAME, array.name, text, f"plan a {task.name} for quiet hours, once a month")
     for controller in evidence.controllers:
         for task in controller.tasks:
+            if task.running:
+                text = f"a {task.name} is under way"
+                yield Finding("warning", NAME, controller.name, text, "measure later: requests wait for that")
             if task.scheduled is False:
                 text = f"no {task.name} is planned: sectors that went bad are found when a member fails"
                 yield Finding("warning", NAME, controller.name, text, f"plan a {task.name} for quiet hours")

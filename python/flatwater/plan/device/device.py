@@ -117,6 +117,28 @@ def cache_device(cache: FlashCache, align_bytes: int) -> tuple[files.Device, fil
     return modelled.modelled_device, use
 
 
+def later(device: Device, extra_ns: int) -> Device:
+    """The device with so much more (or, if negative, less) time for each answer, and no less than none.
+
+    The time keeps nothing busy, as that of a kernel between the device and a program. A cache's is its slow device's.
+    """
+    if isinstance(device, Volume):
+        times = {name: max(0, getattr(device, name) + extra_ns) for name in ("read_ns", "write_ns", "flush_ns")}
+        return replace(device, **times)
+    if isinstance(device, Hdd):
+        return replace(device, overhead_ns=max(0, device.overhead_ns + extra_ns))
+    if isinstance(device, Memory):
+        return replace(device, latency_ns=max(0, device.latency_ns + extra_ns))
+    if isinstance(device, Cached):
+        return replace(device, slow=later(device.slow, extra_ns))
+    if isinstance(device, Raid):
+        array = replace(device.controller, latency_ns=max(0, device.controller.latency_ns + extra_ns))
+        return replace(device, controller=array)
+    return replace(
+        device, controller=replace(device.controller, latency_ns=max(0, device.controller.latency_ns + extra_ns))
+    )
+
+
 def never_written(use: files.Use) -> files.Use:
     """The same use, of a device that was never written. The engine makes it at once, whatever its size."""
     return replace(use, initial="fresh", simulate_initial=False)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 
 from flatwater._engine import Connection, EngineError
 from flatwater.probe.server.limit import VARIABLES, age_max_bytes
+from flatwater.probe.server.missing import Counters, gaps_of
+from flatwater.results.observation import Gap
 from flatwater.server.answers import rows_of
 
 #: Names are compared in lower case: Percona's `Innodb_buffer_pool_pages_LRU_flushed` is MariaDB's `..._lru_flushed`.
@@ -44,6 +46,8 @@ PLACES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "log_written": (("innodb_os_log_written",), ()),
     "log_writes": (("innodb_log_writes",), ()),
     "log_fsyncs": (("innodb_os_log_fsyncs",), ()),
+    # MariaDB's only.
+    "binlog_groups": (("binlog_group_commits",), ()),
     "doublewrite_pages": (("innodb_dblwr_pages_written",), ()),
     "doublewrite_writes": (("innodb_dblwr_writes",), ()),
     "history": (("innodb_history_list_length",), ("trx_rseg_history_len",)),
@@ -57,9 +61,28 @@ PLACES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "data_written_bytes": (("innodb_data_written",), ()),
     "data_fsyncs": (("innodb_data_fsyncs",), ()),
     "queries": (("queries",), ()),
+    # The work of a server whose clients are not flatwater's.
+    "questions": (("questions",), ()),
+    "uptime_s": (("uptime",), ()),
+    "commits": (("com_commit",), ()),
+    "rollbacks": (("com_rollback",), ()),
+    "xa_commits": (("com_xa_commit",), ()),
+    "xa_rollbacks": (("com_xa_rollback",), ()),
+    "selects": (("com_select",), ()),
+    "inserts": (("com_insert",), ()),
+    "insert_selects": (("com_insert_select",), ()),
+    "updates": (("com_update",), ()),
+    "multi_updates": (("com_update_multi",), ()),
+    "deletes": (("com_delete",), ()),
+    "multi_deletes": (("com_delete_multi",), ()),
+    "replaces": (("com_replace",), ()),
+    "replace_selects": (("com_replace_select",), ()),
+    "deadlocks": (("innodb_deadlocks",), ("lock_deadlocks",)),
 }
 #: MySQL 5.6 to 8.0.29 reports the age itself only here, and only if the counter is enabled.
 AGE_METRIC = "log_lsn_checkpoint_age"
+#: Servers' errors for a privilege that is missing (1142 and 1044: on a table or schema, 1227: a global one).
+REFUSED = ("(error 1142)", "(error 1044)", "(error 1227)")
 #: Lines of SHOW ENGINE INNODB STATUS. The built-in InnoDB of 5.1 prints an LSN as two words of 32 bits.
 MONITOR = {
     "lsn": re.compile(r"^Log sequence number\s+(\d+)(?: (\d+))?\s*$", re.MULTILINE),
@@ -77,6 +100,8 @@ class Names:
     #: Figures that are only in the InnoDB monitor's text.
     monitor: frozenset[str]
     variables: Mapping[str, str]
+    #: What the server could tell, and does not.
+    gaps: tuple[Gap, ...] = ()
     questions: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -85,6 +110,11 @@ class Names:
             names = _quoted(self.metrics)
             found.append(f"SELECT name, count FROM information_schema.INNODB_METRICS WHERE name IN ({names})")  # noqa: S608 ours
         object.__setattr__(self, "questions", tuple(found))
+
+    @property
+    def statements(self) -> int:
+        """Statements of one `read`."""
+        return len(self.questions) + bool(self.monitor)
 
     def read(self, connection: Connection) -> dict[str, float]:
         """The server's current figures. Errors: EngineError.
@@ -115,7 +145,8 @@ def find_names(connection: Connection, *, own: bool) -> Names:
     Errors: EngineError if the connection is lost. Figures that the account may not see count as absent.
     """
     there = {(row[0] or "").lower() for row in rows_of(connection, "SHOW GLOBAL STATUS", columns=1)}
-    enabled = _enabled(connection)
+    innodb = _counters(connection)
+    enabled = innodb.enabled
     wanted = [name for _, metrics in PLACES.values() for name in metrics] + [AGE_METRIC]
     if own:
         needless = {metric for status, metrics in PLACES.values() if there & {*status} for metric in metrics}
@@ -123,8 +154,8 @@ def find_names(connection: Connection, *, own: bool) -> Names:
         for name in wanted:
             if name in enabled and not enabled[name] and name not in needless:
                 _quietly(connection, f"SET GLOBAL innodb_monitor_enable = '{name}'")
-        enabled = _enabled(connection)
-    on = {name for name, yes in enabled.items() if yes}
+        innodb = _counters(connection)
+    on = {name for name, yes in innodb.enabled.items() if yes}
     status: dict[str, str] = {}
     metrics: dict[str, str] = {}
     for figure, (variables, counters) in PLACES.items():
@@ -141,26 +172,48 @@ def find_names(connection: Connection, *, own: bool) -> Names:
     monitor = frozenset(lacking & _monitor(connection).keys()) if lacking else frozenset[str]()
     rows = _quietly(connection, f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({_quoted(VARIABLES)})")
     told = {row[0].lower(): row[1] or "" for row in rows if len(row) > 1 and row[0]}
-    return Names(status, metrics, monitor, told)
+    figures |= monitor | ({"age"} if {"lsn", "checkpoint_lsn"} <= figures | monitor else set())
+    places = {figure: names for figure, (_, names) in PLACES.items()} | {"age": (AGE_METRIC,)}
+    return Names(status, metrics, monitor, told, gaps_of(figures, innodb, places))
 
 
-def _enabled(connection: Connection) -> dict[str, bool]:
+def _counters(connection: Connection) -> Counters:
     """The counters of INNODB_METRICS and whether they count."""
-    rows = _quietly(connection, "SELECT * FROM information_schema.INNODB_METRICS")
+    try:
+        rows = connection.query("SELECT * FROM information_schema.INNODB_METRICS")
+    except EngineError as error:
+        connection.query("SELECT 1")
+        return Counters({}, refused=any(sign in str(error) for sign in REFUSED))
     columns = [column.lower() for column in connection.columns] if rows else []
     # MySQL has STATUS enabled or disabled. MariaDB has the same, or from 10.4 on ENABLED 1 or 0.
     where = next((columns.index(name) for name in ("status", "enabled") if name in columns), None)
     if where is None or "name" not in columns:
-        return {}
+        return Counters({})
     name = columns.index("name")
     whole = [row for row in rows if len(row) > max(name, where)]
-    return {(row[name] or "").lower(): row[where] in ("enabled", "1") for row in whole}
+    return Counters({(row[name] or "").lower(): row[where] in ("enabled", "1") for row in whole})
 
 
 def _monitor(connection: Connection) -> dict[str, float]:
     rows = _quietly(connection, "SHOW ENGINE INNODB STATUS")
     text = (rows[0][-1] or "") if rows and rows[0] else ""
     return parse_monitor(text)
+
+
+def thread_of(connection: Connection) -> int | None:
+    """The server's thread of this session, by the number that the kernel gave it; None if the server does not tell.
+
+    MariaDB has it in its list of processes. MySQL has it in performance_schema.
+    """
+    for question in (
+        "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()",
+        "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()",
+    ):
+        rows = _quietly(connection, question)
+        number = _number(rows[0][0]) if rows and rows[0] else None
+        if number:
+            return int(number)
+    return None
 
 
 def parse_monitor(text: str) -> dict[str, float]:

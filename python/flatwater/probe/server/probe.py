@@ -7,8 +7,9 @@ import weakref
 from collections.abc import Callable, Sequence
 
 from flatwater.probe.server.process import Processes
-from flatwater.probe.server.sessions import Sessions
+from flatwater.probe.server.sessions import OF_A_RUN, Pace, Sessions
 from flatwater.probe.server.watch import CLOSE_S, Login, Reading, Watch
+from flatwater.results.observation import Gap
 
 Pids = Sequence[int] | Callable[[], Sequence[int]]
 
@@ -28,6 +29,7 @@ RATES = {
     "doublewrite_pages": "doublewrite_pages_per_s",
     "doublewrite_writes": "doublewrite_writes_per_s",
     "log_fsyncs": "log_fsyncs_per_s",
+    "binlog_groups": "binlog_groups_per_s",
     "row_lock_waits": "row_lock_waits_per_s",
     "data_reads": "data_reads_per_s",
     "data_writes": "data_writes_per_s",
@@ -45,6 +47,9 @@ GAUGES = {
     "history": "history_length",
     "threads_running": "threads_running",
     "threads_connected": "threads_connected",
+    "replica_lag_s": "replica_lag_s",
+    "replica_appliers_stopped": "replica_appliers_stopped",
+    "replica_receivers_stopped": "replica_receivers_stopped",
 }
 #: One of these is the probe's own session.
 OURS = ("threads_running", "threads_connected")
@@ -69,11 +74,11 @@ class ServerProbe:
     servers on another machine. `own`: flatwater started them, so their InnoDB counters may be switched on.
     """
 
-    def __init__(self, logins: Sequence[Login], pids: Pids = (), *, own: bool = False) -> None:
+    def __init__(self, logins: Sequence[Login], pids: Pids = (), *, own: bool = False, pace: Pace = OF_A_RUN) -> None:
         self._pids = pids
         self._processes = Processes(self._current_pids())
         self._watches = [Watch(login, own=own) for login in logins]
-        self._sessions = Sessions(pids if callable(pids) else lambda: pids)
+        self._sessions = Sessions(pids if callable(pids) else lambda: pids, pace)
         # When a probe is dropped, or the program ends, no thread stays in the middle of a query.
         self.close = weakref.finalize(self, _close, self._watches, self._sessions)
         self._sampled_at_s = time.monotonic()
@@ -98,6 +103,26 @@ class ServerProbe:
         found |= self._processes.sample(self._current_pids())
         found |= self._sessions.sample()
         return {f"database.{name}": value for name, value in found.items()}
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """What the first server does not tell."""
+        return list(self._watches[0].gaps) if self._watches else []
+
+    @property
+    def newest(self) -> Reading | None:
+        """The first server's answer to the last `sample`; None if there was none in time."""
+        return self._last[0] if self._last else None
+
+    @property
+    def thread(self) -> int | None:
+        """The first server's thread that answers this probe; None if it does not tell."""
+        return self._watches[0].own_thread if self._watches else None
+
+    @property
+    def trouble(self) -> str:
+        """Why the first server did not answer, in the words of the last error."""
+        return self._watches[0].trouble if self._watches else ""
 
     def _current_pids(self) -> Sequence[int]:
         return self._pids() if callable(self._pids) else self._pids

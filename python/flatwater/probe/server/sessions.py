@@ -18,8 +18,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from flatwater.server import is_stopped
 
 State = Literal["network", "reading", "syncing", "waiting"]
 
@@ -40,11 +43,24 @@ _CALLS: dict[str, dict[str, State]] = {
         "98": "waiting",
     },
 }
-#: The minimum distance of samples. The distances are random, so that periodic behaviour does not hide between samples.
-PAUSE_S = 0.02
-#: The largest share of one core that sampling may take. With more threads there are fewer samples.
-SHARE_MAX = 0.005
-#: The minimum of samples in a second; a second with fewer has no figures.
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often threads are looked at."""
+
+    #: The minimum distance of samples, seconds. The distances are random, so that periodic behaviour does not hide
+    #: between samples.
+    pause_s: float
+    #: The largest share of one core that sampling may take. With more threads there are fewer samples.
+    share_max: float
+
+
+#: Beside a load of flatwater's own; and beside the work of others, which is to be disturbed as little as possible.
+OF_A_RUN, OF_AN_OBSERVATION = Pace(0.02, 0.005), Pace(0.15, 0.001)
+#: The distance of looks for a process where there is none, seconds.
+NOBODY_S = 1.0
+#: The minimum of samples for a figure. If a second has fewer, they count with those of the next.
 SAMPLES_MIN = 5
 
 _Thread = tuple[int, str]
@@ -53,8 +69,9 @@ _Thread = tuple[int, str]
 class Sessions:
     """Samples the threads of some processes in a thread of its own, until it is closed."""
 
-    def __init__(self, pids: Callable[[], Sequence[int]]) -> None:
+    def __init__(self, pids: Callable[[], Sequence[int]], pace: Pace = OF_A_RUN) -> None:
         self._pids = pids
+        self._pace = pace
         self._calls = _CALLS.get(platform.machine(), {})
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
@@ -72,10 +89,11 @@ class Sessions:
     def sample(self) -> dict[str, float]:
         """Mean numbers of threads since the last call; {} if there are too few samples."""
         with self._lock:
+            if self._samples < SAMPLES_MIN:
+                # They wait for those of the next second.
+                return {}
             counts, samples = self._counts, self._samples
             self._counts, self._samples = Counter(), 0
-        if samples < SAMPLES_MIN:
-            return {}
         names = ("sessions_reading", "sessions_syncing", "sessions_waiting", "threads_syncing")
         return {name: counts[name] / samples for name in names}
 
@@ -86,11 +104,13 @@ class Sessions:
     def _work(self) -> None:
         while not self._closed.is_set():
             begun_s = time.thread_time()
-            seen = [(thread, state) for pid in self._pids() for thread, state in self._threads_of(pid)]
+            pids = self._pids()
+            seen = [(thread, state) for pid in pids for thread, state in self._threads_of(pid)]
             if seen:
                 self._count(seen)
             cost_s = time.thread_time() - begun_s
-            self._closed.wait(max(PAUSE_S, cost_s / SHARE_MAX) * random.uniform(0.5, 1.5))
+            pause_s = max(self._pace.pause_s, cost_s / self._pace.share_max) if pids else NOBODY_S
+            self._closed.wait(pause_s * random.uniform(0.5, 1.5))
 
     def _count(self, seen: list[tuple[_Thread, State | None]]) -> None:
         self._sessions |= {thread for thread, state in seen if state == "network"}
@@ -112,6 +132,8 @@ class Sessions:
         """Every thread of a process with its state: None for a thread that runs, or is in another system call."""
         found: list[tuple[_Thread, State | None]] = []
         folder = Path("/proc") / str(pid) / "task"
+        if is_stopped(pid):
+            return []  # a frozen server's threads wait for nothing but its thaw
         try:
             for thread in os.listdir(folder):  # noqa: PTH208 (names are enough)
                 call = (folder / thread / "syscall").read_text().partition(" ")[0]

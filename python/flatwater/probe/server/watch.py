@@ -11,7 +11,9 @@ from flatwater._engine import Connection, EngineError
 from flatwater.engine_json import Json
 from flatwater.errors import FlatwaterError
 from flatwater.experiment.database import login as experiment
-from flatwater.probe.server.names import Names, find_names
+from flatwater.probe.server.names import Names, find_names, thread_of
+from flatwater.probe.server.replication import Channel, Replication, figures_of, find_replication
+from flatwater.results.observation import Gap
 
 #: How the engine logs in, as JSON; or a function that returns it, because it may change when a server is restarted. The
 #: function may raise FlatwaterError or EngineError while there is no server.
@@ -21,6 +23,8 @@ Login = Json[experiment.Login] | Callable[[], Json[experiment.Login]]
 BACKOFF_MIN_S, BACKOFF_MAX_S = 0.25, 2.0
 #: How long `close` waits for the thread; a thread that is still logging in ends by itself.
 CLOSE_S = 1.0
+#: A server that is no replica is asked again after so many readings whether it has become one.
+REPLICA_EVERY = 60
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,10 @@ class Reading:
     #: Counters of two sessions are not compared, because the server may have been restarted between them.
     session: int
     figures: dict[str, float]
+    #: The statements of the watch in this session so far, which the server counted too.
+    asked: int = 0
+    #: Of a replica that somebody else runs.
+    channels: tuple[Channel, ...] = ()
 
 
 class Watch:
@@ -44,6 +52,13 @@ class Watch:
         self._dealt_with = 0
         self._closed = False
         self._newest: Reading | None = None
+        self._asked_in_session = 0
+        self._gaps: tuple[Gap, ...] = ()
+        self._trouble = ""
+        self._own_thread: int | None = None
+        self._replication: Replication | None = None
+        self._replicates = False
+        self._until_asked = 0
         self._connection: Connection | None = None
         self._names: Names | None = None
         self._session = 0
@@ -66,6 +81,21 @@ class Watch:
             self._changed.wait_for(lambda: self._dealt_with == self._asked, max(0.0, until_s - time.monotonic()))
             newest = self._newest
         return newest if newest is not None and newest.at_s > since_s else None
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What the server of the newest session does not tell."""
+        return self._gaps
+
+    @property
+    def trouble(self) -> str:
+        """Why the last question had no answer; empty if it had one, or still waits for it."""
+        return self._trouble
+
+    @property
+    def own_thread(self) -> int | None:
+        """The server's thread that answers this session, by the number that the kernel gave it."""
+        return self._own_thread
 
     def end(self) -> None:
         """Ends the session, and requests the thread to end as soon as it can."""
@@ -103,11 +133,28 @@ class Watch:
             if connection is None or names is None:
                 connection, names = self._connect()
             figures = names.read(connection)
-        except (EngineError, FlatwaterError, OSError):
+            channels = self._channels(connection)
+        except (EngineError, FlatwaterError, OSError) as error:
+            self._trouble = str(error)
             self._drop()
             return None
-        self._backoff_s = BACKOFF_MIN_S
-        return Reading(time.monotonic(), self._session, figures)
+        self._backoff_s, self._trouble = BACKOFF_MIN_S, ""
+        self._asked_in_session += names.statements
+        figures |= figures_of(channels)
+        return Reading(time.monotonic(), self._session, figures, self._asked_in_session, channels)
+
+    def _channels(self, connection: Connection) -> tuple[Channel, ...]:
+        """The channels of a replica. A server that is none is asked once in a while. Errors: EngineError."""
+        if self._replication is None:
+            return ()
+        self._until_asked -= 1
+        if not self._replicates and self._until_asked > 0:
+            return ()
+        self._until_asked = REPLICA_EVERY
+        channels = self._replication.read(connection)
+        self._asked_in_session += self._replication.question is not None
+        self._replicates = bool(channels)
+        return channels
 
     def _connect(self) -> tuple[Connection, Names]:
         connection = Connection(self._login if isinstance(self._login, str) else self._login())
@@ -115,6 +162,12 @@ class Watch:
             self._connection = connection
             self._session += 1
         self._names = find_names(connection, own=self._own)
+        self._gaps, self._asked_in_session = self._names.gaps, 0
+        self._own_thread = thread_of(connection)
+        if not self._own:
+            self._replication, channels = find_replication(connection)
+            self._replicates, self._until_asked = bool(channels), REPLICA_EVERY
+            self._gaps += (self._replication.gap,) if self._replication.gap is not None else ()
         return connection, self._names
 
     def _drop(self) -> None:

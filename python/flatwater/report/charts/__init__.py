@@ -17,12 +17,15 @@ from flatwater.report.charts.errors import Errors
 from flatwater.report.charts.flash import Flash
 from flatwater.report.charts.flushing import Flushing
 from flatwater.report.charts.histogram import LatencyHistogram
+from flatwater.report.charts.hosts import UNDRAWN as UNDRAWN_OF_HOSTS
+from flatwater.report.charts.hosts import Hosts
 from flatwater.report.charts.instances import Instances, each
 from flatwater.report.charts.kinds import Kinds
 from flatwater.report.charts.latency import Latency
 from flatwater.report.charts.memory import Memory
 from flatwater.report.charts.modelled import Modelled
 from flatwater.report.charts.others import Others
+from flatwater.report.charts.storages import Storages
 from flatwater.report.charts.sweep_latency import SweepLatency
 from flatwater.report.charts.sweep_throughput import SweepThroughput
 from flatwater.report.charts.throughput import Throughput
@@ -34,8 +37,8 @@ from flatwater.report.recorded import Wanted
 CELL_CHARTS: tuple[CellChart, ...] = tuple(
     sorted(
         (
-            *(Throughput(), Database(), Instances(), Latency(), LatencyHistogram()),
-            *(Kinds(), Transactions(), Errors(), Flushing(), Device(), Cpu(), Memory(), Others()),
+            *(Throughput(), Database(), Instances(), Hosts(), Latency(), LatencyHistogram()),
+            *(Kinds(), Transactions(), Errors(), Flushing(), Device(), Storages(), Cpu(), Memory(), Others()),
             *(Cache(), Flash(), Wear(), Array(), Modelled()),
         ),
         key=lambda chart: chart.order,
@@ -65,18 +68,22 @@ UNDRAWN = frozenset(
         "workload.bytes_per_s",
         "workload.in_flight",
         "workload.oldest_in_flight_us",
+        "workload.commits_per_s",
+        "workload.connect_latency_p95_us",
+        "workload.connect_ops_per_s",
         "workload.ops_per_s",
         "workload.queries_per_s",
     }
     | {
         f"workload.{kind}_latency_{which}_us"
-        for kind in ("read", "write", "fsync")
+        for kind in ("read", "write", "fsync", "connect")
         for which in ("p50", "p99", "p999", "max")
     }
     | {f"workload.{kind}_latency_{which}_us" for kind in NAMES for which in ("p50", "p99", "p999", "max")}
     # If there is only one kind of transaction, the totals are its figures.
     | {"workload.transaction_ops_per_s", "workload.transaction_latency_p95_us"}
     | UNDRAWN_OF_CACHE
+    | UNDRAWN_OF_HOSTS
     | {*each("database", "dirty_pct"), *each("database", "pages_flushed_per_s")}
 )
 

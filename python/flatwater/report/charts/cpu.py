@@ -31,6 +31,8 @@ SERVER, OTHERS = "database.server_cpu_user_pct", "machine.others_cpu_pct"
 PROCESSES = {
     "workload.client_cpu_user_pct": ("client, user", BLUE),
     "workload.client_cpu_system_pct": ("client, system", ORANGE),
+    "workload.observer_cpu_pct": ("the observing", SKY),
+    "workload.observer_server_cpu_pct": ("the observing, in the server", RED),
     SERVER: ("server, user", BLUE),
     "database.server_cpu_system_pct": ("server, system", ORANGE),
     OTHERS: ("others", GREEN),

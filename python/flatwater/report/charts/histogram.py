@@ -8,11 +8,11 @@ import math
 
 from flatwater.report.charts.chart import CellChart
 from flatwater.report.charts.transactions import COLOURS, NAMES
-from flatwater.report.figure import BLUE, FAINT, GREEN, INK, ORANGE, Figure, Json, latency_ticks
+from flatwater.report.figure import BLUE, FAINT, GREEN, INK, ORANGE, SKY, Figure, Json, latency_ticks
 from flatwater.report.recorded import Recorded
 from flatwater.report.units import microseconds
 
-KIND_COLOURS = {"all": INK, "read": BLUE, "write": ORANGE, "fsync": GREEN, **COLOURS}
+KIND_COLOURS = {"all": INK, "read": BLUE, "write": ORANGE, "fsync": GREEN, **COLOURS, "connect": SKY}
 #: Bars per factor of ten: narrow enough to show two peaks, wide enough to hold several buckets of the HdrHistogram.
 BARS_PER_DECADE = 20
 PERCENTILES = (("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
@@ -39,7 +39,7 @@ class LatencyHistogram(CellChart):
         # If there is one kind of request, `all` is that kind.
         kinds = [kind for kind in KIND_COLOURS if kind in summary.histograms]
         what = "transactions" if summary.histograms.keys() & NAMES.keys() else "requests"
-        if len(kinds) == 2 and kinds[0] == "all":
+        if len(kinds) == 2 and kinds[0] == "all" and kinds[1] != "connect":
             kinds = kinds[:1]
         bars = {kind: shares(summary.histograms[kind]) for kind in kinds}
         bars = {kind: found for kind, found in bars.items() if found}

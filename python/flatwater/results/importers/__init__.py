@@ -1,5 +1,8 @@
 """Imports results of other tools, so that they can be compared with ours: one file for each format.
 
+`samplers/` has the programs that sample a machine or a server meanwhile; `folder.py`, `assemble.py` and `clocks.py`
+make one result of all that lie in a folder.
+
 To add a format: write `importers/FORMAT.py` with NAME, `recognises` and `read` (see `imported.Importer`), add it to
 FORMATS, and test it in `tests/results/test_import_FORMAT.py`.
 """
@@ -9,11 +12,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from flatwater.errors import UserError
-from flatwater.results.importers import fio_json, fio_log, sysbench, tpcc
+from flatwater.results.importers import fio_json, fio_log, hammerdb, sysbench, tpcc
+from flatwater.results.importers.assemble import Options
+from flatwater.results.importers.folder import FileReport, Found, is_sampled, read_folder
 from flatwater.results.importers.imported import ImportedCell, Importer, read_head
 from flatwater.results.importers.keeping import Analyse, keep
 
-FORMATS: tuple[Importer, ...] = (fio_json, fio_log, sysbench, tpcc)
+FORMATS: tuple[Importer, ...] = (fio_json, fio_log, sysbench, tpcc, hammerdb)
 NAMES = [importer.NAME for importer in FORMATS]
 
 
@@ -49,4 +54,18 @@ def read_files(paths: list[Path], name: str = "auto") -> list[ImportedCell]:
     return cells
 
 
-__all__ = ["FORMATS", "NAMES", "Analyse", "ImportedCell", "Importer", "find_importer", "keep", "read_files"]
+__all__ = [
+    "FORMATS",
+    "NAMES",
+    "Analyse",
+    "FileReport",
+    "Found",
+    "ImportedCell",
+    "Importer",
+    "Options",
+    "find_importer",
+    "is_sampled",
+    "keep",
+    "read_files",
+    "read_folder",
+]

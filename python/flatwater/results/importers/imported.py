@@ -74,6 +74,14 @@ class ImportedCell:
     started_at: str = ""
     #: Further files with data of this run.
     used: list[Path] = field(default_factory=list)
+    #: Intervals of other programs that sampled meanwhile, in the time of this run.
+    others: list[Interval] = field(default_factory=list)
+    #: The ramp-up before the totals, seconds.
+    rampup_s: float = 0.0
+    #: When the run began, seconds since 1970, and whether the time zone of that is known; None if it is not told.
+    began: tuple[float, bool] | None = None
+    #: The names of the files that it was read from.
+    files: list[str] = field(default_factory=list)
 
 
 class Importer(Protocol):

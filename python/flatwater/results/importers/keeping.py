@@ -42,7 +42,8 @@ def keep(cells: list[ImportedCell], out: Path, name: str, about: str, analyse: A
     try:
         for cell, imported in zip(result.cells, cells, strict=True):
             _write_journal(cell, imported)
-            cell.finish(_summary(cell, imported, analyse))
+            # After a power failure the files are imported again: no need to wait for the disk.
+            cell.finish(_summary(cell, imported, analyse), durable=False)
         result.seal("complete")
     except OSError as error:
         raise UserError(f"cannot write the result folder: {error.strerror}", where=str(out)) from None
@@ -53,13 +54,16 @@ def distinguish(cells: list[ImportedCell]) -> list[FieldValues]:
     """The values that distinguish the cells, as in a sweep: the settings that differ, or else the labels."""
     if len(cells) == 1:
         return [{}]
+    labels = [cell.label for cell in cells]
+    unique = [label if labels.count(label) == 1 else f"{label} ({index})" for index, label in enumerate(labels, 1)]
+    if any(cell.files for cell in cells):
+        # Of a folder: the names of the files tell more than what the tools print of their settings.
+        return [{"import.label": label} for label in unique]
     common = set.intersection(*(set(cell.settings) for cell in cells))
     varying = sorted(name for name in common if len({str(cell.settings[name]) for cell in cells}) > 1)
     sets = [{name: cell.settings[name] for name in varying} for cell in cells]
     if len({json.dumps(values, sort_keys=True) for values in sets}) == len(cells):
         return sets
-    labels = [cell.label for cell in cells]
-    unique = [label if labels.count(label) == 1 else f"{label} ({index})" for index, label in enumerate(labels, 1)]
     return [{**values, "import.label": label} for values, label in zip(sets, unique, strict=True)]
 
 
@@ -72,14 +76,16 @@ def _experiment(cells: list[ImportedCell], name: str, about: str) -> str:
             document.setdefault(layer, {})[key] = value
     if len(units := {cell.unit for cell in cells}) == 1:
         document.setdefault("workload", {})["unit"] = units.pop()
-    document["import"] = [{"label": cell.label, **cell.totals} for cell in cells]
+    document["import"] = [
+        {"label": cell.label, **({"files": cell.files} if cell.files else {}), **cell.totals} for cell in cells
+    ]
     return tomli_w.dumps(document)
 
 
 def _write_journal(cell: Cell, imported: ImportedCell) -> None:
     cell.folder.mkdir(parents=True, exist_ok=True)
     with cell.journal.open("w") as journal:
-        for interval in imported.intervals:
+        for interval in sorted([*imported.intervals, *imported.others], key=lambda one: (one.end_s, one.start_s)):
             line = {
                 "time_s": interval.end_s,
                 "start_s": interval.start_s,

@@ -14,6 +14,7 @@ from pathlib import Path
 from flatwater.errors import UserError
 from flatwater.results import LatencyUs, MetricSummary
 from flatwater.results.importers.imported import ImportedCell, Interval, Totals, bad_line, numbered_lines, read_text
+from flatwater.results.importers.samplers.stamps import read_stamp
 from flatwater.results.schema import FieldValues
 
 NAME = "sysbench"
@@ -23,6 +24,11 @@ VERSION = re.compile(r"sysbench (\d+\.\d+[.\w]*)\b")
 REPORT = re.compile(r"\[\s*(\d{1,9}(?:\.\d{1,9})?)\s*s\s*\]\s*(.*)")
 #: Bounded, because a damaged file may contain a number of any length.
 NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)"
+#: A line of sysbench.report_csv (sysbench-tpcc's `--report-csv=yes`): time, threads, tps, qps, reads, writes, other
+#: statements, a percentile of the latency (ms), errors and reconnects a second.
+CSV = re.compile(",".join([NUMBER] * 10))
+#: Programs like `ts` write a time before each line.
+STAMPED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,12}|\d{10}(?:\.\d{1,9})?):?\s+(.*)")
 FILEIO = re.compile(rf"reads: {NUMBER} (MiB|MB|Mb)/s writes: {NUMBER} \S+ fsyncs: {NUMBER}/s\s*(.*)")
 #: tps of oltp (0.5 has commas), eps of other scripts.
 EVENTS = re.compile(rf"(?:thds|threads): ?(\d{{1,9}}),? (tps|eps): {NUMBER},?\s*(.*)")
@@ -83,12 +89,20 @@ class _Run:
     open_loop: bool = False
     intervals: list[Interval] = field(default_factory=list)
     failures: list[tuple[int, str]] = field(default_factory=list)
+    #: The moment of its start, and whether its time zone is told.
+    began: tuple[float, bool] | None = None
+    #: Whether its reports are lines of CSV, which do not tell the percentile of their latency.
+    is_csv: bool = False
 
 
 def recognises(path: Path, head: str) -> bool:
     """Whether a line has sysbench's version, or is a report of an interval."""
     del path
-    return any(VERSION.match(line) or REPORT.match(line) for line in head.splitlines())
+    lines = head.splitlines()
+    if any(VERSION.match(line) or REPORT.match(_unstamped(line)[1]) for line in lines):
+        return True
+    filled = [line.strip() for line in lines if line.strip()]
+    return len(filled) > 1 and all(CSV.fullmatch(line) for line in filled[:2])
 
 
 def read(paths: list[Path]) -> list[ImportedCell]:
@@ -98,12 +112,19 @@ def read(paths: list[Path]) -> list[ImportedCell]:
 
 def _read_file(path: Path) -> list[ImportedCell]:
     runs: list[_Run] = []
-    for number, line in numbered_lines(read_text(path)):
+    for number, stamped in numbered_lines(read_text(path)):
+        stamp, line = _unstamped(stamped)
         if match := VERSION.match(line):
             runs.append(_Run(number, match[1]))
+        elif csv := CSV.fullmatch(line.strip()):
+            if not runs:
+                runs.append(_Run(number, "unknown"))
+            _csv_line(path, number, runs[-1], csv)
         elif report := REPORT.match(line):
             if not runs:
                 runs.append(_Run(number, "unknown"))  # the head of the file was cut off
+            if stamp is not None and runs[-1].began is None:
+                runs[-1].began = stamp[0] - float(report[1]), stamp[1]
             _report_line(path, number, runs[-1], float(report[1]), report[2])
         elif runs:
             _other_line(number, runs[-1], line)
@@ -123,6 +144,42 @@ def _other_line(number: int, run: _Run, line: str) -> None:
             return
     if match := FAILURE.match(line):
         run.failures.append((number, match[1]))
+
+
+def _unstamped(line: str) -> tuple[tuple[float, bool] | None, str]:
+    """A time before a line, if there is one, and the line without it."""
+    match = STAMPED.match(line) if line[:1].isdecimal() else None
+    found = read_stamp(match[1]) if match is not None else None
+    if match is None or found is None:
+        return None, line
+    return (found[0], found[1] == "epoch"), match[2]
+
+
+def _csv_line(path: Path, number: int, run: _Run, match: re.Match[str]) -> None:
+    values = [float(value) for value in match.groups()]
+    start_s = run.intervals[-1].end_s if run.intervals else 0.0
+    if values[0] <= start_s:
+        raise bad_line(path, number, f"time goes back to {values[0]:g} s", "give each run a file of its own")
+    run.unit, run.is_csv = "tps", True
+    names = ("queries_per_s", "read_queries_per_s", "write_queries_per_s", "other_queries_per_s")
+    metrics = {f"workload.{name}": value for name, value in zip(names, values[3:7], strict=True)}
+    metrics |= {"workload.throughput": values[2], "workload.ops_per_s": values[2], "workload.errors_per_s": values[8]}
+    if values[7] > 0:
+        metrics["workload.latency_p95_us"] = values[7] * 1000
+    _waiting(run, metrics, int(values[1]))
+    run.intervals.append(Interval(start_s, values[0], metrics))
+
+
+def _name_percentile(run: _Run, warnings: list[str]) -> None:
+    """Names the percentile in lines of CSV as the totals do. sysbench's default is the 95th."""
+    if not run.is_csv or "latency_p95_ms" in run.totals:
+        return
+    if "latency_p99_ms" not in run.totals:
+        warnings.append("its CSV does not tell the percentile of the latency: taken for the 95th, sysbench's default")
+        return
+    for interval in run.intervals:
+        if (value := interval.metrics.pop("workload.latency_p95_us", None)) is not None:
+            interval.metrics["workload.latency_p99_us"] = value
 
 
 def _report_line(path: Path, number: int, run: _Run, end_s: float, text: str) -> None:
@@ -210,6 +267,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
     if run.failures:
         line, what = run.failures[0]
         warnings.append(f"sysbench failed {len(run.failures)} times, first with (line {line}): {what}")
+    _name_percentile(run, warnings)
     total_s = run.totals.get("total_time_s")
     totals_only: Totals | None = None
     if run.intervals:
@@ -249,6 +307,7 @@ def _cell(path: Path, run: _Run, number: int | None) -> ImportedCell:
         bytes=round(size),
         errors=int(run.totals.get("errors", 0)),
         warnings=warnings,
+        began=run.began,
         totals={"sysbench_version": run.version, **run.totals},
     )
 

@@ -39,9 +39,16 @@ KINDS = ("new_order", "payment", "order_status", "delivery", "stock_level")
 #: The settings of every run of tpcc_start: no think time, no rate, one statement after another.
 KNOWN: dict[str, str | int | float] = {
     "workload.kind": "tpcc",
+    "workload.variant": "tpcc-mysql",
+    "workload.table_sets": 1,
+    "workload.foreign_keys": True,
+    "workload.history_key": False,
+    "workload.all_warehouses": False,
+    "workload.partitions": 0,
     "workload.keying_and_think": False,
     "workload.rate_per_s": 0.0,
     "workload.pipeline": False,
+    "workload.reconnect_every": 0,
 }
 
 

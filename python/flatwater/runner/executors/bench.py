@@ -14,6 +14,7 @@ from flatwater.results.schema import CellPlan, CellStatus, Manifest
 from flatwater.runner.cell import CellRunner
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
+from flatwater.runner.stack.layers.running import LoadHosts
 from flatwater.runner.stack.stack import Stack, open_stack
 from flatwater.runner.summary import keep_without_running
 
@@ -21,8 +22,9 @@ from flatwater.runner.summary import keep_without_running
 class Bench:
     """The stacks of an experiment. Each is opened for its first cell, and then turned from cell to cell."""
 
-    def __init__(self, experiment: Experiment, *, resumable: bool = True) -> None:
-        """`resumable`: a later run on this machine may continue an interrupted cell."""
+    def __init__(self, experiment: Experiment, *, resumable: bool = True, hosts: LoadHosts | None = None) -> None:
+        """`resumable`: a later run on this machine may continue an interrupted cell. `hosts` make the load."""
+        self._hosts = hosts
         self._experiment = experiment
         self._resumable = resumable
         #: Stacks by the kinds of their layers, which decide their classes.
@@ -34,7 +36,7 @@ class Bench:
         kinds = (layers.database.kind, layers.storage.kind, str(getattr(layers.storage, "real_time", False)))
         stack = self._stacks.get(kinds)
         if stack is None:
-            self._stacks[kinds] = stack = open_stack(self._experiment, plan)
+            self._stacks[kinds] = stack = open_stack(self._experiment, plan, self._hosts)
         else:
             stack.turn_to(plan)
         return stack

@@ -6,42 +6,42 @@ one. They start when all modelled cells have finished. When a worker is lost, da
 
 from __future__ import annotations
 
-import logging
 import pickle
 import queue
-import socket
 import time
 import uuid
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from pathlib import PurePosixPath
-from typing import Any, cast
-from urllib.parse import urlsplit
+from typing import Any
 
-from distributed import Client, KilledWorker
+from distributed import KilledWorker
 from distributed.client import ClosedClientError
 
-from flatwater.errors import FlatwaterError, UserError
+from flatwater.errors import FlatwaterError
 from flatwater.experiment import Experiment
 from flatwater.owned import write_atomic
 from flatwater.results import Cell
 from flatwater.results.facts import MachineFacts
 from flatwater.runner.executors import site
 from flatwater.runner.executors.executor import Course, Executor, is_real_cell
+from flatwater.runner.executors.scheduler import (
+    ANSWER_S,
+    RESOURCE,
+    UNREACHABLE,
+    check_places,
+    check_workers,
+    connect,
+    lost_scheduler,
+    places_of,
+    workers_of,
+)
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import set_aside
 from flatwater.runner.summary import keep_without_running
 
-#: The worker resource that a real cell needs: `dask worker ADDRESS --resources "flatwater=1"`.
-RESOURCE = "flatwater"
-#: The default port of a scheduler.
-PORT = 8786
-#: Seconds that a scheduler has to answer.
-CONNECT_S = 5.0
-#: Seconds that workers have to send their facts.
-ANSWER_S = 30.0
 #: Cells of the largest batch, and the part of all cells that a batch is for each worker thread (1/n).
 BATCH_CELLS_MAX = 64
 BATCH_PART = 8
@@ -49,12 +49,6 @@ BATCH_PART = 8
 POLL_S = 0.25
 #: Seconds without contact to the scheduler after which the run gives up.
 SILENCE_S = 5.0
-
-#: Exceptions of a client that has lost its scheduler.
-_UNREACHABLE = (OSError, TimeoutError, RuntimeError, ValueError, CancelledError, ClosedClientError)
-
-#: The scheduler's description of each worker.
-Workers = Mapping[str, Mapping[str, Any]]
 
 
 class DaskExecutor(Executor):
@@ -67,44 +61,13 @@ class DaskExecutor(Executor):
         self._facts = site.facts()
 
     def open(self, experiment: Experiment, reporter: Reporter) -> MachineFacts:
-        _be_quiet()
-        _require_listening(self._address)
-        _check_certificates(self._address)
-        try:
-            make: Any = Client
-            self._client = make(self._address, timeout=CONNECT_S, set_as_default=False, name="flatwater")
-        except (OSError, ValueError, TypeError, RuntimeError) as error:
-            raise FlatwaterError(
-                f"what answers at {self._address} is no dask scheduler ({error})",
-                where="--on",
-                hint="start one with: dask scheduler; tls:// needs certificates in dask's configuration",
-            ) from None
-        workers = _workers(self._client)
-        machines = self._check_workers(workers)
+        self._client = connect(self._address, "--on")
+        workers = workers_of(self._client)
+        machines = check_workers(self._client, self._address, workers, self._facts)
         if any(is_real_cell(experiment, index) for index in range(experiment.sweep.positions)):
-            _check_places(self._address, workers)
+            check_places(self._address, workers)
         self._check_devices(experiment)
         return {"executor": "dask", "workers": machines}
-
-    def _check_workers(self, workers: Workers) -> list[MachineFacts]:
-        """Checks that all workers run the same flatwater as this process; returns the facts of their machines."""
-        if not workers:
-            hint = f"start some: dask worker {self._address} --nthreads 1"
-            raise FlatwaterError("the scheduler has no workers", where=self._address, hint=hint)
-        try:
-            facts = self._client.run(site.facts, on_error="return")
-        except (OSError, TimeoutError) as error:
-            raise FlatwaterError(f"cannot ask the workers: {error}", where=self._address) from None
-        machines = []
-        for worker, theirs in sorted(facts.items()):
-            if not isinstance(theirs, dict):
-                what = f"worker {worker} has no flatwater that could be asked for its version ({theirs})"
-                raise FlatwaterError(what, hint="install the same version everywhere, and start the workers again")
-            refused = site.refusal(worker, cast("site.WorkerFacts", theirs), self._facts)
-            if refused is not None:
-                raise refused
-            machines.append(theirs["machine"])
-        return machines
 
     def _check_devices(self, experiment: Experiment) -> None:
         """Checks that all workers have the same files of the user's own devices. Errors: FlatwaterError."""
@@ -133,7 +96,7 @@ class DaskExecutor(Executor):
 
     def close(self) -> None:
         if self._client is not None:
-            with suppress(*_UNREACHABLE):
+            with suppress(*UNREACHABLE):
                 self._client.close(timeout=2)
 
 
@@ -151,7 +114,7 @@ class _Round:
         self._under_way: dict[Any, Sequence[Cell]] = {}
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._lines: dict[int, str] = {}
-        self._workers = frozenset(_workers(client))
+        self._workers = frozenset(workers_of(client))
         self._contact_at = time.monotonic()
 
     def run(self, cells: Sequence[Cell]) -> None:
@@ -165,11 +128,11 @@ class _Round:
                     self._report_workers()
                     self._course.tell(len(self._under_way), [*dict(self._lines).values()])
             finally:
-                with suppress(*_UNREACHABLE):
+                with suppress(*UNREACHABLE):
                     self._client.cancel(list(self._under_way), force=True)
 
     def _batches(self, cells: Sequence[Cell]) -> Iterator[Sequence[Cell]]:
-        threads = sum(int(worker.get("nthreads", 1)) for worker in _workers(self._client).values())
+        threads = sum(int(worker.get("nthreads", 1)) for worker in workers_of(self._client).values())
         many = 1 if self._alone else min(BATCH_CELLS_MAX, max(1, len(cells) // (BATCH_PART * max(1, threads))))
         return (cells[first : first + many] for first in range(0, len(cells), many))
 
@@ -177,7 +140,7 @@ class _Round:
         """The number of tasks to submit at once. Of real cells one for each host, to keep their order."""
         if not self._alone:
             return 10**9
-        return max(1, len(_places(_workers(self._client))))
+        return max(1, len(places_of(workers_of(self._client))))
 
     def _submit(self, batch: Sequence[Cell]) -> None:
         try:
@@ -190,8 +153,8 @@ class _Round:
                 resources={RESOURCE: 1} if self._alone else None,
                 pure=False,
             )
-        except _UNREACHABLE:
-            raise _lost_scheduler() from None
+        except UNREACHABLE:
+            raise lost_scheduler() from None
         if self._alone and any(cell.journal.exists() for cell in batch):
             label = batch[0].label
             self._course.reporter.note(f"{label}: a worker cannot go on with what was measured here, and measures anew")
@@ -212,7 +175,7 @@ class _Round:
         except (CancelledError, OSError, TimeoutError, ClosedClientError) as error:
             if future.status == "error":
                 raise FlatwaterError(f"a worker cannot run cells: {error}", hint="see the workers' logs") from None
-            raise _lost_scheduler() from None
+            raise lost_scheduler() from None
         else:
             for delivery, cell in zip(delivered, batch, strict=True):
                 self._lines.pop(cell.index, None)
@@ -242,8 +205,8 @@ class _Round:
         if self._client.status == "running":
             self._contact_at = time.monotonic()
         elif time.monotonic() - self._contact_at > SILENCE_S:
-            raise _lost_scheduler()
-        now = frozenset(_workers(self._client))
+            raise lost_scheduler()
+        now = frozenset(workers_of(self._client))
         for worker in sorted(self._workers - now):
             self._course.reporter.note(f"worker {worker} is lost: its cells run again elsewhere")
         for worker in sorted(now - self._workers):
@@ -262,7 +225,7 @@ class _Round:
         try:
             yield
         finally:
-            with suppress(*_UNREACHABLE):
+            with suppress(*UNREACHABLE):
                 self._client.unsubscribe_topic(self._topic)
 
     def _show_progress(self, event: tuple[float, Mapping[str, Any]]) -> None:
@@ -270,82 +233,6 @@ class _Round:
         cell = self._course.result.cells[progress["cell"]]
         if any(cell is one for batch in list(self._under_way.values()) for one in batch):
             self._lines[cell.index] = f"{cell.label}: {progress['text']} (on {progress.get('worker', 'a worker')})"
-
-
-def _require_listening(address: str) -> None:
-    """Checks that the address accepts connections: dask itself would try again until its time is over.
-
-    Errors: UserError, FlatwaterError.
-    """
-    try:
-        url = urlsplit(address)
-        host, port = url.hostname, url.port or PORT
-    except ValueError:
-        host, port = None, 0
-    if not host:
-        raise UserError(f"{address} is no address", where="--on", hint=f"tcp://HOST:{PORT}")
-    try:
-        socket.create_connection((host, port), CONNECT_S).close()
-    except OSError as error:
-        raise FlatwaterError(
-            f"no dask scheduler answers at {address}: {error.strerror or error}",
-            where="--on",
-            hint="start one with: dask scheduler",
-        ) from None
-
-
-def _check_certificates(address: str) -> None:
-    """Checks that there are certificates for TLS: without them, a dask client fails in an unclear way.
-
-    Errors: UserError.
-    """
-    if not address.startswith("tls://"):
-        return
-    hint = "distributed.comm.tls: ca-file, client.cert and client.key; docs/sweeps.md has the commands"
-    try:
-        from distributed.security import Security
-
-        make: Any = Security
-        context = make().get_connection_args("client").get("ssl_context")
-    except (OSError, ValueError, TypeError) as error:
-        what = f"the certificates that dask's configuration names cannot be used: {error}"
-        raise UserError(what, where="--on", hint=hint) from None
-    if context is None:
-        raise UserError("tls:// needs certificates, and dask's configuration names none", where="--on", hint=hint)
-
-
-def _workers(client: Any) -> Workers:
-    """The scheduler's workers by address. They may be a moment old."""
-    try:
-        found: Workers = client.scheduler_info(n_workers=-1).get("workers", {})
-    except _UNREACHABLE:
-        raise _lost_scheduler() from None
-    return found
-
-
-def _lost_scheduler() -> FlatwaterError:
-    return FlatwaterError("the scheduler is gone; what was measured is kept")
-
-
-def _places(workers: Workers) -> list[str]:
-    """The addresses of the workers that take real cells."""
-    return [name for name, worker in workers.items() if worker.get("resources", {}).get(RESOURCE, 0) >= 1]
-
-
-def _check_places(address: str, workers: Workers) -> None:
-    """Checks that each host has at most one worker for real cells, of one cell at a time. Errors: FlatwaterError."""
-    places = _places(workers)
-    start = f'dask worker {address} --nthreads 1 --resources "{RESOURCE}=1"'
-    if not places:
-        raise FlatwaterError("no worker takes real cells", where=address, hint=f"start one on each host: {start}")
-    for name in places:
-        if workers[name]["resources"][RESOURCE] >= 2:
-            what = f"worker {name} takes {workers[name]['resources'][RESOURCE]:g} real cells at once"
-            raise FlatwaterError(what, hint=f"they would disturb each other: {start}")
-    host, many = Counter(workers[name]["host"] for name in places).most_common(1)[0]
-    if many > 1:
-        what = f"{many} workers on the host {host} take real cells, which would disturb each other"
-        raise FlatwaterError(what, hint="one a host: start the others without --resources")
 
 
 def _store(cell: Cell, delivery: site.Delivery) -> None:
@@ -369,10 +256,3 @@ def _store(cell: Cell, delivery: site.Delivery) -> None:
             write_atomic(target, content)
     cell.folder.mkdir(parents=True, exist_ok=True)
     write_atomic(cell.folder / "summary.json", delivery.files[f"{own}/summary.json"].decode())
-
-
-def _be_quiet() -> None:
-    """Silences dask's log: this run reports lost connections itself."""
-    for name in [*logging.root.manager.loggerDict, "distributed", "tornado"]:
-        if name.split(".")[0] in ("distributed", "tornado"):
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)

@@ -30,6 +30,7 @@ from flatwater.runner.executors.executor import Clock, Course, Executor, tell_to
 from flatwater.runner.executors.following import Following
 from flatwater.runner.executors.process import Errand, FinishedCell, Trouble, UnderWay
 from flatwater.runner.progress import Reporter, SilentReporter
+from flatwater.runner.stack.layers.running import LoadHosts
 from flatwater.runner.summary import keep_without_running
 
 #: Cells of the largest batch: enough to make the cost of sending one small, and few enough to lose.
@@ -51,15 +52,21 @@ _CALL = "from flatwater.runner.executors.process import main; main({}, {})"
 class LocalExecutor(Executor):
     """Runs cells on this machine; `jobs` processes for modelled cells (None: one for each available core)."""
 
-    def __init__(self, jobs: int | None = None) -> None:
+    def __init__(self, jobs: int | None = None, hosts: LoadHosts | None = None) -> None:
+        """`hosts` make the load of cells with a `[load]`."""
         self._jobs = jobs or len(os.sched_getaffinity(0))
+        self._hosts = hosts
         self._bench: Bench | None = None
 
     def open(self, experiment: Experiment, reporter: Reporter) -> MachineFacts:
-        self._bench = Bench(experiment)
+        machines = self._hosts.open(experiment) if self._hosts is not None else []
+        self._bench = Bench(experiment, hosts=self._hosts)
         stack = self._bench.stack(cell_at(experiment, 0))
         stack.check_sweep()
-        return {"storage": describe_storage(stack.place)} if stack.place is not None else {}
+        facts: MachineFacts = {"storage": describe_storage(stack.place)} if stack.place is not None else {}
+        if machines:
+            facts["load_hosts"] = machines
+        return facts
 
     def run(self, course: Course) -> None:
         modelled, real = course.parted()
@@ -110,6 +117,8 @@ class LocalExecutor(Executor):
     def close(self) -> None:
         if self._bench is not None:
             self._bench.close()
+        if self._hosts is not None:
+            self._hosts.close()
 
 
 def run_in_processes(courses: Sequence[Course], cells: Sequence[Sequence[Cell]], jobs: int) -> None:

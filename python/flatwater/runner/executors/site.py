@@ -100,7 +100,7 @@ def run_cells(client: WorkerFacts, errand: bytes, indexes: Sequence[int]) -> lis
     # A later run may get another worker, and the measurement goes to the client.
     bench = Bench(experiment, resumable=False)
     done = []
-    with _watched(worker) as interrupt, tempfile.TemporaryDirectory(dir=worker.local_directory) as folder:
+    with watched(worker) as interrupt, tempfile.TemporaryDirectory(dir=worker.local_directory) as folder:
         try:
             for index in indexes:
                 if interrupt.requested:
@@ -136,7 +136,7 @@ def _files(folder: Path, summary: CellSummary) -> dict[str, bytes]:
 
 
 @contextmanager
-def _watched(worker: Worker) -> Iterator[Interrupt]:
+def watched(worker: Worker) -> Iterator[Interrupt]:
     """An interrupt that is set when the client has cancelled the current task, or is gone."""
     key, interrupt, over = worker.get_current_task(), Interrupt(), threading.Event()
 

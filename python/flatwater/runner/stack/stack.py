@@ -7,6 +7,7 @@ in virtual time, or none is.
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +20,15 @@ from flatwater.runner.stack.database import open_database
 from flatwater.runner.stack.layers.cache import Cache
 from flatwater.runner.stack.layers.database import Database
 from flatwater.runner.stack.layers.layer import Ground, GroundLayer, Layer
+from flatwater.runner.stack.layers.running import LoadHosts
 from flatwater.runner.stack.layers.storage import Storage
 from flatwater.runner.stack.layers.workload import Workload
+from flatwater.runner.stack.others import OtherStorages
 from flatwater.runner.stack.storage import open_storage
 from flatwater.runner.stack.workload import open_workload
 
 if TYPE_CHECKING:
+    from flatwater.results.observation import Gap
     from flatwater.runner.journal import Journal
     from flatwater.runner.resuming import Left
 
@@ -40,6 +44,7 @@ class Stack:
         self._experiment = experiment
         self._storage = storage
         self._cache = cache
+        self._others = OtherStorages()
         #: The files that the cell uses; None if the stack uses none, or has not made them yet.
         self._ground: Ground | None = None
         #: The folder of the cell, if a later run on this machine can resume it; else None.
@@ -49,7 +54,7 @@ class Stack:
     def _layers(self) -> list[Layer]:
         """From the bottom up."""
         cache = [self._cache] if self._cache is not None else []
-        return [self._storage, *cache, self.database, self.workload]
+        return [self._storage, *cache, self._others, self.database, self.workload]
 
     @property
     def _ground_layer(self) -> GroundLayer | None:
@@ -66,12 +71,17 @@ class Stack:
         """The places on real drives of this machine that a cell uses: of its storage, and of the cache's device."""
         storage = self.place if cell.layers["storage"] == "real" else None
         cache = self._cache.place if self._cache is not None else None
-        return [place for place in (storage, cache) if place is not None]
+        return [*(place for place in (storage, cache) if place is not None), *self._others.real_places()]
 
     @property
     def device(self) -> str:
         """The storage in a few words."""
         return self._storage.text(self.workload.used or self.database.used)
+
+    @property
+    def others(self) -> dict[str, str]:
+        """The other storages of the cell in a few words each, with the parts of the servers on them, by their names."""
+        return self._others.texts()
 
     @property
     def cache(self) -> str:
@@ -82,10 +92,18 @@ class Stack:
         """Switches to the next cell: finds its files and checks that it may use them. Errors: UserError."""
         for layer in self._layers:
             layer.turn_to(plan)
-        giver = self._ground_layer
-        self._ground = giver.ready() if giver is not None else None
+        self._ground = self._ready()
         if self._ground is not None:
             self._stand_on(self._ground)
+
+    def _ready(self) -> Ground | None:
+        """The ground, if all of it exists before the cell is prepared."""
+        giver = self._ground_layer
+        ground, others = giver.ready() if giver is not None else None, self._others.ready()
+        return self._with_others(ground, others) if ground is not None and others is not None else None
+
+    def _with_others(self, ground: Ground, others: dict[str, Path]) -> Ground:
+        return replace(ground, others=others, lasts=ground.lasts and self._others.last) if others else ground
 
     def _stand_on(self, ground: Ground) -> None:
         self.database.stand_on(ground)
@@ -114,8 +132,9 @@ class Stack:
     def prepare(self, reporter: Reporter, interrupt: Interrupt) -> None:
         """Prepares everything that the cell needs. Errors: UserError, FlatwaterError, Interrupted."""
         giver = self._ground_layer
-        if giver is not None and giver.ready() is None:
-            self._ground = giver.make(reporter, interrupt)
+        if giver is not None and self._ready() is None:
+            ground = giver.ready() or giver.make(reporter, interrupt)
+            self._ground = self._with_others(ground, self._others.make(reporter, interrupt))
             self._stand_on(self._ground)
         self.workload.prepare(reporter, interrupt, self.kept_in if self._lasts else None)
 
@@ -129,7 +148,12 @@ class Stack:
     def probes(self) -> list[Probe]:
         """The probes that are sampled in each interval."""
         upper = [*self.workload.probes(), *self.database.probes()]
-        return [*upper, *self._storage.probes(), *(self._cache.probes() if self._cache is not None else [])]
+        return [
+            *upper,
+            *self._storage.probes(),
+            *self._others.probes(),
+            *(self._cache.probes() if self._cache is not None else []),
+        ]
 
     def watch(self, journal: Journal, measured_s: float | None) -> None:
         """Called several times a second while a workload runs, `measured_s` after its measurement began.
@@ -142,6 +166,10 @@ class Stack:
     def faults(self) -> list[str]:
         """Faults that were injected on purpose, for the summary's warnings."""
         return [fault for layer in self._layers for fault in layer.faults()]
+
+    def gaps(self) -> list[Gap]:
+        """Figures that could not be recorded, and why."""
+        return [gap for layer in self._layers for gap in layer.gaps()]
 
     def warnings(self) -> list[str]:
         """The respects in which the stack is weaker than the experiment asks for."""
@@ -171,14 +199,17 @@ class Stack:
                 releasing.callback(layer.release)
 
 
-def open_stack(experiment: Experiment, plan: PlannedCell) -> Stack:
-    """A stack for the kinds of a cell's layers, turned to that cell. Errors: UserError."""
+def open_stack(experiment: Experiment, plan: PlannedCell, hosts: LoadHosts | None = None) -> Stack:
+    """A stack for the kinds of a cell's layers, turned to that cell. `hosts` make the load of cells with a `[load]`.
+
+    Errors: UserError.
+    """
     cell = plan.experiment
     storage = open_storage(cell)
     cache = open_cache(cell, storage)
     below = cache or storage
     database = open_database(cell, below)
-    workload = open_workload(cell, database, below)
+    workload = open_workload(cell, database, below, hosts)
     stack = Stack(experiment, storage, cache, database, workload)
     try:
         stack.turn_to(plan)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from flatwater.errors import UserError
 
@@ -11,16 +13,26 @@ from flatwater.errors import UserError
 Version = tuple[int, int, int]
 
 
+@dataclass(frozen=True)
+class Making:
+    """How an empty data directory is filled: a command, and files of SQL that it reads from its standard input."""
+
+    command: list[str]
+    scripts: tuple[Path, ...] = ()
+
+
 class Flavour(Protocol):
     """How servers of one flavour are recognised, initialised and logged in to."""
 
     #: For people.
     title: str
+    #: The first version whose InnoDB flushes by itself before its log is full, in every build.
+    oldest: Version
 
-    def recognises(self, version_text: str) -> bool:
-        """Whether a server with this version text is of this flavour."""
+    def recognises(self, version_text: str, settings: Collection[str] = ()) -> bool:
+        """Whether a server with this version text, and with these names of settings, is of this flavour."""
 
-    def initialise(self, server: Path, version: Version, data: Path, options: list[str]) -> list[str]:
+    def initialise(self, server: Path, version: Version, data: Path, options: list[str]) -> Making:
         """The command that fills the empty data directory; `options` (`--name=value`) go to the server.
 
         Errors: UserError when the server's tools are missing.
@@ -39,20 +51,25 @@ class Flavour(Protocol):
         """
 
 
-def tool_beside(server: Path, *names: str) -> Path:
+def tool_beside(server: Path, *names: str) -> Path | None:
     """A tool of the server's installation: beside the server, or in `bin` or `scripts` of the installation.
 
-    A tool on PATH is not used: it could belong to another server.
+    None if it is not there. A tool on PATH is not used: it could belong to another server.
     """
     for place in dict.fromkeys((server, server.resolve())):
         for folder in (place.parent, place.parent.parent / "bin", place.parent.parent / "scripts"):
             for name in names:
                 if (folder / name).is_file():
                     return folder / name
+    return None
+
+
+def refuse_without(tool: str, server: Path, *others: str) -> NoReturn:
+    """Raises the error of a server without the tool that makes its data directories."""
     raise UserError(
-        f"{names[0]} is not installed beside {server}: no data directory can be made",
+        f"{tool} is not installed beside {server}: no data directory can be made",
         where="database.binary",
-        hint=f"install it (it comes with the server's package), or give a server that has {' or '.join(names)}",
+        hint=f"install it (it comes with the server's package), or give a server with {' or '.join((tool, *others))}",
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 from flatwater.runner.progress import SilentReporter
 from flatwater.runner.stack.database.real.cell_copies import CellCopies
 from flatwater.runner.stack.database.real.copies import SERVERS, kept_token
+from flatwater.runner.stack.database.real.elsewhere import Elsewhere
 from flatwater.server import ServersRoot, open_root
 
 BINARY: Any = SimpleNamespace(flavour="mariadb", version_text="10.11.1")
@@ -52,7 +53,7 @@ def cell(tmp_path: Path) -> Path:
 
 
 def copies_of(cell: Path | None, *, many: int = 2) -> CellCopies:
-    copies = CellCopies()
+    copies = CellCopies(Elsewhere())
     copies.turn_to(3, many)
     copies.keep_in(cell)
     return copies

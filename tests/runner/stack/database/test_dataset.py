@@ -27,7 +27,8 @@ LARGE = {**OLTP, "rows": 400_000, "duration_s": 0.5}
 
 
 def cell(servers: ServerLab, **workload: object) -> Experiment:
-    return load(servers.write({"kind": "oltp", "mode": "read_only", **workload}), [], None)
+    fields = {"kind": "oltp", "mode": "read_only", **workload}
+    return load(servers.write({name: value for name, value in fields.items() if value is not None}), [], None)
 
 
 class TestDescription:
@@ -49,6 +50,42 @@ class TestDescription:
     )
     def test_what_the_rows_are_does(self, servers: ServerLab, other: dict[str, object]) -> None:
         assert describe_dataset(cell(servers, **other)) != describe_dataset(cell(servers))
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"variant": "tproc-c"},
+            {"variant": "tproc-c", "partitions": 2},
+            {"variant": "tproc-c", "history_key": True},
+            {"variant": "sysbench-tpcc"},
+            {"variant": "sysbench-tpcc", "table_sets": 2},
+            {"variant": "sysbench-tpcc", "foreign_keys": False},
+            {"variant": "sysbench-tpcc", "history_key": True},
+        ],
+        ids=str,
+    )
+    def test_a_schema_of_one_program_is_not_taken_for_anothers(
+        self, servers: ServerLab, other: dict[str, object]
+    ) -> None:
+        names = ("variant", "partitions", "history_key", "table_sets", "foreign_keys")
+        plain = describe_dataset(cell(servers, kind="tpcc", mode=None))
+        assert plain == {"kind": "tpcc", "warehouses": 10, "seed": 1, "schema": "tpcc"}, "as snapshots of before"
+        changed = describe_dataset(cell(servers, kind="tpcc", mode=None, **other))
+        assert changed != plain
+        # Each of the fields counts by itself.
+        for name in names:
+            without = {field: value for field, value in other.items() if field != name}
+            if name in other and name != "variant":
+                assert describe_dataset(cell(servers, kind="tpcc", mode=None, **without)) != changed
+
+    def test_how_clients_of_hammerdb_choose_does_not_matter(self, servers: ServerLab) -> None:
+        of = [
+            {"variant": "tproc-c"},
+            {"variant": "tproc-c", "all_warehouses": True},
+            {"variant": "tproc-c", "unit": "NOPM"},
+        ]
+        first, *others = [describe_dataset(cell(servers, kind="tpcc", mode=None, **one)) for one in of]
+        assert all(one == first for one in others)
 
     def test_inserts_with_ids_of_the_client_begin_with_nothing(self, servers: ServerLab) -> None:
         assert describe_dataset(cell(servers, mode="insert", auto_inc=False))["empty"] is True

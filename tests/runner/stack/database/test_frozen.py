@@ -12,8 +12,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from lab import PATIENCE_S, Ran, Running
+from lab import Ran, Running
 from serverlab import OLTP, TPCC, Foreign, ServerLab
+from waiting import PATIENCE_S
 
 import flatwater
 from flatwater.errors import Interrupted
@@ -36,7 +37,9 @@ SWEEP = {"workload.connections": [2, 3]}
 
 def phase_of(line: str) -> str | None:
     """The phase that a line of progress tells of; None for other lines. A slow phase tells how far it is, too."""
-    return re.split("[,:]", line.strip())[0] if line.startswith("  ") else None
+    if not line.startswith("  ") or line.startswith("  loads into "):
+        return None
+    return re.split("[,:]", line.strip())[0]
 
 
 def until_told(run: Running, phase: str) -> None:
@@ -182,9 +185,12 @@ class TestAsking:
         assert ask(lambda: going_on.wait() and "late", stop, grace_s=PATIENCE_S) == "late"
 
 
-#: Where the engine waits for a server: each of these runs on a thread, through `ask` or a probe's own.
+#: Where the engine waits for a server: each of these runs on a thread, through `ask`, a probe's own or a dask worker's.
 ON_A_THREAD = {
     ("probe/server/watch.py", "_connect", "Connection"),
+    ("runner/hosts/generator.py", "work", "Run.database"),
+    ("runner/observation.py", "_unit", "Connection"),
+    ("runner/stack/workload/real/observed.py", "answer", "Connection"),
     ("runner/stack/workload/real/transactions.py", "<lambda>", "Run.database"),
     ("runner/stack/workload/real/transactions.py", "<lambda>", "check_consistency"),
     ("server/attach.py", "_describe", "Connection"),

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
-from flatwater.runner.stack.database.real.index_sizes import loaded_sizes, read_monitor
+from flatwater.errors import FlatwaterError
+from flatwater.runner.stack.database.real.index_sizes import index_sizes, read_monitor
+from flatwater.server import Instance
 
 # As MySQL 5.5.9 printed it, less columns.
 PRINTED = """\
@@ -57,7 +60,52 @@ def test_half_a_print_is_none() -> None:
     assert read_monitor(PRINTED.format(rows=1), "tpcc") == read_monitor("", "tpcc") == []
 
 
-def test_a_log_that_is_not_there_tells_nothing(tmp_path: Path) -> None:
-    assert loaded_sizes(tmp_path / "error.log", "tpcc") == []
-    (tmp_path / "error.log").write_text(PRINTED.format(rows=800793) + END)
-    assert loaded_sizes(tmp_path / "error.log", "tpcc") == FOUND
+class _Old:
+    """A server of an hour without tables of statistics: it prints its dictionary when the table is made."""
+
+    running = True
+
+    def __init__(self, folder: Path) -> None:
+        self.error_log = folder / "error.log"
+        self.error_log.write_text("ready for connections\n")
+        self.asked: list[str] = []
+
+    def query(self, sql: str, *, columns: int = 0) -> list[tuple[str | None, ...]]:
+        self.asked.append(sql)
+        if "innodb_index_stats" in sql:
+            raise FlatwaterError("Table 'mysql.innodb_index_stats' doesn't exist (error 1146)")
+        if sql.startswith("CREATE TABLE"):
+            self.error_log.write_text(self.error_log.read_text() + PRINTED.format(rows=800793) + END)
+        return [("Uptime", "3600")] if "Uptime" in sql else []
+
+
+def test_a_server_without_statistics_is_asked_where_the_sizes_are_used(tmp_path: Path) -> None:
+    server = _Old(tmp_path)
+    instance = cast(Instance, server)
+    assert index_sizes(instance, "tpcc", lambda: False, worth_a_wait=False) == []
+    assert len(server.asked) == 1, "it is made to print nothing"
+    assert index_sizes(instance, "tpcc", lambda: False, worth_a_wait=True) == FOUND
+    assert server.asked[-1].startswith("DROP TABLE")
+
+
+class _Stale:
+    """A server whose stored statistics are those of an empty table, until its pages are counted."""
+
+    running = True
+
+    def __init__(self) -> None:
+        self.counted: set[str] = set()
+
+    def query(self, sql: str, *, columns: int = 0) -> list[tuple[str | None, ...]]:
+        if sql.startswith("SHOW TABLES"):
+            return [("sbtest1",), ("sbtest2",)]
+        if sql.startswith("ANALYZE"):
+            self.counted.add(sql.rpartition("`.`")[2].strip("`"))
+            return []
+        pages = {table: "7000" if table in self.counted else "1" for table in ("sbtest1", "sbtest2")}
+        return [("sbtest", table, "PRIMARY", size, size, "500000") for table, size in pages.items()]
+
+
+def test_a_server_counts_its_pages_before_it_is_asked_for_them() -> None:
+    found = index_sizes(cast(Instance, _Stale()), "sbtest", lambda: False, worth_a_wait=False)
+    assert [(one["table"], one["leaf_pages"]) for one in found] == [("sbtest1", 7000), ("sbtest2", 7000)]

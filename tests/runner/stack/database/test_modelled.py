@@ -65,6 +65,18 @@ def test_tpcc_is_counted_in_notpm(lab: Lab) -> None:
     assert cell["mean"] > 0
 
 
+def test_terminals_key_and_think_as_the_specification_says(lab: Lab) -> None:
+    """Of a server that is never late, a deck of 23 takes its keying and think times (TPC-C 5.11, clause 5.2.5.7)."""
+    keying_and_think_s = (10 * (18 + 12) + 10 * (3 + 12) + 2 + 10 + 2 + 5 + 2 + 5) / 23
+    workload = {"kind": "tpcc", "warehouses": 8, "keying_and_think": True, "warmup_s": 60, "duration_s": 600}
+    cell = run(lab, workload=workload | {"unit": "tps"}).cell
+    assert cell["mean"] == pytest.approx(8 * 10 / keying_and_think_s, rel=0.06)
+    # Neither time is part of a transaction.
+    assert cell["latency_us"]["max"] < 1e6
+    busy = run(lab, workload=workload | {"unit": "tps", "keying_and_think": False, "duration_s": 2}).cell
+    assert busy["mean"] > 100 * cell["mean"]
+
+
 def test_a_log_with_the_data_is_one_without_a_device_of_its_own(lab: Lab) -> None:
     told = run(lab, log_device="none").cell
     assert told["latency_us"] == run(lab).cell["latency_us"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab import PATIENCE_S
+from waiting import PATIENCE_S
 
 from flatwater.errors import FlatwaterError, Interrupted
 from flatwater.runner.stack.served.process import ServedProbe, ServedProcess

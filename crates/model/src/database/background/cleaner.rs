@@ -14,7 +14,7 @@ use super::super::generation::CleanerGeneration;
 use super::super::log::Ages;
 use super::super::settings::Settings;
 
-/// A cleaner that could do nothing for threads that wait looks again after this.
+/// A cleaner that could do nothing, for threads that wait or for frames of which few are free, looks again after this.
 const PAUSE_NS: u64 = 1_000_000;
 /// Seconds between checkpoints of MySQL 5.6's and 5.7's master thread (SRV_MASTER_CHECKPOINT_INTERVAL).
 const CHECKPOINT_SECONDS: u64 = 7;
@@ -127,9 +127,13 @@ impl Cleaner {
             return None;
         }
         self.round_ns = sight.now_ns;
-        let few = sight.free < self.scan_depth / 2 || sight.free_waiters;
-        let list_first = self.is_mariadb() && !(few && sight.age <= self.ages.modified_async);
+        let list_first = self.is_mariadb() && !(self.has_few(sight) && sight.age <= self.ages.modified_async);
         Some(if list_first { self.begin_list(sight) } else { self.begin_free() })
+    }
+
+    /// Whether too few frames are free (need_LRU_eviction of MariaDB's buf0flu.cc).
+    const fn has_few(&self, sight: &Sight) -> bool {
+        sight.free < self.scan_depth / 2 || sight.free_waiters
     }
 
     fn is_mariadb(&self) -> bool {
@@ -188,7 +192,11 @@ impl Cleaner {
     pub(in super::super) fn sleep(&mut self, sight: &Sight) -> (u64, Alarm) {
         let waited_for = self.is_urgent(sight) || sight.free_waiters;
         let until_ns = if waited_for { sight.now_ns + PAUSE_NS } else { self.due_ns };
-        self.set_alarm(until_ns.max(sight.now_ns + 1))
+        // The policy may be due since long: a round for few free frames does not ask it. MariaDB goes on at once then, in
+        // no time of its own; a round that found nothing to evict and nothing to write would be followed by another in
+        // each nanosecond (a pool of fewer pages than innodb_lru_scan_depth can never have enough of them).
+        let stuck = self.is_mariadb() && self.has_few(sight) && sight.now_ns == self.round_ns;
+        self.set_alarm(until_ns.max(sight.now_ns + if stuck { PAUSE_NS } else { 1 }))
     }
 }
 

@@ -52,6 +52,21 @@ fn mariadb_writes_its_policys_pages_first_unless_few_frames_are_free() {
 }
 
 #[test]
+fn a_round_that_frees_nothing_is_not_followed_by_another_in_the_next_nanosecond() {
+    let mut own = cleaner(CleanerGeneration::Mariadb1011);
+    // The policy is due since a second, and too few frames are free for it to be asked.
+    let few = Sight { now_ns: SECOND_NS, free: 49, ..Sight::default() };
+    assert_eq!((begin(&mut own, &few), own.end_stage(&few)), (Some(Task::Free), Task::Sleep));
+    assert_eq!(own.sleep(&few).0, SECOND_NS + PAUSE_NS);
+    // Pages were written in this one, or enough frames are free after it: it goes on at once.
+    begin(&mut own, &few);
+    let later = Sight { now_ns: SECOND_NS + 5, ..few };
+    assert_eq!(own.sleep(&later).0, later.now_ns + 1);
+    begin(&mut own, &few);
+    assert_eq!(own.sleep(&Sight { free: 100, ..few }).0, SECOND_NS + 1);
+}
+
+#[test]
 fn over_the_synchronous_age_it_goes_on_without_a_pause_since_5_7() {
     let old = Sight { now_ns: SECOND_NS, age: 801, checkpoint_age: 801, ..Sight::default() };
     for (generation, sync) in [(CleanerGeneration::Mysql56, false), (CleanerGeneration::Mysql80, true)] {

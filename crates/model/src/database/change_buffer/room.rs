@@ -40,4 +40,8 @@ impl Touches for WithRoom {
     fn next(&mut self, thread: u32, out: &mut Vec<Touch>) -> usize {
         self.touches.next(thread, out)
     }
+
+    fn times_ns(&mut self, thread: u32, kind: usize) -> (u64, u64) {
+        self.touches.times_ns(thread, kind)
+    }
 }

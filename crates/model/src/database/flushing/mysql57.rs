@@ -3,6 +3,9 @@
 use super::policy::{Order, Policy, View};
 use super::rates::{Averages, Rates};
 
+/// Seconds of redo that a request at the log's limit is extended by (buf_flush_request_force).
+const REQUEST_SECONDS: u64 = 3;
+
 /// A third each of what age and dirty pages ask for, of what was written lately, and of the pages that hold the log's end
 /// back for the next second.
 pub(super) struct Mysql57 {
@@ -28,6 +31,13 @@ impl Policy for Mysql57 {
         let oldest_lsn = view.oldest_lsn.unwrap_or(view.lsn);
         let pct = self.rates.pct_for_dirty(view.dirty_pct).max(self.rates.pct_for_lsn(view.lsn - oldest_lsn, view));
         self.rates.a_third_each(&self.averages, pct, oldest_lsn, view)
+    }
+
+    /// The target of the thread that found the log at its limit, and some seconds of redo further: until the pages are
+    /// written, the log goes on.
+    fn sync(&mut self, view: &View) -> Order {
+        let limit_lsn = view.sync_target_lsn() + self.averages.redo * REQUEST_SECONDS;
+        Order { pages: u64::MAX, limit_lsn, at_once: true }
     }
 }
 
@@ -75,5 +85,10 @@ mod tests {
         let mut policy = Mysql57::new(RATES, 1);
         let order = policy.sync(&view(9_000_000, 1_000_000, 10));
         assert_eq!(order, Order { pages: u64::MAX, limit_lsn: Lsn::new(2_000_000), at_once: true });
+        // And three seconds of redo, of which the average is half of the first second's 10,000.
+        let list = Firsts(Vec::new());
+        policy.round(&at(0, 0, &list));
+        policy.round(&at(1, 0, &list));
+        assert_eq!(policy.sync(&view(9_000_000, 1_000_000, 10)).limit_lsn, Lsn::new(2_015_000));
     }
 }

@@ -4,6 +4,9 @@ use super::policy::{Order, Policy, View};
 use super::rates::{Averages, Rates};
 use crate::database::ids::Lsn;
 
+/// innodb_log_recent_closed_size: how far the flush list may be out of the log's order.
+const ORDER_LAG_BYTES: u64 = 2 << 20;
+
 /// As in MySQL 5.7, with a finer factor of the age; in sync it goes in small rounds.
 pub(super) struct Mysql80 {
     rates: Rates,
@@ -40,9 +43,11 @@ impl Policy for Mysql80 {
         self.rates.a_third_each(&self.averages, pct, oldest_lsn, view)
     }
 
-    /// The pages up to the target, at least innodb_io_capacity and at most twice innodb_io_capacity_max; then it looks again.
+    /// Writes the pages up to a target, at least innodb_io_capacity and at most twice innodb_io_capacity_max. Then it looks
+    /// again. The target is the synchronous age behind the newest change, and the lag of the flush list further
+    /// (log_sync_flush_lsn).
     fn sync(&mut self, view: &View) -> Order {
-        let limit_lsn = view.sync_target_lsn();
+        let limit_lsn = view.oldest_lsn.unwrap_or(view.lsn) + view.over_limit() + ORDER_LAG_BYTES;
         let most = self.rates.io_capacity_max * 2;
         let pages = view.list.pages_until(limit_lsn, most).max(self.rates.io_capacity);
         Order { pages, limit_lsn: Lsn::MAX, at_once: true }

@@ -8,6 +8,9 @@ use super::Innodb;
 impl Innodb {
     /// Lets a thread go on until it waits.
     pub(super) fn run_thread(&mut self, thread: ThreadNo) {
+        if !self.threads.resume(thread) {
+            return;
+        }
         loop {
             if let Some(instance) = self.threads.get(thread).take_margin_check()
                 && self.make_margin(thread, instance)
@@ -41,8 +44,8 @@ impl Innodb {
         }
         let now_ns = self.host.now_ns();
         self.threads.end_transaction(thread, now_ns);
-        let Self { threads, touches, pool, change_buffer, .. } = self;
-        threads.begin_transaction(thread, now_ns, touches.as_mut(), pool, change_buffer.as_ref())
+        let Self { threads, touches, pool, change_buffer, host, .. } = self;
+        threads.begin_transaction(thread, host, touches.as_mut(), pool, change_buffer.as_ref())
     }
 
     /// Commits a thread's transaction, whose changes end at `lsn` (ZERO: there are none) and are `bytes` of redo. True: it

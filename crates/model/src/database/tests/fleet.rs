@@ -101,6 +101,28 @@ fn each_has_its_own_part_of_every_device() {
 }
 
 #[test]
+fn a_device_of_the_bytes_that_are_told_is_just_large_enough() {
+    for (generation, changes) in [
+        ("percona-5.5", vec![]),
+        (
+            "mysql-8.0",
+            vec![("/settings/log_bin", true.into()), ("/settings/innodb_redo_log_capacity", (1_u64 << 30).into())],
+        ),
+    ] {
+        let with = |capacity: u64| {
+            let mut all = changes.clone();
+            all.extend([("/generation", generation.into()), ("/device/capacity_bytes", capacity.into())]);
+            spec(&all)
+        };
+        let needed = Fleet::used_bytes(&with(1)).unwrap();
+        assert_eq!(needed.len(), 1);
+        assert!(Fleet::start(with(needed[0])).is_ok());
+        let told = Fleet::start(with(needed[0] - 1)).err().unwrap();
+        assert_eq!(told, format!("the data take {} B, and the device has {} B", needed[0], needed[0] - 1));
+    }
+}
+
+#[test]
 fn sums_are_of_all_and_shares_of_the_sums() {
     let mut several = spec(&[]);
     several.servers = 2;

@@ -43,6 +43,8 @@ pub(super) struct Threads {
     mutex_free_ns: u64,
     /// Threads of connections that have not ended.
     active: u32,
+    /// Of these, threads whose clients key or think.
+    paused: u32,
     stopping: bool,
     /// Transactions that ended in this interval, by kind.
     kinds: Vec<KindInterval>,
@@ -59,6 +61,7 @@ impl Threads {
             holds: Holds::default(),
             mutex_free_ns: 0,
             active: connections,
+            paused: 0,
             stopping: false,
             kinds: vec![KindInterval::default(); kinds],
             counts: Counts::default(),
@@ -71,9 +74,27 @@ impl Threads {
         &mut self.threads[thread.index()]
     }
 
-    /// Asks all threads to end after their transactions.
+    /// Asks all threads to end after their transactions. Those whose clients key or think end now.
     pub(super) const fn stop(&mut self) {
-        self.stopping = true;
+        if !self.stopping {
+            self.stopping = true;
+            self.active -= self.paused;
+        }
+    }
+
+    /// A thread goes on, with the transaction that its client has keyed if it did. False: it has ended meanwhile.
+    #[inline]
+    pub(super) fn resume(&mut self, thread: ThreadNo) -> bool {
+        let thread = &mut self.threads[thread.index()];
+        if !thread.is_paused() {
+            return true;
+        }
+        if self.stopping {
+            return false;
+        }
+        thread.resume();
+        self.paused -= 1;
+        true
     }
 
     /// Whether a thread of a connection has not ended.
@@ -126,11 +147,11 @@ impl Threads {
         }
     }
 
-    /// A thread begins its next transaction. False: it ends instead.
+    /// A thread begins its next transaction. False: it begins later, when its client has keyed it, or ends instead.
     pub(super) fn begin_transaction(
         &mut self,
         thread: ThreadNo,
-        now_ns: u64,
+        host: &mut Host,
         touches: &mut dyn Touches,
         pool: &Pool,
         buffer: Option<&ChangeBuffer>,
@@ -140,12 +161,17 @@ impl Threads {
             return false;
         }
         let recent = &mut self.recent;
-        self.threads[thread.index()].begin_transaction(now_ns, |out, ahead| {
+        let own = &mut self.threads[thread.index()];
+        let kind = own.begin_transaction(host.now_ns(), |out, ahead| {
             let kind = touches.next(thread.number(), out);
             ahead.begin(out, recent, pool, buffer);
             kind
         });
-        true
+        let (keying_ns, think_ns) = touches.times_ns(thread.number(), kind);
+        let Some(at_ns) = own.pause(keying_ns, think_ns) else { return true };
+        self.paused += 1;
+        host.schedule(at_ns, Event::Ready(thread));
+        false
     }
 
     /// Pages that were asked for lately.

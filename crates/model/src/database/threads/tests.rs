@@ -43,6 +43,10 @@ impl Touches for Same {
         out.extend(&self.0);
         0
     }
+
+    fn times_ns(&mut self, _thread: u32, _kind: usize) -> (u64, u64) {
+        (0, 0)
+    }
 }
 
 fn threads(connections: u32) -> Threads {
@@ -70,10 +74,12 @@ fn pool(pages: &[u32]) -> Pool {
 
 #[test]
 fn a_thread_runs_to_the_page_that_is_not_there() {
+    let (mut host, _) = host();
+    host.set_now_ns(7);
     let (mut threads, mut pool) = (threads(1), pool(&[0, 2]));
     let mut log = Log::new(MYSQL55, &settings(), (0, 0), None);
     let mut limits = Limits::of_server(MYSQL55, &settings());
-    assert!(threads.begin_transaction(thread(0), 7, &mut transaction(), &pool, None));
+    assert!(threads.begin_transaction(thread(0), &mut host, &mut transaction(), &pool, None));
     threads.run_hits(thread(0), 1, &mut pool, &mut log, &mut limits, None);
     assert_eq!(threads.get(thread(0)).touch(), Some(Touch::read(PageNo::new(1))));
     assert_eq!((threads.counts().statements, threads.counts().uses), (1, 1));
@@ -97,7 +103,7 @@ fn work_takes_a_core_then_the_mutexes_and_the_way_to_the_client() {
     let mut limits = Limits::of_server(MYSQL55, &settings());
     assert!(!threads.burn(thread(0), &mut host), "it owes nothing");
     for number in [0, 1] {
-        threads.begin_transaction(thread(number), 0, &mut transaction(), &pool, None);
+        threads.begin_transaction(thread(number), &mut host, &mut transaction(), &pool, None);
         threads.run_hits(thread(number), 1, &mut pool, &mut log, &mut limits, None);
         assert!(threads.burn(thread(number), &mut host) && !threads.burn(thread(number), &mut host));
     }
@@ -135,14 +141,64 @@ fn a_burst_with_a_change_waits_for_the_writer_that_holds_the_log() {
 
 #[test]
 fn transactions_are_counted_and_threads_end_when_they_are_asked_to() {
+    let (mut host, _) = host();
     let (mut threads, pool) = (threads(1), pool(&[]));
-    threads.begin_transaction(thread(0), 100, &mut transaction(), &pool, None);
+    host.set_now_ns(100);
+    threads.begin_transaction(thread(0), &mut host, &mut transaction(), &pool, None);
     assert_eq!(threads.started_ns().collect::<Vec<_>>(), [100]);
     threads.end_transaction(thread(0), 350);
     threads.end_transaction(thread(0), 360);
     let kinds = threads.begin_interval();
     assert_eq!((kinds[0].operations, kinds[0].latency.max_ns(), threads.ended()), (1, 250, 0));
     threads.stop();
-    assert!(threads.are_active() && !threads.begin_transaction(thread(0), 400, &mut transaction(), &pool, None));
+    assert!(threads.are_active() && !threads.begin_transaction(thread(0), &mut host, &mut transaction(), &pool, None));
     assert!(!threads.are_active());
+}
+
+/// Clients that key for 10 ns and think for 7.
+struct Slow(Same);
+
+impl Touches for Slow {
+    fn pages(&self) -> u32 {
+        self.0.pages()
+    }
+
+    fn tables(&self) -> &[(String, PageNo)] {
+        &[]
+    }
+
+    fn kinds(&self) -> &'static [Kind] {
+        &[]
+    }
+
+    fn next(&mut self, thread: u32, out: &mut Vec<Touch>) -> usize {
+        self.0.next(thread, out)
+    }
+
+    fn times_ns(&mut self, _thread: u32, _kind: usize) -> (u64, u64) {
+        (10, 7)
+    }
+}
+
+#[test]
+fn a_client_keys_before_a_transaction_and_thinks_after_it() {
+    let (mut host, _) = host();
+    let (mut threads, pool, mut slow) = (threads(2), pool(&[]), Slow(transaction()));
+    assert!(!threads.begin_transaction(thread(0), &mut host, &mut slow, &pool, None));
+    assert!(!threads.begin_transaction(thread(1), &mut host, &mut slow, &pool, None));
+    assert_eq!(threads.started_ns().count(), 0, "nothing is under way while it is keyed");
+    assert_eq!(events_until(&mut host, 9), []);
+    assert_eq!(events_until(&mut host, 10), [Event::Ready(thread(0)), Event::Ready(thread(1))]);
+    assert!(threads.resume(thread(0)) && threads.resume(thread(0)));
+    assert_eq!(threads.started_ns().collect::<Vec<_>>(), [10]);
+    host.set_now_ns(30);
+    threads.end_transaction(thread(0), 30);
+    assert_eq!(threads.begin_interval()[0].latency.max_ns(), 20, "keying is no part of it");
+    assert!(!threads.begin_transaction(thread(0), &mut host, &mut slow, &pool, None));
+    assert_eq!(events_until(&mut host, 46), []);
+    assert_eq!(events_until(&mut host, 47), [Event::Ready(thread(0))], "7 of thinking, 10 of keying");
+    threads.stop();
+    threads.stop();
+    assert!(!threads.are_active(), "nobody keys to the end of what will not run");
+    assert!(!threads.resume(thread(0)));
 }

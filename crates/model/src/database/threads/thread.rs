@@ -36,6 +36,10 @@ pub(in super::super) struct Thread {
     at: usize,
     /// Its transaction; None: it has none.
     transaction: Option<Transaction>,
+    /// Its client keys and thinks: the transaction has not begun.
+    paused: bool,
+    /// The think time after its transaction, ns.
+    think_ns: u64,
     work: Work,
     burst: Burst,
     /// End of its own changes in the log; ZERO: it has made none.
@@ -120,19 +124,40 @@ impl Thread {
         self.transaction.take()
     }
 
-    /// It begins a transaction, which `fill` puts together and looks ahead at.
+    /// It begins a transaction, which `fill` puts together and looks ahead at. Returns its kind.
     pub(super) fn begin_transaction(
         &mut self,
         started_ns: u64,
         fill: impl FnOnce(&mut Vec<Touch>, &mut Ahead) -> usize,
-    ) {
+    ) -> usize {
         let kind = fill(&mut self.touches, &mut self.ahead);
         self.transaction = Some(Transaction { kind, started_ns });
+        kind
     }
 
-    /// When its transaction began.
+    /// Its client thinks after the transaction before, and keys this one, which begins so much later. Returns when; None: at
+    /// once.
+    pub(super) fn pause(&mut self, keying_ns: u64, think_ns: u64) -> Option<u64> {
+        let pause_ns = std::mem::replace(&mut self.think_ns, think_ns) + keying_ns;
+        let transaction = self.transaction.as_mut().filter(|_| pause_ns > 0)?;
+        transaction.started_ns += pause_ns;
+        self.paused = true;
+        Some(transaction.started_ns)
+    }
+
+    /// Whether its client keys or thinks.
+    pub(super) const fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Its client is done with that.
+    pub(super) const fn resume(&mut self) {
+        self.paused = false;
+    }
+
+    /// When its transaction began; None: it has none under way.
     pub(super) fn started_ns(&self) -> Option<u64> {
-        self.transaction.map(|transaction| transaction.started_ns)
+        self.transaction.filter(|_| !self.paused).map(|transaction| transaction.started_ns)
     }
 
     /// It has used a page that it had to wait for.

@@ -204,6 +204,11 @@ impl Touches for Oltp {
         }
         0
     }
+
+    /// sysbench's threads neither key nor think.
+    fn times_ns(&mut self, _thread: u32, _kind: usize) -> (u64, u64) {
+        (0, 0)
+    }
 }
 
 #[cfg(test)]

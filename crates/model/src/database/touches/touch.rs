@@ -132,6 +132,9 @@ pub trait Touches: Send {
 
     /// Appends a thread's next transaction; the index of its kind.
     fn next(&mut self, thread: u32, out: &mut Vec<Touch>) -> usize;
+
+    /// Keying time before and think time after the transaction that a thread was given last, ns; it is of this kind.
+    fn times_ns(&mut self, thread: u32, kind: usize) -> (u64, u64);
 }
 
 /// A kind of transactions.

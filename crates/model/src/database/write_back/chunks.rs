@@ -8,7 +8,7 @@ use super::super::pool::Pool;
 use super::WriteBack;
 use super::batches::{Kind, Progress};
 use super::doublewrite::buffer_writes;
-use super::writers::Stage;
+use super::writers::{Life, Stage};
 use crate::storage::Operation;
 
 /// What the end of a page's write needs is prefetched so many pages before.
@@ -35,6 +35,9 @@ impl WriteBack {
 
     /// The log is durable up to a chunk's pages: they go out.
     pub(in super::super) fn begin_chunk(&mut self, id: WriterId, pool: &Pool, host: &mut Host) {
+        if !self.writers.take_part(id) {
+            return;
+        }
         let writer = self.writers.get(id);
         let Some(place) = writer.place else { return self.write_pages(id, pool, host) };
         let pages = writer.chunk.len();
@@ -43,7 +46,9 @@ impl WriteBack {
             host.submit(self.device, Tag::Writer { writer: id }, Operation::Write, offset, bytes);
             self.writers.get(id).outstanding += 1;
         }
-        host.note_unsynced(pages as u64);
+        if self.doublewrite.is_synced() {
+            host.note_unsynced(pages as u64);
+        }
         self.counts.doublewrite_pages += pages as u64;
         self.counts.doublewrite_writes += 1;
     }
@@ -68,7 +73,7 @@ impl WriteBack {
             pool.prefetch_write_neighbours(*sooner);
         }
         writer.outstanding -= 1;
-        let (over, syncs) = (writer.outstanding == 0, writer.place.is_some());
+        let (over, syncs, lasts) = (writer.outstanding == 0, writer.doubles(), writer.life == Life::Queue);
         pool.end_write(frame);
         host.note_unsynced(1);
         self.batches.note_written(batch);
@@ -81,7 +86,11 @@ impl WriteBack {
             }
         }
         host.wake_last_first(pool.take_waiters(frame));
-        if over && syncs {
+        if over && syncs && lasts && !self.doublewrite.waits_for_sync() {
+            let sync = self.writers.insert_sync(id);
+            self.end_chunk(id, pool, host);
+            self.sync_next(sync, pool, host);
+        } else if over && syncs {
             self.sync_next(id, pool, host);
         } else if over {
             self.end_chunk(id, pool, host);
@@ -125,13 +134,14 @@ impl WriteBack {
         writer.outstanding -= 1;
         match writer.stage {
             _ if writer.outstanding > 0 => {}
+            Stage::Doublewrite if !self.doublewrite.is_synced() => self.write_pages(id, pool, host),
             Stage::Doublewrite => {
                 writer.stage = Stage::DoublewriteSync;
                 host.begin_sync(Event::Sync(id));
             }
             Stage::DoublewriteSync => self.write_pages(id, pool, host),
             Stage::Sync => self.sync_next(id, pool, host),
-            Stage::Idle | Stage::Posting | Stage::Wal | Stage::Pages => {
+            Stage::Idle | Stage::Posting | Stage::Wal | Stage::Part | Stage::Pages => {
                 unreachable!("nothing of the writer is under way")
             }
         }
@@ -159,14 +169,14 @@ impl WriteBack {
         }
     }
 
-    /// The next chunk begins.
+    /// The next chunk begins: of this writer, and of the one that has waited for its part of the doublewrite buffer.
     fn free_writer(&mut self, id: WriterId, pool: &mut Pool, host: &mut Host) {
         let writer = self.writers.get(id);
-        writer.stage = Stage::Idle;
-        let queue = writer.queue;
-        if writer.once {
-            self.writers.remove_once(id);
-        } else {
+        let (queue, life) = (writer.queue, writer.life);
+        if let Some(next) = self.writers.release(id) {
+            self.begin_chunk(next, pool, host);
+        }
+        if life == Life::Queue {
             self.fill_queue(queue, pool, host);
         }
     }

@@ -24,7 +24,7 @@ use batches::{Batches, Progress};
 pub(super) use batches::{Ended, Kind, Owner};
 pub(super) use doublewrite::{Doublewrite, SHARED_PAGES};
 use passes::{Next, Passes};
-use writers::{Stage, Writers};
+use writers::{Life, Stage, Writers};
 
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -182,7 +182,7 @@ impl WriteBack {
         let batch = self.batches.start(instance, kind, pages, owner);
         let queue = self.writers.queue(instance, kind);
         if kind == Kind::Single {
-            let writer = self.writers.insert_once(queue);
+            let writer = self.writers.insert_single(queue, !self.doubles());
             self.fill(writer, &mut VecDeque::from([batch]), pool, host);
         } else {
             self.writers.enqueue(queue, batch);
@@ -207,7 +207,7 @@ impl WriteBack {
     /// more; and begins to write it.
     fn fill(&mut self, id: WriterId, batches: &mut VecDeque<BatchId>, pool: &mut Pool, host: &mut Host) {
         let writer = self.writers.get(id);
-        let (room, direct, once) = (writer.room, writer.place.is_none(), writer.once);
+        let (room, direct, single) = (writer.room, !writer.doubles(), writer.life == Life::Single);
         let mut chunk = std::mem::take(&mut writer.chunk);
         let (mut newest_lsn, mut files, mut forced, mut ending) = (Lsn::ZERO, 0, false, None);
         while chunk.len() < room && !forced {
@@ -219,7 +219,7 @@ impl WriteBack {
                 chunk.push((batch, frame));
                 self.batches.begin_page(batch, if direct { file } else { 0 });
                 files |= if direct { 0 } else { file };
-                if !once {
+                if !single {
                     batches.push_back(batch);
                     continue;
                 }
@@ -244,8 +244,8 @@ impl WriteBack {
             writer.stage = Stage::Posting;
             let posted_ns = self.post(id, host);
             host.schedule(posted_ns, Event::Posted(id));
-        } else if once {
-            self.writers.remove_once(id);
+        } else {
+            self.writers.release(id);
         }
     }
 

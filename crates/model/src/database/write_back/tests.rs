@@ -148,17 +148,82 @@ fn a_chunk_is_cut_short_by_a_batch_that_has_no_page_left() {
 
 #[test]
 fn a_page_that_is_written_for_its_frame_is_evicted_by_servers_with_a_cleaner() {
-    for (generation, free) in [("percona-5.5", 1999), ("mysql-5.7", 2000)] {
+    for (generation, kind, free) in [("percona-5.5", Kind::Lru, 1999), ("mysql-5.7", Kind::Single, 2000)] {
         let mut server = Server::new(&[("/generation", generation.into())], &[5]);
         let frame = server.pool.find(PageNo::new(5)).unwrap();
         server.pool.wait(frame, ThreadNo::new(8));
         let Server { write_back, pool, host, .. } = &mut server;
-        write_back.start_batch(0, Kind::Single, 1, Owner::Thread(ThreadNo::new(2)), pool, host);
+        write_back.start_batch(0, kind, 1, Owner::Thread(ThreadNo::new(2)), pool, host);
         server.post(200);
         server.answer_all();
         assert_eq!((server.pool.free(), ready(&mut server.host)), (free, vec![8]), "{generation}");
         assert_eq!(server.ended().map(|ended| ended.owner), Some(Owner::Thread(ThreadNo::new(2))));
     }
+}
+
+/// Requests of the first second, without an answer to any.
+fn first_requests(
+    changes: &[(&str, serde_json::Value)],
+    start: impl FnOnce(&mut Server),
+) -> Vec<(Operation, u64, u64)> {
+    let mut server = Server::new(changes, &[7, 1001, 3, 5, 6, 8]);
+    start(&mut server);
+    server.post(200);
+    server.requests.commands()
+}
+
+/// Threads that each write one page by themselves.
+fn singles(count: u32) -> impl FnOnce(&mut Server) {
+    move |Server { write_back, pool, host, .. }| {
+        for thread in 0..count {
+            let owner = Owner::Thread(ThreadNo::new(thread));
+            write_back.start_batch(0, Kind::Single, 1, owner, pool, host);
+        }
+    }
+}
+
+#[test]
+fn pages_that_threads_write_by_themselves_have_a_slot_each() {
+    for (generation, first) in [("mysql-5.7", 120), ("mysql-8.0", 2 * 3 * 128)] {
+        let slot = |number: u64| (Operation::Write, (first + number) * PAGE_BYTES, PAGE_BYTES);
+        let written = first_requests(&[("/generation", generation.into())], singles(3));
+        assert_eq!(written, [slot(0), slot(1), slot(2)], "{generation}");
+    }
+}
+
+#[test]
+fn a_page_waits_for_a_slot_when_all_are_taken() {
+    let pages: Vec<u32> = (0..10).collect();
+    let mut server = Server::new(&[("/generation", "mysql-5.7".into())], &pages);
+    singles(10)(&mut server);
+    server.post(200);
+    assert_eq!(server.requests.commands().len(), 8);
+    let mut server = Server::new(&[("/generation", "mysql-5.7".into())], &pages);
+    singles(10)(&mut server);
+    server.post(200);
+    server.answer_all();
+    let ended = std::iter::from_fn(|| server.ended()).count();
+    assert_eq!((ended, server.pool.dirty()), (10, 0));
+}
+
+#[test]
+fn since_8_0_20_the_files_are_not_synced_and_the_next_chunk_does_not_wait_for_the_sync_of_the_last() {
+    let pages: Vec<u32> = (0..8).collect();
+    let mut server = Server::new(&[("/generation", "mysql-8.0".into())], &pages);
+    server.start(ALL, 8);
+    server.post(200);
+    let part = |number: u64| (Operation::Write, number * 4 * PAGE_BYTES, 4 * PAGE_BYTES);
+    let places = |numbers: std::ops::Range<u64>| numbers.map(place);
+    let mut expected = vec![part(0)];
+    expected.extend(places(0..4));
+    // The sync of the first chunk is asked of the device while the second one is on its way.
+    let all = server.answer_all();
+    assert_eq!(all[..5], expected);
+    let rest: Vec<_> = all[5..].iter().copied().filter(|request| *request != FLUSH).collect();
+    expected = vec![part(1)];
+    expected.extend(places(4..8));
+    assert_eq!((rest, all.len()), (expected, 12));
+    assert_eq!(server.ended().map(|ended| ended.written), Some(8));
 }
 
 #[test]

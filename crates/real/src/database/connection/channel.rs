@@ -5,8 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use rustls::ClientConnection;
+
 use super::error::SqlError;
-use crate::database::address::{Address, Stream};
+use crate::database::address::Address;
+use crate::database::plugins::Privacy;
+use crate::database::stream::Stream;
 use crate::database::wire::{HEADER_BYTES, PACKET_BYTES_MAX, begin_packet, end_packet};
 
 /// Where a payload lies in the buffer that it was received into: its begin and its end.
@@ -43,9 +47,47 @@ impl Channel {
         self.deadline = patience.map(|patience| Instant::now() + patience);
     }
 
-    /// Whether nobody else can listen to what is sent: a unix socket.
-    pub(super) fn is_private(&self) -> bool {
-        matches!(self.stream, Stream::Socket(_))
+    /// Who can read what is sent.
+    pub(super) fn privacy(&self) -> Privacy {
+        if self.stream.session().is_some() {
+            Privacy::Encrypted
+        } else if self.stream.is_socket() {
+            Privacy::Socket
+        } else {
+            Privacy::Open
+        }
+    }
+
+    /// Version and cipher of TLS, in IANA's names; None without TLS.
+    pub(super) fn tls(&self) -> Option<String> {
+        let session = self.stream.session()?;
+        let version = session.protocol_version()?.as_str()?.replace('_', ".");
+        let cipher = session.negotiated_cipher_suite()?.suite();
+        Some(format!("{version} {}", cipher.as_str()?.replacen("TLS13_", "TLS_", 1)))
+    }
+
+    /// Begins TLS. Nothing may have been received that was not read: whoever sent it was not the owner of the
+    /// certificate.
+    ///
+    /// # Errors
+    /// The outer error: nobody waits any more. The inner one: what the system or TLS says.
+    pub(super) fn secure(&mut self, session: ClientConnection) -> Result<io::Result<()>, SqlError> {
+        if self.unread.0 < self.unread.1 {
+            return Err(SqlError::Protocol("it speaks before TLS has begun".into()));
+        }
+        self.stream.secure(session);
+        loop {
+            match self.stream.shake() {
+                Ok(true) => return Ok(Ok(())),
+                Ok(false) => {}
+                Err(error) if cut_short(&error) => {}
+                Err(error) => return Ok(Err(error)),
+            }
+            match self.still_wanted() {
+                Err(SqlError::Lost(error)) => return Ok(Err(error)),
+                other => other?,
+            }
+        }
     }
 
     /// Adds a packet to what is sent next; `write` appends its payload.
@@ -72,17 +114,22 @@ impl Channel {
                     done += count;
                     self.still_wanted()?;
                 }
-                Err(error) => {
-                    let full = error.kind() == io::ErrorKind::WouldBlock;
-                    self.look_up(error)?;
-                    if full && owes_replies {
-                        self.receive_some(buffer)?;
-                    }
-                }
+                Err(error) => self.make_room(error, buffer, owes_replies)?,
             }
+        }
+        while let Err(error) = self.stream.flush() {
+            self.make_room(error, buffer, owes_replies)?;
         }
         self.out.clear();
         Ok(())
+    }
+
+    /// After a write that failed, perhaps only because the server takes no more before it is read from.
+    #[cold]
+    fn make_room(&mut self, error: io::Error, buffer: &mut Vec<u8>, owes_replies: bool) -> Result<(), SqlError> {
+        let full = error.kind() == io::ErrorKind::WouldBlock;
+        self.look_up(error)?;
+        if full && owes_replies { self.receive_some(buffer) } else { Ok(()) }
     }
 
     /// Sends a packet at once that nobody waits for.
@@ -90,7 +137,7 @@ impl Channel {
         self.out.clear();
         self.queue(0, |out| out.extend_from_slice(payload));
         // Whether the server hears this is its own affair.
-        let _ = self.stream.write(&self.out);
+        let _ = self.stream.write(&self.out).and_then(|_| self.stream.flush());
     }
 
     /// The next packet: its sequence number and where its payload lies in the buffer.
@@ -122,6 +169,17 @@ impl Channel {
         } else if from > buffer.len() / 2 {
             buffer.copy_within(from..to, 0);
             self.unread = (0, to - from);
+        }
+    }
+
+    /// What was read behind `floor` is needed no more.
+    pub(super) fn forget_behind(&mut self, buffer: &mut [u8], floor: usize) {
+        let (from, to) = self.unread;
+        if from == to {
+            self.unread = (floor, floor);
+        } else if from > floor && from > buffer.len() / 2 {
+            buffer.copy_within(from..to, floor);
+            self.unread = (floor, floor + to - from);
         }
     }
 
@@ -179,6 +237,11 @@ impl Channel {
     }
 }
 
+/// Whether a system call only ended so that it can be looked up, or for a signal.
+fn cut_short(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,7 +274,7 @@ mod tests {
         channel.queue(7, |out| out.extend_from_slice(b"hi"));
         assert!(channel.has_queued());
         channel.send(&mut buffer, false).unwrap();
-        assert!(!channel.has_queued() && channel.is_private());
+        assert!(!channel.has_queued() && channel.privacy() == Privacy::Socket);
         let (sequence, (from, to)) = channel.packet(&mut buffer).unwrap();
         assert_eq!((sequence, &buffer[from..to]), (0, &b"a"[..]));
         let (sequence, (from, to)) = channel.packet(&mut buffer).unwrap();

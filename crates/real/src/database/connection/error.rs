@@ -1,6 +1,7 @@
 //! Why a statement did not work.
 
 use crate::database::address::Address;
+use crate::database::cause::Cause;
 
 /// Why a statement did not work.
 #[derive(Debug, thiserror::Error)]
@@ -27,12 +28,27 @@ pub enum SqlError {
     /// The server said something that this client does not understand.
     #[error("the server's answer is not understood: {0}")]
     Protocol(String),
+    /// TLS or the login cannot be done as asked for.
+    #[error("{0}")]
+    Handshake(#[from] Cause),
     /// Nobody waits for the answer any more.
     #[error("abandoned")]
     Abandoned,
 }
 
 impl SqlError {
+    /// Its number: the server's, or that of MySQL's C client for what the client itself finds (its errmsg.h).
+    pub fn number(&self) -> u16 {
+        match self {
+            Self::Server { code, .. } => *code,
+            Self::Unreachable { address: Address::Socket(_), .. } => 2002,
+            Self::Unreachable { .. } => 2003,
+            Self::Lost(_) | Self::Abandoned => 2013,
+            Self::Handshake(_) => 2012,
+            Self::Protocol(_) => 2027,
+        }
+    }
+
     /// Whether the server's error number is this one.
     pub fn is(&self, number: u16) -> bool {
         matches!(self, Self::Server { code, .. } if *code == number)

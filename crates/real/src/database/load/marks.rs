@@ -56,10 +56,7 @@ pub fn claim(connection: &mut Connection, schema: &str, description: &str) -> Re
         )));
     }
     if !ours {
-        connection.query(&format!(
-            "CREATE TABLE {TABLE} (step VARCHAR(80) NOT NULL, part BIGINT NOT NULL, note TEXT, \
-             PRIMARY KEY (step, part)) ENGINE=InnoDB"
-        ))?;
+        make(connection)?;
     }
     connection.query(&format!("SELECT note FROM {TABLE} WHERE step = '{DATASET}'"))?;
     match cell(connection, 0, 0) {
@@ -84,6 +81,20 @@ pub fn claim(connection: &mut Connection, schema: &str, description: &str) -> Re
     let rows = connection.rows();
     let read = |row| Some((cell(connection, row, 0)?, u64::try_from(rows.int(row, 1)?).ok()?));
     Ok((0..rows.len()).filter_map(read).collect())
+}
+
+fn make(connection: &mut Connection) -> Result<(), SqlError> {
+    connection.query(&format!(
+        "CREATE TABLE {TABLE} (step VARCHAR(80) NOT NULL, part BIGINT NOT NULL, note TEXT, \
+         PRIMARY KEY (step, part)) ENGINE=InnoDB"
+    ))?;
+    Ok(())
+}
+
+/// Takes an empty schema, which is open, for a data set.
+pub fn begin(connection: &mut Connection, description: &str) -> Result<(), SqlError> {
+    make(connection)?;
+    mark(connection, DATASET, 0, Some(description))
 }
 
 /// Whether everything is done.

@@ -7,8 +7,8 @@ use crate::database::connection::SqlError;
 const LOCAL_FILES: [u16; 4] = [1148, 3948, 4166, 2068];
 /// Deadlock, and lock wait timeout.
 const IN_THE_WAY: [u16; 2] = [1213, 1205];
-/// Table exists; duplicate key name; duplicate constraint name.
-const EXISTS: [u16; 3] = [1050, 1061, 1826];
+/// Table exists; duplicate key name; procedure exists; duplicate constraint name.
+const EXISTS: [u16; 4] = [1050, 1061, 1304, 1826];
 /// "Can't create table": also what MariaDB says to a foreign key whose name is there (errno 121).
 const CANNOT_CREATE: u16 = 1005;
 /// Disk full, in the server's and the storage engine's words (1878: of the files that an index is sorted in).

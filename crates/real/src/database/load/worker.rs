@@ -7,6 +7,8 @@ use super::fill::fill;
 use super::job::Job;
 use super::marks::{self, Refused};
 use super::refusal::exists;
+use super::spec::DatasetSpec;
+use super::statements;
 use crate::database::connection::{Connection, Login};
 
 /// Does the whole load.
@@ -34,6 +36,15 @@ fn run(job: &Job) -> Result<(), Failure> {
         job.done_rows.store(job.chunks.iter().map(|chunk| chunk.rows).sum(), SeqCst);
         job.indexes.store(true, SeqCst);
         return Ok(());
+    }
+    if let DatasetSpec::Sql { setup } = &job.spec.dataset {
+        if let Err(what) = statements::run(job, &mut control, setup, &done) {
+            if !job.stop.load(SeqCst) {
+                job.fail(what);
+            }
+            return Ok(());
+        }
+        return marks::complete(&mut control).map_err(Failure::at("cannot mark the schema as complete"));
     }
     for sql in job.dataset.create() {
         match control.query(&sql) {

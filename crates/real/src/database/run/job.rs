@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use flatwater_core::interval::Kind;
+
 use super::spec::Spec;
 use crate::crew::Crew;
 
@@ -23,5 +25,9 @@ pub(super) const COUNTERS: [&str; 7] =
 /// What lanes share.
 pub(super) struct Job {
     pub(super) spec: Spec,
+    /// The kinds of transactions.
+    pub(super) kinds: &'static [Kind],
     pub(super) crew: Arc<Crew>,
+    /// Whether lanes let the server's threads go first.
+    pub(super) yields: bool,
 }

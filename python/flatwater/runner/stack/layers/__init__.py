@@ -6,4 +6,5 @@ cache.py     a cache in front of a storage
 database.py  a database between the workload and what is below
 servers.py   database servers, for the workload that runs on them
 workload.py  the workload, and how it is started
+running.py   a workload that runs
 """

@@ -7,7 +7,8 @@ one. A layer that needs a model stands on any model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from flatwater.experiment import Experiment, FileStorage, PlannedCell
     from flatwater.experiment.device import Use
     from flatwater.probe import Probe
+    from flatwater.results.observation import Gap
     from flatwater.runner.interrupt import Interrupt
     from flatwater.runner.journal import Journal
     from flatwater.runner.progress import Reporter
@@ -31,6 +33,8 @@ class Ground:
     lasts: bool = True
     #: Whether it is a served device itself. The model defines its content, so nothing is written to it first.
     is_device: bool = False
+    #: The directories of the other storages that parts of the servers are placed on, by the storages' names.
+    others: Mapping[str, Path] = field(default_factory=dict)
 
     def cell(self, experiment: Experiment) -> Experiment:
         """A cell whose storage is this ground."""
@@ -77,6 +81,10 @@ class Layer:
 
     def faults(self) -> list[str]:
         """Faults that were injected on purpose, for the summary's warnings."""
+        return []
+
+    def gaps(self) -> list[Gap]:
+        """Figures that could not be recorded, and why."""
         return []
 
     def warnings(self) -> list[str]:

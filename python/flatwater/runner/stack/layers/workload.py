@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from flatwater._engine import Run
 from flatwater.experiment import Experiment
 from flatwater.plan.fileio import ModelledFileio, RealFileio
 from flatwater.plan.innodb import ModelledDatabase
 from flatwater.plan.server import RealDatabase
+from flatwater.results.load_host import LoadHost
+from flatwater.results.observation import Statement
 from flatwater.results.schema import Condition, ResponseLimit
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
 from flatwater.runner.stack.layers.layer import Ground, Layer
+from flatwater.runner.stack.layers.running import Observation, Running
 from flatwater.runner.stack.layers.storage import Used
 from flatwater.runner.tally import Tally
 
 #: The class of the workload's plans.
-P = TypeVar("P", RealFileio, RealDatabase, ModelledFileio, ModelledDatabase)
+P = TypeVar("P", RealFileio, RealDatabase, ModelledFileio, ModelledDatabase, Observation)
 
 
 class Workload(Layer, Generic[P]):
     """The topmost layer. It gives plans of one class to the engine."""
+
+    #: Whether the end is the user's to choose: a request to stop then completes the cell.
+    ends_at_will: ClassVar[bool] = False
 
     @property
     def used(self) -> Used | None:
@@ -53,7 +59,7 @@ class Workload(Layer, Generic[P]):
         """The plan of the measured workload."""
 
     @abstractmethod
-    def start(self, plan: P, after: Run | None = None) -> Run:
+    def start(self, plan: P, after: Run | None = None) -> Running:
         """Starts a workload. Errors: EngineError, UserError."""
 
     def precondition_plan(self, seed: int) -> P | None:
@@ -70,6 +76,14 @@ class Workload(Layer, Generic[P]):
 
     def check(self, reporter: Reporter) -> list[Condition]:
         """Checks after the run that the data are consistent. Errors: FlatwaterError, Interrupted."""
+        return []
+
+    def statements(self) -> list[Statement]:
+        """The statements that took most of the time, if somebody else's clients sent them."""
+        return []
+
+    def load_hosts(self) -> list[LoadHost]:
+        """The hosts that made the load; empty if this machine did."""
         return []
 
     def response_limits(self, tally: Tally) -> list[ResponseLimit]:

@@ -39,13 +39,13 @@ class LocalFiles(Storage):
 
 
 class Elsewhere(Storage):
-    """The storage of a server that was already running: nothing is known about it."""
+    """The storage of a server that was already running. It is known if the server is on this machine."""
 
     def place(self, used: Used | None) -> Path | None:
-        return None
+        return used.place if used is not None else None
 
     def text(self, used: Used | None) -> str:
-        return "of a server that was running"
+        return device_text(used.file) if used is not None else "of a server that was running"
 
 
 class FileDevice(Device):

@@ -7,7 +7,7 @@
 use flatwater_core::interval::Kind;
 use flatwater_core::seed::splitmix;
 use flatwater_core::workload::tpcc::inputs::{Input, Terminal};
-use flatwater_core::workload::tpcc::{DISTRICTS, KINDS, WAREHOUSES_MAX};
+use flatwater_core::workload::tpcc::{DISTRICTS, KINDS, Variant, WAREHOUSES_MAX};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -28,11 +28,14 @@ use tables::{District, LINES, Tables};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TpccSpec {
+    /// Whose transactions: only tpcc-mysql's are modelled.
+    #[serde(default)]
+    pub variant: Variant,
     /// Warehouses that are used.
     pub warehouses: u32,
     /// Statements are sent back to back: of no consequence here.
     pub pipeline: bool,
-    /// Terminals key and think: not modelled.
+    /// Terminals key and think, and stay at one warehouse, as the specification says.
     pub keying_and_think: bool,
 }
 
@@ -75,8 +78,8 @@ impl Tpcc {
     }
 
     fn derived(spec: &TpccSpec, rows: Rows, threads: u32, seed: u64) -> Result<Self, String> {
-        if spec.keying_and_think {
-            return Err("workload.keying_and_think is not modelled yet".into());
+        if spec.variant != Variant::TpccMysql {
+            return Err("workload.variant: only tpcc-mysql's tables and statements are modelled".into());
         }
         if !(1..=WAREHOUSES_MAX).contains(&spec.warehouses) {
             return Err(format!("workload.warehouses must be between 1 and {WAREHOUSES_MAX}"));
@@ -90,6 +93,7 @@ impl Tpcc {
         let pages = layout.total()?;
         let seed_of_items = splitmix(seed ^ 0x7470_6363);
         let districts = u64::from(spec.warehouses) * u64::from(DISTRICTS);
+        let terminal = |n| Terminal::new(spec.warehouses, spec.keying_and_think, seed, u64::from(n));
         let history_page = tables.history.first + (tables.history.pages - 1);
         Ok(Self {
             warehouses: spec.warehouses,
@@ -101,7 +105,7 @@ impl Tpcc {
             undo,
             pages,
             names: layout.tables(),
-            terminals: (0..threads).map(|n| Terminal::new(spec.warehouses, false, seed, u64::from(n))).collect(),
+            terminals: (0..threads).map(terminal).collect(),
             districts: (0..districts).map(|number| District::loaded(number, seed_of_items)).collect(),
             history_rows: 0,
             history_page,
@@ -140,13 +144,17 @@ impl Touches for Tpcc {
         }
         input.kind()
     }
+
+    fn times_ns(&mut self, thread: u32, kind: usize) -> (u64, u64) {
+        self.terminals[thread as usize].times_ns(kind)
+    }
 }
 
 /// By how much changes make more redo than what follows from what is logged, when `bytes` were measured for a New-Order with
 /// its companions: the mean of each warehouse's second thousand, when its indexes have split. What is made anew is left.
 fn scale_of(bytes: f64) -> Result<f64, String> {
     const DECKS: u32 = 400;
-    let spec = TpccSpec { warehouses: 2, pipeline: false, keying_and_think: false };
+    let spec = TpccSpec { variant: Variant::TpccMysql, warehouses: 2, pipeline: false, keying_and_think: false };
     let mut tpcc = Tpcc::derived(&spec, Rows::of(&Measured::default()), 1, 1)?;
     let (mut orders, mut changed, mut made, mut out) = (0_u32, 0_u64, 0_u64, Vec::new());
     for run in 0..DECKS * 23 {

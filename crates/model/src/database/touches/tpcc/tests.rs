@@ -7,7 +7,7 @@ use super::super::layout::DIVE_PAGES;
 use super::*;
 
 fn spec(warehouses: u32) -> TpccSpec {
-    TpccSpec { warehouses, pipeline: false, keying_and_think: false }
+    TpccSpec { variant: Variant::TpccMysql, warehouses, pipeline: false, keying_and_think: false }
 }
 
 #[test]
@@ -83,8 +83,17 @@ fn new_orders_are_delivered_in_their_order_and_never_twice() {
 }
 
 #[test]
-fn keying_and_thinking_are_refused() {
-    assert!(Tpcc::new(&TpccSpec { keying_and_think: true, ..spec(1) }, &Measured::default(), 1, 1).is_err());
+fn terminals_that_key_and_think_have_the_specifications_times() {
+    let terminals = |keying_and_think| {
+        Tpcc::new(&TpccSpec { keying_and_think, ..spec(1) }, &Measured::default(), 1, 1).expect("it is modelled")
+    };
+    let (mut busy, mut slow) = (terminals(false), terminals(true));
+    assert_eq!(busy.times_ns(0, 0), (0, 0));
+    for (kind, keying_s) in flatwater_core::workload::tpcc::KEYING_S.into_iter().enumerate() {
+        let (keying_ns, think_ns) = slow.times_ns(0, kind);
+        assert_eq!(keying_ns, (keying_s * 1e9) as u64);
+        assert!(think_ns > 0);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from flatwater.experiment.device.load import load_device
-from flatwater.plan.innodb import ModelledDatabase, innodb_of, other_use, storage_use
+from flatwater.plan.innodb import ModelledDatabase, innodb_of, other_use, placed_device, placed_use, storage_use
 from flatwater.runner.stack.database.modelled.policy import Guard
 from flatwater.runner.stack.database.size import estimate_bytes
 from flatwater.runner.stack.layers.database import Database
@@ -41,6 +41,8 @@ class ModelledInnodb(Database):
         needed = estimate_bytes(cell) // PAGE_BYTES * ENTRY_BYTES + self._below.memory_bytes(storage_use(cell))
         for name, holding in innodb_of(cell).other_devices.items():
             needed += load_device(name, {}).memory_bytes(other_use(cell, holding))
+        for name, holding in innodb_of(cell).placed_storages.items():
+            needed += placed_device(cell, name).memory_bytes(placed_use(cell, name, holding))
         return needed
 
     def policies(self, plan: ModelledDatabase) -> list[Guard]:

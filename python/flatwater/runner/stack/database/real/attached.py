@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
 from flatwater._engine import EngineError
 from flatwater.engine_json import to_json
 from flatwater.errors import UserError
-from flatwater.experiment import PlannedCell
+from flatwater.experiment import Observed, PlannedCell
 from flatwater.experiment.database.login import Login
 from flatwater.owned import write_atomic
 from flatwater.probe import Probe, start_probes
-from flatwater.probe.server import ServerProbe
+from flatwater.probe.server import OF_A_RUN, OF_AN_OBSERVATION, ServerProbe
+from flatwater.results.observation import Gap
 from flatwater.results.schema import ServerFacts
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import Left
 from flatwater.runner.stack.database.real.copies import SERVERS, keep_token, kept_token
 from flatwater.runner.stack.database.real.dataset import load_dataset
+from flatwater.runner.stack.database.real.machine_gaps import gaps_of_machine
 from flatwater.runner.stack.layers.servers import Check, Servers
-from flatwater.server import Attached, describe, local_pids
+from flatwater.runner.stack.layers.storage import Used
+from flatwater.server import Attached, Local, describe, find_local, is_stopped
 
 #: Parts of the error messages for a schema without data, of the engine and of servers (error 1049: unknown database).
 _SIGNS_OF_NO_DATA = ("holds no data of this workload", "(error 1049)")
+
+#: Signs of an address at which nobody listens.
+_NOBODY = ("Connection refused", "No such file or directory")
+#: How often the process of a server that was started anew is looked for, seconds.
+LOOK_AGAIN_S = 1.0
 
 
 class AttachedServer(Servers):
@@ -36,11 +45,38 @@ class AttachedServer(Servers):
         self._facts: list[ServerFacts] = []
         self._resumed = False
         self._kept_in: Path | None = None
+        self._local = Local()
+        self._looked_at_s = 0.0
+        self._probe: ServerProbe | None = None
 
     def turn_to(self, plan: PlannedCell) -> None:
         super().turn_to(plan)
         self._facts, self._resumed = [], False
         self._server = describe(self.logins(None)[0])
+        self._local = find_local(self.logins(None)[0], self._server)
+
+    @property
+    def used(self) -> Used | None:
+        data = self._local.data
+        return Used(data, data) if data is not None else None
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process, if it is on this machine; another one after the server was started anew."""
+        pid, now_s = self._local.pid, time.monotonic()
+        if pid is not None and not Path(f"/proc/{pid}").exists() and now_s >= self._looked_at_s + LOOK_AGAIN_S:
+            self._looked_at_s = now_s
+            assert self._server is not None
+            found = find_local(self.logins(None)[0], self._server)
+            self._local = replace(self._local, pid=found.pid) if found.pid is not None else self._local
+        return self._local.pid
+
+    def is_down(self) -> bool:
+        """Whether the server is known not to run: its process is gone or stopped, or nobody listens for it."""
+        pid = self.pid
+        if pid is not None:
+            return is_stopped(pid)
+        return self._probe is not None and any(sign in self._probe.trouble for sign in _NOBODY)
 
     def take_up(self, left: Left) -> str | None:
         _, server = kept_token(left.folder)
@@ -55,7 +91,8 @@ class AttachedServer(Servers):
         self._interrupt, self._kept_in = interrupt, kept_in
         told = self._server
         comment = told.version_comment
-        self._facts = [ServerFacts(instance=0, flavour=told.flavour, version=told.version_text, comment=comment)]
+        facts = ServerFacts(instance=0, flavour=told.flavour, version=told.version_text, comment=comment, tls=told.tls)
+        self._facts = [facts]
         server = self._cell.server
         if server.load and not self._resumed:
             load_dataset(self._cell, server.login(), reporter, interrupt)
@@ -66,14 +103,28 @@ class AttachedServer(Servers):
         return [replace(self._cell.server.login(), schema=schema)]
 
     def probes(self) -> list[Probe]:
+        if isinstance(self._cell.workload, Observed):
+            # The observing asks the server itself. Of a server elsewhere, this machine has nothing to tell.
+            return list(start_probes(self._local.data)) if self._local.pid is not None else []
+        return [*start_probes(self._local.data), self.watch_itself()]
+
+    def watch_itself(self) -> ServerProbe:
+        """Starts to ask the server for its figures; `end_cell` ends it."""
         logins = [to_json(login) for login in self.logins(None)]
-        return [*start_probes(None), ServerProbe(logins, local_pids(self._cell.server.login()))]
+        pace = OF_AN_OBSERVATION if isinstance(self._cell.workload, Observed) else OF_A_RUN
+        self._probe = ServerProbe(logins, lambda: [pid] if (pid := self.pid) is not None else [], pace=pace)
+        return self._probe
+
+    def gaps(self) -> list[Gap]:
+        return [*(self._probe.gaps if self._probe is not None else []), *gaps_of_machine(self._local)]
 
     def why_not_started(self, error: EngineError) -> UserError:
         # Missing data are an error of the experiment, and nothing was measured.
         empty = any(sign in str(error) for sign in _SIGNS_OF_NO_DATA)
         hint = "database.load = true makes it" if empty and not self._cell.server.load else None
-        return UserError(str(error), where="database.url", hint=hint)
+        # An error of the user's own statements begins with its place.
+        where = None if str(error).startswith("workload.") else "database.url"
+        return UserError(str(error), where=where, hint=hint)
 
     def require_there(self) -> None:
         describe(self.logins(None)[0], self.hurried)
@@ -83,6 +134,8 @@ class AttachedServer(Servers):
         return self._facts
 
     def end_cell(self, logs: Path, *, resumable: bool) -> None:
+        if self._probe is not None:
+            self._probe.close()
         if self._facts and self._server is not None:
             logs.mkdir(parents=True, exist_ok=True)
             write_atomic(logs / "variables.json", json.dumps(dict(self._server.variables), indent=1))

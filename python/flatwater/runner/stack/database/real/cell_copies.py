@@ -19,13 +19,15 @@ from flatwater.runner.stack.database.real.copies import (
     why_not,
     write_copy,
 )
-from flatwater.server import Binary, ServersRoot, Snapshot
+from flatwater.runner.stack.database.real.elsewhere import Elsewhere
+from flatwater.server import Binary, Root, ServersRoot, Snapshot, copy_placed
 
 
 class CellCopies:
-    """One data directory for each server, below the servers' root."""
+    """One data directory for each server, below the servers' root, and its parts on other storages."""
 
-    def __init__(self) -> None:
+    def __init__(self, elsewhere: Elsewhere) -> None:
+        self._elsewhere = elsewhere
         #: The token of the cell's copies; empty if it has none.
         self._token = ""
         self._index = 0
@@ -41,11 +43,17 @@ class CellCopies:
 
     def take_up(self, token: str, binary: Binary, root: ServersRoot) -> str | None:
         """Finds the copies of an earlier run; returns why servers cannot continue on them, None if they can."""
-        copies = find_copies(root, token, self._index, self._many)
-        reason = why_not(copies, binary, root.path)
-        if reason is None:
-            self._token = token
-        return reason
+        for place in self._roots(root):
+            copies = find_copies(place, token, self._index, self._many)
+            reason = why_not(copies, binary, place.path)
+            if reason is not None:
+                return reason
+        self._token = token
+        return None
+
+    def _roots(self, root: ServersRoot) -> list[Root]:
+        """The folders of flatwater on all storages."""
+        return [root, *self._elsewhere.roots.values()]
 
     def keep_in(self, folder: Path | None) -> None:
         """Sets the folder of the cell. Called before any copy is made."""
@@ -66,11 +74,17 @@ class CellCopies:
         folders: list[Path] = []
         how: Literal["reflink", "copy"] | None = None
         for number in range(self._many):
-            folder = root.run_folder(self._name(number))
-            copied = snapshot.copy_to(folder / "data", reporter.written, stop)
+            name, schema = self._name(number), self._elsewhere.schema
+            folder = root.run_folder(name)
+            parts, data = self._elsewhere.make(name), folder / "data"
+            copied = copy_placed(snapshot, data, parts, schema, reporter.written, stop)
+            parts.link_tables(binary, data, schema)
             if self._kept_in is not None:
                 kind, version, cell = binary.flavour, binary.version_text, str(self._kept_in.absolute())
-                write_copy(folder, Copy(self._token, number, self._many, kind, version, copied.how, cell))
+                copy = Copy(self._token, number, self._many, kind, version, copied.how, cell)
+                # The record of the data comes last: without it, the parts are rubbish, too.
+                for place in reversed(self._roots(root)):
+                    write_copy(place.run_path(name), copy)
             folders.append(folder)
             how = copied.how
         return folders, how
@@ -84,24 +98,26 @@ class CellCopies:
         folders: list[Path] = []
         how: Literal["reflink", "copy"] | None = None
         for number, copy in enumerate(find_copies(root, self._token, self._index, self._many)):
-            folder = root.run_path(self._name(number))
+            name = self._name(number)
             if copy is not None:
                 how = "reflink" if copy.data == "reflink" else "copy"
                 if self._kept_in is not None:
                     # The result folder may have been moved.
-                    write_copy(folder, replace(copy, cell=str(self._kept_in.absolute())))
-            folders.append(folder)
+                    for place in self._roots(root):
+                        write_copy(place.run_path(name), replace(copy, cell=str(self._kept_in.absolute())))
+            folders.append(root.run_path(name))
         return folders, how
 
     def _clear_others(self, root: ServersRoot, reporter: Reporter) -> None:
         """Deletes copies that no run needs, and reports those that another run needs, once."""
-        rubbish, notes = sort_out(root, self._token)
-        for name in rubbish:
-            root.remove_run(name)
-        for text in notes:
-            if text not in self._noted:
-                self._noted.add(text)
-                reporter.note(text)
+        for place in self._roots(root):
+            rubbish, notes = sort_out(place, self._token)
+            for name in rubbish:
+                place.remove_run(name)
+            for text in notes:
+                if text not in self._noted:
+                    self._noted.add(text)
+                    reporter.note(text)
 
     def end_cell(self, root: ServersRoot | None, *, resumable: bool) -> None:
         """Deletes the copies, unless a later run can resume the cell."""
@@ -110,6 +126,7 @@ class CellCopies:
         if root is not None and self._token:
             for number in range(self._many):
                 root.remove_run(self._name(number))
+                self._elsewhere.remove(self._name(number))
         if self._kept_in is not None:
             (self._kept_in / SERVERS).unlink(missing_ok=True)
         self._token = ""

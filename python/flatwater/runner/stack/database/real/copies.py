@@ -15,7 +15,7 @@ from typing import Any
 
 from flatwater.errors import FlatwaterError
 from flatwater.owned import write_atomic
-from flatwater.server import Binary, ServersRoot
+from flatwater.server import Binary, Root
 
 #: The file beside a data directory that names its cell.
 COPY = "copy.json"
@@ -91,7 +91,7 @@ def read_copy(folder: Path) -> Copy | None:
     return copy if (folder / "data").is_dir() and isinstance(copy.cell, str) else None
 
 
-def find_copies(root: ServersRoot, token: str, cell: int, instances: int) -> list[Copy | None]:
+def find_copies(root: Root, token: str, cell: int, instances: int) -> list[Copy | None]:
     """The copies of a cell, by the number of their server; None for each missing one."""
     existing, names = root.runs(), [name_of(token, cell, number) for number in range(instances)]
     record = [read_copy(root.run_path(name)) if name in existing else None for name in names]
@@ -111,7 +111,7 @@ def why_not(copies: Sequence[Copy | None], binary: Binary, place: Path) -> str |
     return None
 
 
-def sort_out(root: ServersRoot, token: str) -> tuple[list[str], list[str]]:
+def sort_out(root: Root, token: str) -> tuple[list[str], list[str]]:
     """Sorts what earlier runs left below `run/`: names that no run needs, and notes about the others. `token` is
     the one in use.
     """

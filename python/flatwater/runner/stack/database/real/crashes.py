@@ -12,6 +12,7 @@ from flatwater.experiment import Experiment
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.server import Instance
+from flatwater.server.error_log import message_of
 
 #: Intervals that are still recorded after a death that ends the run: the gap and its errors are part of the record.
 GAP_INTERVALS = 2
@@ -124,9 +125,9 @@ class Crashes:
         with instance.error_log.open("rb") as log:
             log.seek(begin)
             lines = log.read(size - begin).decode(errors="replace").splitlines()
-        message = next((line.strip() for line in lines if FULL.search(line)), None)
+        message = next((message_of(line) for line in lines if FULL.search(line)), None)
         if message is not None and self.trouble is None:
-            self.trouble = f"{instance.name} says: {message[-200:]}"
+            self.trouble = f"{instance.name} says: {message}"
             self._record_event(journal, "fault", self.trouble)
 
     def _check_alive(self, number: int, instance: Instance, journal: Journal) -> None:

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from flatwater._engine import EngineError, Load
 from flatwater.engine_json import as_data, to_json
 from flatwater.errors import FlatwaterError, Interrupted
-from flatwater.experiment import Experiment, Oltp
+from flatwater.experiment import Experiment, Oltp, OwnStatements, Tpcc
 from flatwater.experiment.database.login import Login
 from flatwater.plan.server import Loading, write_dataset
 from flatwater.runner.interrupt import Interrupt
@@ -29,12 +29,19 @@ STOP_PATIENCE_S = 2.0
 def describe_dataset(cell: Experiment) -> dict[str, JsonValue]:
     """The fields that determine the rows, and no others: cells with equal descriptions share a snapshot."""
     dataset = as_data(write_dataset(cell))
-    described = {name: value for name, value in dataset.items() if name != "spec"}
+    described = {name: value for name, value in dataset.items() if name not in ("spec", "setup")}
+    if isinstance(cell.workload, Tpcc) and cell.workload.variant == "tpcc-mysql":
+        # Snapshots of before there were variants are of this one.
+        del described["tables"]
     if isinstance(cell.workload, Oltp):
         spec = dataset["spec"]
         described |= {name: spec[name] for name in ("tables", "rows", "distribution", "auto_inc", "secondary")}
         # `insert` with ids of the client starts with empty tables: the ids that it draws could exist already.
         described["empty"] = cell.workload.mode == "insert" and not cell.workload.auto_inc
+    if isinstance(cell.workload, OwnStatements):
+        setup = dataset["setup"]
+        # Where the file stands does not matter: its digest says what is in it.
+        described["setup"] = {name: setup[name] for name in ("file_digest", "statements", "parameters", "seed")}
     return {**described, "schema": cell.schema_name}
 
 

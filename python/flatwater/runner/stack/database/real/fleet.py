@@ -16,8 +16,8 @@ from flatwater.probe import Probe, start_probes
 from flatwater.probe.server import ServerProbe
 from flatwater.results.schema import ServerFacts
 from flatwater.runner.stack.database.real.crashes import Crashes
-from flatwater.runner.stack.database.real.index_sizes import index_sizes, loaded_sizes
-from flatwater.server import Binary, Instance, Snapshot
+from flatwater.runner.stack.database.real.index_sizes import index_sizes
+from flatwater.server import Binary, Instance
 
 #: Connections of a server in addition to the workload's: for the recorder and the checks.
 SPARE_CONNECTIONS = 16
@@ -74,9 +74,7 @@ class Fleet:
             text = text.replace(str(instance.folder), str(own))
         return text
 
-    def end(
-        self, logs: Path, snapshot: Snapshot | None, schema: str, hurried: Callable[[], bool], tell: Callable[[], None]
-    ) -> list[str]:
+    def end(self, logs: Path, cell: Experiment, hurried: Callable[[], bool], tell: Callable[[], None]) -> list[str]:
         """Stops all servers, and copies their logs to `logs`; returns why some ended badly.
 
         `tell` is called before the first server is stopped.
@@ -91,10 +89,10 @@ class Fleet:
                 write_atomic(own / "variables.json", json.dumps(dict(variables), indent=1))
             for number, instance in enumerate(self.instances):
                 own = self._logs(logs, number)
-                if tables := index_sizes(instance, schema, hurried):
+                # TPC-C's model does not read what servers without statistics say (`MeasuredWorkload.rows_a_page`).
+                worth = cell.workload.kind == "oltp"
+                if tables := index_sizes(instance, cell.schema_name, hurried, worth_a_wait=worth):
                     write_atomic(own / "tables.json", json.dumps(tables, indent=1))
-                if snapshot is not None and (tables := loaded_sizes(snapshot.error_log, schema)):
-                    write_atomic(own / "loaded-tables.json", json.dumps(tables, indent=1))
             if self.instances:
                 tell()
             for number, instance in enumerate(self.instances):

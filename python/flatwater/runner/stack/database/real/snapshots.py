@@ -8,28 +8,39 @@ import psutil
 
 from flatwater.errors import FlatwaterError, Interrupted
 from flatwater.experiment import Experiment
+from flatwater.results.started import shell_word
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
-from flatwater.runner.stack.database.real.dataset import DATASET_VERSION, describe_dataset, load_dataset
-from flatwater.runner.stack.database.real.index_sizes import print_loaded
+from flatwater.runner.stack.database.real.dataset import load_dataset
+from flatwater.runner.stack.database.real.space import estimate_space, require_space, shape_of
 from flatwater.runner.stack.database.size import estimate_bytes
 from flatwater.server import (
     Binary,
     Instance,
     ServersRoot,
-    Shape,
     Snapshot,
-    check_space,
     find_snapshot,
     loading_settings,
     open_loading,
     shaping,
+    snapshot_fault,
 )
+from flatwater.server.copying import free_bytes
+from flatwater.server.sizes import print_size
 
 
-def shape_of(cell: Experiment, binary: Binary, settings: Mapping[str, str]) -> Shape:
-    """The properties that a snapshot must have for a cell."""
-    return Shape.of(binary, describe_dataset(cell), settings, dataset_version=DATASET_VERSION)
+def delete_hint(snapshot: Snapshot) -> str:
+    """The command that deletes a snapshot."""
+    storage = snapshot.folder.parents[2]
+    return f"flatwater snapshots delete {shell_word(str(storage))} {snapshot.key}; the next run loads it anew"
+
+
+def why_not_started(snapshot: Snapshot, error: FlatwaterError) -> FlatwaterError:
+    """The error of a server that did not start on a copy of a snapshot, with the folder of that snapshot."""
+    storage = shell_word(str(snapshot.folder.parents[2]))
+    looked = f"if the data are damaged, flatwater snapshots check {storage} {snapshot.key} tells it"
+    what = f"{error.what} (on a copy of the snapshot {snapshot.folder})"
+    return FlatwaterError(what, where=error.where, hint=f"{error.hint}; {looked}" if error.hint else looked)
 
 
 def loaded_snapshot(
@@ -45,12 +56,17 @@ def loaded_snapshot(
     shape = shape_of(cell, binary, settings)
     snapshot = find_snapshot(root, shape)
     if snapshot is not None:
+        if (fault := snapshot_fault(snapshot)) is not None:
+            raise FlatwaterError(f"the snapshot {snapshot.folder} is damaged: {fault}", hint=delete_hint(snapshot))
         return snapshot
+    space, free = estimate_space(cell, binary, settings, root, shape), free_bytes(root.path)
+    require_space(root.path, space, free)
+    reporter.note(
+        f"loads into {root.path}: needs about {print_size(space.total)} ({space.text}); {print_size(free)} free"
+    )
     loading = open_loading(root, shape)
     memory, size = psutil.virtual_memory().total, estimate_bytes(cell)
     chosen = loading_settings(binary, memory_bytes=memory, data_bytes=size)
-    if not loading.resumed:
-        check_space(root.path, size)
     with Instance(binary, loading.folder, shaping(settings), chosen=chosen, stop=hurried) as instance:
         if loading.resumed:
             try:
@@ -66,6 +82,5 @@ def loaded_snapshot(
             instance.start()
         load_dataset(cell, instance.login(), reporter, interrupt, instance.died)
         reporter.phase("settle", None)
-        print_loaded(instance, cell.schema_name, hurried)
         instance.stop()
     return loading.commit()

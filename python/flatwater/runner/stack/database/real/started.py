@@ -19,8 +19,11 @@ from flatwater.runner.progress import Reporter
 from flatwater.runner.resuming import Left
 from flatwater.runner.stack.database.real.cell_copies import CellCopies
 from flatwater.runner.stack.database.real.copies import kept_token
+from flatwater.runner.stack.database.real.dataset import describe_dataset
+from flatwater.runner.stack.database.real.elsewhere import Elsewhere, placing_of, real_places, require_room
 from flatwater.runner.stack.database.real.fleet import SPARE_CONNECTIONS, Fleet
-from flatwater.runner.stack.database.real.snapshots import loaded_snapshot, shape_of
+from flatwater.runner.stack.database.real.snapshots import loaded_snapshot, why_not_started
+from flatwater.runner.stack.database.real.space import SweepSpace, redo_bytes, shape_of
 from flatwater.runner.stack.layers.layer import Ground
 from flatwater.runner.stack.layers.servers import Check, Servers
 from flatwater.runner.stack.layers.storage import Used
@@ -46,13 +49,18 @@ class StartedServers(Servers):
 
     def __init__(self) -> None:
         self._root: ServersRoot | None = None
+        #: Where the data are, also after they were released: the summary tells it.
+        self._used: Used | None = None
         self._binary: Binary | None = None
         self._snapshot: Snapshot | None = None
-        self._copies = CellCopies()
+        self._elsewhere = Elsewhere()
+        self._copies = CellCopies(self._elsewhere)
         self._fleet = Fleet()
         #: The rest of an earlier run, if the cell is resumed from it.
         self._left: Left | None = None
         self._seam = ""
+        #: The translated settings of the cell.
+        self._settings: Mapping[str, str] = {}
         self._reporter: Reporter | None = None
 
     def turn_to(self, plan: PlannedCell) -> None:
@@ -60,6 +68,14 @@ class StartedServers(Servers):
         self._fleet = Fleet()
         self._left, self._seam = None, ""
         self._copies.turn_to(plan.index, self._cell.server.instances)
+        self._require_placing(self._cell)
+
+    def _require_placing(self, cell: Experiment) -> None:
+        """Refuses what the servers of a cell cannot place, before anything is made. Errors: UserError."""
+        placing = placing_of(cell)
+        if placing.storages:
+            binary = find_server(cell.server.binary)
+            placing.require(binary, translate(cell.server.settings, binary))
 
     def stand_on(self, ground: Ground) -> None:
         self._binary = find_server(self._cell.server.binary)
@@ -67,22 +83,35 @@ class StartedServers(Servers):
         if self._root is None or self._root.path.parent != storage:
             self.release()
             self._root = open_root(storage)
+            self._used = Used(self._root.path, self._root.path)
+        self._elsewhere.stand_on(self._cell, ground.others)
 
     @property
     def used(self) -> Used | None:
-        return Used(self._root.path, self._root.path) if self._root is not None else None
+        return self._used
 
     def check_sweep(self, experiment: Experiment) -> None:
         checked: set[str] = set()
+        sweep_space = SweepSpace()
         for position in range(min(experiment.sweep.positions, CELLS_CHECKED)):
             cell = cell_at(experiment, position).experiment
             if cell.database.REALITY != "real":
                 continue  # a modelled twin
             server = cell.server
-            settings_key = json.dumps([server.binary, server.settings, server.instances], sort_keys=True)
+            said = server.placement.model_dump()
+            described = [server.binary, server.settings, server.instances, said, describe_dataset(cell)]
+            settings_key = json.dumps(described, sort_keys=True)
             if not server.attached and settings_key not in checked:
                 checked.add(settings_key)
-                split(translate(server.settings, find_server(server.binary)), server.instances)
+                binary = find_server(server.binary)
+                settings = translate(server.settings, binary)
+                split(settings, server.instances)
+                self._require_placing(cell)
+                require_room(cell, server.instances * redo_bytes(settings, binary), real_places(cell))
+                if self._root is not None:
+                    sweep_space.add(cell, binary, settings, self._root)
+        if self._root is not None:
+            sweep_space.require(self._root.path)
 
     def take_up(self, left: Left) -> str | None:
         binary, root = self._binary_and_root()
@@ -100,12 +129,19 @@ class StartedServers(Servers):
         self._interrupt, self._reporter = interrupt, reporter
         self._copies.keep_in(kept_in)
         binary, root = self._binary_and_root()
-        settings = translate(self._cell.server.settings, binary)
+        self._settings = settings = translate(self._cell.server.settings, binary)
         if self._left is None:
+            places = {name: folder.path for name, folder in self._elsewhere.roots.items()}
+            require_room(self._cell, self._cell.server.instances * redo_bytes(settings, binary), places)
             self._snapshot = loaded_snapshot(self._cell, binary, root, settings, reporter, interrupt, self.hurried)
             folders, how = self._copies.make(self._snapshot, binary, root, reporter, lambda: interrupt.requested)
             reporter.phase("start", None)
-            self._fleet.launch(self._instances(folders, settings), binary, how)
+            try:
+                self._fleet.launch(self._instances(folders, settings), binary, how)
+            except Interrupted:
+                raise
+            except FlatwaterError as error:
+                raise why_not_started(self._snapshot, error) from None
         else:
             self._recover(settings, reporter, check)
         measured_s = self._left.measured_s if self._left is not None else 0.0
@@ -150,11 +186,23 @@ class StartedServers(Servers):
     def _instances(self, folders: Sequence[Path], settings: Mapping[str, str]) -> list[Instance]:
         binary, _ = self._binary_and_root()
         many = len(folders)
-        connections = -(-self._cell.transactions.connections // many) + SPARE_CONNECTIONS
+        workload = self._cell.transactions
+        connections = -(-workload.connections // many) + SPARE_CONNECTIONS
+        if workload.reconnect_every:
+            # A server still counts a connection for a moment after its client has closed it.
+            connections += -(-workload.connections // many)
         chosen, shares = {"max_connections": str(connections)}, split(settings, many)
         names = [f"server {number}" if many > 1 else "the server" for number in range(many)]
         return [
-            Instance(binary, folder, shares, chosen=chosen, name=name, stop=self.hurried)
+            Instance(
+                binary,
+                folder,
+                shares,
+                chosen=chosen,
+                placed=self._elsewhere.parts(folder.name).lines(binary, folder / "data", shares),
+                name=name,
+                stop=self.hurried,
+            )
             for name, folder in zip(names, folders, strict=True)
         ]
 
@@ -199,7 +247,8 @@ class StartedServers(Servers):
             f"a server died and was started again: it answered after {recovery_s:.1f} s"
             for recovery_s in self.recoveries_s
         ]
-        return [*self._fleet.warnings, *recovered]
+        idle = self._elsewhere.placing.without_effect(self._binary, self._settings) if self._binary is not None else []
+        return [*self._fleet.warnings, *idle, *recovered]
 
     def kept(self, text: str, logs: Path) -> str:
         if self._left is not None and not self._seam:
@@ -207,7 +256,7 @@ class StartedServers(Servers):
         return self._fleet.kept(text, logs)
 
     def end_cell(self, logs: Path, *, resumable: bool) -> None:
-        failures = self._fleet.end(logs, self._snapshot, self._cell.schema_name, self.hurried, self._tell_stop)
+        failures = self._fleet.end(logs, self._cell, self.hurried, self._tell_stop)
         self._copies.end_cell(self._root, resumable=resumable)
         self._left = None if not resumable else self._left
         if failures:
@@ -225,6 +274,7 @@ class StartedServers(Servers):
     def release(self) -> None:
         # There are servers only if the run was aborted in the middle of a cell.
         self._fleet.close()
+        self._elsewhere.release()
         if self._root is not None:
             self._root.close()
             self._root = None

@@ -83,9 +83,11 @@ class EmulatedFiles(_Emulated, GroundLayer):
     #: The name of flatwater's folder below storage.path: it has the content, its sidecar and the mount points.
     FOLDER = "flatwater-emulated"
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "", prefix: str = "storage.") -> None:
+        """`name`: of one of several storages of a cell, whose content is made anew for each cell."""
         require_fuse()
         super().__init__()
+        self._name, self._prefix = name, prefix
         self._owned: Folder | None = None
 
     @property
@@ -94,7 +96,7 @@ class EmulatedFiles(_Emulated, GroundLayer):
 
     @property
     def _folder(self) -> Path:
-        return self._path.absolute() / self.FOLDER
+        return self._path.absolute() / (f"{self.FOLDER}-{self._name}" if self._name else self.FOLDER)
 
     def turn_to(self, plan: PlannedCell) -> None:
         super().turn_to(plan)
@@ -146,9 +148,10 @@ class EmulatedFiles(_Emulated, GroundLayer):
     def _emulation(self, folder: Path) -> Emulation:
         storage = self._cell.modelled
         # The data of a server are loaded once and kept. Plain files are made again for each cell.
-        kept = has_server(self._cell)
+        server = has_server(self._cell)
+        kept = server and not self._name
         # Plain files have the requested size, on a device of its full capacity.
-        sizes = {"size_bytes": storage.size if kept else None, "used_bytes": storage.used_bytes}
+        sizes = {"size_bytes": storage.size if server else None, "used_bytes": storage.used_bytes}
         return _emulation(storage, folder, self._plan.seed, self._cell.record.interval_s, kept=kept, **sizes)
 
     def end_cell(self, logs: Path, *, resumable: bool) -> None:

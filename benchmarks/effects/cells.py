@@ -1,0 +1,99 @@
+"""Both sides of the table: the experiment of a server and that of its model, run, and read back."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from benchmarks.options import tell
+from benchmarks.servers.bench import FLATWATER
+from flatwater.errors import FlatwaterError, Interrupted, UserError
+from flatwater.results import Result, open_result
+from flatwater.results.schema import CellSummary
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One cell. Pages are those of a transaction."""
+
+    throughput: float
+    pages_read: float
+    pages_written: float
+    age_mib: float
+    verdict: str
+
+
+def real(content: Mapping[str, Any], folder: Path) -> Result:
+    """The server's result in this folder, run as far as it is not there yet.
+
+    Errors: UserError if the folder has results of another file; FlatwaterError if nothing was run.
+    """
+    file, out = folder / "real.toml", folder / "real"
+    text = tomli_w.dumps(content)
+    folder.mkdir(parents=True, exist_ok=True)
+    if out.exists() and file.read_text() != text:
+        hint = "move it away, or give another folder with --results"
+        what = f"{folder} has results of other changes, of another server's program, or of another --dir"
+        raise UserError(what, where="--results", hint=hint)
+    file.write_text(text)
+    if out.exists() and not failures(found := open_result(out)):
+        return found
+    tell(f"{content['title']}; if it is interrupted, the same command goes on")
+    return _run(file, out, *(["--resume"] if out.exists() else []))
+
+
+def model(content: Mapping[str, Any], folder: Path) -> Result:
+    """The model's result, always made anew: it takes seconds, and tells of the model of today."""
+    file = folder / "model.toml"
+    file.write_text(tomli_w.dumps(content))
+    return _run(file, folder / "model")
+
+
+def _run(file: Path, out: Path, *options: str) -> Result:
+    words = [str(FLATWATER), "run", str(file), "--out", str(out), "--yes", *options]
+    ran = subprocess.run(words, stdout=subprocess.DEVNULL, check=False)
+    if ran.returncode == Interrupted.exit_code:
+        raise KeyboardInterrupt
+    if ran.returncode and not (out / "flatwater.json").exists():
+        raise FlatwaterError(f"`flatwater run {file.name}` failed: its own words are above")
+    return open_result(out)
+
+
+def failures(result: Result) -> list[str]:
+    """A line for each cell that did not end well."""
+    found = []
+    for cell in result.cells:
+        if cell.summary is None:
+            found.append(f"cell {cell.index} has no result")
+        elif cell.summary.status != "complete":
+            found.append(f"cell {cell.index}: {cell.summary.error or cell.summary.status}")
+    return found
+
+
+def outcomes(result: Result, positions: int) -> list[list[Outcome | None]]:
+    """For the base and each change, one outcome a repeat; None for a cell that did not end well."""
+    found: list[list[Outcome | None]] = [[] for _ in range(positions)]
+    for cell in result.cells:
+        found[cell.index % positions].append(_outcome(cell.summary))
+    return found
+
+
+def _outcome(summary: CellSummary | None) -> Outcome | None:
+    if summary is None or summary.status != "complete" or not summary.mean:
+        return None
+    means = {name: one.mean for name, one in summary.metrics.items() if one.mean is not None}
+    transactions = means.get("workload.ops_per_s")
+    if not transactions:
+        return None
+    return Outcome(
+        throughput=summary.mean,
+        pages_read=means.get("database.pages_read_per_s", 0.0) / transactions,
+        pages_written=means.get("database.pages_flushed_per_s", 0.0) / transactions,
+        age_mib=means.get("database.checkpoint_age_bytes", 0.0) / 2**20,
+        verdict=summary.verdict or "",
+    )

@@ -1,0 +1,183 @@
+"""A server of the registry with room for its data and results: what every step of the matrix runs on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+import tomli_w
+from pydantic import JsonValue
+
+from flatwater.errors import FlatwaterError
+from flatwater.results import Result, open_result
+from flatwater.server import Binary
+
+#: A part of an experiment's file.
+Table: TypeAlias = Mapping[str, JsonValue]
+
+FLATWATER = Path(sys.executable).with_name("flatwater")
+#: A step of a few seconds takes minutes on a machine with a load of twenty, and a hang is a failure.
+PATIENCE_S = 1200.0
+#: Small enough that every server flushes: a warehouse and its undo are some four times as large.
+SETTINGS: Table = {
+    "innodb_buffer_pool_size": "32M",
+    "innodb_log_file_size": "8M",
+    "innodb_log_files_in_group": 2,
+    "innodb_flush_log_at_trx_commit": 2,
+}
+TPCC_S = 60.0
+#: `flatwater fit workload` and `what-if` need 500 New-Orders, however busy the machine is.
+COUNTED_MIN = 700
+#: No longer than this: a server that does not do that many in ten minutes fails the step.
+COUNTED_MAX_S = 600.0
+
+
+class StepFailed(AssertionError):
+    """Why a server does not do what a step asks for, in one line."""
+
+
+def require(holds: object, what: str) -> None:
+    """Errors: StepFailed."""
+    if not holds:
+        raise StepFailed(what)
+
+
+@dataclass
+class Bench:
+    """One server, and a folder of its own on the storage."""
+
+    name: str
+    binary: Binary
+    folder: Path
+    #: What each result of this bench was called, and how many there were.
+    _count: int = field(default=0)
+
+    @property
+    def storage(self) -> Path:
+        """Where the servers' data are."""
+        path = self.folder / "data"
+        path.mkdir(exist_ok=True)
+        return path
+
+    def call(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """A verb that has ended well. Errors: StepFailed with its line of error."""
+        done = self._ended(*arguments)
+        if done.returncode != 0:
+            raise StepFailed(error_of(done.stderr) or f"exit code {done.returncode}")
+        return done
+
+    def fails(self, *arguments: str | Path) -> str:
+        """The line of error of a verb that must fail. Errors: StepFailed if it does not."""
+        done = self._ended(*arguments)
+        require(done.returncode == 1, f"flatwater {arguments[0]} ended with exit code {done.returncode}, not with 1")
+        told = error_of(done.stderr)
+        require(told, f"flatwater {arguments[0]} failed and did not say why")
+        return told
+
+    def _ended(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        try:
+            done = subprocess.run(
+                [FLATWATER, *map(str, arguments)],
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise StepFailed(f"flatwater {arguments[0]} did not end in {PATIENCE_S:.0f} s") from None
+        for sign in ("Traceback", "panicked"):
+            require(sign not in done.stderr, f"flatwater {arguments[0]} ended with a {sign.lower()}")
+        return done
+
+    def write(
+        self,
+        workload: Table,
+        settings: Table | None = None,
+        database: Table | None = None,
+        storage: Path | None = None,
+        **tables: Table,
+    ) -> tuple[Path, Path]:
+        """The file of an experiment on this server, and the folder of its result."""
+        self._count += 1
+        content = {
+            "title": f"step {self._count}",
+            "workload": workload,
+            "database": {
+                "kind": "server",
+                "binary": str(self.binary.path),
+                "settings": {**SETTINGS, **(settings or {})},
+                **(database or {}),
+            },
+            "storage": {"path": str(storage or self.storage)},
+            **tables,
+        }
+        file, out = self.folder / f"step-{self._count}.toml", self.folder / f"result-{self._count}"
+        file.write_text(tomli_w.dumps(content), encoding="utf-8")
+        return file, out
+
+    def run(
+        self, workload: Table, settings: Table | None = None, database: Table | None = None, **tables: Table
+    ) -> tuple[Result, str]:
+        """The result of an experiment on this server, and what `flatwater run` said. Errors: StepFailed."""
+        file, out = self.write(workload, settings, database, **tables)
+        told = self.call("run", file, "--out", out)
+        result = open_result(out)
+        for cell in result.cells:
+            require(
+                cell.summary is not None and cell.summary.status == "complete", f"cell {cell.index} is not complete"
+            )
+        return result, told.stdout + told.stderr
+
+    def variables(self, result: Result) -> Sequence[Mapping[str, str]]:
+        """What the server said of itself in each cell."""
+        folders = [result.path / "servers" / f"{cell.index:04}" for cell in result.cells]
+        return [json.loads((folder / "variables.json").read_text()) for folder in folders]
+
+    @cached_property
+    def tpcc(self) -> Result:
+        """A run of tpcc, which several steps look at: made by the first of them."""
+        result, _ = self.run(tpcc(TPCC_S))
+        return result
+
+    @cached_property
+    def counted(self) -> Result:
+        """A run of tpcc with enough transactions to count costs by: the same, or a longer one."""
+        summary = self.tpcc.cells[0].summary
+        assert summary is not None
+        done = summary.latency_by_kind_us["new_order"].count
+        if done >= COUNTED_MIN:
+            return self.tpcc
+        result, _ = self.run(tpcc(min(2 * TPCC_S * COUNTED_MIN / max(done, 1), COUNTED_MAX_S)))
+        return result
+
+
+def tpcc(duration_s: float, warmup_s: float = 1.0) -> Table:
+    """TPC-C on one warehouse."""
+    times = {"warmup_s": warmup_s, "duration_s": duration_s}
+    return {"kind": "tpcc", "warehouses": 1, "connections": 4, **times}
+
+
+def oltp(mode: str, duration_s: float = 2.0, **more: JsonValue) -> Table:
+    """OLTP of sysbench on two small tables."""
+    times = {"warmup_s": 0.5, "duration_s": duration_s}
+    return {"kind": "oltp", "mode": mode, "tables": 2, "rows": 5000, "connections": 2, **times, **more}
+
+
+def error_of(told: str) -> str:
+    """The line of error in what flatwater said; empty if there is none."""
+    errors = [line for line in told.splitlines() if line.startswith("error: ")]
+    return errors[-1].removeprefix("error: ") if errors else ""
+
+
+def why(error: BaseException) -> str:
+    """The reason of a failed step, in one line."""
+    text = str(error) if isinstance(error, (FlatwaterError, StepFailed)) else f"{type(error).__name__}: {error}"
+    return " ".join(text.split())

@@ -1,0 +1,181 @@
+//! One session of a replay: the statements of its recorded connections, one after the other.
+
+use flatwater_core::workload::query_log::{Entry, STATEMENT_BYTES_MAX};
+use flatwater_core::workload::sql::effect;
+
+use super::job::{Counter, Job, KINDS, kind_of};
+use super::queues::Found;
+use crate::Error;
+use crate::database::again::Lost;
+use crate::database::connection::{Connection, LOGIN, SqlError};
+
+/// First and longest pause between two attempts to reach a server that is gone.
+const RECONNECT_PAUSE_NS: (u64, u64) = (200_000_000, 200_000_000);
+/// A statement that begins later than this is late: below it is what timers and schedulers need.
+const LATE_NS: u64 = 10_000_000;
+
+/// One session.
+pub(super) struct Lane<'a> {
+    job: &'a Job,
+    lane: usize,
+    connection: Option<Connection>,
+    /// The schema that is open.
+    schema: Option<String>,
+    begun_ns: u64,
+}
+
+impl<'a> Lane<'a> {
+    /// Runs a session to the end of the log.
+    pub(super) fn run(job: &'a Job, lane: usize) {
+        let mut own = Self { job, lane, connection: None, schema: None, begun_ns: 0 };
+        // A failure ends the run before it begins.
+        if let Err(error) = own.connect() {
+            job.crew.fail(Error::Workload(format!(
+                "session {} of {}: cannot connect: {error}",
+                lane + 1,
+                job.connections
+            )));
+        }
+        job.crew.gate.arrive_and_wait();
+        own.begun_ns = job.crew.clock.now_ns();
+        if own.connection.is_some() {
+            own.work();
+        }
+        job.crew.recorder.flights(lane).close();
+    }
+
+    fn connect(&mut self) -> Result<(), SqlError> {
+        let login = &self.job.servers[self.lane % self.job.servers.len()];
+        let mut connection = Connection::open_within(login, self.job.crew.abandon_flag(), LOGIN)?;
+        connection.keep_rows(0);
+        if !self.job.spec.allow_writes {
+            match connection.query("SET SESSION TRANSACTION READ ONLY") {
+                // Servers before MySQL 5.6 and MariaDB 10.0 do not know it.
+                Ok(_) | Err(SqlError::Server { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        connection.wait_at_most(None);
+        self.schema.clone_from(&login.schema);
+        self.connection = Some(connection);
+        Ok(())
+    }
+
+    fn work(&mut self) {
+        let crew = &self.job.crew;
+        while !crew.stopping() {
+            let entry = match self.job.queues.take(self.lane) {
+                Found::Entry(entry) => entry,
+                Found::Nothing => continue,
+                Found::Over => return self.end_interval(),
+            };
+            if !self.job.spec.allow_writes && !effect::reads(&entry.sql) {
+                self.count(Counter::WritesSkipped, 1);
+                continue;
+            }
+            if !self.wait_for(&entry) || !self.send(&entry) {
+                return;
+            }
+        }
+    }
+
+    /// An interval that is shorter than half of its length is not recorded: what was done in the last one stays.
+    fn end_interval(&self) {
+        let (crew, step_ns) = (&self.job.crew, self.job.interval_ms.max(1) * 1_000_000);
+        let since_ns = crew.clock.now_ns().saturating_sub(self.begun_ns);
+        let least_ns = since_ns - since_ns % step_ns + step_ns * 6 / 10;
+        crew.pause_until(self.begun_ns + least_ns.max(since_ns));
+    }
+
+    /// Waits for the moment of a statement; false if the run ended before.
+    fn wait_for(&self, entry: &Entry) -> bool {
+        let (crew, speed) = (&self.job.crew, self.job.spec.speed);
+        if speed <= 0.0 {
+            return !crew.stopping();
+        }
+        let after_ns = self.job.queues.since_first_us(entry.at_us) as f64 * 1000.0 / speed;
+        let due_ns = self.begun_ns.saturating_add(after_ns as u64);
+        let late_ns = crew.clock.now_ns().saturating_sub(due_ns);
+        if late_ns > LATE_NS {
+            self.count(Counter::Late, 1);
+            self.count(Counter::LagMs, late_ns / 1_000_000);
+        }
+        crew.pause_until(due_ns)
+    }
+
+    /// Runs a statement; false if the run is over.
+    fn send(&mut self, entry: &Entry) -> bool {
+        let kind = kind_of(entry);
+        if self.connection.is_none() && !self.reconnect(kind) {
+            return false;
+        }
+        let crew = &self.job.crew;
+        let flights = crew.recorder.flights(self.lane);
+        let begun_ns = crew.clock.now_ns();
+        flights.begin(0, begun_ns);
+        let outcome = self.execute(entry);
+        flights.end(0);
+        let error = match outcome {
+            Ok(()) => {
+                let latency_ns = crew.clock.now_ns().saturating_sub(begun_ns);
+                let mut kinds = crew.recorder.shard(self.lane).lock().expect("no lane panics while it records");
+                kinds[kind].finished(0, Some(latency_ns));
+                return true;
+            }
+            Err(SqlError::Abandoned) => return false,
+            Err(error) => error,
+        };
+        self.note_error(kind, &error);
+        if !matches!(error, SqlError::Server { .. }) {
+            self.connection = None;
+        }
+        let text = format!("{} of recorded connection {}: {error}", KINDS[kind], entry.session);
+        if self.job.continue_on_error {
+            self.job.crew.note_failure(Error::Workload(text));
+            return true;
+        }
+        self.job.crew.fail(Error::Workload(text));
+        false
+    }
+
+    fn execute(&mut self, entry: &Entry) -> Result<(), SqlError> {
+        let Some(connection) = &mut self.connection else { return Err(SqlError::Abandoned) };
+        if entry.sql.len() > STATEMENT_BYTES_MAX {
+            return Err(SqlError::Server { code: 1153, message: "the statement is longer than 16 MiB".into() });
+        }
+        if entry.schema.is_some() && entry.schema != self.schema {
+            // In the wrong schema nothing is run.
+            let schema = entry.schema.as_deref().unwrap_or_default();
+            self.schema = None;
+            connection.query(&format!("USE `{}`", schema.replace('`', "``")))?;
+            self.schema.clone_from(&entry.schema);
+        }
+        connection.queue_query(&entry.sql);
+        let reply = connection.reply();
+        self.count(Counter::Queries, 1);
+        if effect::verb(&entry.sql) == "USE" {
+            self.schema = None;
+        }
+        reply.map(drop)
+    }
+
+    fn reconnect(&mut self, kind: usize) -> bool {
+        let lost = Lost {
+            crew: &self.job.crew,
+            lane: self.lane,
+            kind,
+            reconnects: Counter::Reconnects as usize,
+            connect_failures: Counter::ConnectFailures as usize,
+            pauses_ns: RECONNECT_PAUSE_NS,
+        };
+        lost.connect_again(false, || self.connect())
+    }
+
+    fn note_error(&self, kind: usize, error: &SqlError) {
+        self.job.crew.recorder.count_error(self.lane, kind, error.number());
+    }
+
+    fn count(&self, counter: Counter, by: u64) {
+        self.job.crew.recorder.count(counter as usize, by);
+    }
+}

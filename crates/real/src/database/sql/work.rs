@@ -1,0 +1,173 @@
+//! The workload of one server as its sessions share it: statements that were read once, and sequences.
+
+use flatwater_core::workload::sql::draw::{Draw, Sequences};
+use flatwater_core::workload::sql::source::Source;
+use flatwater_core::workload::sql::text;
+
+use super::spec::{Pause, SqlSpec};
+use crate::database::connection::{Connection, SqlError, Statement as Prepared};
+use crate::database::load::require_finished;
+
+/// "This command is not supported in the prepared statement protocol yet": it is sent as text.
+const ER_UNSUPPORTED_PS: u16 = 1295;
+/// ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: a guarded session found a function that writes.
+const ER_READ_ONLY_TRANSACTION: u16 = 1792;
+
+/// A statement that was read.
+#[derive(Debug)]
+pub(super) struct Statement {
+    pub(super) text: text::Statement,
+    /// For each parameter of the text, its place among all parameters.
+    pub(super) parameters: Vec<usize>,
+    pub(super) prepared: bool,
+    /// Parameters that are columns of its first row, by their places, and the names of the columns.
+    pub(super) finds: Vec<(usize, String)>,
+    /// Where it stands, for messages.
+    pub(super) place: String,
+}
+
+impl Statement {
+    /// Prepares it; None where the server can only take it as text.
+    pub(super) fn prepare(&self, connection: &mut Connection) -> Result<Option<Prepared>, SqlError> {
+        match connection.prepare(&self.text.with_placeholders()) {
+            Ok(prepared) => Ok(Some(prepared)),
+            Err(error) if error.is(ER_UNSUPPORTED_PS) => Ok(None),
+            Err(error) => Err(at(&self.place, error)),
+        }
+    }
+}
+
+/// A transaction that was read.
+#[derive(Debug)]
+pub(super) struct Transaction {
+    pub(super) autocommit: bool,
+    pub(super) think: Pause,
+    pub(super) statements: Vec<Statement>,
+    /// The places of the parameters that it draws.
+    pub(super) drawn: Vec<usize>,
+}
+
+/// The workload of one server.
+#[derive(Debug)]
+pub struct Work {
+    pub(super) transactions: Vec<Transaction>,
+    /// The weights, summed up from the first on.
+    pub(super) cumulative: Vec<f64>,
+    pub(super) draws: Vec<Draw>,
+    pub(super) sequences: Sequences,
+    pub(super) on_connect: Vec<String>,
+    pub(super) read_only: bool,
+}
+
+impl Work {
+    /// Reads the workload, and tries its statements on a server: each is prepared once, so that a misspelt one is found
+    /// before anything runs.
+    ///
+    /// # Errors
+    /// What is wrong and where, one line.
+    pub fn open(spec: &SqlSpec, connection: &mut Connection) -> Result<Self, String> {
+        require_finished(connection)?;
+        let work = Self::read(spec)?;
+        for (place, parameter) in spec.parameters.iter().enumerate() {
+            if let Source::Sequence { start_from: Some(sql), .. } = &parameter.source {
+                let told = |error: SqlError| format!("workload.parameters.{}.start_from: {error}", parameter.name);
+                connection.query(sql).map_err(told)?;
+                let Some(start) = connection.rows().int(0, 0) else {
+                    let name = &parameter.name;
+                    return Err(format!("workload.parameters.{name}.start_from: its first value is no whole number"));
+                };
+                work.sequences.begin(place, start);
+            }
+        }
+        work.set_up(connection).map_err(|error| error.to_string())?;
+        for statement in work.transactions.iter().flat_map(|transaction| &transaction.statements) {
+            if statement.prepared {
+                statement.prepare(connection).map_err(|error| {
+                    let hint = if error.is(ER_READ_ONLY_TRANSACTION) {
+                        "workload.allow_writes = true, if this server's data may change"
+                    } else {
+                        "what cannot be prepared before the transaction runs is sent with prepared = false"
+                    };
+                    format!("{error} (hint: {hint})")
+                })?;
+            }
+        }
+        Ok(work)
+    }
+
+    fn read(spec: &SqlSpec) -> Result<Self, String> {
+        let sources: Vec<&Source> = spec.parameters.iter().map(|parameter| &parameter.source).collect();
+        let mut draws = Vec::new();
+        for (place, parameter) in spec.parameters.iter().enumerate() {
+            let draw = Draw::new(&sources, place);
+            draws.push(draw.map_err(|what| format!("workload.parameters.{}: {what}", parameter.name))?);
+        }
+        let mut transactions = Vec::new();
+        let (mut cumulative, mut sum) = (Vec::new(), 0.0);
+        for transaction in &spec.transactions {
+            sum += transaction.weight;
+            cumulative.push(sum);
+            let mut statements = Vec::new();
+            for (number, one) in transaction.statements.iter().enumerate() {
+                let place = format!("workload.transactions.{}.statements.{number}", transaction.name);
+                let text = text::Statement::read(&one.sql).map_err(|(what, _)| format!("{place}: {what}"))?;
+                let place_of = |name: &String| spec.parameters.iter().position(|known| known.name == *name);
+                let parameters: Option<Vec<usize>> = text.parameters.iter().map(place_of).collect();
+                let parameters = parameters.ok_or_else(|| format!("{place}: it has an unknown parameter"))?;
+                let finds = finds(spec, &one.name);
+                statements.push(Statement { text, parameters, prepared: one.prepared, finds, place });
+            }
+            let mut drawn: Vec<usize> = statements.iter().flat_map(|one| one.parameters.clone()).collect();
+            drawn.sort_unstable();
+            drawn.dedup();
+            let (autocommit, think) = (transaction.autocommit, transaction.think.clone());
+            transactions.push(Transaction { autocommit, think, statements, drawn });
+        }
+        let sequences = Sequences::new(sources.into_iter());
+        let (on_connect, read_only) = (spec.on_connect.clone(), spec.read_only);
+        Ok(Self { transactions, cumulative, draws, sequences, on_connect, read_only })
+    }
+
+    /// Sets a new session up.
+    ///
+    /// # Errors
+    /// What the server answers.
+    pub(super) fn set_up(&self, connection: &mut Connection) -> Result<(), SqlError> {
+        connection.keep_names();
+        // What is not looked at is not kept, however much it is.
+        connection.keep_rows(1);
+        connection.query("SET SESSION autocommit = 1")?;
+        if self.read_only {
+            match connection.query("SET SESSION TRANSACTION READ ONLY") {
+                // Servers before MySQL 5.6 and MariaDB 10.0 do not know it.
+                Ok(_) | Err(SqlError::Server { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        for (number, sql) in self.on_connect.iter().enumerate() {
+            connection.query(sql).map_err(|error| at(&format!("workload.on_connect.{number}"), error))?;
+        }
+        Ok(())
+    }
+}
+
+/// The parameters that are columns of the statement of this name.
+fn finds(spec: &SqlSpec, name: &str) -> Vec<(usize, String)> {
+    let sources = spec.parameters.iter().map(|parameter| &parameter.source).enumerate();
+    sources
+        .filter_map(|(place, source)| match source {
+            Source::Column { statement, column } if !name.is_empty() && statement == name => {
+                Some((place, column.clone()))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+/// A server's error with the place of the statement in the experiment.
+pub(super) fn at(place: &str, error: SqlError) -> SqlError {
+    match error {
+        SqlError::Server { code, message } => SqlError::Server { code, message: format!("{place}: {message}") },
+        error => error,
+    }
+}

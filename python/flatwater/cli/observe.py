@@ -1,0 +1,62 @@
+"""`flatwater observe`: watches a running server under its own load."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flatwater.cli.arguments import Json, complete_url
+from flatwater.cli.observing import DEFAULT_FOR, Asked, For, Out, Unit, cost_line, observe_server
+
+if TYPE_CHECKING:
+    from flatwater.results import CellSummary
+
+NAME = "observe"
+EXAMPLES = """\
+[bold]Examples[/bold]
+
+flatwater observe 'mysql:///run/mysqld/mysqld.sock?user=root'
+
+flatwater observe mysql://monitor@db1:3306 --for 1h --out results/monday
+
+FLATWATER_PASSWORD=... flatwater observe mysql://monitor@db1:3306 --json
+
+flatwater advise results/monday
+"""
+
+
+def verb(
+    url: Annotated[
+        str,
+        typer.Argument(
+            metavar="URL",
+            help="mysql://USER@HOST:3306, or mysql:///PATH/TO.sock?user=USER.",
+            autocompletion=complete_url,
+        ),
+    ],
+    for_: For = DEFAULT_FOR,
+    unit: Unit = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Watch a running server under its own load, and change nothing.
+
+    Every second of the server, and of the machine if it is local, goes into a result folder as that of a run: `report`,
+    `advise`, `health` and `compare` take it. Ctrl-C ends the watching and keeps what was seen.
+
+    The password is in the url or in FLATWATER_PASSWORD. The account needs PROCESS and REPLICATION CLIENT (MariaDB:
+    SLAVE MONITOR); without them it works, and says what is missing.
+    """
+    from flatwater.cli.cell_lines import CellPrinter
+    from flatwater.results.started import shell_word
+
+    seen: list[CellSummary] = []
+    with CellPrinter(as_json=as_json, then=seen.append) as printer:
+        folder = observe_server(Asked(url, for_, unit, out), printer)
+    if as_json:
+        return
+    for summary in seen:
+        typer.echo(cost_line(summary))
+    word = shell_word(str(folder))
+    typer.echo(f"result: {folder}\nreport: flatwater report {word}\nadvice: flatwater advise {word}")

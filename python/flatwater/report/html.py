@@ -1,0 +1,111 @@
+"""A page of HTML that needs no other file and may not reach the network: its head, its scripts and its policy."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from flatwater import __version__
+from flatwater.printing import printable
+from flatwater.report.figure import DARK, TEMPLATE, Figure
+from flatwater.report.images import PLOTLY
+
+#: The mark in the head of every page (templates/_head.html).
+SIGNATURE = '<meta name="generator" content="flatwater '
+
+
+@dataclass(frozen=True)
+class Script:
+    """An inline script, and the hash by which the page's policy lets it run."""
+
+    text: Markup
+    source: str
+
+
+def rendered(template: str, *, title: str, figures: Sequence[Figure], scripted: bool = True, **parts: object) -> str:
+    """The page of `template` as text, with `figures` as the charts that stand before those of the cells.
+
+    `scripted` is false for a page without charts: it has no script. `parts` is what else the template names.
+    """
+    scripts = [_script("errors.js"), _plotly(), _script("page.js")] if scripted else []
+    data = {"template": TEMPLATE, "dark": DARK, "sweep": [figure.as_json() for figure in figures]}
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            policy=_policy(scripts),
+            css=Markup(_text("page.css")),  # noqa: S704 ours
+            scripts=scripts,
+            title=title,
+            report_data=embedded(data),
+            version=__version__,
+            **parts,
+        )
+    )
+
+
+def _policy(scripts: list[Script]) -> str:
+    """What the page may do: run these scripts, and reach nothing."""
+    allowed = " ".join(script.source for script in scripts) or "'none'"
+    return (
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
+        f"script-src {allowed}"
+    )
+
+
+def embedded(value: Any) -> Markup:
+    """JSON for a <script type="application/json">: nothing in it can end the script or begin markup."""
+    text = json.dumps(_seen(value), separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704
+
+
+def _seen(value: Any) -> Any:
+    """The same JSON with the texts as `_visible` has them, the names of its fields among them: charts draw them."""
+    if isinstance(value, dict):
+        return {_visible(name): _seen(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_seen(one) for one in value]
+    return _visible(value)
+
+
+def _visible(value: object) -> object:
+    """Text from outside without what acts unseen: escape bytes, and signs that turn the direction of writing."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("flatwater.report"),
+        autoescape=True,
+        finalize=_visible,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _text(name: str) -> str:
+    return resources.files("flatwater.report").joinpath("templates", name).read_text("utf-8")
+
+
+def _script(name: str) -> Script:
+    return _allowed(_text(name))
+
+
+def _plotly() -> Script:
+    return _allowed(PLOTLY.read_text("utf-8"))
+
+
+def _allowed(text: str) -> Script:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return Script(Markup(text), f"'sha256-{digest}'")  # noqa: S704 ours, or plotly's

@@ -1,0 +1,240 @@
+"""One cell from a benchmark's run and the recordings beside it, on one clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flatwater.results.importers.clocks import Timeline, find_zone, first_s
+from flatwater.results.importers.hammerdb import NO_LENGTH, NO_SERIES
+from flatwater.results.importers.imported import ImportedCell, Interval
+from flatwater.results.importers.samplers import Recording, Sample
+from flatwater.results.importers.samplers.sampler import GAP_TIMES, usual_interval
+from flatwater.results.schema import Phase
+
+#: Devices that are parts of others, or no drives.
+_NO_DRIVES = ("loop", "ram", "zram", "sr", "fd")
+#: A series that is longer than the test by this share of the ramp-up has that in it.
+_RAMPUP_SHARE = 0.9
+#: Programs that tell the same series, the most exact first: vmstat and dstat's text round to whole per cents.
+_EXACT = ("sysstat-json", "mpstat", "iostat", "dstat", "vmstat", "dstat-text")
+#: Units of series that can make the line of a run, the best first.
+_UNITS = ("NOTPM", "NOPM", "tps", "tpm", "qps")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user says of the files."""
+
+    #: The block device of the data; None: the busiest one.
+    device: str | None = None
+    #: The offset of times without a zone; None: see clocks.py.
+    zone_s: float | None = None
+    #: The interval of files that do not tell it.
+    every_s: float | None = None
+
+
+@dataclass
+class Assembled:
+    """A cell, and what became of each recording."""
+
+    cell: ImportedCell
+    taken: dict[Path, str] = field(default_factory=dict)
+    left_out: dict[Path, str] = field(default_factory=dict)
+
+
+def assemble(cell: ImportedCell, recordings: Mapping[Path, Recording], options: Options) -> Assembled:
+    """The run with the series of the recordings. A run without a series gets that of a recording, if one has it."""
+    made = Assembled(cell)
+    line = _line_of(recordings) if cell.totals_only is not None else None
+    if line is not None:
+        _give_line(cell, recordings[line], options)
+        made.taken[line] = f"the line of the run, in {cell.unit}"
+    _add(made, {path: one for path, one in recordings.items() if path != line}, options)
+    return made
+
+
+def from_recordings(recordings: Mapping[Path, Recording], options: Options) -> Assembled | None:
+    """A run from recordings alone: of a server's transactions, else of a device's requests; None without both."""
+    if not recordings:
+        return None
+    line = _line_of(recordings)
+    name = next(iter(recordings)).parent.name or "recorded"
+    if line is not None:
+        cell = ImportedCell(label=line.stem, unit="", intervals=[], interval_s=1.0)
+        cell.layers = {"workload": "real", "database": "real"}
+        _give_line(cell, recordings[line], options)
+        what = f"the line of the run, in {cell.unit}"
+    else:
+        line = next((path for path, one in recordings.items() if one.devices), None)
+        if line is None:
+            return None
+        cell = _of_device(name, recordings[line], options)
+        what = "the line of the run: requests of its device"
+    if not cell.intervals:
+        return None
+    cell.files = [line.name]
+    made = Assembled(cell, {line: what})
+    rest = {path: one for path, one in recordings.items() if path != line or one.devices}
+    _add(made, rest, options)
+    made.taken[line] = what + (f"; {made.taken[line]}" if made.taken[line] != what else "")
+    return made
+
+
+def _line_of(recordings: Mapping[Path, Recording]) -> Path | None:
+    """The recording with the best throughput."""
+    having = [(path, one) for path, one in recordings.items() if one.unit and len(one.samples) > 1]
+    return min(having, key=lambda pair: _UNITS.index(pair[1].unit), default=(None, None))[0]
+
+
+def _give_line(cell: ImportedCell, recording: Recording, options: Options) -> None:
+    """Makes the samples of a recording the line of a run, without a ramp-up."""
+    scale = (options.every_s or 1.0) if recording.clock == "none" and not recording.interval_s else 1.0
+    zone_s = (options.zone_s or 0.0) if recording.clock == "local" else 0.0
+    samples = [Sample(one.at_s * scale - zone_s, one.metrics) for one in recording.samples]
+    usual = usual_interval([one.at_s for one in samples]) or 1.0
+    began = samples[0].at_s - usual
+    length_s = cell.totals_only.length_s if cell.totals_only is not None else 0.0
+    ramp_s = 0.0
+    if cell.rampup_s and samples[-1].at_s - began >= length_s + _RAMPUP_SHARE * cell.rampup_s:
+        ramp_s = cell.rampup_s
+        cell.before = [Phase(name="warmup", start_s=0.0, end_s=ramp_s)]
+        cell.warnings.append(f"the first {cell.rampup_s:.0f} s of its series are taken for the ramp-up")
+    whole_s = samples[-1].at_s - began
+    end_s = min(ramp_s + length_s, whole_s) if length_s else whole_s
+    last = 0.0
+    for sample in samples:
+        at_s = sample.at_s - began
+        start_s = last if at_s - last <= GAP_TIMES * usual else at_s - usual
+        last = at_s
+        interval = Interval(start_s, at_s, sample.metrics)
+        if at_s <= ramp_s + usual / 2 or at_s > end_s + usual / 2:
+            cell.others.append(interval)
+        elif "workload.throughput" in sample.metrics:
+            cell.intervals.append(Interval(max(start_s, ramp_s), at_s, sample.metrics))
+    cell.interval_s, cell.unit, cell.totals_only = usual, recording.unit, None
+    cell.warnings = [text for text in cell.warnings if text not in (NO_SERIES, NO_LENGTH)]
+    cell.warnings += recording.notes
+    if recording.clock != "none":
+        cell.began = began, recording.clock == "epoch"
+    if recording.unit in ("NOTPM", "NOPM", "tpm"):
+        done = sum(one.metrics["workload.throughput"] * (one.end_s - one.start_s) / 60 for one in cell.intervals)
+    else:
+        done = sum(one.metrics["workload.throughput"] * (one.end_s - one.start_s) for one in cell.intervals)
+    cell.operations = round(done)
+
+
+def _of_device(name: str, recording: Recording, options: Options) -> ImportedCell:
+    """A run whose line is the requests of a device: no workload is known."""
+    device = _busiest([recording], options)
+    samples = recording.devices.get(device or "", [])
+    cell = ImportedCell(label=name, unit="IOPS", intervals=[], interval_s=1.0, layers={"storage": "real"})
+    requests = []
+    for sample in samples:
+        counts = [sample.metrics.get(f"storage.{kind}_ops_per_s") for kind in ("read", "write")]
+        known = [count for count in counts if count is not None]
+        if known:
+            requests.append(Sample(sample.at_s, {"workload.throughput": sum(known), "workload.ops_per_s": sum(known)}))
+    if len(requests) < 2:
+        return cell
+    line = Recording(recording.tool, recording.clock, requests, recording.interval_s, unit="IOPS")
+    _give_line(cell, line, options)
+    cell.warnings.append(f"no workload lies among the files: the line is the requests of {device}")
+    return cell
+
+
+def _add(made: Assembled, recordings: Mapping[Path, Recording], options: Options) -> None:
+    """Adds the series of recordings to a cell, on its clock: each series of one recording, the most exact one."""
+    cell = made.cell
+    timeline = _timeline(cell, recordings, options)
+    device = _busiest(recordings.values(), options)
+    assumed: dict[str, list[str]] = {}
+    sources: dict[str, str] = {}
+    for path, recording in sorted(recordings.items(), key=lambda pair: (_rank(pair[1].tool), pair[0])):
+        texts: list[str] = []
+        # A line of throughput of its own would be a second one; how many a server counted stays.
+        own = [Sample(one.at_s, _without_line(one.metrics)) for one in recording.samples]
+        of_device = recording.devices.get(device or "", [])
+        twice: set[str] = set()
+        for samples in (own, of_device):
+            placed = timeline.place(recording, _new(samples, sources, recording.tool, twice))
+            cell.others += placed.intervals
+            texts += [placed.text] if placed.intervals and placed.text not in texts else []
+            if placed.intervals and placed.assumed:
+                assumed.setdefault(placed.assumed, []).append(path.name)
+        if of_device and texts:
+            others = len(recording.devices) - 1
+            texts.append(f"storage is {device}" + (f" (of {others + 1}: --device takes another)" if others else ""))
+        if recording.devices and device not in recording.devices and texts:
+            texts.append(_why_nothing(recording, device))
+        if twice:
+            texts.append(f"{len(twice)} series are taken of {', '.join(sorted({sources[name] for name in twice}))}")
+        if texts:
+            made.taken[path] = "; ".join([*texts, *recording.notes])
+        elif path not in made.taken:
+            made.left_out[path] = _why_nothing(recording, device)
+    cell.warnings += [f"{text} ({', '.join(names)})" for text, names in assumed.items()]
+
+
+def _rank(tool: str) -> int:
+    return _EXACT.index(tool) if tool in _EXACT else len(_EXACT)
+
+
+def _new(samples: list[Sample], sources: dict[str, str], tool: str, twice: set[str]) -> list[Sample]:
+    """The samples without series that a more exact recording has; those are added to `twice`."""
+    names = {name for sample in samples for name in sample.metrics}
+    old = {name for name in names if sources.setdefault(name, tool) != tool}
+    twice |= old
+    return [Sample(one.at_s, {name: v for name, v in one.metrics.items() if name not in old}) for one in samples]
+
+
+def _why_nothing(recording: Recording, device: str | None) -> str:
+    if recording.devices and device not in recording.devices:
+        return f"has no {device}: it has {', '.join(sorted(recording.devices)[:8])}"
+    return "its times do not lie in the run: give their zone with --timezone if that is why"
+
+
+def _without_line(metrics: dict[str, float]) -> dict[str, float]:
+    own = {"workload.throughput": "database.transactions_per_s"}
+    return {own.get(name, name): value for name, value in metrics.items() if name != "workload.ops_per_s"}
+
+
+def _timeline(cell: ImportedCell, recordings: Mapping[Path, Recording], options: Options) -> Timeline:
+    """The clock of a cell: its own start, or else the first start that a recording tells."""
+    naive = [first_s(one) for one in recordings.values() if one.clock == "local" and one.times]
+    known = [first_s(one) for one in recordings.values() if one.clock == "epoch" and one.times]
+    if cell.began is not None:
+        (known if cell.began[1] else naive).append(cell.began[0])
+    zone_s, text = find_zone(known, naive, options.zone_s)
+    if cell.began is not None:
+        began: float | None = cell.began[0] - (0.0 if cell.began[1] else zone_s)
+    else:
+        starts = [*known, *(start - zone_s for start in naive)]
+        began = min(starts, default=None)
+        if began is not None and cell.intervals:
+            cell.warnings.append(
+                "the run does not tell when it began: taken to begin with the first recording beside it"
+            )
+    length_s = cell.intervals[-1].end_s if cell.intervals else (cell.totals_only.length_s if cell.totals_only else 0.0)
+    if not length_s:
+        length_s = max((one.times[-1] - first_s(one) for one in recordings.values() if one.times), default=0.0)
+    return Timeline(length_s, began, zone_s, text, options.every_s)
+
+
+def _busiest(recordings: Iterable[Recording], options: Options) -> str | None:
+    """The device that the user names, or the one that read and wrote most."""
+    if options.device is not None:
+        return options.device.removeprefix("/dev/")
+    moved: dict[str, float] = {}
+    recordings = list(recordings)
+    for recording in recordings:
+        for name, samples in recording.devices.items():
+            if name.startswith(_NO_DRIVES) or name == "total":
+                continue
+            moved[name] = sum(
+                one.metrics.get("storage.read_bytes_per_s", 0.0) + one.metrics.get("storage.write_bytes_per_s", 0.0)
+                for one in samples
+            )
+    names = {name for recording in recordings for name in recording.devices}
+    return max(moved, key=lambda name: moved[name], default=next(iter(sorted(names)), None))

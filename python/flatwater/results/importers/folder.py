@@ -1,0 +1,258 @@
+"""All outputs that lie in a folder as one result: runs of benchmarks, and what was sampled while they ran.
+
+A file belongs to a run with the same name apart from the words that name its program (`16th.sysbench.txt` and
+`16th.iostat.txt`), or to the only run of its folder. Each file is accounted for: what was taken of it, or why not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flatwater.errors import UserError
+from flatwater.results.importers.assemble import Assembled, Options, assemble, from_recordings
+from flatwater.results.importers.imported import ImportedCell, Importer, read_head
+from flatwater.results.importers.samplers import SAMPLERS, Recording
+from flatwater.results.importers.samplers.sampler import without_colours
+
+#: A folder with more files than this is probably not the one that was meant.
+FILES_MAX = 20_000
+#: Words of file names that name a program and not a run.
+_WORDS = frozenset(
+    (
+        *("sysbench", "iostat", "vmstat", "mpstat", "dstat", "dool", "mysqladmin", "ext", "extended", "status"),
+        *("hammerdb", "hdbtcount", "tcount", "nopm", "samples", "qps", "tps", "tpcc", "fio", "log", "out", "output"),
+        *("txt", "csv", "json", "res", "result", "results", "summary", "bench", "benchmark", "raw", "stats", "metrics"),
+        *("counters", "cpu", "disk", "io", "mysql", "mariadb"),
+    )
+)
+_SPLIT = re.compile(r"[._\s-]+")
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """What became of one file."""
+
+    path: Path
+    #: The format; None if it is none that is known.
+    tool: str | None
+    #: What was taken; empty if nothing was.
+    taken: str = ""
+    #: Why nothing was taken.
+    left_out: str = ""
+    #: Columns or counters that are not taken.
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass
+class _Group:
+    """The files of one run, or of one folder."""
+
+    cells: list[tuple[Path, ImportedCell]] = field(default_factory=list)
+    recordings: list[tuple[Path, Recording]] = field(default_factory=list)
+
+
+@dataclass
+class Found:
+    """The cells of a folder, and an account of all its files."""
+
+    cells: list[ImportedCell] = field(default_factory=list)
+    reports: list[FileReport] = field(default_factory=list)
+
+
+def read_folder(paths: Sequence[Path], formats: Sequence[Importer], options: Options) -> Found:
+    """Reads all files of folders, and files by themselves. Errors: UserError if nothing can be taken."""
+    found = Found()
+    by_folder: dict[Path, list[Path]] = {}
+    for path in sorted(_files(paths, found)):
+        by_folder.setdefault(path.parent, []).append(path)
+    many = len(by_folder) > 1
+    root = Path(paths[0]) if len(paths) == 1 else None
+    for folder, files in by_folder.items():
+        group = _classified(files, formats, found)
+        prefix = _prefix(folder, root) if many else ""
+        for part in _parted(group, found):
+            _assemble(part, prefix, options, found)
+    if not found.cells:
+        raise UserError(_why_nothing(found), where=str(paths[0]), hint="--json tells it file by file")
+    return found
+
+
+def _files(paths: Sequence[Path], found: Found) -> Iterator[Path]:
+    """Every file, but none of hidden folders and of results of flatwater's."""
+    seen = 0
+    for path in paths:
+        inner = [path] if not path.is_dir() else _below(path, found)
+        for one in inner:
+            seen += 1
+            if seen > FILES_MAX:
+                raise UserError(f"more than {FILES_MAX:,} files", where=str(path), hint="import one of its folders")
+            yield one
+
+
+def _below(folder: Path, found: Found) -> Iterator[Path]:
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        found.reports.append(FileReport(folder, None, left_out=f"cannot be read: {error.strerror}"))
+        return
+    if any(entry.name == "flatwater.json" for entry in entries):
+        found.reports.append(FileReport(folder, None, left_out="is a result of flatwater's"))
+        return
+    for entry in entries:
+        if entry.name.startswith(".") or entry.is_symlink():
+            continue
+        if entry.is_dir():
+            yield from _below(entry, found)
+        elif entry.is_file():
+            yield entry
+
+
+def is_sampled(path: Path) -> bool:
+    """Whether a file is a sampler's output. Errors: UserError for a file that cannot be read."""
+    head = without_colours(read_head(path))
+    return any(sampler.recognises(path, head) for sampler in SAMPLERS)
+
+
+def _classified(files: Sequence[Path], formats: Sequence[Importer], found: Found) -> _Group:
+    group = _Group()
+    by_format: dict[str, list[Path]] = {}
+    for path in files:
+        try:
+            head = without_colours(read_head(path))
+        except UserError as error:
+            found.reports.append(FileReport(path, None, left_out=error.what))
+            continue
+        sampler = next((one for one in SAMPLERS if one.recognises(path, head)), None)
+        importer = next((one for one in formats if one.recognises(path, head)), None) if sampler is None else None
+        if sampler is not None:
+            try:
+                group.recordings.append((path, sampler.read(path)))
+            except UserError as error:
+                found.reports.append(FileReport(path, sampler.NAME, left_out=_place(error, path)))
+        elif importer is not None:
+            by_format.setdefault(importer.NAME, []).append(path)
+        else:
+            found.reports.append(FileReport(path, None, left_out="no output that we know"))
+    for importer in formats:
+        # fio numbers the logs of one job: they are read together.
+        of_format = by_format.get(importer.NAME, [])
+        parts = [of_format] if importer.NAME == "fio-log" and of_format else [[path] for path in of_format]
+        for part in parts:
+            _read_runs(importer, part, group, found)
+    return group
+
+
+def _read_runs(importer: Importer, paths: list[Path], group: _Group, found: Found) -> None:
+    used = {one.resolve() for _, cell in group.cells for one in cell.used}
+    paths = [path for path in paths if path.resolve() not in used]
+    if not paths:
+        return
+    try:
+        cells = importer.read(paths)
+    except UserError as error:
+        found.reports += [FileReport(path, importer.NAME, left_out=_place(error, path)) for path in paths]
+        return
+    for cell in cells:
+        known = [
+            one for one, other in group.cells if cell.totals and other.totals == cell.totals and not cell.intervals
+        ]
+        if known:
+            found.reports.append(FileReport(paths[0], importer.NAME, left_out=f"the same result as {known[0].name}"))
+            continue
+        cell.files = [path.name for path in paths]
+        group.cells.append((paths[0], cell))
+    if any(path == paths[0] for path, _ in group.cells):
+        texts = [_run_text(cell) for path, cell in group.cells if path == paths[0]]
+        found.reports += [FileReport(path, importer.NAME, taken="; ".join(texts[:3])) for path in paths]
+
+
+def _run_text(cell: ImportedCell) -> str:
+    if cell.totals_only is not None:
+        return "a run, totals only"
+    return f"a run of {cell.intervals[-1].end_s - cell.intervals[0].start_s:.0f} s in {cell.unit}"
+
+
+def _parted(group: _Group, found: Found) -> Iterator[_Group]:
+    """The files of a folder by the run that they belong to."""
+    if len(group.cells) <= 1:
+        keys = {_key(path) for path, _ in group.recordings}
+        counted = [recording for _, recording in group.recordings if recording.unit]
+        if group.cells or len(keys) <= 1 or len(counted) <= 1:
+            yield group
+            return
+    parts: dict[str, _Group] = {}
+    for path, cell in group.cells:
+        parts.setdefault(_key(path), _Group()).cells.append((path, cell))
+    for path, recording in group.recordings:
+        key = _key(path)
+        if key in parts or not group.cells:
+            parts.setdefault(key, _Group()).recordings.append((path, recording))
+        else:
+            why = f"belongs to none of the {len(group.cells)} runs in its folder: none has a name like it"
+            found.reports.append(FileReport(path, recording.tool, left_out=why))
+    for part in parts.values():
+        yield from _alone(part, found)
+
+
+def _alone(part: _Group, found: Found) -> Iterator[_Group]:
+    """A part with one run; of several runs of one name, nothing tells which one was sampled."""
+    if len(part.cells) <= 1:
+        yield part
+        return
+    for path, recording in part.recordings:
+        why = f"{len(part.cells)} runs have its name: it is not known which of them it belongs to"
+        found.reports.append(FileReport(path, recording.tool, left_out=why))
+    for one in part.cells:
+        yield _Group([one], [])
+
+
+def _assemble(part: _Group, prefix: str, options: Options, found: Found) -> None:
+    recordings = dict(part.recordings)
+    if part.cells:
+        (path, cell) = part.cells[0]
+        made: Assembled | None = assemble(cell, recordings, options)
+    else:
+        made = from_recordings(recordings, options)
+    if made is None:
+        for path, recording in part.recordings:
+            why = "no run lies beside it, and it has no throughput of its own"
+            found.reports.append(FileReport(path, recording.tool, left_out=why))
+        return
+    cell = made.cell
+    name = cell.label if part.cells or not prefix else ""
+    cell.label = "/".join(text for text in (prefix, name) if text) or cell.label
+    for path, recording in part.recordings:
+        taken, left_out = made.taken.get(path, ""), made.left_out.get(path, "")
+        if taken:
+            cell.files.append(path.name)
+        found.reports.append(FileReport(path, recording.tool, taken, left_out, tuple(recording.unknown)))
+    found.cells.append(cell)
+
+
+def _key(path: Path) -> str:
+    """The name of a file without the words for programs."""
+    words = _SPLIT.split(path.name.lower())
+    return " ".join(word for word in words if word and word not in _WORDS)
+
+
+def _prefix(folder: Path, root: Path | None) -> str:
+    try:
+        return str(folder.relative_to(root)) if root is not None and folder != root else ""
+    except ValueError:
+        return folder.name
+
+
+def _place(error: UserError, path: Path) -> str:
+    """An error about a file without the file's own name."""
+    line = (error.where or "").removeprefix(str(path)).lstrip(":")
+    return f"{f'line {line}: ' if line.isdecimal() else ''}{error.what}"
+
+
+def _why_nothing(found: Found) -> str:
+    if not found.reports:
+        return "there are no files in it"
+    first = next((one for one in found.reports if one.tool is not None), found.reports[0])
+    return f"nothing can be imported of {len(found.reports)} files; {first.path.name}: {first.left_out}"

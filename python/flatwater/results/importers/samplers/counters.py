@@ -1,0 +1,82 @@
+"""A CSV with a time and a server's counters in each row, as many scripts of laboratories write it.
+
+The first column is the time. Columns with names of SHOW GLOBAL STATUS are taken, and tps, qps, nopm and tpm.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from flatwater.errors import UserError
+from flatwater.results.importers.imported import read_text
+from flatwater.results.importers.samplers.sampler import Broken, Clock, Recording, Sample, evened, in_order, number_of
+from flatwater.results.importers.samplers.stamps import read_stamp
+from flatwater.results.importers.samplers.status import KNOWN, Reading, status_samples
+
+NAME = "counters"
+_TIMES = ("timestamp", "time", "datetime", "date", "ts", "epoch", "unixtime")
+#: Columns that are a throughput -> its unit, the best first. Counters are better: a script's own rates count a
+#: sample of two seconds twice.
+_THROUGHPUTS = {"nopm": "NOPM", "notpm": "NOTPM", "tps": "tps", "tpm": "tpm", "qps": "qps"}
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether the first line has a time and a counter that is known."""
+    del path
+    names = _names(next(iter(head.splitlines()), ""))
+    return len(names) > 1 and names[0] in _TIMES and any(name in KNOWN or name in _THROUGHPUTS for name in names[1:])
+
+
+def read(path: Path) -> Recording:
+    """The samples of a file. Errors: UserError."""
+    lines = read_text(path).splitlines()
+    names = _names(lines[0])
+    readings: list[Reading] = []
+    broken, clock = Broken(), list[Clock]()
+    for number, line in enumerate(lines[1:], 2):
+        if not line.strip():
+            continue
+        try:
+            cells = next(csv.reader([line], delimiter=_delimiter(lines[0])), [])
+        except csv.Error:
+            cells = []
+        stamp = read_stamp(cells[0]) if cells else None
+        if stamp is None or len(cells) != len(names):
+            broken.add(number)
+            continue
+        clock.append(stamp[1])
+        figures = {
+            name: value for name, cell in zip(names, cells, strict=True) if (value := number_of(cell)) is not None
+        }
+        figures.pop(names[0], None)
+        readings.append((stamp[0], figures))
+    if len(readings) < 2:
+        raise UserError("no two rows with a time and as many columns as the heading", where=f"{path}:2")
+    notes = broken.notes()
+    rows = in_order([Sample(at_s, dict(row)) for at_s, row in readings], notes)
+    times = evened(own_times := [row.at_s for row in rows])
+    if times != own_times:
+        notes.append("times in whole seconds, with seconds skipped: evened out over a minute")
+    readings = [(at_s, row.metrics) for at_s, row in zip(times, rows, strict=True)]
+    samples, unit = status_samples(readings)
+    own = next((name for name in _THROUGHPUTS if name in names), None)
+    if own is not None and (not unit or _THROUGHPUTS[own] in ("NOPM", "NOTPM")):
+        unit = _THROUGHPUTS[own]
+        for sample, (_, row) in zip(samples, readings[1:], strict=True):
+            sample.metrics.pop("workload.throughput", None)
+            if own in row:
+                sample.metrics["workload.throughput"] = row[own]
+    else:
+        own = None
+    taken = {*KNOWN, own} if own is not None else KNOWN
+    unknown = [name for name in names[1:] if name not in taken]
+    return Recording(NAME, clock[0], samples, None, unit=unit, notes=notes, unknown=unknown)
+
+
+def _delimiter(line: str) -> str:
+    return ";" if line.count(";") > line.count(",") else ","
+
+
+def _names(line: str) -> list[str]:
+    return [cell.strip().strip('"').lower() for cell in line.lstrip("\ufeff").split(_delimiter(line))]

@@ -1,0 +1,168 @@
+"""iostat's text: devices (with `-x` or without) and processors, with `-t` or without.
+
+Its first report is the mean since boot, and is left out. Source of the columns: iostat(1) of sysstat, whose names
+changed over the years.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flatwater.errors import UserError
+from flatwater.results.importers.samplers.sampler import (
+    Broken,
+    Clock,
+    Recording,
+    Sample,
+    clean_lines,
+    in_order,
+    summed,
+)
+from flatwater.results.importers.samplers.stamps import read_stamp
+
+NAME = "iostat"
+_KB, _MB, _SECTOR, _MS = 1024.0, 1024.0**2, 512.0, 1000.0
+#: Columns of devices -> the metric, and what a unit of the column is (bytes, microseconds). sysstat's kB are KiB.
+DEVICE_COLUMNS = {
+    "r/s": ("storage.read_ops_per_s", 1.0),
+    "w/s": ("storage.write_ops_per_s", 1.0),
+    "d/s": ("storage.discard_ops_per_s", 1.0),
+    "f/s": ("storage.flush_ops_per_s", 1.0),
+    "rkB/s": ("storage.read_bytes_per_s", _KB),
+    "wkB/s": ("storage.write_bytes_per_s", _KB),
+    "rMB/s": ("storage.read_bytes_per_s", _MB),
+    "wMB/s": ("storage.write_bytes_per_s", _MB),
+    "rsec/s": ("storage.read_bytes_per_s", _SECTOR),
+    "wsec/s": ("storage.write_bytes_per_s", _SECTOR),
+    "kB_read/s": ("storage.read_bytes_per_s", _KB),
+    "kB_wrtn/s": ("storage.write_bytes_per_s", _KB),
+    "MB_read/s": ("storage.read_bytes_per_s", _MB),
+    "MB_wrtn/s": ("storage.write_bytes_per_s", _MB),
+    "Blk_read/s": ("storage.read_bytes_per_s", _SECTOR),
+    "Blk_wrtn/s": ("storage.write_bytes_per_s", _SECTOR),
+    "r_await": ("storage.read_await_us", _MS),
+    "w_await": ("storage.write_await_us", _MS),
+    "f_await": ("storage.flush_await_us", _MS),
+    "await": ("storage.await_us", _MS),
+    "aqu-sz": ("storage.queue_requests", 1.0),
+    "avgqu-sz": ("storage.queue_requests", 1.0),
+    "%util": ("storage.utilisation_pct", 1.0),
+    "util": ("storage.utilisation_pct", 1.0),
+}
+#: Columns of processors -> the metric; several of one metric are added.
+CPU_COLUMNS = {
+    "%user": "machine.cpu_user_pct",
+    "%nice": "machine.cpu_user_pct",
+    "%system": "machine.cpu_system_pct",
+    "%iowait": "machine.cpu_iowait_pct",
+    "%steal": "machine.cpu_steal_pct",
+    "%idle": "machine.cpu_idle_pct",
+}
+#: A wait of a kind of request that there was none of is no wait.
+_WAITS = {
+    "storage.read_await_us": "storage.read_ops_per_s",
+    "storage.write_await_us": "storage.write_ops_per_s",
+    "storage.flush_await_us": "storage.flush_ops_per_s",
+}
+
+
+@dataclass
+class _State:
+    """What was read so far."""
+
+    reports: int = 0
+    starts: int = 0
+    at_s: float | None = None
+    clock: Clock = "none"
+    #: The heading of the table that is being read; `cpu` and `device` tables have different ones.
+    heading: list[str] = field(default_factory=list)
+    is_cpu: bool = False
+    #: Whether the present report is a mean since boot.
+    is_boot: bool = False
+    has_cpu: bool = False
+    cpu: list[Sample] = field(default_factory=list)
+    devices: dict[str, list[Sample]] = field(default_factory=dict)
+    unknown: set[str] = field(default_factory=set)
+    broken: Broken = field(default_factory=Broken)
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether a line is the heading of iostat's table of devices."""
+    del path
+    return any(_is_device_heading(line.split()) for line in head.splitlines())
+
+
+def read(path: Path) -> Recording:
+    """The samples of a file. Errors: UserError."""
+    state = _State()
+    for number, line in clean_lines(path):
+        words = line.split()
+        if not words:
+            continue
+        if words[0] in ("Linux", "FreeBSD") and "(" in line:
+            state.starts, state.is_boot, state.at_s, state.has_cpu = state.starts + 1, True, None, False
+            # The next report is the first of a new start.
+            state.heading = []
+        elif words[0] == "avg-cpu:":
+            _begin_report(state)
+            state.heading, state.is_cpu, state.has_cpu = words[1:], True, True
+        elif _is_device_heading(words):
+            if not state.has_cpu:
+                _begin_report(state)
+            state.heading, state.is_cpu, state.has_cpu = words, False, False
+        elif (stamp := read_stamp(line)) is not None:
+            state.at_s, state.clock = stamp
+        else:
+            _row(state, number, words)
+    if not any(state.devices.values()):
+        raise UserError("no reports after the first, which is the mean since boot", where=f"{path}:1")
+    notes = state.broken.notes()
+    if state.starts > 1:
+        notes.append(f"iostat was started {state.starts} times")
+    cpu = in_order(state.cpu, notes)
+    devices = {name: in_order(samples, []) for name, samples in state.devices.items() if samples}
+    return Recording(NAME, state.clock, cpu, None, devices, notes=notes, unknown=sorted(state.unknown))
+
+
+def device_metrics(pairs: dict[str, float]) -> dict[str, float]:
+    """The metrics of a device from the values of its columns."""
+    metrics = {}
+    for column, value in pairs.items():
+        if column in DEVICE_COLUMNS and value >= 0:
+            name, unit = DEVICE_COLUMNS[column]
+            metrics[name] = value * unit
+    return {
+        name: value
+        for name, value in metrics.items()
+        if name not in _WAITS or metrics.get(_WAITS[name], 1.0) > 0 or value > 0
+    }
+
+
+def _begin_report(state: _State) -> None:
+    """A report begins. Without a heading line (cut off), the first is taken for the mean since boot, too."""
+    state.is_boot = state.reports == 0 or (state.is_boot and not state.heading)
+    state.reports += 1
+
+
+def _row(state: _State, number: int, words: list[str]) -> None:
+    names = state.heading if state.is_cpu else state.heading[1:]
+    texts = words if state.is_cpu else words[1:]
+    if not names:
+        return
+    pairs = state.broken.values(number, names, texts)
+    if pairs is None:
+        return
+    known = CPU_COLUMNS if state.is_cpu else DEVICE_COLUMNS
+    state.unknown |= {name for name in names if name not in known}
+    if state.is_boot:
+        return
+    at_s = state.at_s if state.at_s is not None else float(state.reports - 1)
+    if state.is_cpu:
+        state.cpu.append(Sample(at_s, summed(pairs, CPU_COLUMNS)))
+    else:
+        state.devices.setdefault(words[0].rstrip(":"), []).append(Sample(at_s, device_metrics(pairs)))
+
+
+def _is_device_heading(words: list[str]) -> bool:
+    return bool(words) and words[0].rstrip(":") == "Device" and any(word in DEVICE_COLUMNS for word in words)

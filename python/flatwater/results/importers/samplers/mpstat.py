@@ -1,0 +1,99 @@
+"""mpstat's text: the rows of all processors together. Source of the columns: mpstat(1) of sysstat."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from flatwater.errors import UserError
+from flatwater.results.importers.samplers.sampler import (
+    Broken,
+    Recording,
+    Sample,
+    clean_lines,
+    in_order,
+    summed,
+)
+from flatwater.results.importers.samplers.stamps import DayClock, read_date, read_time
+
+NAME = "mpstat"
+#: Columns -> the metric; several of one metric are added. The kernel counts guests in user time already.
+COLUMNS = {
+    "%usr": "machine.cpu_user_pct",
+    "%user": "machine.cpu_user_pct",
+    "%nice": "machine.cpu_user_pct",
+    "%sys": "machine.cpu_system_pct",
+    "%system": "machine.cpu_system_pct",
+    "%irq": "machine.cpu_system_pct",
+    "%soft": "machine.cpu_system_pct",
+    "%iowait": "machine.cpu_iowait_pct",
+    "%steal": "machine.cpu_steal_pct",
+    "%guest": "machine.cpu_user_pct",
+    "%gnice": "machine.cpu_user_pct",
+    "%idle": "machine.cpu_idle_pct",
+    "intr/s": "machine.interrupts_per_s",
+}
+_ROW = re.compile(r"\s*(\d{1,2}:\d{2}:\d{2}(?:\s+[AaPp]\.?[Mm]\.?)?)\s+(\S.*)")
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether a line is the heading of mpstat's table."""
+    del path
+    return any(_heading(line) is not None for line in head.splitlines())
+
+
+def read(path: Path) -> Recording:
+    """The samples of a file. Errors: UserError."""
+    names: list[str] = []
+    samples: list[Sample] = []
+    broken, clock = Broken(), DayClock(0.0)
+    dated = False
+    for number, line in clean_lines(path):
+        if line.startswith("Linux") and (day := _day(line)) is not None:
+            clock, dated = DayClock(day), True
+        elif (heading := _heading(line)) is not None:
+            names = heading
+        elif names and (row := _ROW.fullmatch(line)) is not None:
+            words = row[2].split()
+            if words[0] != "all":
+                continue
+            second = read_time(row[1])
+            if second is None:
+                broken.add(number)
+            elif (values := broken.values(number, names, words[1:])) is not None:
+                samples.append(Sample(clock.at(second), cpu_metrics(values)))
+        elif line.strip() and not line.startswith(("Linux", "Average", "\t")) and names and ":" not in line[:9]:
+            broken.add(number)
+    if not samples:
+        raise UserError("no rows of all processors", where=f"{path}:1", hint="mpstat INTERVAL prints them")
+    notes = broken.notes()
+    if not dated:
+        notes.append("without a date: its times count from a day that is not known")
+    samples = in_order(samples, notes)
+    unknown = sorted(name for name in names if name not in COLUMNS)
+    return Recording(NAME, "local" if dated else "none", _from_zero(samples, dated), None, notes=notes, unknown=unknown)
+
+
+def _from_zero(samples: list[Sample], dated: bool) -> list[Sample]:
+    """Without a date, the seconds since the first sample."""
+    first_s = 0.0 if dated else samples[0].at_s
+    return [Sample(sample.at_s - first_s, sample.metrics) for sample in samples]
+
+
+def cpu_metrics(values: dict[str, float]) -> dict[str, float]:
+    """The metrics of processors from the values of a row's columns."""
+    # With %usr, sysstat subtracts the time of guests from the others.
+    subtracted = "%usr" in values
+    return summed(
+        {name: value for name, value in values.items() if subtracted or name not in ("%guest", "%gnice")}, COLUMNS
+    )
+
+
+def _heading(line: str) -> list[str] | None:
+    row = _ROW.fullmatch(line)
+    words = row[2].split() if row is not None else []
+    return words[1:] if words[:1] == ["CPU"] and "%idle" in words else None
+
+
+def _day(line: str) -> float | None:
+    return next((day for word in line.split() if (day := read_date(word)) is not None), None)

@@ -1,0 +1,196 @@
+"""What a program that samples a machine or a server leaves: its samples, and on which clock they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Literal, Protocol
+
+from flatwater.results.importers.imported import read_text
+
+#: `epoch`: seconds since 1970, UTC. `local`: the same on a clock whose time zone the file does not tell. `none`: the
+#: file has no times; seconds since its beginning, or numbers of intervals if `interval_s` is None.
+Clock = Literal["epoch", "local", "none"]
+
+#: Colours of a terminal, which `script` and some pagers leave in a file.
+_ESCAPES = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+_NUMBER = re.compile(r"-?[0-9]{1,18}(?:[.,][0-9]{1,9})?")
+#: A longer distance between two samples, as a multiple of the usual one, is a gap. Scripts that sleep a second between
+#: two samples skip a second now and then.
+GAP_TIMES = 2.5
+#: A clock that goes back by at least this was set back (the end of summer time); by less, a line is out of order.
+_SET_BACK_S = 1800.0
+#: Samples over which times in whole seconds are evened out: a knot is up to a second off, so a rate up to a sixtieth.
+_EVENED = 60
+#: One interval in so many is twice as long at least, where a script is a little slower than a second.
+_SKIPS_LEAST = 50
+#: Fewer are samples that are missing.
+_SKIPS_MIN = 3
+
+
+@dataclass
+class Sample:
+    """The figures of one interval, which ends at `at_s`, by `layer.metric`."""
+
+    at_s: float
+    metrics: dict[str, float]
+
+
+@dataclass
+class Recording:
+    """The samples of one file."""
+
+    tool: str
+    clock: Clock
+    samples: list[Sample]
+    #: Seconds; None if the file does not tell.
+    interval_s: float | None = None
+    #: Samples of each block device, with the names of the layer `storage`.
+    devices: dict[str, list[Sample]] = field(default_factory=dict)
+    #: The unit of `workload.throughput`, if the samples have it.
+    unit: str = ""
+    #: What was assumed or left out, a sentence each.
+    notes: list[str] = field(default_factory=list)
+    #: Columns or counters that are not taken.
+    unknown: list[str] = field(default_factory=list)
+
+    @property
+    def times(self) -> list[float]:
+        """The ends of all intervals, in order."""
+        found = {sample.at_s for one in (self.samples, *self.devices.values()) for sample in one}
+        return sorted(found)
+
+
+class Sampler(Protocol):
+    """One program's output. A module with these members (its functions without `self`) is a sampler."""
+
+    NAME: str
+
+    def recognises(self, path: Path, head: str) -> bool:
+        """Whether a file with this name and this beginning has this format."""
+        ...
+
+    def read(self, path: Path) -> Recording:
+        """The samples of a file. Errors: UserError if it has none, with the file and the line."""
+        ...
+
+
+class Broken:
+    """Counts the lines that cannot be read: they are left out, and told."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._first = 0
+        self._has_commas = False
+
+    def add(self, number: int) -> None:
+        """Notes a line."""
+        self._first = self._first or number
+        self.count += 1
+
+    def values(self, number: int, names: Sequence[str], texts: Sequence[str]) -> dict[str, float] | None:
+        """The numbers of a row by their columns; None if the row has others, and the line is then noted."""
+        values = [value for text in texts if (value := number_of(text)) is not None]
+        if len(texts) != len(names) or len(values) != len(names):
+            self.add(number)
+            return None
+        self._has_commas = self._has_commas or any("," in text for text in texts)
+        return dict(zip(names, values, strict=True))
+
+    def notes(self) -> list[str]:
+        """The notes about them, and about decimal commas; empty if there are none."""
+        found = []
+        if self.count:
+            many = "s" if self.count > 1 else ""
+            found.append(f"{self.count} line{many} that cannot be read left out, first line {self._first}")
+        if self._has_commas:
+            found.append("decimal commas are read as points")
+        return found
+
+
+def without_colours(text: str) -> str:
+    """A text without the colours of a terminal."""
+    return _ESCAPES.sub("", text) if "\x1b" in text else text
+
+
+def clean_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers, without colours. Errors: UserError."""
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        yield number, without_colours(line)
+
+
+def number_of(text: str) -> float | None:
+    """A number with a decimal point, or the decimal comma of many languages; None for anything else."""
+    return float(text.replace(",", ".")) if _NUMBER.fullmatch(text) else None
+
+
+def summed(pairs: Mapping[str, float], columns: Mapping[str, str]) -> dict[str, float]:
+    """The metrics of a row's values; the values of all columns that belong to one metric are added."""
+    metrics: dict[str, float] = {}
+    for column, value in pairs.items():
+        if (name := columns.get(column)) is not None:
+            metrics[name] = metrics.get(name, 0.0) + value
+    return metrics
+
+
+def usual_interval(times: list[float]) -> float | None:
+    """The median distance of samples; None for fewer than two."""
+    distances = [after - before for before, after in pairwise(times) if after > before]
+    return median(distances) if distances else None
+
+
+def gap_note(times: list[float]) -> list[str]:
+    """The note about gaps between samples; empty if there are none."""
+    usual = usual_interval(times)
+    if usual is None:
+        return []
+    gaps = [after - before for before, after in pairwise(times) if after - before > GAP_TIMES * usual]
+    if not gaps:
+        return []
+    many = f"{len(gaps)} gaps" if len(gaps) > 1 else "a gap"
+    return [f"{many} without samples, the longest of {max(gaps):.0f} s"]
+
+
+def evened(times: list[float]) -> list[float]:
+    """Times in whole seconds of a script that takes a little more than a second a round, evened out over a minute.
+
+    Such times skip a second now and then, and the rates of those intervals would be half of what they were. The same
+    times where that is not so: a sample that is missing once is a longer interval.
+    """
+    distances = [round(after - before) for before, after in pairwise(times)]
+    whole = all(at_s == int(at_s) for at_s in times)
+    skips = distances.count(2)
+    if not whole or set(distances) != {1, 2} or skips < _SKIPS_MIN or skips * _SKIPS_LEAST < len(distances):
+        return times
+    found: list[float] = []
+    for first in range(0, len(times) - 1, _EVENED):
+        last = min(first + _EVENED, len(times) - 1)
+        step_s = (times[last] - times[first]) / (last - first)
+        found += [times[first] + step_s * number for number in range(last - first)]
+    return [*found, times[-1]]
+
+
+def in_order(samples: list[Sample], notes: list[str]) -> list[Sample]:
+    """The samples with times that only grow. A clock that was set back goes on; what is out of order is left out."""
+    found: list[Sample] = []
+    offset_s, left_out, set_back = 0.0, 0, 0
+    usual = usual_interval([sample.at_s for sample in samples]) or 1.0
+    for sample in samples:
+        at_s = sample.at_s + offset_s
+        if found and at_s <= found[-1].at_s:
+            back_s = found[-1].at_s - at_s
+            if back_s < _SET_BACK_S:
+                left_out += 1
+                continue
+            offset_s += back_s + usual
+            at_s, set_back = sample.at_s + offset_s, set_back + 1
+        found.append(Sample(at_s, sample.metrics))
+    if set_back:
+        notes.append("its clock was set back (summer time?): the seconds after that go on")
+    if left_out:
+        notes.append(f"{left_out} samples out of order left out")
+    return found

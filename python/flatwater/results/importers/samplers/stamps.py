@@ -1,0 +1,151 @@
+"""Times as programs print them: with a date or without, in several orders, with a time zone or none."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from flatwater.results.importers.samplers.sampler import Clock
+
+_EPOCH = re.compile(r"(\d{10})(\.\d{1,9})?|(\d{13})")
+#: Month and day first, as sysstat prints them in most languages; the other way round if the first is above 12.
+_SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})")
+_DOTS = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4}|\d{2})\.?")
+_DASHES = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
+_TIME = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:[.,](\d{1,6}))?(?:\s*([AaPp])\.?\s?[Mm]\.?)?")
+#: As `date` and Tcl's clock print: Fri Sep 28 14:11:20 BST 2018.
+_UNIX = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d{2}):(\d{2}):(\d{2}) (\S{1,6}) (\d{4})")
+#: As dstat and dool print: 31-12 14:10:38, Dec-31 14:10:38.
+_DAY_MONTH = re.compile(r"(\d{2})-(\d{2}) (\d{2}:\d{2}:\d{2})")
+_MONTH_DAY = re.compile(r"([A-Z][a-z]{2})-(\d{2}) (\d{2}:\d{2}:\d{2})")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+#: Names of zones that mean no other one.
+_UTC_NAMES = ("UTC", "GMT", "Z")
+_DAY_S = 86400.0
+#: A day and month without a year that come this long before the last ones are of the next year.
+_HALF_YEAR_S = 183 * _DAY_S
+
+
+def read_stamp(text: str) -> tuple[float, Clock] | None:
+    """Seconds since 1970, and whether the zone was told; None if it is no time with a date."""
+    text = text.strip()
+    if match := _EPOCH.fullmatch(text):
+        return (int(match[3]) / 1000 if match[3] else float(text)), "epoch"
+    if match := _UNIX.fullmatch(text):
+        return _unix(match)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return _date_and_time(text)
+    return _seconds(moment), "local" if moment.tzinfo is None else "epoch"
+
+
+def _unix(match: re.Match[str]) -> tuple[float, Clock] | None:
+    if match[1] not in _MONTHS:
+        return None
+    try:
+        day, hour, minute, second = (int(match[number]) for number in (2, 3, 4, 5))
+        moment = datetime(int(match[7]), _MONTHS.index(match[1]) + 1, day, hour, minute, second)
+    except ValueError:
+        return None
+    return _seconds(moment), "epoch" if match[6] in _UTC_NAMES else "local"
+
+
+def _date_and_time(text: str) -> tuple[float, Clock] | None:
+    date, _, time = text.partition(" ")
+    day, second = read_date(date), read_time(time)
+    return None if day is None or second is None else (day + second, "local")
+
+
+def read_date(text: str) -> float | None:
+    """Midnight of a day, in seconds since 1970: 03/13/2026, 13/03/26, 13.03.2026, 2026-03-13."""
+    if match := _DASHES.fullmatch(text):
+        year, month, day = (int(part) for part in match.groups())
+    elif match := _SLASHES.fullmatch(text):
+        month, day, year = (int(part) for part in match.groups())
+        month, day = (day, month) if month > 12 else (month, day)
+    elif match := _DOTS.fullmatch(text):
+        day, month, year = (int(part) for part in match.groups())
+    else:
+        return None
+    try:
+        return _seconds(datetime(year + 2000 if year < 100 else year, month, day))
+    except ValueError:
+        return None
+
+
+def read_time(text: str) -> float | None:
+    """Seconds since midnight: 22:15:01, 10:15:01 PM."""
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        return None
+    hour, minute, second = (int(match[number]) for number in (1, 2, 3))
+    if match[5]:
+        hour = hour % 12 + (12 if match[5] in "Pp" else 0)
+    if hour > 24 or minute > 59 or second > 60:
+        return None
+    return hour * 3600.0 + minute * 60.0 + second + float(f"0.{match[4] or 0}")
+
+
+class DayClock:
+    """Times of the day: past midnight, the next day begins."""
+
+    def __init__(self, day_s: float) -> None:
+        """`day_s`: midnight before the first time, seconds since 1970."""
+        self._day_s = day_s
+        self._last_s = 0.0
+
+    def at(self, second: float) -> float:
+        """The moment of a time of the day."""
+        if second < self._last_s - _DAY_S / 2:
+            self._day_s += _DAY_S
+        self._last_s = second
+        return self._day_s + second
+
+
+class YearClock:
+    """Days and months without a year: after December, the next year begins."""
+
+    def __init__(self, year: int) -> None:
+        self._year = year
+        self._last_s = 0.0
+
+    def at(self, text: str) -> float | None:
+        """The moment of a text like `31-12 14:10:38` or `Dec-31 14:10:38`; None if it is none."""
+        if match := _DAY_MONTH.fullmatch(text.strip()):
+            day, month, time = int(match[1]), int(match[2]), match[3]
+        elif (match := _MONTH_DAY.fullmatch(text.strip())) and match[1] in _MONTHS:
+            day, month, time = int(match[2]), _MONTHS.index(match[1]) + 1, match[3]
+        else:
+            return None
+        second = read_time(time)
+        try:
+            moment = _seconds(datetime(self._year, month, day))
+            if self._last_s and moment < self._last_s - _HALF_YEAR_S:
+                self._year += 1
+                moment = _seconds(datetime(self._year, month, day))
+        except ValueError:
+            return None
+        self._last_s = moment
+        return None if second is None else moment + second
+
+
+def zone_offset_s(text: str) -> float | None:
+    """The offset of a time zone like `+02:00`, `-0530` or `UTC`, in seconds; None if it is none."""
+    if text in _UTC_NAMES:
+        return 0.0
+    match = re.fullmatch(r"([+-])(\d{1,2}):?(\d{2})?", text)
+    if match is None or int(match[2]) > 14 or int(match[3] or 0) > 59:
+        return None
+    return (1 if match[1] == "+" else -1) * (int(match[2]) * 3600.0 + int(match[3] or 0) * 60.0)
+
+
+def is_utc(name: str) -> bool:
+    """Whether the name of a zone is that of UTC."""
+    return name in _UTC_NAMES
+
+
+def _seconds(moment: datetime) -> float:
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(seconds=1)

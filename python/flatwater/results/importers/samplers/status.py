@@ -1,0 +1,113 @@
+"""A server's status counters -> the series of the layer `database`.
+
+The names of the series are those of flatwater's own probe of servers; a test compares both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from flatwater.results.importers.samplers.sampler import Sample
+
+#: Variables of SHOW GLOBAL STATUS in lower case -> the series of their rates. Of several of one series, the first.
+RATES = {
+    "innodb_pages_written": "pages_flushed_per_s",
+    "innodb_buffer_pool_pages_flushed": "pages_flushed_per_s",
+    "innodb_buffer_pool_pages_lru_flushed": "pages_flushed_lru_per_s",
+    "innodb_pages_read": "pages_read_per_s",
+    "innodb_buffer_pool_read_ahead": "pages_read_ahead_per_s",
+    "innodb_buffer_pool_read_requests": "read_requests_per_s",
+    "innodb_buffer_pool_wait_free": "free_page_waits_per_s",
+    "innodb_log_waits": "log_waits_per_s",
+    "innodb_log_writes": "log_writes_per_s",
+    "innodb_os_log_fsyncs": "log_fsyncs_per_s",
+    "innodb_os_log_written": "log_bytes_per_s",
+    "innodb_dblwr_pages_written": "doublewrite_pages_per_s",
+    "innodb_dblwr_writes": "doublewrite_writes_per_s",
+    "innodb_row_lock_waits": "row_lock_waits_per_s",
+    "innodb_data_reads": "data_reads_per_s",
+    "innodb_data_writes": "data_writes_per_s",
+    "innodb_data_read": "data_read_bytes_per_s",
+    "innodb_data_written": "data_written_bytes_per_s",
+    "innodb_data_fsyncs": "data_fsyncs_per_s",
+    "queries": "queries_per_s",
+}
+GAUGES = {
+    "innodb_checkpoint_age": "checkpoint_age_bytes",
+    "innodb_checkpoint_max_age": "checkpoint_age_max_bytes",
+    "innodb_buffer_pool_pages_dirty": "dirty_pages",
+    "innodb_buffer_pool_pages_data": "pages_data",
+    "innodb_buffer_pool_pages_free": "pages_free",
+    "innodb_history_list_length": "history_length",
+    "history_list_length": "history_length",
+    "threads_running": "threads_running",
+    "threads_connected": "threads_connected",
+}
+#: Counters that make the line of throughput where no benchmark tells it: commits, else statements of clients.
+COMMITS, STATEMENTS = ("com_commit",), "questions"
+#: LSNs, whose distance is the checkpoint age of servers without Innodb_checkpoint_age.
+_LSN = ("innodb_lsn_current", "innodb_redo_log_current_lsn")
+_CHECKPOINT = ("innodb_lsn_last_checkpoint", "innodb_redo_log_checkpoint_lsn")
+KNOWN = frozenset({*RATES, *GAUGES, *COMMITS, STATEMENTS, *_LSN, *_CHECKPOINT, "uptime"})
+
+#: One reading: its moment, and the counters by their names in lower case.
+Reading = tuple[float, Mapping[str, float]]
+
+
+def status_samples(readings: Sequence[Reading]) -> tuple[list[Sample], str]:
+    """The samples of absolute readings, and the unit of their throughput ("" if there is none).
+
+    A counter that went down (the server was restarted, or FLUSH STATUS) has no rate in that interval.
+    """
+    unit = _unit(readings)
+    samples = []
+    before: Reading | None = None
+    for at_s, figures in readings:
+        metrics = {f"database.{name}": figures[one] for one, name in GAUGES.items() if one in figures}
+        metrics |= _derived(figures)
+        if before is not None and at_s > before[0]:
+            metrics |= _rates(before, (at_s, figures), unit)
+            samples.append(Sample(at_s, metrics))
+        before = (at_s, figures)
+    return samples, unit
+
+
+def _rates(before: Reading, now: Reading, unit: str) -> dict[str, float]:
+    length_s = now[0] - before[0]
+
+    def rate(name: str) -> float | None:
+        if name not in now[1] or name not in before[1] or now[1][name] < before[1][name]:
+            return None
+        return (now[1][name] - before[1][name]) / length_s
+
+    found: dict[str, float] = {}
+    for name, metric in RATES.items():
+        if (value := rate(name)) is not None:
+            found.setdefault(f"database.{metric}", value)
+    throughput = rate(COMMITS[0] if unit == "tps" else STATEMENTS) if unit else None
+    if throughput is not None:
+        found["workload.throughput"] = found["workload.ops_per_s"] = throughput
+    return found
+
+
+def _derived(figures: Mapping[str, float]) -> dict[str, float]:
+    found = {}
+    lsn = next((figures[name] for name in _LSN if name in figures), None)
+    checkpoint = next((figures[name] for name in _CHECKPOINT if name in figures), None)
+    if "innodb_checkpoint_age" not in figures and lsn is not None and checkpoint is not None:
+        found["database.checkpoint_age_bytes"] = max(0.0, lsn - checkpoint)
+    pages = [figures.get(f"innodb_buffer_pool_pages_{name}") for name in ("dirty", "data", "free")]
+    if pages[0] is not None and pages[1] is not None and pages[2] is not None:
+        # As flatwater's probe computes it; the 1 guards against an empty pool.
+        found["database.dirty_pct"] = 100 * pages[0] / (1 + pages[1] + pages[2])
+    return found
+
+
+def _unit(readings: Sequence[Reading]) -> str:
+    """Tps where commits were counted, else qps where statements were."""
+    if len(readings) < 2:
+        return ""
+    first, last = readings[0][1], readings[-1][1]
+    if any(name in last and last[name] != first.get(name, last[name]) for name in COMMITS):
+        return "tps"
+    return "qps" if STATEMENTS in last else ""

@@ -1,0 +1,122 @@
+"""The JSON of iostat and mpstat (`-o JSON`), whole or cut off: each report is read by itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from flatwater.errors import UserError
+from flatwater.results.importers.imported import read_text
+from flatwater.results.importers.samplers.iostat import CPU_COLUMNS, device_metrics
+from flatwater.results.importers.samplers.mpstat import cpu_metrics
+from flatwater.results.importers.samplers.sampler import Clock, Recording, Sample, in_order, summed
+from flatwater.results.importers.samplers.stamps import DayClock, read_date, read_stamp, read_time
+
+NAME = "sysstat-json"
+_BEGIN = re.compile(r'"statistics"\s*:\s*\[')
+#: No figure of a machine is larger: a hostile file has others.
+_VALUE_MAX = 1e18
+_DATE = re.compile(r'"date"\s*:\s*"([^"]{1,20})"')
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether it begins as sysstat's JSON does."""
+    del path
+    return head.lstrip().startswith("{") and '"sysstat"' in head[:2000]
+
+
+def read(path: Path) -> Recording:
+    """The samples of a file. Errors: UserError."""
+    text = read_text(path)
+    match = _DATE.search(text)
+    day = read_date(match[1]) if match is not None else None
+    clock_of_day = DayClock(day or 0.0)
+    cpu: list[Sample] = []
+    devices: dict[str, list[Sample]] = {}
+    clock: Clock = "none"
+    notes: list[str] = []
+    index = 0
+    for report in _reports(text, notes):
+        has_devices = isinstance(report.get("disk"), list)
+        at = _moment(report.get("timestamp"), clock_of_day)
+        # iostat's first report is the mean since boot; mpstat has none of that.
+        if has_devices and index == 0:
+            index += 1
+            continue
+        at_s, clock = at if at is not None else (float(index), clock)
+        index += 1
+        metrics = _processors(report)
+        if metrics:
+            cpu.append(Sample(at_s, metrics))
+        for row in report["disk"] if has_devices and isinstance(report["disk"], list) else []:
+            name, pairs = _pairs(row)
+            if name and (found := device_metrics(pairs)):
+                devices.setdefault(name, []).append(Sample(at_s, found))
+    if not cpu and not devices:
+        raise UserError("no reports after the first, which is the mean since boot", where=f"{path}:1")
+    if clock == "local" and day is None:
+        notes.append("without a date: its times count from a day that is not known")
+    return Recording(
+        NAME, clock, in_order(cpu, notes), None, {name: in_order(one, []) for name, one in devices.items()}, notes=notes
+    )
+
+
+def _reports(text: str, notes: list[str]) -> Iterator[dict[str, JsonValue]]:
+    """Each report of each `statistics` list, as far as the text goes."""
+    decoder = json.JSONDecoder()
+    for begin in _BEGIN.finditer(text):
+        at = begin.end()
+        while True:
+            while at < len(text) and text[at] in " \t\r\n,":
+                at += 1
+            if at >= len(text) or text[at] != "{":
+                break
+            try:
+                report, at = decoder.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                notes.append("cut off or damaged after its last whole report")
+                return
+            if isinstance(report, dict):
+                yield report
+
+
+def _moment(stamp: JsonValue, clock: DayClock) -> tuple[float, Clock] | None:
+    if not isinstance(stamp, str):
+        return None
+    if (found := read_stamp(stamp)) is not None:
+        return found
+    second = read_time(stamp)
+    return None if second is None else (clock.at(second), "local")
+
+
+def _processors(report: dict[str, JsonValue]) -> dict[str, float]:
+    of_iostat, of_mpstat = report.get("avg-cpu"), report.get("cpu-load")
+    if isinstance(of_iostat, dict):
+        return summed(_columns(of_iostat), CPU_COLUMNS)
+    rows = [row for row in of_mpstat if isinstance(row, dict)] if isinstance(of_mpstat, list) else []
+    together = next((row for row in rows if row.get("cpu") == "all"), {})
+    return cpu_metrics(_columns(together))
+
+
+def _columns(row: dict[str, JsonValue]) -> dict[str, float]:
+    """The values of processors under the names of the columns in the text."""
+    return {f"%{name}": value for name, value in _numbers(row).items()}
+
+
+def _pairs(row: JsonValue) -> tuple[str, dict[str, float]]:
+    if not isinstance(row, dict):
+        return "", {}
+    name = row.get("disk_device")
+    return (name if isinstance(name, str) else ""), _numbers(row)
+
+
+def _numbers(row: dict[str, JsonValue]) -> dict[str, float]:
+    return {
+        name: float(value)
+        for name, value in row.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _VALUE_MAX
+    }

@@ -1,0 +1,89 @@
+"""vmstat's text, with `-t` or without. Sizes are KiB, as vmstat prints them unless `-S` asks for others.
+
+Its first line is the mean since boot, and is left out. Source of the columns: vmstat(8) of procps.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flatwater.errors import UserError
+from flatwater.results.importers.samplers.sampler import (
+    Broken,
+    Clock,
+    Recording,
+    Sample,
+    clean_lines,
+    in_order,
+)
+from flatwater.results.importers.samplers.stamps import is_utc, read_stamp
+
+NAME = "vmstat"
+_KIB = 1024.0
+#: Columns -> the metric, and what a unit of the column is.
+_COLUMNS = {
+    "us": ("machine.cpu_user_pct", 1.0),
+    "sy": ("machine.cpu_system_pct", 1.0),
+    "id": ("machine.cpu_idle_pct", 1.0),
+    "wa": ("machine.cpu_iowait_pct", 1.0),
+    "st": ("machine.cpu_steal_pct", 1.0),
+    "r": ("machine.tasks_running", 1.0),
+    "b": ("machine.tasks_blocked", 1.0),
+    "in": ("machine.interrupts_per_s", 1.0),
+    "cs": ("machine.context_switches_per_s", 1.0),
+    "bi": ("machine.block_read_bytes_per_s", _KIB),
+    "bo": ("machine.block_written_bytes_per_s", _KIB),
+    "si": ("machine.swap_read_bytes_per_s", _KIB),
+    "so": ("machine.swap_written_bytes_per_s", _KIB),
+    "free": ("machine.memory_free_bytes", _KIB),
+    "cache": ("machine.memory_cached_bytes", _KIB),
+}
+
+
+def recognises(path: Path, head: str) -> bool:
+    """Whether a line has vmstat's column names."""
+    del path
+    return any(_is_heading(line.split()) for line in head.splitlines())
+
+
+def read(path: Path) -> Recording:
+    """The samples of a file. Errors: UserError."""
+    columns: list[str] = []
+    zone = ""
+    samples: list[Sample] = []
+    broken, clock_told, is_first = Broken(), False, True
+    index = 0
+    for number, line in clean_lines(path):
+        words = line.split()
+        if _is_heading(words):
+            columns = words
+            known = [name for name in words if name in _COLUMNS or name in ("swpd", "buff", "inact", "active", "gu")]
+            zone = words[-1] if len(known) < len(words) else ""
+            columns = words[: len(words) - (1 if zone else 0)]
+            continue
+        if not columns or not words or words[0] in ("procs", "--procs--", "----procs----"):
+            continue
+        values = broken.values(number, columns, words[: len(columns)])
+        if values is None:
+            continue
+        stamp = read_stamp(" ".join(words[len(columns) : len(columns) + 2]))
+        if clock_told and stamp is None:
+            broken.add(number)
+            continue
+        clock_told = clock_told or stamp is not None
+        metrics = {_COLUMNS[name][0]: value * _COLUMNS[name][1] for name, value in values.items() if name in _COLUMNS}
+        if not is_first:
+            samples.append(Sample(stamp[0] if stamp is not None else float(index), metrics))
+        is_first = False
+        index += 1
+    if not samples:
+        raise UserError("no samples after the first line, which is the mean since boot", where=f"{path}:1")
+    notes = broken.notes()
+    unknown = sorted({name for name in columns if name not in _COLUMNS})
+    samples = in_order(samples, notes)
+    clock: Clock = "none" if not clock_told else "epoch" if is_utc(zone) else "local"
+    return Recording(NAME, clock, samples, None, notes=notes, unknown=unknown)
+
+
+def _is_heading(words: list[str]) -> bool:
+    return words[:2] == ["r", "b"] and "us" in words and "bi" in words

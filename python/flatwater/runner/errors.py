@@ -1,0 +1,63 @@
+"""What a run of the user's own statements has to tell besides its figures.
+
+Errors are counted by their numbers, and too many of them fail the run. A replay tells how far it was from its log.
+"""
+
+from __future__ import annotations
+
+from flatwater.experiment import OwnStatements, QueryLog, Timing
+from flatwater.results.schema import CellSummary
+from flatwater.runner.tally import ERROR_PREFIX
+
+#: So many numbers are named; the others are only counted.
+NAMED_MAX = 5
+_HINT = "workload.errors_max_pct is the limit"
+
+
+def judge_errors(summary: CellSummary, workload: Timing) -> None:
+    """Adds a warning if transactions failed. If more failed than the workload allows, the cell has failed."""
+    if isinstance(workload, QueryLog):
+        summary.warnings += _replay_warnings(summary)
+    if not isinstance(workload, OwnStatements) or not summary.errors:
+        return
+    what = "statements" if isinstance(workload, QueryLog) else "transactions"
+    share_pct = 100 * summary.errors / (summary.errors + summary.operations)
+    told = f"{summary.errors:,} {what} failed ({_percent(share_pct)} of all): {_by_number(summary.counters)}"
+    first = next((event.text for event in summary.events if event.kind == "fault"), None)
+    if first is not None:
+        told += f"; the first: {first}"
+    if share_pct > workload.errors_max_pct and summary.status == "complete":
+        summary.status, summary.error = "failed", f"{told} (hint: {_HINT}, {workload.errors_max_pct:g})"
+    else:
+        summary.warnings.append(told)
+
+
+def _replay_warnings(summary: CellSummary) -> list[str]:
+    """What the replay did not do as the log says."""
+    found = []
+    late, lag_ms, skipped = (summary.counters.get(name, 0) for name in ("late", "lag_ms", "writes_skipped"))
+    if late:
+        share_pct = 100 * late / max(1, late, summary.operations + summary.errors)
+        found.append(
+            f"{late:,} statements ({_percent(share_pct)}) began late, by {lag_ms / late / 1000:.3g} s on average: "
+            "the sessions did not keep up with the log"
+        )
+    if skipped:
+        found.append(f"{skipped:,} statements may write and were left out (workload.allow_writes replays them)")
+    return found
+
+
+def _percent(share_pct: float) -> str:
+    return "less than 0.01 %" if share_pct < 0.01 else f"{share_pct:.3g} %"
+
+
+def _by_number(counters: dict[str, int]) -> str:
+    found = {
+        name.removeprefix(ERROR_PREFIX): count
+        for name, count in counters.items()
+        if name.startswith(ERROR_PREFIX) and count
+    }
+    numbers = sorted(found, key=lambda number: (-found[number], number))
+    named = [f"error {number} {found[number]:,} times" for number in numbers[:NAMED_MAX]]
+    others = sum(found[number] for number in numbers[NAMED_MAX:])
+    return ", ".join([*named, *([f"others {others:,} times"] if others else [])])

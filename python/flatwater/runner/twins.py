@@ -1,0 +1,91 @@
+"""Modelled twins of measured cells: the machine that they stand on, and whether they are near what was measured."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator, Mapping
+
+from flatwater.analysis.twin_doubts import level_doubt
+from flatwater.experiment import Experiment
+from flatwater.experiment.database import Server
+from flatwater.experiment.twin import FIELD
+from flatwater.results import Cell, Result
+from flatwater.results.facts import MachineFacts
+from flatwater.runner.progress import Reporter
+
+#: Hosts that are this machine, beside its own name.
+_HERE = ("localhost", "127.0.0.1", "::1")
+
+
+def with_measured_cores(experiment: Experiment, machine: MachineFacts, reporter: Reporter) -> Experiment:
+    """The experiment with the cores of the measured machine for its twin, unless it gives a machine or cores itself.
+
+    They are then part of the experiment, so a resumed run has the same twin. Of a server on another host nothing is
+    known: a note says so.
+    """
+    twin = experiment.twin
+    if twin is None or {"cores", "machine"} & set(twin.database) or not isinstance(experiment.database, Server):
+        return experiment
+    cores = _cores(machine)
+    if not _is_here(experiment.database) or cores is None:
+        reporter.note(
+            "warning: the cores of the server's machine are not known, and its twin has 16: "
+            "give [twin.database] cores = N"
+        )
+        return experiment
+    database = {**twin.database, "cores": cores}
+    return experiment.model_copy(update={"twin": twin.model_copy(update={"database": database})})
+
+
+def with_cores_of(experiment: Experiment, stored: Mapping[str, object]) -> Experiment:
+    """The experiment with the cores that the twin of a result (its `experiment.toml`) was given when the run began."""
+    twin = experiment.twin
+    table = stored.get("twin")
+    database = table.get("database") if isinstance(table, dict) else None
+    cores = database.get("cores") if isinstance(database, dict) else None
+    if twin is None or cores is None or {"cores", "machine"} & set(twin.database):
+        return experiment
+    return experiment.model_copy(
+        update={"twin": twin.model_copy(update={"database": {**twin.database, "cores": cores}})}
+    )
+
+
+def warn_of_twins(experiment: Experiment, result: Result, reporter: Reporter) -> None:
+    """Adds a warning to each twin whose level is far off its measured cell's, and tells the user. Errors: OSError."""
+    if experiment.twin is None:
+        return
+    for real, twin in _pairs(result):
+        measured, summary = real.stored_summary(), twin.stored_summary()
+        doubt = level_doubt(measured.mean or 0.0, summary.mean or 0.0, summary.unit)
+        if doubt is None or doubt in summary.warnings:
+            continue
+        summary.warnings.append(doubt)
+        twin.finish(summary)
+        reporter.note(f"warning: {twin.label}: {doubt}")
+
+
+def _pairs(result: Result) -> Iterator[tuple[Cell, Cell]]:
+    """Each complete twin beside its complete measured cell."""
+    found: dict[str, dict[bool, Cell]] = {}
+    for cell in result.cells:
+        if (cell.folder / "summary.json").is_file() and cell.stored_summary().status == "complete":
+            rest = {name: value for name, value in cell.set.items() if name != FIELD}
+            key = json.dumps([rest, cell.plan.repeat], sort_keys=True, default=str)
+            found.setdefault(key, {})[cell.set.get(FIELD) is True] = cell
+    yield from ((pair[False], pair[True]) for pair in found.values() if len(pair) == 2)
+
+
+def _is_here(server: Server) -> bool:
+    """Whether a server runs on the machine of its client: one that flatwater starts, or one at a local address."""
+    address = server.address
+    return address is None or address.socket is not None or address.host in (*_HERE, socket.gethostname())
+
+
+def _cores(machine: MachineFacts) -> int | None:
+    """Cores of the machine that ran the cells; None if several workers have different ones."""
+    workers = machine.get("workers")
+    if not workers:
+        return machine.get("cores")
+    counts = {worker.get("cores") for worker in workers}
+    return counts.pop() if len(counts) == 1 else None

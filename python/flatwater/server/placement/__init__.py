@@ -1,0 +1,10 @@
+"""Parts of a server that are on other storages than its data.
+
+means.py  which servers can place what, by which setting, and where their manuals say so
+parts.py  the parts of one server: their folders, the lines of its my.cnf, the files of a snapshot that belong to them
+"""
+
+from flatwater.server.placement.means import MEANS, Means, why_not
+from flatwater.server.placement.parts import Parts, Placing, copy_placed
+
+__all__ = ["MEANS", "Means", "Parts", "Placing", "copy_placed", "why_not"]

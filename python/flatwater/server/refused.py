@@ -1,0 +1,62 @@
+"""Why a server let nobody in, and what to do about it, as far as the server's answer tells the cause."""
+
+from __future__ import annotations
+
+import re
+
+from flatwater._engine import requires_tls
+from flatwater.engine_json import to_json
+from flatwater.experiment.database.login import Login
+from flatwater.experiment.problem import quote
+
+#: ER_ACCESS_DENIED_ERROR: the password, an account that is not there, or one that requires TLS.
+_DENIED = 1045
+_REQUIRE = 'database.ssl_mode = "REQUIRED", or "VERIFY_CA" with database.ssl_ca, which also checks who the server is'
+_PASSWORD = "FLATWATER_PASSWORD"  # noqa: S105 (its name, not its value)
+#: What to do about other refusals, by the numbers of MySQL's and MariaDB's error references.
+_HINTS = {
+    1040: "the server has as many connections as it takes: a larger max_connections, or fewer clients",
+    1129: "the server counted too many failed connections from here: FLUSH HOSTS there, or a larger max_connect_errors",
+    1130: "no account of the server may come from this machine: CREATE USER 'NAME'@'HOST'",
+    1203: "the account has as many connections as it may: a larger max_user_connections",
+    1524: "the account's plugin is not loaded in the server: INSTALL PLUGIN there, or another account",
+    1698: "the account knows its user by the unix socket and has no password: use the socket as that user, or another "
+    "account",
+    1820: "the account's password has expired: ALTER USER there",
+    1862: "the account's password has expired: ALTER USER there",
+    3118: "ALTER USER ... ACCOUNT UNLOCK there",
+    3159: _REQUIRE,
+    4151: "ALTER USER ... ACCOUNT UNLOCK there",
+}
+_NUMBER = re.compile(r"\(error (\d+)\)$")
+
+
+def explain(login: Login, error: str, patience_s: float) -> tuple[str, str]:
+    """What happened when a login failed with this error of the engine's, and a hint.
+
+    For an account that was denied without TLS it asks the server once more, with TLS: within `patience_s`.
+    """
+    what, separator, hint = error.removesuffix(")").partition(" (hint: ")
+    if separator:
+        return what, hint
+    if error.startswith("cannot connect"):
+        # The message names the address.
+        return error, "is it running, and is the address right?"
+    what = f"cannot log in to {login.address}: {error}"
+    found = _NUMBER.search(error)
+    number = int(found[1]) if found else 0
+    if number == _DENIED:
+        if login.tls is None and requires_tls(to_json(login), patience_s):
+            what = f"cannot log in to {login.address}: the server requires TLS of the account {quote(login.user)}"
+            return what, _REQUIRE
+        return what, _of_password(login)
+    return what, _HINTS.get(number, "is it a MySQL-compatible server, and healthy?")
+
+
+def _of_password(login: Login) -> str:
+    if not login.password:
+        return f"no password was given: put the account's into the environment's {_PASSWORD}"
+    hint = f"is the password right? It is database.url's, or else that of the environment's {_PASSWORD}"
+    if login.tls is not None and login.tls.cert is None:
+        hint += "; an account that requires X509 needs database.ssl_cert and ssl_key, too"
+    return hint

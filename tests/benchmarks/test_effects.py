@@ -1,0 +1,126 @@
+"""The table of effects: what is asked of each server, the arithmetic, and the page."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from benchmarks.effects.__main__ import FULL, main
+from benchmarks.effects.cells import Outcome
+from benchmarks.effects.judge import Effect, effects, goals, interval
+from benchmarks.effects.matrix import base, changes
+from benchmarks.effects.page import Measured, page
+from benchmarks.effects.plan import Plan
+from benchmarks.servers.registry import SERVERS, Server
+
+from flatwater.errors import UserError
+from flatwater.experiment import make_experiment
+from flatwater.experiment.database.generation import generation_of
+from flatwater.server import find_server
+
+
+def plan_of(server: Server) -> Plan:
+    flavour, version = server.name.split("-")
+    generation = generation_of(flavour, version)
+    return Plan(server.title, generation, FULL, base(server, generation), changes(server, generation))
+
+
+def outcome(throughput: float, verdict: str = "flat", read: float = 2.0, written: float = 3.0) -> Outcome:
+    return Outcome(throughput, read, written, 10.0, verdict)
+
+
+def effect(measured: float, predicted: float, half: float = 0.01, **model: float) -> Effect:
+    low, high = measured - half, measured + half
+    return Effect("a change", measured, low, high, predicted, outcome(1), outcome(1, **model))
+
+
+@pytest.mark.parametrize("server", SERVERS, ids=lambda one: one.name)
+def test_each_change_is_one_of_the_base_and_the_files_are_well(server: Server, tmp_path: Path) -> None:
+    plan = plan_of(server)
+    assert len(plan.changes) >= 9 and len({one.name for one in plan.changes}) == len(plan.changes)
+    for change in plan.changes:
+        assert change.fields and all(plan.unchanged[name] != value for name, value in change.fields.items())
+    modelled = make_experiment(plan.experiment({"kind": "innodb-model", "generation": plan.generation}, {}))
+    storage = {"path": str(tmp_path), "real_time": True, "file_system": "ext4"}
+    real = make_experiment(plan.experiment({"kind": "server"}, storage))
+    assert modelled.workload == real.workload, "both do the same work"
+    assert Plan.from_json(plan.to_json()) == plan, "it is kept as it is"
+
+
+def test_every_cell_is_the_base_with_one_change() -> None:
+    plan = plan_of(SERVERS[-1])
+    swept = plan.experiment({"kind": "server"}, {})["sweep"]["zip"]
+    for field, values in swept.items():
+        assert values == [
+            plan.unchanged[field],
+            *(one.fields.get(field, plan.unchanged[field]) for one in plan.changes),
+        ]
+    assert swept.keys() == {field for one in plan.changes for field in one.fields}
+
+
+def test_methods_of_adaptive_checkpoint_are_asked_of_the_server_that_has_them() -> None:
+    having = [one.name for one in SERVERS if any("adaptive checkpoint" in it.name for it in plan_of(one).changes)]
+    assert having == ["percona-5.1"]
+
+
+def test_an_effect_is_of_the_rounds_in_which_both_ended() -> None:
+    real = [[outcome(100), outcome(200), None], [outcome(110), outcome(260), outcome(500)]]
+    model = [[outcome(1000)] * 3, [outcome(1250)] * 3]
+    (one,) = effects(["a change"], real, model)
+    assert one.measured == pytest.approx(math.sqrt(1.1 * 1.3)) and one.predicted == pytest.approx(1.25)
+    # Student's t is 12.706 with one degree of freedom (any table of it).
+    half = 12.706 * (math.log(1.3) - math.log(1.1)) / math.sqrt(2) / math.sqrt(2)
+    assert one.high == pytest.approx(one.measured * math.exp(half), rel=1e-3) and not one.is_outside_noise
+    assert effects(["a change"], [[None], [outcome(1)]], [[outcome(1)], [outcome(1)]]) == []
+    assert interval([1.5]) == (None, None)
+
+
+def test_the_goals_count_what_they_say() -> None:
+    found = [effect(1.5, 1.4), effect(1.5, 0.9, read=3.0), effect(1.0, 0.9), effect(0.5, 0.8, verdict="dips")]
+    signs, median, ninth, verdicts, pages = goals(found)
+    assert (signs.value, signs.count) == (pytest.approx(2 / 3), 3), "one is in the noise"
+    assert median.value is not None and 0.1 < median.value < 0.5
+    assert ninth.value == pytest.approx(0.5) and verdicts.value == pytest.approx(0.75)
+    assert (pages.value, pages.count) == (pytest.approx(7 / 8), 8)
+    assert all(one.verdict == "**not met**" for one in (signs, median, ninth, verdicts, pages))
+    assert {one.verdict for one in goals([])} == {"nothing to judge"}
+    assert {one.verdict for one in goals([effect(1.5, 1.5)])} == {"met"}
+
+
+def test_the_page() -> None:
+    text = page(
+        [Measured("A server", [("model", "mysql-8.0")], [effect(1.5, 0.9), effect(1.0, 1.0)], ["cell 3: died"])]
+    )
+    assert "| a change | 1.50 | 1.49 to 1.51 | 0.90 | **wrong** |" in text and "| in noise |" in text
+    assert "- cell 3: died" in text
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in rows} == {3, 6, 11}, "no cell of any table has a bar in it"
+    alone = Effect("a change", 1.5, None, None, 0.9, outcome(1), outcome(1))
+    assert "| not judged |" in page([Measured("A server", [], [alone], [])])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["no-server"], "there is no server no-server"),
+        (["mariadb-10.11", "--dir", "/no/folder"], "is no directory"),
+        (["mariadb-10.11", "--only", "nothing like it"], "no row has 'nothing like it'"),
+        (["mariadb-10.11", "--only", "adaptive checkpoint"], "no change of mariadb-10.11"),
+    ],
+)
+def test_bad_arguments(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_both_sides_run(as_root: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        find_server(None)
+    except UserError as error:
+        pytest.skip(str(error))
+    assert main(["mariadb-10.11", "--quick", "--only", "doublewrite", "--dir", str(tmp_path)]) == 0
+    told = capsys.readouterr()
+    assert "| doublewrite off | " in told.out, told.err

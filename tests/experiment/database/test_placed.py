@@ -1,0 +1,130 @@
+"""`database.placement` and `database.storages`, of real and of modelled servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flatwater.errors import UserError
+from flatwater.experiment import cell_at
+from flatwater.experiment.database.innodb_settings import GENERATIONS
+from flatwater.experiment.database.placed import ITEMS, PlacedLayer
+from flatwater.experiment.problem import ProblemsError
+from flatwater.experiment.runnable import require_runnable
+from flatwater.experiment.validation import make_experiment
+from flatwater.server.placement.means import why_not
+
+SERVER = {"kind": "server"}
+MODEL = {"kind": "innodb-model"}
+FILES = {"kind": "file", "path": "/data"}
+CARD = {"kind": "ssd", "device": "fusion-io-iodrive-160-slc"}
+ARRAY = {"kind": "raid", "device": "raid10-8"}
+#: A version of each generation, as the registry of real servers knows it.
+VERSIONS = {
+    "mysql-5.1": ("mysql", (5, 5, 0)),
+    "mysql-5.5": ("mysql", (5, 5, 8)),
+    "percona-5.5": ("percona", (5, 5, 30)),
+    "mysql-5.6": ("mysql", (5, 6, 24)),
+    "mysql-5.7": ("mysql", (5, 7, 22)),
+    "mysql-8.0": ("mysql", (8, 0, 30)),
+    "mariadb-10.11": ("mariadb", (10, 11, 6)),
+}
+
+
+def tables(database: dict[str, Any], storage: dict[str, Any] = FILES, **rest: Any) -> dict[str, Any]:
+    return {"workload": {"kind": "tpcc"}, "database": database, "storage": storage, **rest}
+
+
+def problems_of(database: dict[str, Any], storage: dict[str, Any] = FILES, **rest: Any) -> dict[str, str]:
+    try:
+        make_experiment(tables(database, storage, **rest))
+    except ProblemsError as error:
+        return {problem.field: problem.what for problem in error.problems}
+    return {}
+
+
+def test_parts_and_tables_on_other_storages() -> None:
+    said = {"redo_log": "array", "binary_log": "array", "doublewrite": "storage", "tables": {"stock": "ssd"}}
+    storages = {"array": {"path": "/array"}, "ssd": {"path": "/ssd"}, "unused": {"path": "/unused"}}
+    database = make_experiment(tables(SERVER | {"placement": said, "storages": storages})).database
+    assert isinstance(database, PlacedLayer)
+    assert {name: (other.items, other.tables) for name, other in database.others.items()} == {
+        "array": (("redo_log", "binary_log"), ()),
+        "ssd": ((), ("stock",)),
+    }
+    assert database.others["array"].text == "redo log, binary log"
+
+
+def test_without_placement_nothing_is_elsewhere() -> None:
+    database = make_experiment(tables(SERVER)).database
+    assert isinstance(database, PlacedLayer) and database.others == {} and database.placement.said == {}
+
+
+def test_a_sweep_says_with_the_data_by_a_word() -> None:
+    swept = {"database.placement.redo_log": ["storage", "array"]}
+    placed = SERVER | {"storages": {"array": {"path": "/array"}}}
+    experiment = make_experiment(tables(placed, sweep=swept))
+    cells = [cell_at(experiment, number).experiment.server.placement.items for number in range(2)]
+    assert cells == [{}, {"redo_log": "array"}]
+
+
+def test_tables_and_fields_of_storages_are_swept_too() -> None:
+    swept = {"database.placement.tables.stock": ["storage", "ssd"], "database.storages.ssd.path": ["/one", "/two"]}
+    experiment = make_experiment(tables(SERVER | {"storages": {"ssd": {"path": "/ssd"}}}, sweep=swept))
+    last = cell_at(experiment, 3).experiment.server
+    assert last.others["ssd"].tables == ("stock",) and last.storages["ssd"].path == "/two"
+
+
+@pytest.mark.parametrize(
+    ("database", "field", "what"),
+    [
+        ({"placement": {"redo_log": "aray"}, "storages": {"array": FILES}}, "placement.redo_log", "no storage 'aray'"),
+        ({"placement": {"tables": {"stock": "ssd"}}}, "placement.tables.stock", "no storage 'ssd'"),
+        ({"placement": {"redo": "a"}}, "placement.redo", "unknown field"),
+        ({"placement": {"tables": {"../x": "a"}}}, "placement.tables", "no name of a table"),
+        ({"storages": {"my-array": FILES}}, "storages.my-array", "a letter, then letters and digits"),
+        ({"storages": {"storage": FILES}}, "storages.storage", "confused with others"),
+        ({"storages": {"member3": FILES}}, "storages.member3", "confused with others"),
+        ({"storages": {"a": {"kind": "tape"}}}, "storages.a", "no storage of the kind 'tape'"),
+        ({"storages": {"a": 5}}, "storages.a", "must be a table"),
+        ({"storages": {"a": FILES | {"nix": 1}}}, "storages.a.nix", "unknown field"),
+        ({"storages": {"a": FILES | {"size": "4G"}}}, "storages.a.size", "has no meaning there"),
+        ({"storages": {"a": FILES | {"keep": False}}}, "storages.a.keep", "has no meaning there"),
+        ({"storages": {"a": FILES, "b": FILES}}, "storages.b.path", "is the directory of a, too"),
+        ({"storages": {"a": ARRAY | {"device": "raid10-9"}}}, "storages.a.device", "there is no device"),
+        ({"placement": {"redo_log": "a"}, "storages": {"a": ARRAY}}, "storages.a", "runs in real time"),
+        ({"placement": {"redo_log": "a"}, "storages": {"a": FILES}, "url": "mysql://u@h/s"}, "placement", "changes"),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_field(database: dict[str, Any], field: str, what: str) -> None:
+    storage = {} if "url" in database else FILES
+    told = problems_of(SERVER | database, storage)
+    assert what in told.get(f"database.{field}", str(told))
+
+
+def test_a_modelled_server_reads_the_same_fields() -> None:
+    said = {"redo_log": "array", "binary_log": "array", "tables": {"stock": "card"}}
+    storages = {"array": ARRAY, "card": {"kind": "ssd", "device": "fusion-io-iodrive-160-slc"}}
+    assert problems_of(MODEL | {"placement": said, "storages": storages}, CARD) == {}
+    told = problems_of(MODEL | {"placement": {"redo_log": "a"}, "storages": {"a": FILES}}, CARD)
+    assert "is in virtual time" in told["database.storages.a"]
+    twice = {"placement": {"redo_log": "array"}, "storages": storages, "log_device": "raid10-8"}
+    assert "says where it is, too" in problems_of(MODEL | twice, CARD)["database.placement.redo_log"]
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+@pytest.mark.parametrize("item", ITEMS)
+def test_the_model_places_what_servers_of_its_generation_can(generation: str, item: str) -> None:
+    placed = {"generation": generation, "placement": {item: "array"}, "storages": {"array": ARRAY}}
+    told = problems_of(MODEL | placed, CARD)
+    refused = f"database.placement.{item}" in told
+    not_modelled = item == "temporary_files" or (item, generation) == ("system_tablespace", "mysql-8.0")
+    assert refused == (not_modelled or why_not(item, *VERSIONS[generation]) is not None), told
+
+
+def test_a_place_is_needed_where_something_is_placed() -> None:
+    placed = SERVER | {"placement": {"redo_log": "array"}, "storages": {"array": {}}}
+    with pytest.raises(UserError, match=r"database\.storages\.array\.path is missing"):
+        require_runnable(make_experiment(tables(placed)))
+    require_runnable(make_experiment(tables(SERVER | {"storages": {"array": {}}})))

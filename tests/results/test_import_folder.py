@@ -1,0 +1,225 @@
+"""All that lies in a folder becomes one result, on one clock; each file is accounted for."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from flatwater.analysis import analyse
+from flatwater.errors import UserError
+from flatwater.results import Cell, Result, open_result
+from flatwater.results.importers import FORMATS, Found, Options, keep, read_folder
+from flatwater.results.importers.samplers import SAMPLERS
+
+sys.path.insert(0, str(Path(__file__).parent))
+from sampled import (
+    FORMS,
+    SAMPLES,
+    at,
+    iostat,
+    mpstat,
+    mysqladmin,
+    sysbench,
+    sysbench_csv,
+    vmstat,
+)
+
+N = 60
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    folder = tmp_path / "place"
+    folder.mkdir()
+    return folder
+
+
+def write(place: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = place / name.replace("__", "/").replace("_txt", ".txt")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def read(place: Path, options: Options | None = None) -> Found:
+    return read_folder([place], FORMATS, options or Options())
+
+
+def kept(place: Path, found: Found) -> Result:
+    keep(found.cells, place.parent / "result", "x", "x", analyse)
+    return open_result(place.parent / "result")
+
+
+def mean(cell: Cell, layer: str, metric: str) -> float:
+    values = cell.measured(layer, metric).value
+    assert len(values), f"{layer}.{metric} was not recorded"
+    return float(values.mean())
+
+
+@pytest.mark.parametrize("name", [*SAMPLES, *FORMS])
+def test_each_sampler_beside_a_run(place: Path, name: str) -> None:
+    write(place, run_txt=sysbench(N), sampled_txt=(SAMPLES | FORMS)[name](N))
+    found = read(place)
+    assert {report.path.name: bool(report.taken) for report in found.reports} == {"run.txt": True, "sampled.txt": True}
+    cell = kept(place, found).cells[0]
+    assert cell.summary is not None and cell.summary.verdict == "flat" and cell.summary.unit == "tps"
+    assert mean(cell, "workload", "throughput") == pytest.approx(50)
+    others = [(layer, metric) for layer, metric in cell.metrics() if layer != "workload"]
+    assert others
+    for layer, metric in others:
+        assert len(cell.measured(layer, metric)) >= N - 1
+
+
+def test_all_of_them_at_once(place: Path) -> None:
+    """A series is taken of one file only, the most exact one."""
+    write(place, run_txt=sysbench(N))
+    for number, text in enumerate(SAMPLES.values()):
+        (place / f"log{number}").write_text(text(N))
+    (cell,) = kept(place, read(place)).cells
+    assert mean(cell, "storage", "read_await_us") == pytest.approx(500)
+    assert mean(cell, "machine", "cpu_user_pct") == pytest.approx(10)
+    assert mean(cell, "database", "threads_running") == 5
+    assert mean(cell, "database", "transactions_per_s") > 0
+    for layer, metric in cell.metrics():
+        assert len(cell.measured(layer, metric)) <= N, "one sample each second"
+
+
+def test_runs_are_told_apart_by_the_names_of_files(place: Path) -> None:
+    write(
+        place,
+        **{
+            "2G_16th.sysbench.txt": sysbench(N),
+            "2G_16th.iostat.txt": iostat(N),
+            "12G_16th.sysbench.txt": sysbench(N),
+            "12G_16th.vmstat.txt": vmstat(N),
+            "other.vmstat.txt": vmstat(N),
+            "notes.md": "# what we did",
+        },
+    )
+    found = read(place)
+    result = kept(place, found)
+    layers = {cell.set["import.label"]: {layer for layer, _ in cell.metrics()} for cell in result.cells}
+    assert len(layers) == 2
+    for label, has in layers.items():
+        assert ("storage" in has) == str(label).startswith("2G")
+    left = {report.path.name: report.left_out for report in found.reports if not report.taken}
+    assert set(left) == {"other.vmstat.txt", "notes.md"}
+    assert "belongs to none of the 2 runs" in left["other.vmstat.txt"]
+
+
+def test_folders_in_it(place: Path) -> None:
+    write(place, a__run_txt=sysbench(N), a__x_txt=vmstat(N), b__run_txt=sysbench(N), b__x_txt=vmstat(N))
+    result = kept(place, read(place))
+    assert sorted(str(cell.set["import.label"]) for cell in result.cells) == ["a/run", "b/run"]
+    (place / ".hidden").mkdir()
+    (place / ".hidden" / "run.txt").write_text(sysbench(N))
+    (place / "loop").symlink_to(place)
+    again = read_folder([place, place.parent / "result"], FORMATS, Options())
+    assert len(again.cells) == 2 and any("result of flatwater" in report.left_out for report in again.reports)
+
+
+class TestClocks:
+    def test_times_without_a_zone_beside_times_with_one(self, place: Path) -> None:
+        """iostat ran in UTC+2, the run's times are UTC."""
+        stamps = [at(second) for second in range(N + 1)]
+        text = iostat(N, stamped=True, form="%Y-%m-%d %H:%M:%S")
+        for stamp in reversed(stamps):
+            day, _, clock = stamp.partition(" ")
+            hour = int(clock[:2]) + 2
+            moved = f"2026-03-14 {hour % 24:02}{clock[2:]}" if hour > 23 else f"{day} {hour:02}{clock[2:]}"
+            text = text.replace(f"\n{stamp}\n", f"\n{moved}\n")
+        run = sysbench(N, prefix=lambda second: f"{at(second)}Z ")
+        write(place, run_txt=run, iostat_txt=text)
+        found = read(place)
+        (report,) = [report for report in found.reports if report.path.name == "iostat.txt"]
+        assert "read as UTC+02:00" in report.taken and f"{N} samples" in report.taken
+        assert read(place, Options(zone_s=7200.0)).reports[-1].taken
+        wrong = {one.path.name: one.left_out for one in read(place, Options(zone_s=-7200.0)).reports}
+        assert "--timezone" in wrong["iostat.txt"]
+
+    def test_another_interval(self, place: Path) -> None:
+        """60 samples beside a run of 300 s: one in 5 s, whether the file tells it or not."""
+        write(place, run_txt=sysbench(300), vmstat_txt=vmstat(N, 5), ext_txt=mysqladmin(N, 5))
+        found = read(place)
+        told = {report.path.name: report.taken for report in found.reports}
+        assert "60 samples of 5 s" in told["vmstat.txt"] and "intervals of 5 s" in told["vmstat.txt"]
+        assert "60 samples of 5 s" in told["ext.txt"]
+        cell = kept(place, found).cells[0]
+        assert cell.measured("machine", "cpu_user_pct").time_s[-1] == pytest.approx(300)
+        assert "30 samples of 10 s" in read(place, Options(every_s=10.0)).reports[-1].taken
+
+    def test_gaps_and_samples_outside(self, place: Path) -> None:
+        lines = vmstat(N, stamped=True).splitlines()
+        del lines[20:40]
+        run = sysbench(40, prefix=lambda second: f"{at(second)}Z ")
+        write(place, run_txt=run, vmstat_txt="\n".join(lines))
+        taken = read(place).reports[-1].taken
+        assert "a gap without samples" in taken and "lie outside of the run" in taken
+
+    def test_a_run_that_does_not_tell_its_start(self, place: Path) -> None:
+        write(place, run_txt=sysbench(N), mpstat_txt=mpstat(N))
+        (cell,) = read(place).cells
+        assert any("taken to begin with the first recording" in warning for warning in cell.warnings)
+        assert len([one for one in cell.others if "machine.cpu_user_pct" in one.metrics]) == N
+
+
+def test_sysbench_csv(place: Path) -> None:
+    head = sysbench(N).partition("Threads started!\n\n")[0]
+    whole = f"{head}Threads started!\n\n{sysbench_csv(N)}"
+    write(place, run_txt=whole + "         99th percentile:                       12.00\n    total time:   60.0s\n")
+    (cell,) = kept(place, read(place)).cells
+    assert mean(cell, "workload", "throughput") == 50 and mean(cell, "workload", "errors_per_s") == 1
+    assert mean(cell, "workload", "latency_p99_us") == 12000
+    (place / "run.txt").write_text(sysbench_csv(N))
+    (alone,) = read(place).cells
+    assert any("percentile" in warning for warning in alone.warnings)
+
+
+class TestWithoutARun:
+    def test_a_server_is_the_line(self, place: Path) -> None:
+        write(place, ext_txt=mysqladmin(N), iostat_txt=iostat(N))
+        (cell,) = kept(place, read(place)).cells
+        assert cell.summary is not None and (cell.summary.unit, cell.summary.verdict) == ("tps", "flat")
+        assert mean(cell, "storage", "read_ops_per_s") == pytest.approx(100)
+
+    def test_a_device_is_the_line(self, place: Path) -> None:
+        write(place, iostat_txt=iostat(N))
+        (cell,) = kept(place, read(place)).cells
+        assert cell.summary is not None and cell.summary.unit == "IOPS" and cell.summary.mean == pytest.approx(100)
+        assert any("no workload lies among the files" in warning for warning in cell.summary.warnings)
+        (other,) = read(place, Options(device="/dev/sdb")).cells
+        assert other.intervals[0].metrics["workload.throughput"] == 1
+
+    def test_nothing_with_a_line(self, place: Path) -> None:
+        write(place, vmstat_txt=vmstat(N))
+        with pytest.raises(UserError, match="no throughput of its own"):
+            read(place)
+
+
+@pytest.mark.parametrize("name", [sampler.NAME for sampler in SAMPLERS])
+@pytest.mark.parametrize("content", [b"", b"\0\1\2", b"\xff\xfe\x00", b"{", b"x" * 100_000], ids=str)
+def test_a_hostile_file_is_told_and_the_others_taken(place: Path, name: str, content: bytes) -> None:
+    write(place, run_txt=sysbench(N), sampled_txt=SAMPLES[name](N))
+    (place / "hostile\x1b[31m\n.txt").write_bytes(content)
+    os.mkfifo(place / "fifo")
+    found = read(place)
+    assert len(found.cells) == 1 and len([report for report in found.reports if not report.taken]) == 1
+
+
+def test_a_folder_with_nothing_in_it(place: Path) -> None:
+    with pytest.raises(UserError, match="there are no files in it"):
+        read(place)
+    (place / "notes.txt").write_text("hello")
+    with pytest.raises(UserError, match=r"notes.txt: no output that we know"):
+        read(place)
+
+
+def test_the_result_tells_its_files(place: Path) -> None:
+    write(place, run_txt=sysbench(N), vmstat_txt=vmstat(N))
+    result = kept(place, read(place))
+    assert result.experiment["import"][0]["files"] == ["run.txt", "vmstat.txt"]
+    assert json.dumps(result.experiment)

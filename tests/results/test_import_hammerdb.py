@@ -1,0 +1,66 @@
+"""HammerDB's log, alone and with the series that its counter or a script wrote."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from flatwater.errors import UserError
+from flatwater.results.importers import read_files
+
+sys.path.insert(0, str(Path(__file__).parent))
+from import_samples import SAMPLES, imported, summary
+from sampled import HAMMERDB, counters, hammerdb_counter, nopm_samples, vmstat
+from test_import_folder import kept, place, read, write
+
+__all__ = ["place"]
+
+
+def test_a_file_by_itself(tmp_path: Path) -> None:
+    (cell,) = imported(tmp_path / "r", "hammerdb.txt").cells
+    assert (summary(cell).mean, summary(cell).operations, len(cell.phases)) == (3000.0, 13800, 1)
+
+
+def test_the_older_order_several_runs_and_failures(tmp_path: Path) -> None:
+    text = (SAMPLES / "hammerdb.txt").read_text()
+    old = "Vuser 1:TEST RESULT : System achieved 6900 Oracle TPM at 3000 NOPM\nVuser 3:FINISHED FAILED\n"
+    (tmp_path / "x.txt").write_text(text + old + text)
+    cells = read_files([tmp_path / "x.txt"])
+    assert [(cell.label, cell.totals["nopm"], cell.totals["tpm"]) for cell in cells] == [
+        (f"x {number}", 3000, 6900) for number in (1, 2, 3)
+    ]
+    assert "1 virtual users failed" in cells[2].warnings and "the length of the test is not told" in cells[1].warnings
+
+
+class TestHammerdb:
+    def test_its_log_alone(self, place: Path) -> None:
+        write(place, hammerdb_txt=HAMMERDB)
+        (cell,) = kept(place, read(place)).cells
+        assert cell.summary is not None
+        assert (cell.summary.mean, cell.summary.unit, cell.summary.verdict) == (3000.0, "NOPM", None)
+
+    def test_its_counter_without_the_ramp_up(self, place: Path) -> None:
+        write(place, hammerdb_txt=HAMMERDB, hdbtcount_txt=hammerdb_counter(180), vmstat_txt=vmstat(180))
+        (cell,) = kept(place, read(place)).cells
+        assert cell.summary is not None and cell.summary.verdict == "flat" and cell.summary.unit == "tpm"
+        assert [(one.name, one.start_s, one.end_s) for one in cell.phases] == [("warmup", 0, 60), ("measure", 60, 180)]
+        assert len(cell.measured("workload", "throughput")) == 120
+        assert len(cell.measured("machine", "cpu_user_pct")) == 120
+
+    def test_samples_of_the_test_alone_have_no_ramp_up(self, place: Path) -> None:
+        write(place, hammerdb_txt=HAMMERDB, nopm_txt=nopm_samples(120), counters_txt=counters(180))
+        (cell,) = kept(place, read(place)).cells
+        assert cell.summary is not None and cell.summary.unit == "NOPM" and cell.summary.samples == 120
+
+    def test_the_same_result_twice(self, place: Path) -> None:
+        line = HAMMERDB.splitlines()[-1]
+        write(place, result_txt=line + "\n", summary_txt="about\n" + line + "\n")
+        found = read(place)
+        assert len(found.cells) == 1 and "the same result as" in found.reports[-1].left_out
+
+    def test_one_that_did_not_end(self, place: Path) -> None:
+        write(place, hammerdb_txt=HAMMERDB.rpartition("Vuser 1:TEST")[0])
+        with pytest.raises(UserError, match="the run did not end"):
+            read(place)

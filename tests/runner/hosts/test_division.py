@@ -1,0 +1,45 @@
+"""Which session is whose: none is lost, none is there twice."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flatwater.experiment.database.login import Login, Tcp
+from flatwater.plan.part import Part
+from flatwater.plan.server import RealDatabase
+from flatwater.plan.transactions import Tpcc, TpccMysql
+from flatwater.runner.hosts.division import divide, parts_of
+
+
+@settings(deadline=None)
+@given(hosts=st.integers(1, 64), more=st.integers(0, 10_000))
+def test_every_session_has_one_host(hosts: int, more: int) -> None:
+    shares = divide(hosts + more, hosts)
+    numbers = [first + number for first, count in shares for number in range(count)]
+    assert numbers == list(range(hosts + more))
+    counts = {count for _, count in shares}
+    assert max(counts) - min(counts) <= 1 and min(counts) >= 1
+
+
+def test_parts_differ_in_their_sessions_only() -> None:
+    login = Login(Tcp(("10.0.0.1", 3306)), "me", "", None)
+    plan = RealDatabase(
+        workload=Tpcc(TpccMysql(), 4, pipeline=False, keying_and_think=False),
+        servers=(login,),
+        connections=5,
+        part=None,
+        counted=None,
+        rate_per_s=100.0,
+        poisson=True,
+        continue_on_error=False,
+        reconnect_every=0,
+        seed=7,
+        interval_ms=1000,
+    )
+    first, second = parts_of(plan, 2)
+    assert (first.connections, first.part) == (3, Part(0, 5))
+    assert (second.connections, second.part) == (2, Part(3, 5))
+    # The rate and the seed are those of all: a session finds its own share by its number.
+    for part in (first, second):
+        assert (part.rate_per_s, part.seed, part.workload) == (100.0, 7, plan.workload)

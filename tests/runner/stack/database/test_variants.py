@@ -1,0 +1,118 @@
+"""sysbench-tpcc and TPROC-C on a real server: their tables, their work, their counting, and what they refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from serverlab import TPCC, Foreign, ServerLab
+
+SYSBENCH = {**TPCC, "variant": "sysbench-tpcc", "unit": "tps"}
+TPROC_C = {**TPCC, "variant": "tproc-c", "unit": "NOPM"}
+KINDS = {"new_order", "payment", "order_status", "delivery", "stock_level"}
+ROLLED_BACK = 0.01
+
+
+def number(foreign: Foreign, sql: str) -> int:
+    """The number that a statement asks for."""
+    return int(foreign.instance.query(sql)[0][0] or 0)
+
+
+def ended(foreign: Foreign) -> int:
+    """Commits and rollbacks of all sessions, as HammerDB counts them."""
+    rows = foreign.instance.query("SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_commit', 'Com_rollback')")
+    return sum(int(value or 0) for _, value in rows)
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        {**SYSBENCH, "table_sets": 2, "foreign_keys": False, "history_key": True},
+        SYSBENCH,
+        {**TPROC_C, "all_warehouses": True, "partitions": 2, "history_key": True, "warehouses": 2},
+        TPROC_C,
+    ],
+    ids=["sysbench-tpcc, two sets", "sysbench-tpcc", "tproc-c, partitioned", "tproc-c"],
+)
+def test_a_run_leaves_its_data_consistent(servers: ServerLab, workload: dict[str, Any]) -> None:
+    """TPC-C 5.11, clause 3.3.2: all conditions that hold after transactions, on all sets of tables."""
+    ran = servers.go({**workload, "duration_s": 4, "connections": 8})
+    assert (ran.code, ran.cell["status"], ran.cell["unit"]) == (0, "complete", workload["unit"]), ran.stderr
+    assert ran.summary.errors == 0, ran.summary.warnings
+    assert {one.number for one in ran.summary.consistency if one.holds} >= set(range(1, 11))
+    assert not any(one.holds is False for one in ran.summary.consistency)
+    keeps_payments = workload["variant"] == "sysbench-tpcc"
+    assert [one.applies for one in ran.summary.consistency if one.number == 12] == [keeps_payments]
+    assert ran.summary.latency_by_kind_us.keys() >= KINDS
+    servers.check_clean()
+
+
+@pytest.fixture(scope="module")
+def empty(foreign: Foreign) -> str:
+    """A schema that the first test loads."""
+    return foreign.url(foreign.schema("tproc"))
+
+
+class TestCounting:
+    @pytest.fixture
+    def url(self, servers: ServerLab, empty: str) -> str:
+        loaded = servers.go({**TPROC_C, "duration_s": 0.5}, {"url": empty, "load": True})
+        assert loaded.code == 0, loaded.stderr
+        return empty
+
+    def test_nopm_are_the_numbers_that_orders_took(self, servers: ServerLab, foreign: Foreign, url: str) -> None:
+        before = number(foreign, "SELECT SUM(d_next_o_id) FROM tproc.district")
+        ran = servers.go({**TPROC_C, "duration_s": 3}, {"url": url})
+        assert ran.code == 0, ran.stderr
+        taken = number(foreign, "SELECT SUM(d_next_o_id) FROM tproc.district") - before
+        # Transactions that end after the last interval took numbers, too.
+        assert ran.cell["mean"] * 3 / 60 == pytest.approx(taken, rel=0.02, abs=10)
+
+    def test_new_orders_that_roll_back_are_left_out(self, servers: ServerLab, url: str) -> None:
+        ran = servers.go({**TPROC_C, "duration_s": 3}, {"url": url})
+        recorded = ran.recorded.series("workload", "new_order_ops_per_s").value.mean() * 60
+        assert ran.cell["mean"] < recorded
+        assert ran.cell["mean"] / recorded == pytest.approx(1 - ROLLED_BACK, abs=0.015)
+
+    def test_tpm_are_commits_and_rollbacks(self, servers: ServerLab, foreign: Foreign, url: str) -> None:
+        before = ended(foreign)
+        ran = servers.go({**TPROC_C, "unit": "tpm", "duration_s": 3, "check_consistency": False}, {"url": url})
+        assert ran.cell["unit"] == "tpm"
+        assert ran.cell["mean"] * 3 / 60 == pytest.approx(ended(foreign) - before, rel=0.03, abs=20)
+
+
+class TestRefused:
+    def test_the_schema_of_another_variant(self, servers: ServerLab, foreign: Foreign) -> None:
+        url = foreign.url(foreign.schema("other"))
+        loaded = servers.go({**TPROC_C, "duration_s": 0.5}, {"url": url, "load": True})
+        assert loaded.code == 0, loaded.stderr
+        plain = servers.go(TPCC, {"url": url})
+        assert plain.code == 2 and "lacks tables of this workload: new_orders" in plain.error, plain.error
+        sets = servers.go(SYSBENCH, {"url": url})
+        assert sets.code == 2 and "holds no data of this workload" in sets.error, sets.error
+        foreign.instance.query("DROP PROCEDURE other.SLEV")
+        without = servers.go(TPROC_C, {"url": url})
+        assert without.code == 2 and "procedure SLEV is missing" in without.error, without.error
+        foreign.instance.query("CREATE PROCEDURE other.SLEV () SELECT 1")
+        theirs = servers.go(TPROC_C, {"url": url})
+        assert theirs.code == 2 and "not the one of this version of flatwater" in theirs.error, theirs.error
+
+    def test_an_account_that_may_not_call_procedures(self, servers: ServerLab, foreign: Foreign) -> None:
+        loaded = servers.go(
+            {**TPROC_C, "duration_s": 0.5}, {"url": foreign.url(foreign.schema("rights")), "load": True}
+        )
+        assert loaded.code == 0, loaded.stderr
+        foreign.instance.query("CREATE OR REPLACE USER clerk@localhost")
+        foreign.instance.query("GRANT SELECT, INSERT, UPDATE, DELETE ON rights.* TO clerk@localhost")
+        url = f"mysql://{foreign.socket}?user=clerk&schema=rights"
+        ran = servers.go(TPROC_C, {"url": url})
+        assert ran.code == 2 and "the account lacks EXECUTE" in ran.error, ran.error
+        foreign.instance.query("GRANT EXECUTE ON rights.* TO clerk@localhost")
+        assert servers.go({**TPROC_C, "duration_s": 0.5}, {"url": url}).code == 0
+
+    def test_too_few_sets(self, servers: ServerLab, foreign: Foreign) -> None:
+        url = foreign.url(foreign.schema("sets"))
+        loaded = servers.go({**SYSBENCH, "duration_s": 0.5}, {"url": url, "load": True})
+        assert loaded.code == 0, loaded.stderr
+        more = servers.go({**SYSBENCH, "table_sets": 2}, {"url": url})
+        assert more.code == 2 and "item2" in more.error, more.error

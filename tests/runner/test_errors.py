@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from flatwater.experiment import Oltp, QueryLog, Timing
+from flatwater.experiment.workload.sql import Sql
+from flatwater.results.schema import CellSummary, Event
+from flatwater.runner.errors import judge_errors
+
+
+def judged(errors: int, operations: int, workload: Timing | None = None, **counters: int) -> CellSummary:
+    summary = CellSummary(
+        cell=0, seed=1, status="complete", unit="tps", errors=errors, operations=operations, counters=counters
+    )
+    summary.events = [Event(time_s=1.0, kind="fault", text="pay: Duplicate entry (error 1062)")]
+    judge_errors(summary, workload or Sql(errors_max_pct=10.0))
+    return summary
+
+
+def test_errors_are_told_by_their_numbers() -> None:
+    summary = judged(5, 995, error_1062=3, error_1146=2, error_1054=0, deadlocks=7)
+    assert summary.status == "complete"
+    (told,) = summary.warnings
+    assert told.startswith("5 transactions failed (0.5 % of all): error 1062 3 times, error 1146 2 times; ")
+    assert told.endswith("; the first: pay: Duplicate entry (error 1062)")
+
+
+@pytest.mark.parametrize(("errors", "status"), [(100, "complete"), (101, "failed")])
+def test_too_many_make_the_run_fail(errors: int, status: str) -> None:
+    summary = judged(errors, 1000 - errors, error_1062=errors)
+    assert summary.status == status
+    if status == "failed":
+        assert summary.error is not None
+        assert summary.error.startswith("101 transactions failed (10.1 % of all): error 1062 101 times")
+        assert summary.error.endswith("(hint: workload.errors_max_pct is the limit, 10)")
+
+
+def test_few_of_many_are_not_rounded_to_none() -> None:
+    assert "(less than 0.01 % of all)" in judged(1, 1_000_000, error_1062=1).warnings[0]
+
+
+def test_no_errors_are_no_news() -> None:
+    assert judged(0, 100).warnings == []
+
+
+def test_other_workloads_stop_at_the_first() -> None:
+    assert judged(5, 100, Oltp(mode="read_only")).warnings == []
+
+
+def test_more_numbers_than_a_line_holds() -> None:
+    counters = {f"error_{number}": 1 for number in range(1000, 1008)}
+    assert judged(8, 992, **counters).warnings[0].split("; ")[0].endswith("error 1004 1 times, others 3 times")
+
+
+def test_a_replay_tells_what_it_did_not_do_as_the_log_says() -> None:
+    summary = CellSummary(cell=0, seed=1, status="complete", unit="qps", operations=1000)
+    summary.counters = {"late": 10, "lag_ms": 25_000, "writes_skipped": 3}
+    judge_errors(summary, QueryLog(log="x"))
+    late, skipped = summary.warnings
+    assert late.startswith("10 statements (1 %) began late, by 2.5 s on average")
+    assert skipped.startswith("3 statements may write and were left out")

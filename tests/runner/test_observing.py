@@ -1,0 +1,298 @@
+"""A running server is observed, by the installed program, and whatever happens to it is an event."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import Lab, Ran, Running
+from watchedlab import WatchedServer
+
+from flatwater._engine import Connection, EngineError
+from flatwater.analysis.bound import read_evidence
+from flatwater.engine_json import to_json
+from flatwater.experiment.database.login import Login, Socket
+from flatwater.server import Binary
+
+MakeServer = Callable[..., WatchedServer]
+#: What the rules and the diagnosis rest on, of a server on this machine.
+STRIP = {
+    ("database", "checkpoint_age_bytes"), ("database", "dirty_pct"), ("database", "pages_flushed_per_s"),
+    ("database", "server_cpu_user_pct"), ("database", "threads_running"), ("machine", "cpu_idle_pct"),
+    ("workload", "throughput"), ("workload", "in_flight"), ("workload", "observer_cpu_pct"),
+    ("workload", "observer_server_cpu_pct"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def empty(binary: Binary, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory with an account `root` that needs no password."""
+    from flatwater.server import Instance
+
+    with Instance(binary, tmp_path_factory.mktemp("watched"), {"innodb_log_file_size": "16M"}) as instance:
+        instance.initialise()
+        instance.start()
+        for host in ("localhost", "127.0.0.1"):
+            instance.query(f"CREATE OR REPLACE USER root@'{host}' IDENTIFIED BY ''")
+            instance.query(f"GRANT ALL ON *.* TO root@'{host}' WITH GRANT OPTION")
+            instance.query(f"CREATE USER nobody@'{host}' IDENTIFIED BY ''")
+        instance.stop()
+        return Path(shutil.copytree(instance.data, tmp_path_factory.mktemp("empty") / "data"))
+
+
+@pytest.fixture
+def make_server(binary: Binary, empty: Path) -> Iterator[MakeServer]:
+    """`make_server(OPTION...)` starts one more server."""
+    with ExitStack() as made, tempfile.TemporaryDirectory(prefix="flatwater-test-") as folder:
+
+        def make(*options: str) -> WatchedServer:
+            place = Path(tempfile.mkdtemp(dir=folder))
+            server = WatchedServer(binary, place, empty, options)
+            made.callback(server.close)
+            server.start()
+            return server
+
+        yield make
+
+
+@pytest.fixture
+def server(make_server: MakeServer) -> WatchedServer:
+    """One server at work."""
+    server = make_server()
+    server.work()
+    return server
+
+
+def observe(lab: Lab, url: str, *arguments: str, length: str = "3s") -> Ran:
+    return start(lab, url, *arguments, length=length).wait()
+
+
+def start(lab: Lab, url: str, *arguments: str, length: str = "10m") -> Running:
+    out = lab.folder / f"observed{len(list(lab.folder.glob('observed*')))}"
+    return lab.start(url, "--for", length, "--out", out, *arguments, verb="observe", out=out)
+
+
+def seen(running: Running, enough: Callable[[list[dict[str, Any]]], bool]) -> None:
+    """Waits until the journal has enough lines of intervals and events."""
+    journal = running.out / "cells" / "0000" / "journal.jsonl"
+
+    def looked() -> bool:
+        lines = journal.read_text().splitlines() if journal.exists() else []
+        return enough([json.loads(line) for line in lines if line.endswith("}")])
+
+    running.until(looked)
+
+
+def intervals(lines: list[dict[str, Any]]) -> int:
+    return sum("metrics" in line for line in lines)
+
+
+def events(lines: list[dict[str, Any]], kind: str) -> list[str]:
+    told = [line["event"] for line in lines if "event" in line]
+    return [one["text"] for one in told if one["kind"] == kind]
+
+
+def test_the_result_is_that_of_a_run(lab: Lab, server: WatchedServer) -> None:
+    before, ended = server.variables(), server.ended
+    ran = observe(lab, server.url(), length="4s")
+    assert ran.code == 0 and server.variables() == before
+    summary, cell = ran.summary, ran.recorded
+    assert summary.status == "complete" and summary.layers["database"] == "real"
+    assert {*cell.metrics()} >= STRIP
+    # All that was counted was done by the clients meanwhile.
+    assert 0 < summary.operations <= server.ended - ended
+    assert summary.client_cpu_us_per_op is None and summary.latency_us is None
+    evidence = read_evidence(cell)
+    assert evidence.database is not None and evidence.database.redo is not None
+    assert evidence.machine.facts["storage"]["path"] == str(server.folder / "data")
+    assert "observing cost" in ran.stdout and str(ran.out) in ran.stdout
+
+
+def test_over_a_port_the_local_process_is_found(lab: Lab, server: WatchedServer) -> None:
+    ran = observe(lab, server.tcp_url(), length="2s")
+    assert {("database", "server_cpu_user_pct"), ("machine", "cpu_idle_pct")} <= {*ran.recorded.metrics()}
+    assert not [gap for gap in ran.summary.gaps if "storage.*" in gap.figures]
+
+
+def test_ctrl_c_ends_it_and_keeps_what_was_seen(lab: Lab, server: WatchedServer) -> None:
+    running = start(lab, server.url())
+    seen(running, lambda lines: intervals(lines) >= 3)
+    ran = running.send(signal.SIGINT)
+    assert ran.code == 0 and ran.summary.status == "complete" and ran.summary.samples >= 2
+    assert ran.result.manifest.status == "complete"
+
+
+def test_a_server_that_dies_and_is_started_again(lab: Lab, server: WatchedServer) -> None:
+    running = start(lab, server.url())
+    seen(running, lambda lines: intervals(lines) >= 2)
+    server.kill()
+    seen(running, lambda lines: bool(events(lines, "fault")))
+    server.start()
+    seen(running, lambda lines: any("started anew" in text for text in events(lines, "recovered")))
+    seen(running, lambda lines: "workload.throughput" in list(lines[-1].get("metrics") or []))
+    ran = running.send(signal.SIGINT)
+    assert ran.code == 0 and ran.summary.status == "complete"
+    # While it was dead nothing was done, and that is known.
+    assert (ran.recorded.series("workload", "throughput").value == 0).any()
+
+
+def test_a_frozen_server(lab: Lab, server: WatchedServer) -> None:
+    running = start(lab, server.url())
+    seen(running, lambda lines: intervals(lines) >= 2)
+    server.signal(signal.SIGSTOP)
+    seen(running, lambda lines: bool(events(lines, "fault")))
+    server.signal(signal.SIGCONT)
+    seen(running, lambda lines: any("answers again" in text for text in events(lines, "recovered")))
+    ran = running.send(signal.SIGINT)
+    (told,) = [event.text for event in ran.summary.events if event.kind == "recovered"]
+    assert ran.code == 0 and "statements meanwhile" in told and "started anew" not in told
+
+
+def test_ctrl_c_while_the_server_is_frozen(lab: Lab, server: WatchedServer) -> None:
+    running = start(lab, server.url())
+    seen(running, lambda lines: intervals(lines) >= 2)
+    server.signal(signal.SIGSTOP)
+    seen(running, lambda lines: bool(events(lines, "fault")))
+    ran = running.send(signal.SIGINT)
+    assert ran.code == 0 and ran.at_once and ran.summary.status == "complete"
+
+
+def test_no_connection_is_left_for_the_observer(lab: Lab, make_server: MakeServer) -> None:
+    server = make_server("--max-connections=10")
+    running = start(lab, server.url("nobody"))
+    seen(running, lambda lines: intervals(lines) >= 2)
+    admin, *others = [Connection(to_json(Login(Socket(str(server.socket)), "root", "", None)))]
+    while len(others) < 9:
+        with suppress(EngineError):
+            others.append(Connection(to_json(Login(Socket(str(server.socket)), "nobody", "", None))))
+            continue
+        # The observer has the last one, and may be quicker when it is thrown out.
+        kept = {one.query("SELECT CONNECTION_ID()")[0][0] for one in others}
+        for (number,) in admin.query("SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'nobody'"):
+            with suppress(EngineError):
+                admin.query("DO 0" if number in kept else f"KILL {number}")
+    seen(running, lambda lines: any("Too many connections" in text for text in events(lines, "fault")))
+    for connection in [admin, *others]:
+        connection.close()
+    seen(running, lambda lines: any("answers again" in text for text in events(lines, "recovered")))
+    ran = running.send(signal.SIGINT)
+    assert ran.code == 0 and ran.summary.status == "complete"
+
+
+def test_an_account_without_privileges(lab: Lab, server: WatchedServer) -> None:
+    ran = observe(lab, server.url("nobody"))
+    assert ran.code == 0 and ran.summary.operations > 0
+    (gap,) = [gap for gap in ran.summary.gaps if gap.what == "why pages were flushed"]
+    assert "PROCESS" in gap.why and "GRANT PROCESS" in gap.remedy
+    assert "GRANT PROCESS" in ran.stderr
+
+
+def test_counters_that_are_off_are_told(lab: Lab, server: WatchedServer) -> None:
+    ran = observe(lab, server.url())
+    (gap,) = [gap for gap in ran.summary.gaps if gap.what == "why pages were flushed"]
+    assert "innodb_monitor_enable" in gap.remedy and "database.pages_flushed_sync_per_s" in gap.figures
+    server.query("SET GLOBAL innodb_monitor_enable = 'buffer_flush_%'")
+    ran = observe(lab, server.url())
+    assert not [gap for gap in ran.summary.gaps if gap.what == "why pages were flushed"]
+    assert ("database", "pages_flushed_sync_per_s") in ran.recorded.metrics()
+
+
+def test_statements_are_counted_where_clients_commit_nothing(lab: Lab, make_server: MakeServer) -> None:
+    ran = observe(lab, make_server().url(), "--json")
+    # Nobody is there: not even the observer's own questions count.
+    assert ran.cell["unit"] == "qps" and ran.cell["operations"] == 0
+
+
+def test_advice_on_a_url(lab: Lab, server: WatchedServer) -> None:
+    out = lab.folder / "advised"
+    before = server.variables()
+    running = lab.start(server.url("nobody"), "--for", "25s", "--result", out, "--json", verb="advise", out=out)
+    told = json.loads(running.wait().stdout)
+    assert server.variables() == before and told["run"] == str(out)
+    assert running.out.joinpath("series.parquet").exists()
+    # The same from the folder that was kept.
+    again = json.loads(lab.flatwater("advise", out, "--json").stdout)
+    assert again == told
+    # All that this server does not tell makes evidence richer, and decides nothing.
+    assert told["not_judged"] == []
+
+
+def test_a_tune_up_ended_early(lab: Lab, server: WatchedServer) -> None:
+    out = lab.folder / "tuned"
+    running = lab.start(server.url(), "--out", out, verb="tune-up", out=out)
+    seen(running, lambda lines: intervals(lines) >= 3)
+    ran = running.send(signal.SIGINT)
+    assert ran.code == 0 and (out / "one-page.html").exists()
+    assert "Not judged" in ran.stdout and "a diagnosis takes" in ran.stdout
+    assert "observing cost" in ran.stderr
+
+
+def test_advice_is_not_tried_on_a_server_that_is_observed(lab: Lab, server: WatchedServer) -> None:
+    ran = observe(lab, server.url(), length="2s")
+    again = lab.flatwater("advise", ran.out, "--verify", "--rule", "redo-size")
+    assert again.code == 0 and "Nothing to change" in again.stdout
+
+
+def test_a_replica_whose_applier_stops(lab: Lab, make_server: MakeServer) -> None:
+    source = make_server("--log-bin=b", "--server-id=1")
+    replica = make_server("--server-id=2")
+    source.query("CREATE DATABASE t")
+    source.query("CREATE TABLE t.a (id INT PRIMARY KEY) ENGINE = InnoDB")
+    replica.query(
+        f"CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {source.port}, MASTER_USER = 'root', "
+        "MASTER_USE_GTID = slave_pos"
+    )
+    replica.query("START SLAVE")
+    running = start(lab, replica.url())
+    seen(running, lambda lines: any("database.replica_lag_s" in (line.get("metrics") or ()) for line in lines))
+    # The row is on the replica already.
+    running.until(lambda: replica.query("SHOW TABLES IN t"))
+    replica.query("INSERT INTO t.a VALUES (1)")
+    source.query("INSERT INTO t.a VALUES (1)")
+    seen(running, lambda lines: any("applier does not run: " in text for text in events(lines, "fault")))
+    replica.query("DELETE FROM t.a")
+    replica.query("START SLAVE")
+    seen(running, lambda lines: any("applier runs again" in text for text in events(lines, "recovered")))
+    ran = running.send(signal.SIGINT)
+    assert ran.code == 0 and ran.summary.status == "complete"
+    assert ran.summary.metrics["database.replica_appliers_stopped"].max == 1
+    told = next(event.text for event in ran.summary.events if "applier does not run" in event.text)
+    assert "Duplicate entry" in told and "\n" not in told
+
+
+def test_replication_that_may_not_be_seen_is_told(lab: Lab, server: WatchedServer) -> None:
+    ran = observe(lab, server.url("nobody"))
+    assert "SLAVE MONITOR" in next(gap.remedy for gap in ran.summary.gaps if gap.what.startswith("replication"))
+    # To the account that may see it there is none, and that is no gap.
+    ran = observe(lab, server.url())
+    assert not [gap for gap in ran.summary.gaps if gap.what.startswith("replication")]
+
+
+def test_the_statements_that_take_the_time(lab: Lab, make_server: MakeServer) -> None:
+    server = make_server("--performance-schema=ON")
+    server.work()
+    before = server.variables()
+    ran = observe(lab, server.url())
+    assert server.variables() == before
+    first, *_ = ran.summary.statements
+    assert 0 < sum(one.share for one in ran.summary.statements) <= 1.001 and first.mean_us > 0
+    update = next(one for one in ran.summary.statements if one.text.startswith("UPDATE"))
+    # No value of a client is in it.
+    assert "?" in update.text and update.count > 0 and update.without_index == 0
+    assert not [gap for gap in ran.summary.gaps if "workload.statements" in gap.figures]
+    ran = observe(lab, server.url("nobody"))
+    (gap,) = [gap for gap in ran.summary.gaps if "workload.statements" in gap.figures]
+    assert "GRANT SELECT ON performance_schema" in gap.remedy and ran.summary.statements == []
+
+
+def test_without_performance_schema(lab: Lab, server: WatchedServer) -> None:
+    ran = observe(lab, server.url())
+    (gap,) = [gap for gap in ran.summary.gaps if "workload.statements" in gap.figures]
+    assert gap.why == "performance_schema is off" and "option file" in gap.remedy

@@ -1,0 +1,144 @@
+"""Servers that somebody else runs, with a port, clients of their own, and whatever may happen to them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from waiting import PATIENCE_S
+
+from flatwater._engine import Connection, EngineError
+from flatwater.engine_json import to_json
+from flatwater.experiment.database.login import Login, Socket
+from flatwater.server import Binary
+
+#: Short: the path of a socket has little room.
+SMALL = ("--innodb-buffer-pool-size=16M", "--innodb-log-file-size=16M", "--skip-name-resolve", "--loose-skip-ssl")
+
+
+@dataclass
+class WatchedServer:
+    """A server on a port and on a socket. Its data directory is a copy of `empty`."""
+
+    binary: Binary
+    folder: Path
+    empty: Path
+    options: Sequence[str] = ()
+    port: int = 0
+    process: subprocess.Popen[bytes] | None = None
+    _clients: list[threading.Thread] = field(default_factory=list)
+    _over: threading.Event = field(default_factory=threading.Event)
+    #: Transactions that the clients ended.
+    ended: int = 0
+
+    def __post_init__(self) -> None:
+        shutil.copytree(self.empty, self.folder / "data")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+
+    @property
+    def socket(self) -> Path:
+        return self.folder / "s"
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def url(self, user: str = "root", password: str = "") -> str:
+        return f"mysql://{self.socket}?user={user}" + (f"&password={password}" if password else "")
+
+    def tcp_url(self, user: str = "root") -> str:
+        return f"mysql://{user}@127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [
+                *(self.binary.path, "--no-defaults", f"--datadir={self.folder / 'data'}", f"--socket={self.socket}"),
+                *(f"--port={self.port}", "--bind-address=127.0.0.1", f"--pid-file={self.folder / 'pid'}"),
+                *(f"--log-error={self.folder / 'log'}", "--user=root", *SMALL, *self.options),
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                self.query("SELECT 1")
+                return
+            except EngineError:
+                assert time.monotonic() < until and self.process.poll() is None, (self.folder / "log").read_text()
+                time.sleep(0.1)
+
+    def query(self, sql: str, user: str = "root", password: str = "") -> list[tuple[str | None, ...]]:
+        connection = Connection(to_json(Login(Socket(str(self.socket)), user, password, None)))
+        try:
+            return connection.query(sql)
+        finally:
+            connection.close()
+
+    def variables(self) -> dict[str | None, str | None]:
+        """All variables, without those that tell the time."""
+        rows = self.query("SHOW GLOBAL VARIABLES")
+        moving = (
+            "timestamp",
+            "gtid",
+            "pseudo_",
+            "rand_seed",
+            "last_insert",
+            "identity",
+            "error_count",
+            "warning_count",
+        )
+        return {row[0]: row[1] for row in rows if not any(word in (row[0] or "") for word in moving)}
+
+    def work(self, clients: int = 2, pause_s: float = 0.01) -> None:
+        """Clients that change a row in transactions, until the server is closed. They come back after an error."""
+        self.query("CREATE DATABASE IF NOT EXISTS t")
+        self.query("CREATE TABLE IF NOT EXISTS t.a (id INT PRIMARY KEY, k INT) ENGINE = InnoDB")
+        rows = ", ".join(f"({number}, 0)" for number in range(1, 1001))
+        self.query(f"REPLACE INTO t.a VALUES {rows}")
+        for number in range(clients):
+            self._clients.append(threading.Thread(target=self._client, args=(number, pause_s), daemon=True))
+            self._clients[-1].start()
+
+    def _client(self, number: int, pause_s: float) -> None:
+        connection: Connection | None = None
+        login, turn = to_json(Login(Socket(str(self.socket)), "root", "", "t")), 0
+        while not self._over.wait(pause_s):
+            turn += 1
+            try:
+                connection = connection or Connection(login, 2.0)
+                connection.query("BEGIN")
+                connection.query(f"UPDATE a SET k = k + 1 WHERE id = {(turn * 7 + number) % 1000 + 1}")
+                connection.query("COMMIT")
+                self.ended += 1
+            except EngineError:
+                connection = None
+                self._over.wait(0.1)
+
+    def signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+        assert self.process is not None
+        self.process.wait()
+
+    def close(self) -> None:
+        self._over.set()
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+            self.process.wait()
+        for thread in self._clients:
+            thread.join()
