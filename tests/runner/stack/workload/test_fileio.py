@@ -88,7 +88,7 @@ def test_every_mode_runs_on_every_engine(every_mode: Result, mode: str, direct: 
 
 
 def test_every_outstanding_request_is_in_flight(lab: Lab) -> None:
-    # Each interval tells the moment of its end. At one moment, a busy machine may have left a thread nothing to wait for.
+    # Each interval tells the moment of its end. At one moment, threads that were not run have nothing to wait for.
     depths = {"engine": "io_uring", "queue_depth": 16, "threads": 2}
     cell = lab.go(depths | {"mode": "rndrd", "duration_s": 1.0}).recorded
     check_sane(cell, in_flight_max=32)
