@@ -17,12 +17,14 @@ from benchmarks.effects.cells import failures, model, outcomes, real
 from benchmarks.effects.judge import effects
 from benchmarks.effects.matrix import Fields, base, changes
 from benchmarks.effects.page import Measured, page
+from benchmarks.effects.picture import scatter
 from benchmarks.effects.plan import Plan, Scale
 from benchmarks.options import add_options, measure, read_options
 from benchmarks.servers.cache import cache_folder, locate
 from benchmarks.servers.registry import SERVERS, Server, find
 from flatwater.errors import UserError
 from flatwater.experiment.database.generation import generation_of
+from flatwater.report.images import export_figure
 from flatwater.results import Result, open_result
 
 _PLAN = "plan.json"
@@ -57,7 +59,11 @@ def _table(options: argparse.Namespace) -> str:
     for server in asked:
         _measured(server, scale, options, kept)
     # Those of other nights, too.
-    return page([_compared(kept / one.name) for one in SERVERS if (kept / one.name / _PLAN).exists()])
+    compared = [_compared(kept / one.name) for one in SERVERS if (kept / one.name / _PLAN).exists()]
+    drawn = export_figure(
+        scatter([(one.title, one.effects) for one in compared]), options.out.parent / "pictures", "svg"
+    )
+    return page(compared, f"pictures/{drawn.name}")
 
 
 def _named(name: str) -> Server:

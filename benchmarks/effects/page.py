@@ -21,6 +21,11 @@ is none, and then no sign is judged.
 The load generator and the emulator use cores of the machine, too. The model knows nothing of them: levels are not
 compared, only effects. What is missing is told below the tables."""
 
+_PICTURE = """![What a change did to a real server, and what the model says of it: one point an effect]({})
+
+A point on the line is an effect that the model predicts as it was measured. A hollow point is in the server's noise, or
+has no interval. The worst have their names."""
+
 _MISSING = """## What is not asked yet
 
 The state of the device (full, half full), arrays with and without a battery, caches, the flush method, and other
@@ -38,10 +43,12 @@ class Measured:
     failed: Sequence[str]
 
 
-def page(servers: Sequence[Measured]) -> str:
-    """The whole page."""
+def page(servers: Sequence[Measured], picture: str | None = None) -> str:
+    """The whole page, with a picture if it has one: its path from the page."""
     every = [effect for server in servers for effect in server.effects]
     parts = [_HEAD, "## How well they agree", _goals(every)]
+    if picture is not None:
+        parts += [_PICTURE.format(picture)]
     for server in servers:
         parts += [
             f"## {server.title}",

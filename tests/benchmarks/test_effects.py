@@ -11,12 +11,14 @@ from benchmarks.effects.cells import Outcome
 from benchmarks.effects.judge import Effect, effects, goals, interval
 from benchmarks.effects.matrix import base, changes
 from benchmarks.effects.page import Measured, page
+from benchmarks.effects.picture import scatter
 from benchmarks.effects.plan import Plan
 from benchmarks.servers.registry import SERVERS, Server
 
 from flatwater.errors import UserError
 from flatwater.experiment import make_experiment
 from flatwater.experiment.database.generation import generation_of
+from flatwater.report.images import export_figure
 from flatwater.server import find_server
 
 
@@ -98,6 +100,21 @@ def test_the_page() -> None:
     assert {line.count("|") for line in rows} == {3, 6, 11}, "no cell of any table has a bar in it"
     alone = Effect("a change", 1.5, None, None, 0.9, outcome(1), outcome(1))
     assert "| not judged |" in page([Measured("A server", [], [alone], [])])
+
+
+def test_the_scatter_plot(tmp_path: Path) -> None:
+    wide = Effect("in noise", 1.1, 0.5, 2.4, 1.2, outcome(1), outcome(1))
+    once = Effect("once", 0.5, None, None, 1.2, outcome(1), outcome(1))
+    drawn = export_figure(scatter([("A server", [effect(1.5, 1.6), wide]), ("Another", [once])]), tmp_path, "svg")
+    text = drawn.read_text()
+    assert drawn.name == "effects.svg" and all(title in text for title in ("A server", "Another", "measured: changed"))
+    assert ">once<" in text and ">in noise<" not in text, "only the worst have names"
+    points = [trace for trace in scatter([("A server", [effect(1.5, 1.6), wide])]).data if trace["name"] == "A server"]
+    assert points[0]["marker"]["symbol"] == ["circle", "circle-open"]
+    told = page([Measured("A server", [], [once], [])], "pictures/effects.svg")
+    assert "](pictures/effects.svg)" in told
+    assert "pictures" not in page([Measured("A server", [], [once], [])])
+    assert scatter([]).data, "no server at all"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ import shutil
 import struct
 import tempfile
 import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -60,26 +62,48 @@ def export_images(result: Result, folder: Path, image: Format, *, force: bool = 
     Errors: FlatwaterError if there is no browser or if it fails; UserError if the folder cannot be written.
     """
     browser = find_browser()
+    many = len(result.cells) > 1
+    wanted = [_Wanted("", figure, {"data": figure.data, "layout": figure.layout}) for figure in sweep_figures(result)]
+    for drawn in draw(result):
+        prefix = f"{drawn.recorded.cell.index:04}-" if many else ""
+        wanted += [_Wanted(prefix, figure, drawn.resolved(figure)) for figure in drawn.figures]
+    return _export(wanted, folder, image, browser, force=force)
+
+
+def export_figure(figure: Figure, folder: Path, image: Format, *, force: bool = False) -> Path:
+    """Writes one figure whose points are filled in to `folder`, under its key.
+
+    It replaces an image that flatwater wrote, and another file only with `force`.
+
+    Errors: as of `export_images`.
+    """
+    wanted = _Wanted("", figure, {"data": figure.data, "layout": figure.layout})
+    (path,) = _export([wanted], folder, image, find_browser(), force=force)
+    return path
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A figure, as plotly needs it, and what comes before its key in the name of its file."""
+
+    prefix: str
+    figure: Figure
+    drawn: Json
+
+
+def _export(wanted: Sequence[_Wanted], folder: Path, image: Format, browser: str, *, force: bool) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"cannot make the folder: {error.strerror}", where=str(folder)) from None
-    many = len(result.cells) > 1
+    paths = [folder / f"{one.prefix}{one.figure.key}.{image}" for one in wanted]
+    for path in paths:
+        require_replaceable(path, SIGNATURE, force=force, where=f"--{image}")
     with tempfile.TemporaryDirectory(prefix="flatwater-") as name:
-        beside = Path(name)
-        wanted = [
-            _order({"data": one.data, "layout": one.layout}, one, beside, "", image) for one in sweep_figures(result)
-        ]
-        for drawn in draw(result):
-            prefix = f"{drawn.recorded.cell.index:04}-" if many else ""
-            wanted += [_order(drawn.resolved(figure), figure, beside, prefix, image) for figure in drawn.figures]
-        drawn_to = [Path(order["path"]) for order in wanted]
-        paths = [folder / path.name for path in drawn_to]
-        for path in paths:
-            require_replaceable(path, SIGNATURE, force=force, where=f"--{image}")
+        beside = [Path(name) / path.name for path in paths]
         if wanted:
-            _write(wanted, browser)
-        for source, path in zip(drawn_to, paths, strict=True):
+            _write([_order(one, path, image) for one, path in zip(wanted, beside, strict=True)], browser)
+        for source, path in zip(beside, paths, strict=True):
             try:
                 _require_whole(source, image)
                 write_atomic(path, _signed(source.read_bytes()), durable=False)
@@ -108,14 +132,15 @@ def _require_whole(path: Path, image: Format) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def _order(drawn: Json, figure: Figure, folder: Path, prefix: str, image: Format) -> Json:
+def _order(wanted: _Wanted, path: Path, image: Format) -> Json:
+    figure, drawn = wanted.figure, wanted.drawn
     # On the page the title is above the chart; an image file needs its own.
     title = {"text": plain(figure.title), "x": 0.01, "y": 0.985, "yanchor": "top", "font": {"size": 15}}
     margin = {**TEMPLATE["layout"]["margin"], "t": 64}
     layout = {**drawn["layout"], "template": TEMPLATE, "title": title, "margin": margin}
     return {
         "fig": {"data": drawn["data"], "layout": layout},
-        "path": str(folder / f"{prefix}{figure.key}.{image}"),
+        "path": str(path),
         "opts": {
             "format": image,
             "width": WIDTH,
