@@ -25,6 +25,8 @@ class Outcome:
     pages_read: float
     pages_written: float
     age_mib: float
+    #: Of the card; None if it does not tell.
+    write_amplification: float | None
     verdict: str
 
 
@@ -95,5 +97,6 @@ def _outcome(summary: CellSummary | None) -> Outcome | None:
         pages_read=means.get("database.pages_read_per_s", 0.0) / transactions,
         pages_written=means.get("database.pages_flushed_per_s", 0.0) / transactions,
         age_mib=means.get("database.checkpoint_age_bytes", 0.0) / 2**20,
+        write_amplification=means.get("storage.write_amplification"),
         verdict=summary.verdict or "",
     )

@@ -126,11 +126,13 @@ def _middle(rounds: Sequence[Outcome | None]) -> Outcome:
     def mean(figure: Callable[[Outcome], float]) -> float:
         return statistics.fmean(map(figure, told))
 
+    amplified = [one.write_amplification for one in told if one.write_amplification is not None]
     return Outcome(
         throughput=mean(lambda one: one.throughput),
         pages_read=mean(lambda one: one.pages_read),
         pages_written=mean(lambda one: one.pages_written),
         age_mib=mean(lambda one: one.age_mib),
+        write_amplification=statistics.fmean(amplified) if amplified else None,
         verdict=Counter(one.verdict for one in told).most_common(1)[0][0],
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from benchmarks.effects.cells import Outcome
 from benchmarks.effects.judge import Effect, goals
 from benchmarks.tables import table
 
@@ -26,7 +27,13 @@ _PICTURE = """![What a change did to a real server, and what the model says of i
 A point on the line is an effect that the model predicts as it was measured. A hollow point is in the server's noise, or
 has no interval. The worst have their names."""
 
-_MISSING = """## What is not asked yet
+_MISSING = """## What is not the same on both sides
+
+The state of the card. The emulated one ages with the cells that ran on it before. The modelled one is fresh in each
+cell. Where the write amplifications of a row differ, the two cards differ in speed, too: there the two ratios are not
+of the same storage.
+
+## What is not asked yet
 
 The state of the device (full, half full), arrays with and without a battery, caches, the flush method, and other
 devices. A change that a server or its model does not have is left out of its table."""
@@ -84,6 +91,7 @@ def _effects(found: Sequence[Effect]) -> str:
         "pages read: server, model",
         "pages written: server, model",
         "age, MiB: server, model",
+        "write amplification: server, model",
         "verdict: server, model",
     )
     return table(head, [_row(effect) for effect in found])
@@ -103,5 +111,10 @@ def _row(effect: Effect) -> list[str]:
         f"{real.pages_read:.2f}, {model.pages_read:.2f}",
         f"{real.pages_written:.2f}, {model.pages_written:.2f}",
         f"{real.age_mib:.1f}, {model.age_mib:.1f}",
+        f"{_amplified(real)}, {_amplified(model)}",
         f"{real.verdict}, {model.verdict}",
     ]
+
+
+def _amplified(outcome: Outcome) -> str:
+    return "-" if outcome.write_amplification is None else f"{outcome.write_amplification:.1f}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def plan_of(server: Server) -> Plan:
 
 
 def outcome(throughput: float, verdict: str = "flat", read: float = 2.0, written: float = 3.0) -> Outcome:
-    return Outcome(throughput, read, written, 10.0, verdict)
+    return Outcome(throughput, read, written, 10.0, None, verdict)
 
 
 def effect(measured: float, predicted: float, half: float = 0.01, **model: float) -> Effect:
@@ -97,7 +98,7 @@ def test_the_page() -> None:
     assert "| a change | 1.50 | 1.49 to 1.51 | 0.90 | **wrong** |" in text and "| in noise |" in text
     assert "- cell 3: died" in text
     rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert {line.count("|") for line in rows} == {3, 6, 11}, "no cell of any table has a bar in it"
+    assert {line.count("|") for line in rows} == {3, 6, 12}, "no cell of any table has a bar in it"
     alone = Effect("a change", 1.5, None, None, 0.9, outcome(1), outcome(1))
     assert "| not judged |" in page([Measured("A server", [], [alone], [])])
 
@@ -141,3 +142,10 @@ def test_both_sides_run(as_root: None, tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["mariadb-10.11", "--quick", "--only", "doublewrite", "--dir", str(tmp_path)]) == 0
     told = capsys.readouterr()
     assert "| doublewrite off | " in told.out, told.err
+
+
+def test_the_page_shows_where_the_cards_differ() -> None:
+    aged = dataclasses.replace(outcome(100.0), write_amplification=6.44)
+    fresh = dataclasses.replace(aged, write_amplification=1.0)
+    [effect] = effects(("pool",), [[aged], [aged]], [[fresh], [fresh]])
+    assert "| 6.4, 1.0 |" in page([Measured("a server", [], [effect], [])])
