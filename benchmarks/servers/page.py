@@ -79,4 +79,5 @@ def _cell(text: str) -> str:
 
 
 def _version(of: Mapping[str, Record]) -> str:
-    return max(of.values(), key=lambda one: one.when).server
+    """What was tried: each version of it, if the steps ran on different ones."""
+    return ", ".join(dict.fromkeys(one.server for one in sorted(of.values(), key=lambda one: one.when)))

@@ -20,9 +20,13 @@ from flatwater.analysis.twin_doubts import LEVEL_TIMES
 from flatwater.experiment.database.generation import generation_of
 from flatwater.experiment.database.measured import load_workload
 from flatwater.experiment.workload.oltp import Mode
+from flatwater.experiment.workload.tpcc import Tpcc, Variant
 from flatwater.results import Result
 from flatwater.server import Instance
 from flatwater.what_if.fitting import UNFITTED
+
+#: The variant that the step `tpcc` runs.
+DEFAULT_VARIANT = Tpcc.model_fields["variant"].default
 
 
 @dataclass(frozen=True)
@@ -54,14 +58,35 @@ def _start(bench: Bench) -> Found:
 
 
 def _tpcc(bench: Bench) -> Found:
-    summary = bench.tpcc.cells[0].summary
+    return Found((_level_of(bench.tpcc), f"{_conditions(bench.tpcc)} conditions of consistency hold"))
+
+
+def _variants(bench: Bench) -> Found:
+    figures = []
+    for variant in (one for one in get_args(Variant) if one != DEFAULT_VARIANT):
+        result, _ = bench.run({**tpcc(5.0), "variant": variant})
+        held = _conditions(result)
+        figures.append(f"{variant} {_level_of(result)}, {held} conditions hold")
+    return Found(tuple(figures))
+
+
+def _level_of(result: Result) -> str:
+    """Throughput of a run of tpcc, in words. Errors: StepFailed if nothing was done, or a transaction failed."""
+    summary = result.cells[0].summary
     assert summary is not None
     require(summary.errors == 0, f"{summary.errors} transactions ended with an error")
+    require(summary.mean, "no New-Order was done")
+    return f"{summary.mean:,.0f} {summary.unit}"
+
+
+def _conditions(result: Result) -> int:
+    """How many of TPC-C's conditions of consistency hold. Errors: StepFailed if one that applies does not."""
+    summary = result.cells[0].summary
+    assert summary is not None
     checked = [one for one in summary.consistency if one.applies]
     broken = [one.number for one in checked if one.holds is not True]
     require(not broken, f"TPC-C condition {broken} of clause 3.3.2 does not hold")
-    require(summary.mean, "no New-Order was done")
-    return Found((f"{summary.mean:,.0f} {summary.unit}", f"{len(checked)} conditions of consistency hold"))
+    return len(checked)
 
 
 def _oltp(bench: Bench) -> Found:
@@ -235,6 +260,7 @@ def _level(told: Mapping[str, Any]) -> float:
 STEPS = (
     Step("start", "start", _start),
     Step("tpcc", "load, tpcc", _tpcc),
+    Step("variants", "tpcc's variants", _variants),
     Step("oltp", "oltp in all modes", _oltp),
     Step("snapshot", "snapshot", _snapshot),
     Step("sweeps", "sweeps of settings", _sweeps),
