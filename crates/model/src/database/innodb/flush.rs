@@ -16,6 +16,7 @@ impl Innodb {
                 Owner::Nobody | Owner::Pass(_) => {}
                 Owner::Master => self.run_master(),
                 Owner::Cleaner => self.end_cleaner_stage(),
+                Owner::Checkpoint => self.log.end_checkpoint(&mut self.host),
                 Owner::Thread(thread) => self.end_flush(thread, ended.written, ended.skipped),
             }
         }

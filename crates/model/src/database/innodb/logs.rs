@@ -81,7 +81,11 @@ impl Innodb {
 
     /// Lets recovery begin at the oldest change that is in no file.
     pub(super) fn make_checkpoint(&mut self) {
-        self.log.make_checkpoint(self.pool.oldest_lsn(), &mut self.host);
+        if self.log.begin_checkpoint(self.pool.oldest_lsn())
+            && !self.write_back.sync_for_checkpoint(&mut self.pool, &mut self.host)
+        {
+            self.log.end_checkpoint(&mut self.host);
+        }
     }
 
     /// Makes the log durable up to an LSN, for a waiter.
@@ -143,7 +147,7 @@ impl Innodb {
                 Effect::Hold => self.threads.hold_log(self.host.now_ns()),
                 Effect::Release => self.threads.release_log(&mut self.host),
                 Effect::Wake(thread) => self.host.wake(thread),
-                Effect::Durable(writer) => self.write_back.begin_chunk(writer, &self.pool, &mut self.host),
+                Effect::Durable(writer) => self.write_back.begin_chunk(writer, &mut self.pool, &mut self.host),
             }
         }
     }
@@ -151,7 +155,7 @@ impl Innodb {
     /// The pages of a writer's chunk are in it: they go out when the log is durable up to them.
     pub(super) fn end_posting(&mut self, writer: WriterId) {
         let durable = self.log.durable();
-        if let Some(lsn) = self.write_back.end_posting(writer, durable, &self.pool, &mut self.host) {
+        if let Some(lsn) = self.write_back.end_posting(writer, durable, &mut self.pool, &mut self.host) {
             self.sync_log(lsn, Waiter::Writer(writer));
         }
     }

@@ -108,6 +108,8 @@ pub(super) struct Log {
     sync_outstanding: u32,
     /// How far it will be durable then.
     sync_lsn: Lsn,
+    /// Where recovery would begin when the data files are synced.
+    next_checkpoint: Option<Lsn>,
     for_write: Vec<(Lsn, ThreadNo)>,
     for_sync: Vec<(Lsn, Waiter)>,
     /// Threads that want to append while the log is held.
@@ -146,6 +148,7 @@ impl Log {
             sync: Sync::Idle,
             sync_outstanding: 0,
             sync_lsn: Lsn::ZERO,
+            next_checkpoint: None,
             for_write: Vec::new(),
             for_sync: Vec::new(),
             held: Vec::new(),
@@ -362,10 +365,20 @@ impl Log {
         Vec::new()
     }
 
-    /// Lets recovery begin at the oldest change that is in no data file.
-    pub(super) fn make_checkpoint(&mut self, oldest_lsn: Option<Lsn>, host: &mut Host) {
+    /// Begins to let recovery begin at the oldest change that is in no data file, when the data files are synced. False: it
+    /// does already, or another checkpoint is under way (log_checkpoint: n_pending_checkpoint_writes).
+    pub(super) fn begin_checkpoint(&mut self, oldest_lsn: Option<Lsn>) -> bool {
         let lsn = oldest_lsn.unwrap_or(self.redo.lsn()).min(self.redo.durable());
-        if self.redo.move_checkpoint(lsn) {
+        let begins = self.next_checkpoint.is_none() && lsn > self.redo.checkpoint();
+        if begins {
+            self.next_checkpoint = Some(lsn);
+        }
+        begins
+    }
+
+    /// The data files are synced: recovery begins where `begin_checkpoint` has found.
+    pub(super) fn end_checkpoint(&mut self, host: &mut Host) {
+        if self.next_checkpoint.take().is_some_and(|lsn| self.redo.move_checkpoint(lsn)) {
             let (offset, bytes) = self.redo.checkpoint_place();
             host.submit(self.device, Tag::Checkpoint, Operation::Write, offset, bytes);
         }

@@ -114,11 +114,12 @@ fn past_the_kernels_cache_what_is_written_is_taken_for_durable() {
 fn a_checkpoint_goes_to_the_oldest_change_that_is_durable() {
     let (mut log, mut host, requests) = log(MYSQL55, None);
     let (from, to) = log.append(100);
-    log.make_checkpoint(Some(to), &mut host);
+    assert!(!log.begin_checkpoint(Some(to)));
     assert_eq!((log.checkpoint(), requests.commands()), (from, vec![]), "it is not durable");
     log.settle(Some(from));
     assert_eq!((log.checkpoint_age(), log.age(Some(from)), log.age(None)), (100, 100, 0));
-    log.make_checkpoint(None, &mut host);
+    log.begin_checkpoint(None);
+    log.end_checkpoint(&mut host);
     assert_eq!((log.checkpoint(), requests.commands()), (to, vec![(Operation::Write, 1 << 30, 4096)]));
     log.begin_interval();
     assert_eq!(log.counts().first_lsn, Some(to));

@@ -38,6 +38,8 @@ pub(in super::super) enum Owner {
     Cleaner,
     Thread(ThreadNo),
     Pass(PassId),
+    /// Of no batch: the files that a checkpoint waits for.
+    Checkpoint,
 }
 
 /// A batch or a pass that has ended.

@@ -5,8 +5,8 @@ use super::super::events::{Event, Tag};
 use super::super::host::Host;
 use super::super::ids::{BatchId, Lsn, WriterId};
 use super::super::pool::Pool;
+use super::batches::{Ended, Kind, Owner, Progress};
 use super::WriteBack;
-use super::batches::{Kind, Progress};
 use super::doublewrite::buffer_writes;
 use super::writers::{Life, Stage};
 use crate::storage::Operation;
@@ -21,7 +21,7 @@ impl WriteBack {
         &mut self,
         id: WriterId,
         durable: Lsn,
-        pool: &Pool,
+        pool: &mut Pool,
         host: &mut Host,
     ) -> Option<Lsn> {
         let writer = self.writers.get(id);
@@ -34,12 +34,12 @@ impl WriteBack {
     }
 
     /// The log is durable up to a chunk's pages: they go out.
-    pub(in super::super) fn begin_chunk(&mut self, id: WriterId, pool: &Pool, host: &mut Host) {
+    pub(in super::super) fn begin_chunk(&mut self, id: WriterId, pool: &mut Pool, host: &mut Host) {
         if !self.writers.take_part(id) {
             return;
         }
         let writer = self.writers.get(id);
-        let Some(place) = writer.place else { return self.write_pages(id, pool, host) };
+        let Some(place) = writer.place else { return self.begin_straight(id, pool, host) };
         let pages = writer.chunk.len();
         (writer.stage, writer.outstanding) = (Stage::Doublewrite, 0);
         for (offset, bytes) in buffer_writes(place, pages) {
@@ -51,6 +51,28 @@ impl WriteBack {
         }
         self.counts.doublewrite_pages += pages as u64;
         self.counts.doublewrite_writes += 1;
+    }
+
+    /// The page of a batch goes straight to its place, and the thread of the batch takes the next one meanwhile.
+    fn begin_straight(&mut self, id: WriterId, pool: &mut Pool, host: &mut Host) {
+        if self.writers.get(id).life == Life::Queue {
+            let page = self.writers.insert_page(id);
+            self.write_pages(page, pool, host);
+            self.free_writer(id, pool, host);
+        } else {
+            self.write_pages(id, pool, host);
+        }
+    }
+
+    /// A checkpoint needs all that was written straight to be durable. True: these files are being synced, and an end of
+    /// `Owner::Checkpoint` follows.
+    pub(in super::super) fn sync_for_checkpoint(&mut self, pool: &mut Pool, host: &mut Host) -> bool {
+        let files = std::mem::take(&mut self.unsynced_files);
+        if files != 0 {
+            let id = self.writers.insert_checkpoint(files);
+            self.sync_next(id, pool, host);
+        }
+        files != 0
     }
 
     fn write_pages(&mut self, id: WriterId, pool: &Pool, host: &mut Host) {
@@ -113,6 +135,8 @@ impl WriteBack {
         } else if let Some(batch) = writer.ending.take() {
             self.end_batch(batch, host);
             self.free_writer(id, pool, host);
+        } else if writer.life == Life::Checkpoint {
+            self.end_checkpoint_sync(id, pool, host);
         } else {
             self.end_chunk(id, pool, host);
         }
@@ -167,6 +191,12 @@ impl WriteBack {
             Some((batch, files)) => self.sync_batch(id, batch, files, pool, host),
             None => self.free_writer(id, pool, host),
         }
+    }
+
+    /// All files that a checkpoint has waited for are synced.
+    fn end_checkpoint_sync(&mut self, id: WriterId, pool: &mut Pool, host: &mut Host) {
+        self.ended.push_back(Ended { owner: Owner::Checkpoint, written: 0, skipped: false });
+        self.free_writer(id, pool, host);
     }
 
     /// The next chunk begins: of this writer, and of the one that has waited for its part of the doublewrite buffer.

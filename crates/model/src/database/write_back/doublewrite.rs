@@ -16,14 +16,16 @@ const BATCH_PAGES: usize = 120;
 const FILE_PAGES: usize = 4;
 /// Slots for one page of MySQL 8.0.20 and later (SYNC_PAGE_FLUSH_SLOTS of its buf0dblwr.cc).
 const FILE_SLOTS: usize = 512;
-/// Pages of a chunk without doublewrite: the slots of one IO thread.
-const DIRECT_PAGES: usize = 256;
 
 /// How pages are made safe from being torn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Doublewrite {
-    /// Not at all.
+    /// Not at all: each page goes to its place as soon as its thread has prepared it. The files are synced at the end of
+    /// the batch (buf_flush_sync_datafiles, buf_dblwr_sync_datafiles): up to MySQL 8.0.19.
     Off,
+    /// The same, but the files are synced by the next checkpoint (log_checkpoint: fil_flush_file_spaces): MySQL since
+    /// 8.0.20, MariaDB since 10.5.
+    OffUntilCheckpoint,
     /// One buffer for the whole server, held by one chunk from its first write to the sync of the data files: up to
     /// MySQL 5.5.
     Shared,
@@ -42,6 +44,11 @@ impl Doublewrite {
     /// The way of a server with these settings.
     pub(in super::super) const fn of_server(generation: Generation, settings: &Settings) -> Self {
         match generation {
+            Generation::Cleaner(CleanerGeneration::Mariadb1011 | CleanerGeneration::Mysql80)
+                if !settings.innodb_doublewrite =>
+            {
+                Self::OffUntilCheckpoint
+            }
             _ if !settings.innodb_doublewrite => Self::Off,
             Generation::Cleaner(CleanerGeneration::Mariadb1011) => Self::TwoSlots,
             Generation::Cleaner(CleanerGeneration::Mysql80) => Self::Files,
@@ -55,18 +62,20 @@ impl Doublewrite {
         if matches!(self, Self::Shared | Self::SharedWithSlots | Self::TwoSlots) { 1 } else { 2 * instances }
     }
 
-    /// Writers of each queue. Without doublewrite the next chunk is put together while the last one is written.
+    /// Writers of each queue.
     pub(super) const fn writers(self) -> usize {
-        match self {
-            Self::Shared | Self::SharedWithSlots | Self::Files => 1,
-            Self::TwoSlots | Self::Off => 2,
-        }
+        if matches!(self, Self::TwoSlots) { 2 } else { 1 }
+    }
+
+    /// Whether pages are written twice.
+    pub(super) const fn doubles(self) -> bool {
+        !matches!(self, Self::Off | Self::OffUntilCheckpoint)
     }
 
     /// Pages of a chunk.
     pub(super) fn chunk_pages(self, settings: &Settings) -> usize {
         match self {
-            Self::Off => DIRECT_PAGES,
+            Self::Off | Self::OffUntilCheckpoint => 1,
             Self::Shared | Self::TwoSlots => SHARED_PAGES,
             Self::SharedWithSlots => BATCH_PAGES,
             Self::Files if settings.innodb_doublewrite_pages == 0 => FILE_PAGES,
@@ -104,7 +113,7 @@ impl Doublewrite {
             (0..count).map(|part| start + (first + part * pages) as u64 * PAGE_BYTES).collect()
         };
         match self {
-            Self::Off | Self::Shared | Self::TwoSlots => Default::default(),
+            Self::Off | Self::OffUntilCheckpoint | Self::Shared | Self::TwoSlots => Default::default(),
             Self::SharedWithSlots => [Vec::new(), Vec::new(), row(BATCH_PAGES, SHARED_PAGES - BATCH_PAGES, 1)],
             Self::Files => {
                 let (count, file) = (Self::parts_of_file(instances), Self::parts_of_file(instances) * SHARED_PAGES);
@@ -117,6 +126,7 @@ impl Doublewrite {
     pub(in super::super) const fn reserved_bytes(self, instances: usize) -> u64 {
         let pages = match self {
             Self::Files => 2 * Self::parts_of_file(instances) * SHARED_PAGES + FILE_SLOTS,
+            Self::Off | Self::OffUntilCheckpoint => 0,
             _ => self.queues(instances) * self.writers() * SHARED_PAGES,
         };
         pages as u64 * PAGE_BYTES

@@ -5,6 +5,9 @@
 //! of its batches has no page left: what others have put in it by then goes along (buf_flush_buffered_writes). Until the
 //! chunk is in its places and synced, nobody puts another page into it. So batches that share one buffer cut each other's
 //! chunks short.
+//!
+//! Without a doublewrite buffer there are no chunks: a page goes to its place as soon as its thread has prepared it, while
+//! the thread takes the next one (buf_flush_write_block_low).
 
 use std::collections::VecDeque;
 
@@ -68,6 +71,8 @@ pub(super) struct WriteBack {
     doublewrite: Doublewrite,
     /// The device of the doublewrite buffer.
     device: usize,
+    /// Files that were written straight since the last checkpoint began to sync them, a bit each.
+    unsynced_files: u64,
     /// CPU time of a page, ns.
     write_ns: u64,
     /// Most pages of a batch for free frames.
@@ -90,6 +95,7 @@ impl WriteBack {
             writers: Writers::new(doublewrite, settings, instances, start),
             doublewrite,
             device,
+            unsynced_files: 0,
             write_ns: spec.cpu.write_ns,
             lru_most: if generation.is_mariadb() { settings.innodb_io_capacity_max.max(1) } else { u64::MAX },
             evicts: generation.has_cleaner(),
@@ -99,8 +105,8 @@ impl WriteBack {
     }
 
     /// Whether pages are written twice.
-    pub(super) fn doubles(&self) -> bool {
-        self.doublewrite != Doublewrite::Off
+    pub(super) const fn doubles(&self) -> bool {
+        self.doublewrite.doubles()
     }
 
     /// Whether a batch for free frames is under way in an instance.
@@ -208,6 +214,7 @@ impl WriteBack {
     fn fill(&mut self, id: WriterId, batches: &mut VecDeque<BatchId>, pool: &mut Pool, host: &mut Host) {
         let writer = self.writers.get(id);
         let (room, direct, single) = (writer.room, !writer.doubles(), writer.life == Life::Single);
+        let at_end = self.doublewrite == Doublewrite::Off;
         let mut chunk = std::mem::take(&mut writer.chunk);
         let (mut newest_lsn, mut files, mut forced, mut ending) = (Lsn::ZERO, 0, false, None);
         while chunk.len() < room && !forced {
@@ -217,7 +224,8 @@ impl WriteBack {
                 newest_lsn = newest_lsn.max(pool.newest_lsn(frame));
                 let file = 1 << (host.placement().file_of(pool.page(frame)) % 64);
                 chunk.push((batch, frame));
-                self.batches.begin_page(batch, if direct { file } else { 0 });
+                self.batches.begin_page(batch, if at_end { file } else { 0 });
+                self.unsynced_files |= if direct && !at_end { file } else { 0 };
                 files |= if direct { 0 } else { file };
                 if !single {
                     batches.push_back(batch);

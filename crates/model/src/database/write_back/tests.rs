@@ -34,6 +34,14 @@ impl Server {
         Self { write_back, pool, host, requests }
     }
 
+    fn without_doublewrite(generation: &str, dirty: &[u32]) -> Self {
+        Self::new(&[("/settings/innodb_doublewrite", false.into()), ("/generation", generation.into())], dirty)
+    }
+
+    fn begin_checkpoint(&mut self) -> bool {
+        self.write_back.sync_for_checkpoint(&mut self.pool, &mut self.host)
+    }
+
     fn start(&mut self, kind: Kind, pages: u64) {
         self.write_back.start_pass(kind, pages, 1, Owner::Master, &mut self.pool, &mut self.host);
     }
@@ -50,7 +58,7 @@ impl Server {
         for event in self.events() {
             let Event::Posted(writer) = event else { panic!("{event:?}") };
             let durable = Lsn::new(durable);
-            wanted.push(self.write_back.end_posting(writer, durable, &self.pool, &mut self.host));
+            wanted.push(self.write_back.end_posting(writer, durable, &mut self.pool, &mut self.host));
         }
         wanted
     }
@@ -78,7 +86,7 @@ impl Server {
                     Event::Sync(writer) => self.write_back.sync_devices(writer, &mut self.host),
                     Event::Posted(writer) => {
                         let durable = Lsn::MAX;
-                        assert_eq!(self.write_back.end_posting(writer, durable, &self.pool, &mut self.host), None);
+                        assert_eq!(self.write_back.end_posting(writer, durable, &mut self.pool, &mut self.host), None);
                     }
                     _ => panic!("{event:?}"),
                 }
@@ -121,12 +129,49 @@ fn no_page_goes_out_before_its_changes_are_durable() {
 
 #[test]
 fn without_doublewrite_files_are_synced_at_the_end_of_the_batch() {
-    let mut server = Server::new(&[("/settings/innodb_doublewrite", false.into())], &[7, 1001]);
-    server.start(ALL, 9);
-    assert_eq!(server.post(200), [None]);
-    assert_eq!(server.answer_all(), [place(7), place(1001), FLUSH, FLUSH]);
-    assert_eq!(server.ended().map(|ended| ended.written), Some(2));
-    assert_eq!(server.write_back.counts().doublewrite_pages, 0);
+    for generation in ["percona-5.5", "mysql-5.6", "mysql-5.7"] {
+        let mut server = Server::without_doublewrite(generation, &[7, 1001]);
+        server.start(ALL, 9);
+        assert_eq!(server.answer_all(), [place(7), place(1001), FLUSH, FLUSH], "{generation}");
+        assert_eq!(server.ended().map(|ended| ended.written), Some(2));
+        assert_eq!(server.write_back.counts().doublewrite_pages, 0);
+        assert!(!server.begin_checkpoint(), "{generation}: all is durable");
+    }
+}
+
+#[test]
+fn newer_servers_without_doublewrite_sync_their_files_at_the_checkpoint() {
+    for generation in ["mysql-8.0", "mariadb-10.11"] {
+        let mut server = Server::without_doublewrite(generation, &[7, 1001]);
+        server.start(ALL, 9);
+        assert_eq!(server.answer_all(), [place(7), place(1001)], "{generation}");
+        assert_eq!(server.ended().map(|ended| ended.written), Some(2));
+        assert!(server.begin_checkpoint(), "{generation}");
+        assert_eq!(server.answer_all(), [FLUSH, FLUSH], "{generation}");
+        assert_eq!(server.ended().map(|ended| ended.owner), Some(Owner::Checkpoint));
+        assert!(!server.begin_checkpoint(), "{generation}: nothing was written since");
+    }
+}
+
+#[test]
+fn without_doublewrite_a_page_is_held_only_from_its_own_preparation_on() {
+    let mut server = Server::without_doublewrite("mysql-5.7", &[7, 1001, 3]);
+    let frames = [7, 1001, 3].map(|number| server.pool.find(PageNo::new(number)).unwrap());
+    server.start(ALL, 3);
+    // One page after another is taken; each goes out before the next one is ready.
+    for taken in 1..=3 {
+        let held = frames.map(|frame| server.pool.is_writing(frame));
+        assert_eq!(held, [true, taken > 1, taken > 2]);
+        let Some(Event::Posted(writer)) = server.host.next_event_ns().and_then(|at_ns| {
+            server.host.set_now_ns(at_ns);
+            server.host.next_event()
+        }) else {
+            panic!("no page is prepared")
+        };
+        let Server { write_back, pool, host, .. } = &mut server;
+        assert_eq!(write_back.end_posting(writer, Lsn::MAX, pool, host), None);
+    }
+    assert_eq!(server.requests.commands(), [place(7), place(1001), place(3)]);
 }
 
 #[test]

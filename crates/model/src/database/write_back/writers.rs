@@ -60,8 +60,12 @@ pub(super) enum Life {
     Queue,
     /// For one page of a batch that is in no queue.
     Single,
+    /// For one page that goes straight to its place.
+    Page,
     /// For the sync after a chunk of another writer.
     Sync,
+    /// For the syncs that a checkpoint waits for.
+    Checkpoint,
 }
 
 /// Batches that have pages still, and who writes them.
@@ -180,6 +184,18 @@ impl Writers {
     pub(super) fn insert_single(&mut self, queue: usize, straight: bool) -> WriterId {
         let parts = (!straight).then_some(SINGLE_PARTS);
         self.writers.insert(Writer { parts, ..Writer::new(queue, Life::Single, 1) })
+    }
+
+    /// A writer for the page that is in a writer's chunk: it goes straight to its place.
+    pub(super) fn insert_page(&mut self, of: WriterId) -> WriterId {
+        let from = &mut self.writers[of];
+        let (chunk, queue) = (std::mem::take(&mut from.chunk), from.queue);
+        self.writers.insert(Writer { chunk, ..Writer::new(queue, Life::Page, 1) })
+    }
+
+    /// A writer for the syncs of these files, a bit each, for which a checkpoint waits.
+    pub(super) fn insert_checkpoint(&mut self, files: u64) -> WriterId {
+        self.writers.insert(Writer { files, ..Writer::new(0, Life::Checkpoint, 0) })
     }
 
     /// A writer for the sync after a writer's chunk, which keeps its part of the doublewrite buffer until then.
