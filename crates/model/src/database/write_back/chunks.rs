@@ -95,6 +95,7 @@ impl WriteBack {
             pool.prefetch_write_neighbours(*sooner);
         }
         writer.outstanding -= 1;
+        host.book(self.end_ns);
         let (over, syncs, lasts) = (writer.outstanding == 0, writer.doubles(), writer.life == Life::Queue);
         pool.end_write(frame);
         host.note_unsynced(1);

@@ -29,6 +29,11 @@ pub(super) use doublewrite::{Doublewrite, SHARED_PAGES};
 use passes::{Next, Passes};
 use writers::{Life, Stage, Writers};
 
+/// Of the CPU time of a page written, the share of the thread that writes the batch (checksum, copy, the way into the
+/// kernel); the threads that end requests have the rest, beside it. Measured on a MySQL 5.5.9, thread by thread: 23 of
+/// 44 us.
+const WRITER_SHARE: (u64, u64) = (23, 44);
+
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
@@ -73,8 +78,9 @@ pub(super) struct WriteBack {
     device: usize,
     /// Files that were written straight since the last checkpoint began to sync them, a bit each.
     unsynced_files: u64,
-    /// CPU time of a page, ns.
-    write_ns: u64,
+    /// CPU time of a page, ns: of the thread that writes its batch, and of those that end requests.
+    writer_ns: u64,
+    end_ns: u64,
     /// Most pages of a batch for free frames.
     lru_most: u64,
     /// A page that is written for its frame is evicted at once.
@@ -89,6 +95,7 @@ impl WriteBack {
     pub(super) fn new(spec: &Spec, instances: usize, (device, start): (usize, u64)) -> Self {
         let (generation, settings) = (spec.generation, &spec.settings);
         let doublewrite = Doublewrite::of_server(generation, settings);
+        let writer_ns = spec.cpu.write_ns * WRITER_SHARE.0 / WRITER_SHARE.1;
         Self {
             batches: Batches::new(instances, settings.innodb_flush_neighbors),
             passes: Passes::new(),
@@ -96,7 +103,8 @@ impl WriteBack {
             doublewrite,
             device,
             unsynced_files: 0,
-            write_ns: spec.cpu.write_ns,
+            writer_ns,
+            end_ns: spec.cpu.write_ns - writer_ns,
             lru_most: if generation.is_mariadb() { settings.innodb_io_capacity_max.max(1) } else { u64::MAX },
             evicts: generation.has_cleaner(),
             ended: VecDeque::new(),
@@ -263,7 +271,7 @@ impl WriteBack {
         chunk.sort_by_key(|(batch, _)| *batch);
         let mut posted_ns = host.now_ns();
         for pages in chunk.chunk_by(|one, next| one.0 == next.0) {
-            let work_ns = self.write_ns * pages.len() as u64;
+            let work_ns = self.writer_ns * pages.len() as u64;
             posted_ns = posted_ns.max(self.batches.post(pages[0].0, work_ns, host.book(work_ns)));
         }
         posted_ns
