@@ -11,6 +11,10 @@ use super::super::pool::Pool;
 
 /// How much of the LRU list's end a batch searches for dirty pages.
 const LRU_DEPTH: u32 = 2048;
+/// How long a thread keeps its core at most, if others want it, too (Linux, sched_min_granularity_ns of eight cores); and
+/// the pages for which a batch's thread takes it first, as it may soon have no page left.
+const SLICE_NS: u64 = 3_000_000;
+const FIRST_SLICE_PAGES: u64 = 8;
 /// A thread for which nothing could be written tries again after this.
 const PAUSE_NS: u64 = 1_000_000;
 
@@ -81,6 +85,10 @@ struct Batch {
     unsynced: u64,
     /// When its thread has put all pages that it has chosen into chunks.
     posted_ns: u64,
+    /// Of a batch whose pages go out one by one: pages for which its thread has the core still, and for how many it takes
+    /// it next.
+    in_slice: u64,
+    slice_pages: u64,
     owner: Owner,
 }
 
@@ -146,6 +154,8 @@ impl Batches {
             chosen: false,
             unsynced: 0,
             posted_ns: 0,
+            in_slice: 0,
+            slice_pages: FIRST_SLICE_PAGES,
             owner,
         });
         match kind {
@@ -210,6 +220,23 @@ impl Batches {
     pub(super) fn post(&mut self, id: BatchId, work_ns: u64, end_ns: u64) -> u64 {
         let batch = &mut self.batches[id];
         batch.posted_ns = end_ns.max(batch.posted_ns + work_ns);
+        batch.posted_ns
+    }
+
+    /// The thread of a batch prepares one page, which goes out alone. It has its core for several: it does not queue for it
+    /// again after each page. Returns when the page is ready.
+    pub(super) fn post_one(&mut self, id: BatchId, work_ns: u64, host: &mut Host) -> u64 {
+        let batch = &mut self.batches[id];
+        if batch.in_slice == 0 {
+            let most = (SLICE_NS / work_ns.max(1)).max(1);
+            // The page itself is no longer among those that are left.
+            batch.in_slice = batch.slice_pages.min(most).min(batch.left.saturating_add(1));
+            batch.slice_pages = (2 * batch.slice_pages).min(most);
+            let end_ns = host.book(batch.in_slice * work_ns);
+            batch.posted_ns = batch.posted_ns.max(end_ns - batch.in_slice * work_ns);
+        }
+        batch.in_slice -= 1;
+        batch.posted_ns = batch.posted_ns.max(host.now_ns()) + work_ns;
         batch.posted_ns
     }
 

@@ -267,7 +267,11 @@ impl WriteBack {
 
     /// When the pages of a chunk are in it, with their checksums: each batch has a thread, which takes one after another.
     fn post(&mut self, id: WriterId, host: &mut Host) -> u64 {
+        let one_by_one = !self.doubles();
         let chunk = &mut self.writers.get(id).chunk;
+        if one_by_one {
+            return self.batches.post_one(chunk[0].0, self.writer_ns, host);
+        }
         chunk.sort_by_key(|(batch, _)| *batch);
         let mut posted_ns = host.now_ns();
         for pages in chunk.chunk_by(|one, next| one.0 == next.0) {
