@@ -94,6 +94,29 @@ def test_what_always_comes_together_is_not_told_apart() -> None:
     assert found.cpu_us.statement.value == pytest.approx(25, rel=0.02)
 
 
+def test_reads_and_writes_that_rise_together_get_one_cost_and_none_of_them_is_free() -> None:
+    rng = random.Random(SEED)
+    # As a pool that is too small does it: five reads for three writes, whatever its size. With noise in both.
+    alike = []
+    for factor in (1, 4, 10):
+        for _ in range(8):
+            n, near = rng.uniform(800, 1200), rng.gauss(1, 0.002)
+            reads, writes = 5 * factor * n * near, 3 * factor * n / near
+            cpu_us = (25 * 84 * n + 60 * reads + 60 * writes) * rng.gauss(1, 0.03)
+            alike.append(Window(5, n, 84 * n, 500 * n, reads, writes, 16_000 * n, cpu_us))
+    found = derive(counted([cell(alike)]))
+    costs = found.cpu_us
+    assert costs.page_read == costs.page_written
+    assert costs.page_read.value == pytest.approx(60, rel=0.1), f"seed {SEED}"
+    assert any("cannot be told apart: both have their common cost" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("name", sorted(workload_files()))
+def test_in_no_committed_file_a_page_costs_no_processor_time(name: str) -> None:
+    costs = load_workload(name).cpu_us
+    assert min(costs.page_read.value, costs.page_written.value) > 0
+
+
 def test_redo_of_each_kind_of_change_follows_from_scripts_that_write_different_things() -> None:
     rng = random.Random(SEED)
     redo = {"update_index": 700.0, "update_non_index": 900.0, "write_only": 2400.0, "read_write": 2400.0}
