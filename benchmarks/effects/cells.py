@@ -10,7 +10,6 @@ from typing import Any
 
 import tomli_w
 
-from benchmarks.options import tell
 from benchmarks.servers.bench import FLATWATER
 from flatwater.errors import FlatwaterError, Interrupted, UserError
 from flatwater.results import Result, open_result
@@ -30,22 +29,20 @@ class Outcome:
     verdict: str
 
 
-def real(content: Mapping[str, Any], folder: Path) -> Result:
-    """The server's result in this folder, run as far as it is not there yet.
+def measure(content: Mapping[str, Any], out: Path) -> Result:
+    """The result of one cell of the real server in this folder, run unless it is there.
 
-    Errors: UserError if the folder has results of another file; FlatwaterError if nothing was run.
+    Errors: UserError if the folder has the result of another cell; FlatwaterError if nothing was run.
     """
-    file, out = folder / "real.toml", folder / "real"
-    text = tomli_w.dumps(content)
-    folder.mkdir(parents=True, exist_ok=True)
+    file, text = out.with_suffix(".toml"), tomli_w.dumps(content)
+    out.parent.mkdir(parents=True, exist_ok=True)
     if out.exists() and file.read_text() != text:
         hint = "move it away, or give another folder with --results"
-        what = f"{folder} has results of other changes, of another server's program, or of another --dir"
+        what = f"{out} has results of another scale, of another server's program, or of another --dir"
         raise UserError(what, where="--results", hint=hint)
     file.write_text(text)
     if out.exists() and not failures(found := open_result(out)):
         return found
-    tell(f"{content['title']}; if it is interrupted, the same command goes on")
     return _run(file, out, *(["--resume"] if out.exists() else []))
 
 
@@ -75,6 +72,11 @@ def failures(result: Result) -> list[str]:
         elif cell.summary.status != "complete":
             found.append(f"cell {cell.index}: {cell.summary.error or cell.summary.status}")
     return found
+
+
+def outcome_of(result: Result | None) -> Outcome | None:
+    """The outcome of the result of one cell; None if there is none that ended well."""
+    return _outcome(result.cells[0].summary) if result is not None and result.cells else None
 
 
 def outcomes(result: Result, positions: int) -> list[list[Outcome | None]]:

@@ -55,12 +55,13 @@ def base(server: Server, generation: str) -> Fields:
 
 
 def changes(server: Server, generation: str) -> tuple[Change, ...]:
-    """Every change that servers of the generation can have."""
+    """Every change of the server itself that servers of the generation can have."""
     unchanged = base(server, generation)
     return tuple(one for one in _all(server, generation) if one.fields.keys() <= unchanged.keys())
 
 
 def _all(server: Server, generation: str) -> Iterator[Change]:
+    # The most telling ones first: a night may end before the last.
     yield Change(f"redo log x {_REDO_TIMES}", _redo(generation, _REDO_TIMES))
     for times in (2.0, 0.5):
         yield _setting(f"buffer pool x {times:g}", innodb_buffer_pool_size=f"{POOL_MIB * times:.0f}M")
@@ -76,6 +77,7 @@ def _all(server: Server, generation: str) -> Iterator[Change]:
     yield _setting("4 page cleaners", innodb_page_cleaners=4)
     yield _setting("dirty limit 20 %", innodb_max_dirty_pages_pct=20)
     yield _setting("commits synced once a second", innodb_flush_log_at_trx_commit=2)
+    yield _setting("flush method fsync", innodb_flush_method="fsync")
     for count in _OTHER_CONNECTIONS:
         yield Change(f"{count} connections", {"workload.connections": count})
     for name, values in server.own:

@@ -1,13 +1,20 @@
-"""What is asked of one server: as the file of an experiment, and as it is kept beside its results."""
+"""What is asked of one server on one storage: as the files of experiments, and as it is kept beside its results."""
 
 from __future__ import annotations
 
+import copy
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from benchmarks.effects.matrix import Change, Fields
+from benchmarks.effects.storages import Tables
+
+#: The cell without a change.
+UNCHANGED = Change("unchanged", {})
 
 
 @dataclass(frozen=True)
@@ -17,29 +24,43 @@ class Scale:
     warehouses: int
     warmup_s: float
     duration_s: float
-    repeats: int
-    #: A device file, and the share of it that is emulated and modelled.
-    device: str
-    capacity_scale: float
+    rounds: int
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The base and the changes of one server."""
+    """The base of one server on one storage, and the changes of it that were asked for so far."""
 
+    server: str
     title: str
     generation: str
+    storage: str
     scale: Scale
     unchanged: Fields
     changes: tuple[Change, ...]
 
-    def experiment(self, database: Fields, storage: Fields) -> dict[str, Any]:
-        """A sweep of the base and each change, in this order, as often as the scale says."""
+    def cell(self, change: Change, seed: int, database: Fields, tables: Tables) -> dict[str, Any]:
+        """The experiment of the base with one change. `tables` are those of the storage."""
+        content = self._content(seed, database, tables)
+        for field, value in {**self.unchanged, **change.fields}.items():
+            _put(content, field, value)
+        return content
+
+    def sweep(self, changes: Sequence[Change], database: Fields, tables: Tables) -> dict[str, Any]:
+        """The experiment of the base and of these changes, in this order, as often as there are rounds."""
+        content = self.cell(UNCHANGED, 1, database, tables) | {"repeat": self.scale.rounds}
+        swept: dict[str, list[Any]] = {}
+        for field, value in self.unchanged.items():
+            values = [value, *(change.fields.get(field, value) for change in changes)]
+            if any(one != value for one in values):
+                swept[field] = values
+        return {**content, "sweep": {"zip": swept}} if swept else content
+
+    def _content(self, seed: int, database: Fields, tables: Tables) -> dict[str, Any]:
         scale = self.scale
-        content: dict[str, Any] = {
+        return {
             "title": f"Effects of changes on {self.title}",
-            "seed": 1,
-            "repeat": scale.repeats,
+            "seed": seed,
             "workload": {
                 "kind": "tpcc",
                 "warehouses": scale.warehouses,
@@ -48,19 +69,8 @@ class Plan:
                 "check_consistency": False,
             },
             "database": {**database, "settings": {}},
-            "storage": {"kind": "ssd", "device": scale.device, "capacity_scale": scale.capacity_scale, **storage},
+            **copy.deepcopy(dict(tables)),
         }
-        swept: dict[str, list[Any]] = {}
-        for field, value in self.unchanged.items():
-            values = [value, *(change.fields.get(field, value) for change in self.changes)]
-            if any(one != value for one in values):
-                swept[field] = values
-            *path, name = field.split(".")
-            table = content
-            for part in path:
-                table = table[part]
-            table[name] = value
-        return {**content, "sweep": {"zip": swept}}
 
     def to_json(self) -> str:
         """As it is kept."""
@@ -70,6 +80,19 @@ class Plan:
     def from_json(text: str) -> Plan:
         """As it was kept. Errors: pydantic.ValidationError for anything else."""
         return _KEPT.validate_json(text)
+
+
+def folder_of(change: Change, number: int) -> str:
+    """The name of the folder of one cell: its change and its round, which counts from 1."""
+    return f"{re.sub('[^a-z0-9]+', '-', change.name.lower()).strip('-')}-{number}"
+
+
+def _put(content: dict[str, Any], field: str, value: Any) -> None:
+    *path, name = field.split(".")
+    table = content
+    for part in path:
+        table = table.setdefault(part, {})
+    table[name] = value
 
 
 _KEPT = TypeAdapter(Plan)

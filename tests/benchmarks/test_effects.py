@@ -7,26 +7,30 @@ import math
 from pathlib import Path
 
 import pytest
-from benchmarks.effects.__main__ import FULL, main
+from benchmarks.effects.__main__ import FULL, _joined, main
 from benchmarks.effects.cells import Outcome
 from benchmarks.effects.judge import Effect, effects, goals, interval
 from benchmarks.effects.matrix import base, changes
 from benchmarks.effects.page import Measured, page
 from benchmarks.effects.picture import scatter
-from benchmarks.effects.plan import Plan
+from benchmarks.effects.plan import UNCHANGED, Plan, folder_of
+from benchmarks.effects.storages import NAMES, find_storage
 from benchmarks.servers.registry import SERVERS, Server
 
 from flatwater.errors import UserError
-from flatwater.experiment import make_experiment
+from flatwater.experiment import cell_at, make_experiment
 from flatwater.experiment.database.generation import generation_of
 from flatwater.report.images import export_figure
 from flatwater.server import find_server
 
 
-def plan_of(server: Server) -> Plan:
+def plan_of(server: Server, storage: str = "card") -> Plan:
     flavour, version = server.name.split("-")
     generation = generation_of(flavour, version)
-    return Plan(server.title, generation, FULL, base(server, generation), changes(server, generation))
+    ground = find_storage(storage)
+    unchanged = {**base(server, generation), **ground.unchanged}
+    every = (*changes(server, generation), *ground.changes)
+    return Plan(server.name, server.title, generation, storage, FULL, unchanged, every)
 
 
 def outcome(throughput: float, verdict: str = "flat", read: float = 2.0, written: float = 3.0) -> Outcome:
@@ -38,28 +42,60 @@ def effect(measured: float, predicted: float, half: float = 0.01, **model: float
     return Effect("a change", measured, low, high, predicted, outcome(1), outcome(1, **model))
 
 
+@pytest.mark.parametrize("storage", NAMES)
 @pytest.mark.parametrize("server", SERVERS, ids=lambda one: one.name)
-def test_each_change_is_one_of_the_base_and_the_files_are_well(server: Server, tmp_path: Path) -> None:
-    plan = plan_of(server)
+def test_each_change_is_one_of_the_base_and_the_files_are_well(server: Server, storage: str, tmp_path: Path) -> None:
+    plan, ground = plan_of(server, storage), find_storage(storage)
     assert len(plan.changes) >= 9 and len({one.name for one in plan.changes}) == len(plan.changes)
+    assert len({folder_of(one, 1) for one in (UNCHANGED, *plan.changes)}) == 1 + len(plan.changes)
     for change in plan.changes:
         assert change.fields and all(plan.unchanged[name] != value for name, value in change.fields.items())
-    modelled = make_experiment(plan.experiment({"kind": "innodb-model", "generation": plan.generation}, {}))
-    storage = {"path": str(tmp_path), "real_time": True, "file_system": "ext4"}
-    real = make_experiment(plan.experiment({"kind": "server"}, storage))
-    assert modelled.workload == real.workload, "both do the same work"
+    model = {"kind": "innodb-model", "generation": plan.generation}
+    swept = make_experiment(plan.sweep(plan.changes, model, ground.modelled))
+    for number, change in enumerate((UNCHANGED, *plan.changes)):
+        real = make_experiment(plan.cell(change, 1, {"kind": "server"}, ground.real(str(tmp_path))))
+        modelled = cell_at(swept, number).experiment
+        assert modelled.workload == real.workload, "both do the same work"
+        assert modelled.database.settings == real.database.settings
+        if ground.is_emulated:
+            same = {"device", "parameters", "capacity_scale", "occupied_pct"}
+            dumped = [one.storage.model_dump(include=same) for one in (modelled, real)]
+            assert dumped[0] == dumped[1], "on the same device, in the same state"
     assert Plan.from_json(plan.to_json()) == plan, "it is kept as it is"
 
 
 def test_every_cell_is_the_base_with_one_change() -> None:
     plan = plan_of(SERVERS[-1])
-    swept = plan.experiment({"kind": "server"}, {})["sweep"]["zip"]
+    swept = plan.sweep(plan.changes, {"kind": "innodb-model"}, find_storage("card").modelled)["sweep"]["zip"]
     for field, values in swept.items():
         assert values == [
             plan.unchanged[field],
             *(one.fields.get(field, plan.unchanged[field]) for one in plan.changes),
         ]
     assert swept.keys() == {field for one in plan.changes for field in one.fields}
+
+
+def test_a_storage_brings_its_own_changes() -> None:
+    names = {one: [change.name for change in find_storage(one).changes] for one in NAMES}
+    assert names == {
+        "card": ["card full", "card half full"],
+        "array": ["array without battery"],
+        "cache": ["no cache", "cache write-through"],
+        "disk": [],
+    }
+
+
+def test_the_changes_of_several_nights_are_one_table(tmp_path: Path) -> None:
+    plan, file = plan_of(SERVERS[0]), tmp_path / "plan.json"
+    first, second = (dataclasses.replace(plan, changes=plan.changes[at : at + 2]) for at in (0, 1))
+    assert _joined(first, file) == first
+    file.write_text(first.to_json())
+    assert {one.name for one in _joined(second, file).changes} == {one.name for one in plan.changes[:3]}
+    longer = dataclasses.replace(second, scale=dataclasses.replace(FULL, rounds=FULL.rounds + 1))
+    assert _joined(longer, file).scale.rounds == FULL.rounds + 1
+    other = dataclasses.replace(second, scale=dataclasses.replace(FULL, warmup_s=FULL.warmup_s + 1))
+    with pytest.raises(UserError, match="of another base or of another length"):
+        _joined(other, file)
 
 
 def test_methods_of_adaptive_checkpoint_are_asked_of_the_server_that_has_them() -> None:
@@ -125,6 +161,7 @@ def test_the_scatter_plot(tmp_path: Path) -> None:
         (["mariadb-10.11", "--dir", "/no/folder"], "is no directory"),
         (["mariadb-10.11", "--only", "nothing like it"], "no row has 'nothing like it'"),
         (["mariadb-10.11", "--only", "adaptive checkpoint"], "no change of mariadb-10.11"),
+        (["mariadb-10.11", "--changes", "doublewrite off,warp"], "no change of mariadb-10.11 is named 'warp'"),
     ],
 )
 def test_bad_arguments(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

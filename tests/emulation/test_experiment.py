@@ -123,3 +123,27 @@ def test_a_server_runs_on_a_modelled_card(lab: Lab, emulators: Any, file_system:
     assert "storage.write_amplification" in cell["metrics"]
     assert _nothing_is_left(lab.folder / "place")
     assert open_result(ran.out).cells
+
+
+@pytest.mark.slow
+def test_each_cell_of_a_sweep_begins_with_the_same_card(lab: Lab, emulators: Any) -> None:
+    try:
+        find_server()
+    except UserError as error:
+        pytest.skip(str(error))
+    workload = {"kind": "oltp", "mode": "read_write", "rows": 1000, "connections": 4, "duration_s": 3}
+    card = {"kind": "ssd", "capacity_scale": 0.01, "file_system": "ext4"}
+    file = _write(lab, "fusion-io-iodrive-160-slc", workload, **card)
+    file.write_text(f'repeat = 2\n{file.read_text()}\n[sweep]\n"storage.occupied_pct" = [75, 100, 50]\n')
+    ran = lab.run(file)
+    ran.check()
+    cells = open_result(ran.out).cells
+    assert [cell.summary.status for cell in cells if cell.summary is not None] == ["complete"] * 6
+    begins = [float(cell.series("storage", "utilisation_pct").value[0]) for cell in cells]
+    first, second = begins[:3], begins[3:]
+    assert first == pytest.approx(second, rel=0.01), "the cell that made the file system begins like those after it"
+    of_full = [one / first[1] for one in first]
+    assert of_full == pytest.approx([0.75, 1.0, 0.5], abs=0.02)
+    amplified = [float(cell.series("storage", "write_amplification").value[0]) for cell in cells]
+    assert amplified[:3] == pytest.approx(amplified[3:], rel=0.2)
+    assert amplified[1] > amplified[0] > amplified[2] - 0.1, "the fuller a card, the more it moves"

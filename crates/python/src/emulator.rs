@@ -31,6 +31,16 @@ impl Emulator {
         self.0.mounted()
     }
 
+    /// Forgets what was trimmed so far: what is not trimmed from now on counts as held at the next `settle`.
+    fn forget_trims(&self) {
+        self.0.forget_trims();
+    }
+
+    /// Brings the device into its initial state anew, with the data that it holds now; OSError if the file cannot tell.
+    fn settle(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.0.settle()).map_err(|error| os_error(&error))
+    }
+
     /// The intervals since the last call: dicts of end_s, series and incidents.
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let samples = py.detach(|| self.0.samples());

@@ -23,7 +23,8 @@ use crate::lock::lock;
 use crate::manners::set_manners;
 use crate::service::Service;
 use crate::sidecar::Sidecar;
-use replay::replay;
+use crate::trimmed::Trimmed;
+use replay::{replay, trim_others};
 pub use watch::Sample;
 use watch::Watch;
 
@@ -43,6 +44,8 @@ pub struct Spec {
     pub bytes: u64,
     /// Bytes from the beginning that the model takes as used when it is made.
     pub used_bytes: u64,
+    /// Ranges (offset, bytes) that were trimmed in earlier uses of the backing file.
+    pub trimmed: Vec<(u64, u64)>,
     /// Let the model write what the backing file holds before it serves: for a device that is made empty.
     pub replay: bool,
     /// The file that holds what is written.
@@ -69,7 +72,10 @@ pub struct Spec {
 pub struct Emulator {
     service: Arc<Service<Reply>>,
     watch: Arc<Watch>,
+    backing: Arc<Backing>,
+    trimmed: Arc<Mutex<Trimmed>>,
     bytes: u64,
+    used_bytes: u64,
     session: Mutex<Option<BackgroundSession>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     mount: PathBuf,
@@ -88,18 +94,27 @@ impl Emulator {
         }
         let backing = Backing::open(&spec.backing, &spec.permit, bytes, spec.durable, spec.emptied);
         let backing = Arc::new(backing.map_err(|error| io_error_text(&spec.backing, &error))?);
+        let trimmed = Trimmed::of(&spec.trimmed);
+        let extents = backing.extents().map_err(|error| io_error_text(&spec.backing, &error))?;
         let mut began_ns = 0;
         if spec.replay {
-            let extents = backing.extents().map_err(|error| io_error_text(&spec.backing, &error))?;
             began_ns = replay(&mut *device, &extents, bytes);
+        } else {
+            let held = trimmed.held(spec.used_bytes, &extents);
+            let as_made = held == Trimmed::default().held(spec.used_bytes, &[]);
+            if !as_made && !device.hold(0, &held) {
+                began_ns = trim_others(&mut *device, &held, bytes);
+            }
         }
         let sidecar = Sidecar::new(spec.sidecar.clone(), spec.owner);
-        sidecar.save(device.state().as_deref()).map_err(|error| io_error_text(&spec.sidecar, &error))?;
+        let saved = sidecar.save(device.state().as_deref(), &trimmed.ranges());
+        saved.map_err(|error| io_error_text(&spec.sidecar, &error))?;
+        let trimmed = Arc::new(Mutex::new(trimmed));
         let service = Arc::new(Service::new(device, began_ns));
         let interval = Duration::from_millis(spec.interval_ms.max(10));
-        let watch = Watch::new(service.clone(), backing.clone(), sidecar, spec.title, began_ns, interval);
+        let watch = Watch::new(service.clone(), backing.clone(), sidecar, trimmed.clone(), spec.title, began_ns, interval);
         let watch = Arc::new(watch);
-        let files = EmulatedFiles::new(service.clone(), backing, watch.clone());
+        let files = EmulatedFiles::new(service.clone(), backing.clone(), trimmed.clone(), watch.clone());
         let (mount, readers) = (spec.mount.clone(), spec.readers.max(1));
         // From a thread of its own, whose manners all threads of the session inherit.
         let session = std::thread::spawn(move || {
@@ -109,7 +124,8 @@ impl Emulator {
         let session = session.join().map_err(|_| "mounting panicked".to_owned())?;
         let session = session.map_err(|error| io_error_text(&spec.mount, &error))?;
         let (session, threads) = (Mutex::new(Some(session)), Mutex::default());
-        let emulator = Self { service, watch, bytes, session, threads, mount: spec.mount };
+        let (used_bytes, mount) = (spec.used_bytes, spec.mount);
+        let emulator = Self { service, watch, backing, trimmed, bytes, used_bytes, session, threads, mount };
         emulator.start_threads()?;
         Ok(emulator)
     }
@@ -135,6 +151,24 @@ impl Emulator {
     /// Bytes of the file that is served.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Forgets what was trimmed so far. At the next `settle`, what was not trimmed since counts as held.
+    pub fn forget_trims(&self) {
+        *lock(&self.trimmed) = Trimmed::default();
+    }
+
+    /// Brings the device into its initial state anew, with the data that it holds now: as if it were started again. Thus
+    /// uses that prepared the same data begin with the same device, whatever they did to prepare them. A device without such
+    /// a state stays as it is.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn settle(&self) -> io::Result<()> {
+        let trimmed = lock(&self.trimmed).clone();
+        let held = trimmed.held(self.used_bytes, &self.backing.extents()?);
+        self.service.with_device(|now_ns, device| device.hold(now_ns, &held));
+        Ok(())
     }
 
     /// Takes the samples since the last call.

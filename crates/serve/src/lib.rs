@@ -14,3 +14,4 @@ pub mod nbd;
 pub mod pacing;
 pub mod service;
 pub mod sidecar;
+pub mod trimmed;

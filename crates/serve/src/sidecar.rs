@@ -1,4 +1,5 @@
-//! The file beside the backing file. It names the owner of the backing file, and keeps the wear of the device.
+//! The file beside the backing file. It names the owner of the backing file, and keeps the wear of the device and which of
+//! its ranges were trimmed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -23,16 +24,17 @@ impl Sidecar {
         Self { path, owner, saved: AtomicBool::new(false) }
     }
 
-    /// Replaces the file atomically. `state` is the state of the device, as JSON.
+    /// Replaces the file atomically. `state` is the state of the device, as JSON; `trimmed` are ranges (offset, bytes).
     ///
     /// # Errors
     /// The system's error. After the first call also that another file has the name now; that file stays.
-    pub fn save(&self, state: Option<&str>) -> io::Result<()> {
+    pub fn save(&self, state: Option<&str>, trimmed: &[(u64, u64)]) -> io::Result<()> {
         let mut fields = self.owner.clone();
         fields.insert(
             "state".into(),
             state.map_or(Value::Null, |text| serde_json::from_str(text).unwrap_or(json!(text))),
         );
+        fields.insert("trimmed".into(), json!(trimmed));
         if self.saved.load(Ordering::Relaxed) && !self.is_ours()? {
             return Err(io::Error::other("something else has its name now: it will not be touched"));
         }
@@ -92,10 +94,10 @@ mod tests {
         let path = folder.path().join("card.flatwater.json");
         let owner = json!({"device": "card"}).as_object().unwrap().clone();
         let sidecar = Sidecar::new(path.clone(), owner);
-        sidecar.save(None).unwrap();
-        sidecar.save(Some(r#"{"erases": 7}"#)).unwrap();
+        sidecar.save(None, &[]).unwrap();
+        sidecar.save(Some(r#"{"erases": 7}"#), &[(0, 4096)]).unwrap();
         let read: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-        assert_eq!(read, json!({"device": "card", "state": {"erases": 7}}));
+        assert_eq!(read, json!({"device": "card", "state": {"erases": 7}, "trimmed": [[0, 4096]]}));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
     }
 
@@ -104,19 +106,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, mine) = (folder.path().join("card.flatwater.json"), folder.path().join("mine"));
         let sidecar = Sidecar::new(path.clone(), json!({"device": "card"}).as_object().unwrap().clone());
-        sidecar.save(None).unwrap();
+        sidecar.save(None, &[]).unwrap();
         for text in ["precious", r#"{"device": "another"}"#, ""] {
             fs::write(&path, text).unwrap();
-            sidecar.save(None).unwrap_err();
+            sidecar.save(None, &[]).unwrap_err();
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
         fs::remove_file(&path).unwrap();
         fs::write(&mine, "precious").unwrap();
         std::os::unix::fs::symlink(&mine, &path).unwrap();
-        sidecar.save(None).unwrap_err();
+        sidecar.save(None, &[]).unwrap_err();
         fs::remove_file(&path).unwrap();
-        sidecar.save(None).unwrap();
-        sidecar.save(None).unwrap();
+        sidecar.save(None, &[]).unwrap();
+        sidecar.save(None, &[]).unwrap();
         assert_eq!(fs::read_to_string(&mine).unwrap(), "precious");
     }
 }

@@ -65,7 +65,7 @@ ROLES: dict[str, Role] = {
         "stack",
         "storage.",
         "kind path overwrite purge keep fault device parameters exclusive_writes real_time file_system initial "
-        "simulate_initial reserve_pct life_used_pct events",
+        "simulate_initial reserve_pct occupied_pct life_used_pct events",
     ),
     "twin": "stack",
     # The same requests, sent from elsewhere.

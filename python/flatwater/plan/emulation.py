@@ -22,6 +22,8 @@ class EmulatedDevice:
     bytes: int
     #: Bytes from the start that count as used in the model.
     used_bytes: int
+    #: Ranges (offset, bytes) that were trimmed in earlier uses of the backing file.
+    trimmed: tuple[tuple[int, int], ...]
     #: The model reads from the backing file which blocks are written.
     replay: bool
     #: The file with the data.

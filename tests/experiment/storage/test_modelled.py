@@ -16,6 +16,7 @@ from flatwater.experiment.storage import KINDS, carried_over
 from flatwater.experiment.storage.modelled import MemoryStorage, ModelledStorage, RaidStorage
 from flatwater.plan.device import write_device
 from flatwater.plan.device.raid import write_events
+from flatwater.plan.device.ssd import Ssd
 
 sys.path.insert(0, str(Path(__file__).parent))
 from devices import MEMORY, appliance
@@ -261,3 +262,15 @@ def test_a_member_that_an_array_does_not_have(tmp_path: Path) -> None:
     events = 'device = "raid10-8"\nevents = [{ kind = "fail", at_s = 1, member = 99 }]'
     [line] = told(write(tmp_path, events, kind="raid"))
     assert "storage.events[0].member: raid10-8 has no member 99, but 0 to 7" in line
+
+
+def test_a_card_is_as_full_as_the_experiment_says(tmp_path: Path) -> None:
+    card = 'device = "intel-x25-m"\noccupied_pct = 75'
+    experiment = load(write(tmp_path, card, kind="ssd"))
+    use = experiment.modelled.use()
+    plan = write_device(experiment.modelled.modelled_device, use)
+    assert isinstance(plan, Ssd) and plan.occupied_bytes == int(0.75 * experiment.modelled.modelled_device.capacity)
+    [line] = told(write(tmp_path, f'{card}\ninitial = "fresh"', kind="ssd"))
+    assert "storage.occupied_pct" in line and "it holds nothing" in line
+    [line] = told(write(tmp_path, 'device = "raid10-8"\noccupied_pct = 75', kind="raid"))
+    assert 'only with storage.kind = "ssd"' in line

@@ -118,6 +118,13 @@ pub trait Device: Send {
     /// `needs_warm_up` returns true.
     fn warm_up(&mut self, _command: Command) {}
 
+    /// Begins anew, at `now_ns`, in the initial state that its figures describe, with data in these ranges (offset, bytes) and
+    /// nowhere else. Ranges are in order and apart. Commands under way go on. Returns false, and does nothing, if the device
+    /// has no state that depends on what holds data, or cannot be brought into it.
+    fn hold(&mut self, _now_ns: u64, _ranges: &[(u64, u64)]) -> bool {
+        false
+    }
+
     /// Takes the incidents since the last call.
     fn incidents(&mut self) -> Vec<Incident> {
         Vec::new()

@@ -13,8 +13,9 @@ use crate::fuse::emulated::{Reply, Told};
 use crate::lock::lock;
 use crate::service::{Service, Tally};
 use crate::sidecar::Sidecar;
+use crate::trimmed::Trimmed;
 
-/// How often the sidecar is written, and so how much wear a kill can forget.
+/// How often the sidecar is written, and so how much wear, and which trims, a kill can forget.
 const SAVED_EVERY: Duration = Duration::from_secs(5);
 /// Samples kept for a reader that does not come: an hour's at one a second.
 const SAMPLES_MAX: usize = 3600;
@@ -37,6 +38,7 @@ pub(super) struct Watch {
     service: Arc<Service<Reply>>,
     backing: Arc<Backing>,
     sidecar: Sidecar,
+    trimmed: Arc<Mutex<Trimmed>>,
     title: String,
     began_ns: u64,
     interval: Duration,
@@ -60,12 +62,13 @@ impl Watch {
         service: Arc<Service<Reply>>,
         backing: Arc<Backing>,
         sidecar: Sidecar,
+        trimmed: Arc<Mutex<Trimmed>>,
         title: String,
         began_ns: u64,
         interval: Duration,
     ) -> Self {
         let (samples, stopping, trouble) = (Mutex::default(), AtomicBool::new(false), Mutex::default());
-        Self { service, backing, sidecar, title, began_ns, interval, samples, stopping, trouble }
+        Self { service, backing, sidecar, trimmed, title, began_ns, interval, samples, stopping, trouble }
     }
 
     /// Takes the samples since the last call.
@@ -136,7 +139,8 @@ impl Watch {
     /// Keeps the device's state.
     pub(super) fn save(&self) {
         let state = self.service.with_device(|_, device| device.state());
-        let trouble = self.sidecar.save(state.as_deref()).err();
+        let trimmed = lock(&self.trimmed).ranges();
+        let trouble = self.sidecar.save(state.as_deref(), &trimmed).err();
         *lock(&self.trouble) = trouble.map(|error| format!("the device's state cannot be kept: {error}"));
     }
 }

@@ -17,7 +17,9 @@ use super::limits::{BLOCK_BYTES, IN_FLIGHT_MAX, KNOWN_FOR, REQUEST_BYTES_MAX, wi
 use super::mount::{attach, unmount};
 use super::texts::{Texts, part};
 use crate::backing::Backing;
+use crate::lock::lock;
 use crate::service::{Answer, Service};
+use crate::trimmed::Trimmed;
 
 const DEVICE: INodeNo = INodeNo(2);
 const STATS: INodeNo = INodeNo(3);
@@ -81,6 +83,8 @@ const FLUSH: Command = Command { operation: Operation::Flush, offset: 0, bytes: 
 pub struct EmulatedFiles {
     service: Arc<Service<Reply>>,
     backing: Arc<Backing>,
+    /// What was ever trimmed.
+    trimmed: Arc<Mutex<Trimmed>>,
     told: Arc<dyn Told>,
     since: SystemTime,
     texts: Mutex<Texts>,
@@ -88,8 +92,13 @@ pub struct EmulatedFiles {
 
 impl EmulatedFiles {
     /// A file system of a device.
-    pub fn new(service: Arc<Service<Reply>>, backing: Arc<Backing>, told: Arc<dyn Told>) -> Self {
-        Self { service, backing, told, since: SystemTime::now(), texts: Mutex::new(Texts::new(0)) }
+    pub fn new(
+        service: Arc<Service<Reply>>,
+        backing: Arc<Backing>,
+        trimmed: Arc<Mutex<Trimmed>>,
+        told: Arc<dyn Told>,
+    ) -> Self {
+        Self { service, backing, trimmed, told, since: SystemTime::now(), texts: Mutex::new(Texts::new(0)) }
     }
 
     fn attributes(&self, ino: INodeNo) -> Option<FileAttr> {
@@ -132,7 +141,12 @@ impl EmulatedFiles {
     fn trim(&self, offset: u64, length: u64, reply: ReplyEmpty) {
         let bytes = self.within(offset, length);
         let id = self.service.arrive(Command { operation: Operation::Trim, offset, bytes });
-        let result = if self.service.worn_out() { Ok(()) } else { self.backing.trim(offset, bytes) };
+        let result = if self.service.worn_out() {
+            Ok(())
+        } else {
+            lock(&self.trimmed).add(offset, bytes);
+            self.backing.trim(offset, bytes)
+        };
         self.service.finish(id, Reply::Done(reply, result));
     }
 

@@ -51,6 +51,8 @@ class Use:
     simulate_initial: bool = False
     #: Share of the capacity, 0..1, that its user formatted away.
     reserve: float = 0.0
+    #: Share of the usable capacity, 0..1, that holds data at first, of whatever program; 0: only the workload's.
+    occupied: float = 0.0
     #: Share of the rated life, 0..1, that is used up when the run begins.
     life_used: float = 0.0
     #: The device with this share of its capacity: everything that takes capacity takes this much less, speeds stay.

@@ -63,10 +63,17 @@ class ModelledStorage(Layer):
             initial=getattr(self, "initial", "preconditioned"),
             simulate_initial=getattr(self, "simulate_initial", False),
             reserve=getattr(self, "reserve_pct", 0.0) / 100,
+            occupied=self.occupied or 0.0,
             life_used=getattr(self, "life_used_pct", 0.0) / 100,
             scale=self.capacity_scale,
             events=tuple(getattr(self, "events", ())),
         )
+
+    @property
+    def occupied(self) -> float | None:
+        """The share of the device that holds data at first, of whatever program; None: what the workload uses."""
+        percent = getattr(self, "occupied_pct", None)
+        return None if percent is None else percent / 100
 
     @property
     def used_bytes(self) -> int | None:
@@ -144,6 +151,16 @@ class SsdStorage(_Flash):
     """A flash card or drive."""
 
     kind: Literal["ssd"] = "ssd"
+    #: Share of the card that holds data when the run begins, of whatever program; 100: nothing was ever trimmed.
+    #: Default: what the workload uses, or a server and its file system.
+    occupied_pct: Annotated[float, Field(gt=0, le=100)] | None = None
+
+    def conflicts(self) -> Iterator[Problem]:
+        """A card with data that was never written."""
+        if self.occupied_pct is not None and self.initial == "fresh":
+            what = "has no meaning for a fresh card: it holds nothing"
+            yield _problem("occupied_pct", what, 'initial = "preconditioned" or "filled"', "initial")
+        yield from super().conflicts()
 
 
 class HddStorage(ModelledStorage):

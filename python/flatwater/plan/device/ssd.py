@@ -145,6 +145,8 @@ class Ssd:
     wear: Wear
     read_errors: ReadErrors
     initial: Initial
+    #: Bytes from the start that hold data at first, of whatever program; 0: only what the workload uses.
+    occupied_bytes: int
     kind: Literal["ssd"] = "ssd"
 
 
@@ -192,6 +194,7 @@ def write_ssd(card: SsdDevice, use: Use) -> Ssd:
             uncorrectable_share_worn=errors.uncorrectable_worn_pct / 100,
         ),
         initial=Preconditioned(use.simulate_initial) if use.initial == "preconditioned" else Written(use.initial),
+        occupied_bytes=int(card.usable_bytes(use) * use.occupied) // card.modules,
     )
 
 

@@ -13,6 +13,7 @@ from flatwater.errors import UserError
 from flatwater.experiment.device import Use
 from flatwater.experiment.device.load import load_device
 from flatwater.plan.device import write_device
+from flatwater.plan.device.ssd import Ssd
 from flatwater.plan.emulation import EmulatedDevice
 from flatwater.runner.stack.storage.modelled.emulation import Emulation, find_life_used, lag_warning, plan_of_emulation
 
@@ -52,6 +53,25 @@ def test_a_device_goes_on_as_it_was_left(emulation: Emulation) -> None:
         plan_of_emulation(replace(emulation, initial="fresh"))
     spec = plan_of_emulation(replace(emulation, overwrite=True))
     assert spec.emptied and spec.owner["initial"] == "fresh"
+
+
+def test_a_device_keeps_what_was_trimmed(emulation: Emulation) -> None:
+    card = replace(emulation, initial="preconditioned", use=replace(emulation.use, occupied=0.75))
+    assert plan_of_emulation(card).trimmed == ()
+    _begin(card)
+    told = json.loads(card.sidecar.read_text()) | {"trimmed": [[0, 4096], [8192, 4096]]}
+    card.sidecar.write_text(json.dumps(told))
+    spec = plan_of_emulation(card)
+    assert spec.trimmed == ((0, 4096), (8192, 4096)) and "trimmed" not in spec.owner
+    assert not isinstance(spec.device, Ssd) or spec.device.occupied_bytes == 0, "the sidecar and the file say it"
+    assert plan_of_emulation(replace(card, emptied=True)).trimmed == ()
+    assert plan_of_emulation(replace(card, emptied_model=True)).trimmed == ((0, spec.bytes),)
+    # Content is no figure of the device: its file stays its own, however full it is to be.
+    assert card.digest == emulation.digest
+    told["trimmed"] = [[-1, 4096]]
+    card.sidecar.write_text(json.dumps(told))
+    with pytest.raises(UserError, match="is no emulated device's"):
+        plan_of_emulation(card)
 
 
 def test_anothers_file_is_refused(emulation: Emulation) -> None:

@@ -3,6 +3,8 @@
 //! queue depth -> controller or driver -> writes: link -> buffer -> flash (`flash.rs`)
 //!                                     -> reads: die -> channel -> link
 
+mod holding;
+
 use std::collections::VecDeque;
 
 use flatwater_core::slab::Slab;
@@ -47,6 +49,7 @@ pub struct Card {
     counted: Counts,
     counted_ns: u64,
     incidents: Vec<Incident>,
+    seed: u64,
 }
 
 impl Card {
@@ -80,6 +83,7 @@ impl Card {
             counted: Counts::default(),
             counted_ns: 0,
             incidents: Vec::new(),
+            seed: opening.seed,
             spec,
         })
     }
@@ -300,8 +304,7 @@ impl Card {
         self.flash.wake(self.now_ns, &self.buffer);
     }
 
-    /// The statistics of the time since the last call.
-    pub fn take_statistics(&mut self, now_ns: u64) -> Statistics {
+    fn counts(&self) -> Counts {
         let ftl = self.flash.counters();
         let mut counts = self.flash.counts;
         counts.host_bytes = self.host_bytes;
@@ -310,6 +313,12 @@ impl Card {
         counts.erases = ftl.erases;
         counts.dies_ns = self.flash.dies_busy_ns();
         counts.link_ns = [self.link_in.busy_ns, self.link_out.busy_ns];
+        counts
+    }
+
+    /// The statistics of the time since the last call.
+    pub fn take_statistics(&mut self, now_ns: u64) -> Statistics {
+        let (ftl, counts) = (self.flash.counters(), self.counts());
         self.buffer.settle(now_ns);
         let mut state = State::new(&ftl, &self.flash.layout, self.spec.wear.rated_cycles);
         state.interval_ns = now_ns - self.counted_ns;
@@ -378,6 +387,10 @@ impl Device for Card {
 
     fn observe(&mut self, now_ns: u64, series: &mut Vec<(String, f64)>) {
         self.take_statistics(now_ns).append_series(series);
+    }
+
+    fn hold(&mut self, now_ns: u64, ranges: &[(u64, u64)]) -> bool {
+        self.begin_anew(now_ns, ranges)
     }
 
     fn incidents(&mut self) -> Vec<Incident> {

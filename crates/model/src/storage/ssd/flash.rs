@@ -86,15 +86,23 @@ impl Flash {
     /// A figure that is impossible, by name.
     pub fn new(spec: &Spec, opening: Opening) -> Result<Self, String> {
         let layout = spec.layout()?;
-        let geometry = ftl::Geometry {
-            units: layout.units,
-            pages_per_unit: layout.pages_per_unit,
-            logical_pages: layout.logical_pages,
-            frontiers: 1,
-        };
-        let used_pages = opening.used_bytes.min(spec.capacity_bytes) >> layout.page_shift;
-        let policy = spec.collector.policy;
-        let ftl = Ftl::new(geometry, policy, spec.wear, spec.initial, used_pages as u32, opening.seed)?;
+        let used_pages = opening.used_bytes.max(spec.occupied_bytes).min(spec.capacity_bytes) >> layout.page_shift;
+        let (policy, seed) = (spec.collector.policy, opening.seed);
+        let ftl = Ftl::new(layout.ftl_geometry(), policy, spec.wear, spec.initial, used_pages as u32, seed)?;
+        Ok(Self::with(spec, layout, ftl, seed))
+    }
+
+    /// As `new`, with data in the logical pages `held`, which are in order, and nowhere else.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn holding(spec: &Spec, held: Vec<Lpn>, seed: u64) -> Result<Self, String> {
+        let layout = spec.layout()?;
+        let ftl = Ftl::holding(layout.ftl_geometry(), spec.collector.policy, spec.wear, spec.initial, held, seed)?;
+        Ok(Self::with(spec, layout, ftl, seed))
+    }
+
+    fn with(spec: &Spec, layout: Layout, ftl: Ftl, seed: u64) -> Self {
         let mut flash = Self {
             times: Times::new(spec, &layout),
             dies: Stations::new(layout.ways),
@@ -107,12 +115,12 @@ impl Flash {
             path_wanted: false,
             collecting: false,
             moved: Vec::new(),
-            errors: Errors::new(spec, opening.seed),
+            errors: Errors::new(spec, seed),
             ftl,
             layout,
         };
         flash.errors.age(flash.ftl.counters().erase_count_mean);
-        Ok(flash)
+        flash
     }
 
     /// The way on which a logical page is; None: it was never written, or was trimmed.

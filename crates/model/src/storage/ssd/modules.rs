@@ -157,6 +157,17 @@ impl Device for Modules {
         }
     }
 
+    fn hold(&mut self, now_ns: u64, ranges: &[(u64, u64)]) -> bool {
+        let (modules, stripe_bytes) = (self.cards.len() as u32, self.stripe_bytes);
+        let mut all = true;
+        for (module, card) in (0..).zip(&mut self.cards) {
+            let parts: Vec<_> =
+                ranges.iter().map(|(offset, bytes)| part_of(*offset, *bytes, module, modules, stripe_bytes)).collect();
+            all &= card.hold(now_ns, &parts);
+        }
+        all
+    }
+
     fn incidents(&mut self) -> Vec<Incident> {
         let of = |(module, card): (usize, &mut Card)| {
             let mut incidents = card.incidents();

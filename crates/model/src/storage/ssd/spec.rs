@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ftl::{Initial, Policy, Ppn, UnitNo, Wear};
+use super::ftl::{self, Initial, Policy, Ppn, UnitNo, Wear};
 use super::ids::{LaneNo, WayNo};
 
 /// The figures of a card. Sizes are of one module.
@@ -39,6 +39,9 @@ pub struct Spec {
     pub read_errors: ReadErrors,
     /// What it holds at first.
     pub initial: Initial,
+    /// Bytes from its beginning that hold data at first, of whatever program: `Opening::used_bytes` may be more. 0: only those.
+    #[serde(default)]
+    pub occupied_bytes: u64,
 }
 
 fn one() -> u32 {
@@ -195,6 +198,12 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// What the translation layer needs of it.
+    pub fn ftl_geometry(&self) -> ftl::Geometry {
+        let (units, pages_per_unit, logical_pages) = (self.units, self.pages_per_unit, self.logical_pages);
+        ftl::Geometry { units, pages_per_unit, logical_pages, frontiers: 1 }
+    }
+
     /// The way on which a physical page is.
     #[inline]
     pub fn way(&self, ppn: Ppn) -> WayNo {

@@ -116,6 +116,49 @@ fn one_request_takes_the_sum_of_its_stages() {
 }
 
 #[test]
+fn a_card_begins_anew_with_what_it_holds() {
+    let preconditioned = json!({"name": "preconditioned", "simulate": false});
+    for modules in [1, 2] {
+        let mut figures = with(&[("/initial", preconditioned.clone()), ("/wear/rated_cycles", json!(1000))]);
+        figures["modules"] = json!(modules);
+        let mut card = open(figures, u64::from(modules as u32) * (128 << 20));
+        let (full, all) = (observed(&mut *card, 1)["utilisation_pct"], card.capacity_bytes());
+        let half: Vec<_> = (0..all).step_by(1 << 20).map(|at| (at, 512 << 10)).collect();
+        // Its buffer is full of writes when it begins anew, and a read is under way: all of them end.
+        for tag in 0..80 {
+            card.submit(2, tag, write(tag));
+        }
+        card.submit(2, 80, read(7));
+        let worn = card.state().unwrap();
+        assert!(card.hold(2, &half));
+        assert_eq!(card.state().unwrap().split("life_used").nth(1), worn.split("life_used").nth(1), "wear stays");
+        let mut ended = Vec::new();
+        while ended.len() < 81 {
+            card.advance(u64::MAX - 1, &mut ended);
+        }
+        assert!(ended.iter().all(|one| one.result == Ok(())));
+        // 80 of the pages were written since, half of which were held.
+        let (now_ns, share) = (1 << 40, 40.0 * PAGE as f64 / all as f64);
+        let utilisation = observed(&mut *card, now_ns)["utilisation_pct"];
+        assert!((utilisation / full - 0.5 - share).abs() < 0.01, "{utilisation} of {full}");
+        // A page that is held is read from flash, and no other one.
+        assert!(takes_ns(&mut *card, now_ns, read(64 * 100)) > takes_ns(&mut *card, now_ns + (1 << 30), read(64 * 100 + 40)));
+    }
+}
+
+#[test]
+fn what_others_occupy_counts_from_the_beginning() {
+    let preconditioned = json!({"name": "preconditioned", "simulate": false});
+    let mut figures = with(&[("/initial", preconditioned)]);
+    let mut utilisation = |occupied: u64, used: u64| {
+        figures["occupied_bytes"] = json!(occupied);
+        observed(&mut *open(figures.clone(), used), 1)["utilisation_pct"]
+    };
+    assert_eq!(utilisation(64 << 20, 1 << 20), utilisation(0, 64 << 20));
+    assert_eq!(utilisation(1 << 20, 64 << 20), utilisation(0, 64 << 20), "the larger of both");
+}
+
+#[test]
 fn without_a_buffer_a_write_ends_when_it_is_programmed() {
     let mut card = open(with(&[("/buffer/bytes", json!(0))]), 0);
     assert_eq!(takes_ns(&mut *card, 0, write(0)), 3000 + 10_000 + 10_000 + 200_000 + 7000);

@@ -7,7 +7,7 @@ one. A layer that needs a model stands on any model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from flatwater.runner.resuming import Left
 
 
+def _nothing() -> None:
+    """Files of this machine are ready when they are written."""
+
+
 @dataclass(frozen=True)
 class Ground:
     """Files of this machine that the layer above may use."""
@@ -35,6 +39,9 @@ class Ground:
     is_device: bool = False
     #: The directories of the other storages that parts of the servers are placed on, by the storages' names.
     others: Mapping[str, Path] = field(default_factory=dict)
+    #: Called when the layer above has written its files, before it uses them. A modelled device begins anew then: what
+    #: was done to write them is no part of the cell. Errors: UserError, FlatwaterError, Interrupted.
+    settle: Callable[[], None] = _nothing
 
     def cell(self, experiment: Experiment) -> Experiment:
         """A cell whose storage is this ground."""

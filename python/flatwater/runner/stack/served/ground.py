@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from flatwater.errors import UserError
@@ -43,10 +44,12 @@ def check_served(cell: Experiment, what: str, hint: str) -> None:
         find_server(cell.database.binary)
 
 
-def served_ground(cell: Experiment, file: Path, volume: Path, size_bytes: int) -> Ground:
+def served_ground(
+    cell: Experiment, file: Path, volume: Path, size_bytes: int, settle: Callable[[], None] = lambda: None
+) -> Ground:
     """The ground of a cell on a served file: the file system that is mounted on `volume`, or the file itself."""
     file_system = file_system_of(cell)
     fields: dict[str, object] = {"kind": "file", "path": str(volume if file_system else file)}
     if not has_server(cell):
         fields |= {"size": size_bytes, "fill": cell.storage.fill, "overwrite": file_system is None}
-    return Ground(FileStorage.model_validate(fields), lasts=False, is_device=file_system is None)
+    return Ground(FileStorage.model_validate(fields), lasts=False, is_device=file_system is None, settle=settle)

@@ -29,6 +29,8 @@ class Message(TypedDict, total=False):
 
     #: The file is being served.
     ready: bool
+    #: What a line asked for is done.
+    done: bool
     error: str
     #: The series of the last interval, and its incidents.
     series: dict[str, float]
@@ -102,6 +104,13 @@ class ServedProcess:
         with self._lock:
             if self._error is not None:
                 raise FlatwaterError(f"{self.what}: {self._error}", where=self.layer)
+
+    def send_line(self, line: str) -> None:
+        """Sends a line to the process."""
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
 
     def series(self) -> dict[str, float]:
         """The series of the last interval, without the name of the layer."""

@@ -124,6 +124,19 @@ impl Mapping {
         }
     }
 
+    /// Moves the first logical pages, in their order, to other numbers: page i gets the number `numbers[i]`, which is not
+    /// below i and below those that follow. Numbers that lose their page are unmapped.
+    pub(super) fn renumber(&mut self, numbers: impl DoubleEndedIterator<Item = Lpn> + ExactSizeIterator) {
+        // From the last one down, the place to which a page moves is always free.
+        for (from, to) in (0..numbers.len()).zip(numbers).rev() {
+            if from != to.index() {
+                let place = std::mem::replace(&mut self.places[from], !Ppn::NONE.number());
+                self.places[to.index()] = place;
+                self.owners[!place as usize] = to.number();
+            }
+        }
+    }
+
     /// Prefetches the entry of a logical page.
     #[inline]
     pub(super) fn prefetch(&self, lpn: Lpn) {
@@ -169,6 +182,21 @@ mod tests {
         mapping.unmap(a);
         mapping.invalidate(Ppn::new(70));
         assert_eq!((mapping.find(a), mapping.is_valid(Ppn::new(70))), (None, false));
+    }
+
+    #[test]
+    fn pages_move_to_other_numbers_with_their_places() {
+        let mut mapping = Mapping::new(10, 100);
+        for (lpn, ppn) in Lpn::first(5).zip(Ppn::first(50).skip(20)) {
+            mapping.put(lpn, ppn);
+        }
+        mapping.renumber([0, 2, 3, 8, 9].map(Lpn::new).into_iter());
+        let places: Vec<_> = Lpn::first(10).map(|lpn| mapping.find(lpn).map(|ppn| ppn.number())).collect();
+        let none = None;
+        assert_eq!(places, [Some(20), none, Some(21), Some(22), none, none, none, none, Some(23), Some(24)]);
+        for lpn in Lpn::first(10) {
+            assert!(mapping.find(lpn).is_none_or(|ppn| mapping.owner(ppn) == lpn && mapping.is_valid(ppn)));
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -62,6 +62,8 @@ class StartedServers(Servers):
         #: The translated settings of the cell.
         self._settings: Mapping[str, str] = {}
         self._reporter: Reporter | None = None
+        #: Called between the writing of the copies and the start of the servers.
+        self._settle_ground: Callable[[], None] | None = None
 
     def turn_to(self, plan: PlannedCell) -> None:
         super().turn_to(plan)
@@ -79,6 +81,7 @@ class StartedServers(Servers):
 
     def stand_on(self, ground: Ground) -> None:
         self._binary = find_server(self._cell.server.binary)
+        self._settle_ground = ground.settle
         storage = Path(ground.files.path or "").absolute()
         if self._root is None or self._root.path.parent != storage:
             self.release()
@@ -135,6 +138,8 @@ class StartedServers(Servers):
             require_room(self._cell, self._cell.server.instances * redo_bytes(settings, binary), places)
             self._snapshot = loaded_snapshot(self._cell, binary, root, settings, reporter, interrupt, self.hurried)
             folders, how = self._copies.make(self._snapshot, binary, root, reporter, lambda: interrupt.requested)
+            if self._settle_ground is not None:
+                self._settle_ground()
             reporter.phase("start", None)
             try:
                 self._fleet.launch(self._instances(folders, settings), binary, how)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from flatwater.runner.stack.layers.storage import CONTENT, Device, Role, Storage
 from flatwater.runner.stack.served.ground import GONE, MADE, check_served, file_system_of, has_server, served_ground
 from flatwater.runner.stack.served.mounts import release_mount, require_fuse
 from flatwater.runner.stack.served.process import ServedProbe
+from flatwater.runner.stack.served.trimming import trim_free_space
 from flatwater.runner.stack.served.volume import clear_volume
 from flatwater.runner.stack.storage.modelled.emulation import (
     DEVICE_FILE,
@@ -30,7 +32,7 @@ from flatwater.runner.stack.storage.modelled.emulation import (
     plan_of_emulation,
     remove_backing,
 )
-from flatwater.runner.stack.storage.modelled.process import Lag, ServedDevice
+from flatwater.runner.stack.storage.modelled.process import FORGET, SETTLE, Lag, ServedDevice
 
 #: The names, in the device's folder, of its mount point and of the mount point of its file system.
 MOUNTED, VOLUME = "mounted", "volume"
@@ -130,11 +132,18 @@ class EmulatedFiles(_Emulated, GroundLayer):
             reporter.note(cleared)
         plan, begun = _plan_of(self._emulation(owned.path))
         make = not begun or owned.read_text(MADE) != file_system
-        self._serve(plan, file_system=file_system, folder=volume, make=make).wait_ready(lambda: interrupt.requested)
+        served = self._serve(plan, file_system=file_system, folder=volume, make=make)
+        served.wait_ready(lambda: interrupt.requested)
         if file_system:
             owned.write_text(MADE, file_system)
+
+        def settle() -> None:
+            if file_system:
+                reporter.phase("trim the device", None)
+                self._trim(served, volume, plan.bytes, lambda: interrupt.requested)
+
         size_bytes = self._cell.modelled.size or _usable_bytes(self._cell.modelled)
-        return served_ground(self._cell, mount / DEVICE_FILE, volume, size_bytes)
+        return served_ground(self._cell, mount / DEVICE_FILE, volume, size_bytes, settle)
 
     def _own_folder(self) -> Folder:
         """The folder, made if missing, and locked until `release`. Errors: UserError, FlatwaterError."""
@@ -151,8 +160,27 @@ class EmulatedFiles(_Emulated, GroundLayer):
         server = has_server(self._cell)
         kept = server and not self._name
         # Plain files have the requested size, on a device of its full capacity.
-        sizes = {"size_bytes": storage.size if server else None, "used_bytes": storage.used_bytes}
-        return _emulation(storage, folder, self._plan.seed, self._cell.record.interval_s, kept=kept, **sizes)
+        sizes = {"size_bytes": storage.size if server else None, "used_bytes": self._used_bytes()}
+        emulation = _emulation(storage, folder, self._plan.seed, self._cell.record.interval_s, kept=kept, **sizes)
+        # Files are written to an empty device: what it holds of others is no part of that.
+        return replace(emulation, emptied_model=storage.occupied is not None and file_system_of(self._cell) is not None)
+
+    def _trim(self, served: ServedDevice, volume: Path, device_bytes: int, stop: Callable[[], bool]) -> None:
+        """Gives the device the room that the cell asks for, and lets it begin. Errors: FlatwaterError, Interrupted."""
+        occupied = self._cell.modelled.occupied
+        if occupied is not None:
+            # Other programs hold what is not given back now.
+            served.order(FORGET, stop)
+        trim_free_space(volume, device_bytes, None if occupied is None else int(device_bytes * occupied), stop)
+        served.order(SETTLE, stop)
+
+    def _used_bytes(self) -> int | None:
+        """Bytes that the device holds at first. With a file system, what is not trimmed when its files are made."""
+        storage = self._cell.modelled
+        if storage.occupied is None or storage.used_bytes is None:
+            return storage.used_bytes
+        usable = _usable_bytes(storage)
+        return usable if file_system_of(self._cell) else max(storage.used_bytes, int(usable * storage.occupied))
 
     def end_cell(self, logs: Path, *, resumable: bool) -> None:
         self._close()

@@ -1,7 +1,7 @@
 """A modelled device as a file: checks which file may be served, and plans it.
 
 Beside the backing file is its sidecar, BACKING.flatwater.json. It names the device of the file, and stores the wear of
-the device.
+the device and which of its ranges were trimmed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
 from flatwater.engine_json import as_data
 from flatwater.errors import FlatwaterError, UserError
@@ -53,6 +53,8 @@ class SidecarFile(BaseModel):
     witness: Witness | None = None
     #: The wear state in the device's own format.
     state: Any = None
+    #: Ranges (offset, bytes) that were ever trimmed. Where the backing file has data again, they were written since.
+    trimmed: tuple[tuple[NonNegativeInt, NonNegativeInt], ...] = ()
 
 
 _KIND, _VERSION = "flatwater-emulated", 1
@@ -77,6 +79,8 @@ class Emulation:
     overwrite: bool = False
     #: Discards the content of a backing file that flatwater made.
     emptied: bool = False
+    #: The model holds at first what the backing file holds, and nothing else.
+    emptied_model: bool = False
     #: Keeps the data of another device, and discards its wear.
     reset: bool = False
     #: Flushed data survive a power failure; otherwise they survive only a crash of the emulator.
@@ -92,7 +96,10 @@ class Emulation:
     @property
     def digest(self) -> str:
         """The digest of the device's figures, independent of its wear and its content."""
-        figures = as_data(write_device(self.device, replace(self.use, initial="fresh", life_used=0.0)))
+        figures = as_data(write_device(self.device, replace(self.use, initial="fresh", life_used=0.0, occupied=0.0)))
+        # Content too; and the digests of before there was such a field stay what they are.
+        figures.pop("occupied_bytes", None)
+        figures.get("device", {}).pop("occupied_bytes", None)
         return hashlib.sha256(json.dumps(figures, sort_keys=True).encode()).hexdigest()
 
 
@@ -135,7 +142,8 @@ def plan_of_emulation(emulation: Emulation) -> EmulatedDevice:
     """
     checked = check(emulation)
     size, sidecar, initial = checked.size, checked.sidecar, checked.initial
-    use = replace(emulation.use, initial=initial, life_used=checked.life_used)
+    # What is occupied at first is said by `used_bytes`. Later the sidecar and the backing file say it.
+    use = replace(emulation.use, initial=initial, life_used=checked.life_used, occupied=0.0)
     used = size if emulation.used_bytes is None else min(size, emulation.used_bytes)
     owner = SidecarFile(
         kind=_KIND,
@@ -152,6 +160,7 @@ def plan_of_emulation(emulation: Emulation) -> EmulatedDevice:
         seed=emulation.seed,
         bytes=size,
         used_bytes=0 if initial == "fresh" else used,
+        trimmed=_trimmed(emulation, sidecar, size),
         # A fresh device reads from the file which blocks are written. The other states are full anyway.
         replay=initial == "fresh",
         backing=str(emulation.backing.absolute()),
@@ -160,10 +169,17 @@ def plan_of_emulation(emulation: Emulation) -> EmulatedDevice:
         durable=emulation.durable,
         mount=str(emulation.mount.absolute()),
         sidecar=str(emulation.sidecar.absolute()),
-        owner=owner.model_dump(exclude={"state", "witness"}) | {"witness": witness.model_dump()},
+        owner=owner.model_dump(exclude={"state", "trimmed", "witness"}) | {"witness": witness.model_dump()},
         readers=READERS,
         interval_ms=round(emulation.interval_s * 1000),
     )
+
+
+def _trimmed(emulation: Emulation, sidecar: SidecarFile | None, size: int) -> tuple[tuple[int, int], ...]:
+    """The ranges of the device that were trimmed."""
+    if emulation.emptied_model:
+        return ((0, size),)
+    return sidecar.trimmed if sidecar is not None else ()
 
 
 def _backing(emulation: Emulation, owner: SidecarFile) -> tuple[Witness, Permit]:

@@ -8,18 +8,24 @@ from __future__ import annotations
 import json
 import select
 import sys
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, TypedDict
 
 from flatwater._engine import Emulator
 from flatwater.engine_json import Json, to_json
+from flatwater.errors import Interrupted
 from flatwater.plan.emulation import EmulatedDevice
 from flatwater.runner.stack.served.process import Message, ServedProcess, run_process, send
 from flatwater.runner.stack.served.volume import PATIENCE_S, Volume
 from flatwater.runner.stack.storage.modelled.emulation import DEVICE_FILE
 
+#: The lines that a run may send, and what they do.
+FORGET, SETTLE = "forget", "settle"
+ORDERS: dict[str, Callable[[Emulator], None]] = {FORGET: Emulator.forget_trims, SETTLE: Emulator.settle}
 #: Seconds between two messages with figures.
 SEND_S = 0.2
 #: Seconds for the process to end: twice the patience of its volume, and a margin.
@@ -65,12 +71,29 @@ class ServedDevice(ServedProcess):
 
     def __init__(self, plan: EmulatedDevice, *, file_system: str | None, folder: Path, make: bool) -> None:
         self._lag = Lag()
-        file = Path(plan.mount) / DEVICE_FILE
-        request = Request(plan=to_json(plan), file=str(file), file_system=file_system, folder=str(folder), make=make)
+        self._done = threading.Event()
+        request = Request(
+            plan=to_json(plan),
+            file=str(Path(plan.mount) / DEVICE_FILE),
+            file_system=file_system,
+            folder=str(folder),
+            make=make,
+        )
         super().__init__(request)
+
+    def order(self, line: str, stop: Callable[[], bool]) -> None:
+        """Lets the process do what a line of `ORDERS` asks for. Errors: FlatwaterError, Interrupted."""
+        self._done.clear()
+        self.send_line(line)
+        while not self._done.wait(0.1):
+            if stop():
+                raise Interrupted(f"interrupted while {self.what} was being made")
+            self.require_alive()
 
     def _receive(self, message: Message) -> None:
         super()._receive(message)
+        if message.get("done"):
+            self._done.set()
         if "answers" in message:
             self._lag = Lag(message["answers"], message["late"])
 
@@ -90,7 +113,7 @@ def serve(request: Request) -> None:
             volume = Volume(Path(request["file"]), Path(request["folder"]), request["file_system"])
             volume.open(make=request["make"])
         send(ready=True)
-        while not select.select([sys.stdin], [], [], SEND_S)[0]:
+        while not select.select([sys.stdin], [], [], SEND_S)[0] or _obey(emulator):
             _send_samples(emulator)
             if not emulator.mounted():
                 send(error="somebody unmounted it")
@@ -99,6 +122,15 @@ def serve(request: Request) -> None:
         if volume is not None:
             volume.close()
         _stop(emulator)
+
+
+def _obey(emulator: Emulator) -> bool:
+    """Does what a line of standard input asks for; False if that is closed."""
+    line = sys.stdin.readline()
+    if line:
+        ORDERS[line.strip()](emulator)
+        send(done=True)
+    return bool(line)
 
 
 def _send_samples(emulator: Emulator) -> None:

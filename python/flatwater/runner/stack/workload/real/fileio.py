@@ -72,6 +72,7 @@ class FileioOnFiles(Workload[RealFileio]):
             self._files.grant()
             return
         prepare_target(self._on_ground, self._files, self._plan.seed, reporter, interrupt, resumed=resumed)
+        self._ground.settle()
 
     def probes(self) -> list[Probe]:
         return start_probes(self._files.paths[0])
