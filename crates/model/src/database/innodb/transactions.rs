@@ -1,8 +1,10 @@
 //! A thread's transactions, use of a page after use of a page, with the waits where InnoDB's threads wait.
 
 use super::super::commits::{Need, Then};
-use super::super::ids::{Lsn, ThreadNo};
+use super::super::ids::{Lsn, RowNo, ThreadNo};
+use super::super::locks::Answer;
 use super::super::log::Waiter;
+use super::super::touches::{Mode, Touch};
 use super::Innodb;
 
 impl Innodb {
@@ -17,12 +19,39 @@ impl Innodb {
             {
                 return;
             }
-            let Self { threads, pool, log, limits, change_buffer, host, .. } = self;
-            threads.run_hits(thread, host.now_ms(), pool, log, limits, change_buffer.as_ref());
+            let Self { threads, pool, log, limits, change_buffer, host, locks, .. } = self;
+            threads.run_hits(thread, host.now_ms(), pool, log, limits, change_buffer.as_ref(), locks);
             match self.threads.get(thread).touch() {
-                Some(touch) if self.use_page(thread, touch) => self.threads.get(thread).advance(),
+                Some(touch) if self.do_touch(thread, touch) => self.threads.get(thread).advance(),
                 None if self.begin_next_transaction(thread) => {}
                 _ => return,
+            }
+        }
+    }
+
+    /// What of a transaction `run_hits` has left: a page that is used, or a row that is locked. False: the thread waits, and
+    /// tries again.
+    fn do_touch(&mut self, thread: ThreadNo, touch: Touch) -> bool {
+        match touch.row() {
+            Some((row, mode)) => self.lock_row(thread, row, mode),
+            None => self.use_page(thread, touch),
+        }
+    }
+
+    /// A row that somebody holds, or for which somebody has waited, at the moment at which a thread wants it.
+    fn lock_row(&mut self, thread: ThreadNo, row: RowNo, mode: Mode) -> bool {
+        if self.burn(thread) {
+            return false;
+        }
+        match self.locks.request(thread, row, mode, &mut self.host) {
+            Answer::Granted => true,
+            Answer::Waits => false,
+            Answer::Victim => {
+                // What it had changed is changed back: the redo of that is left out.
+                self.locks.release(thread, &mut self.host);
+                self.threads.begin_again(thread);
+                self.host.wake(thread);
+                false
             }
         }
     }
@@ -42,6 +71,8 @@ impl Innodb {
         {
             return false;
         }
+        // A transaction that has changed nothing has no commit.
+        self.locks.release(thread, &mut self.host);
         let now_ns = self.host.now_ns();
         self.threads.end_transaction(thread, now_ns);
         let Self { threads, touches, pool, change_buffer, host, .. } = self;
@@ -65,6 +96,9 @@ impl Innodb {
                         && let Some(binlog) = &mut self.binlog
                     {
                         binlog.end_commit(&mut self.host);
+                    }
+                    if self.commits.is_committed(thread) {
+                        self.locks.release(thread, &mut self.host);
                     }
                 }
                 Need::Safe(lsn) => {

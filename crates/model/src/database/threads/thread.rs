@@ -124,6 +124,14 @@ impl Thread {
         self.transaction.take()
     }
 
+    /// Its transaction is rolled back by a statement, and begins again.
+    pub(super) const fn begin_again(&mut self, cpu: &Cpu) {
+        self.at = 0;
+        self.work.cpu_ns += cpu.statement_ns;
+        self.work.mutex_ns += cpu.mutex_ns;
+        self.work.away_ns += cpu.round_trip_ns;
+    }
+
     /// It begins a transaction, which `fill` puts together and looks ahead at. Returns its kind.
     pub(super) fn begin_transaction(
         &mut self,

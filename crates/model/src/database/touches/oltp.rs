@@ -10,8 +10,8 @@ use flatwater_core::workload::oltp::{Generator, Mode, OltpSpec, Statement};
 
 use super::layout::{LOADED_BYTES, Layout, Region, SPLIT_BYTES, Undo};
 use super::measured::{Measured, scaled};
-use super::touch::{Entry, Touch, Touches, What, transaction};
-use crate::database::ids::PageNo;
+use super::touch::{Entry, Mode as Lock, Touch, Touches, What, transaction};
+use crate::database::ids::{PageNo, RowNo};
 
 /// Bytes of a row.
 const ROW_BYTES: u32 = 208;
@@ -168,6 +168,11 @@ impl Touches for Oltp {
             let rows = self.tables[table].0;
             let page = rows.page(id, self.rows_a_page);
             out.push(Touch::STATEMENT);
+            // SELECT locks nothing, and a row that was deleted is the transaction's own.
+            if matches!(step.statement, Statement::IndexUpdate | Statement::NonIndexUpdate | Statement::Delete) {
+                let row = RowNo::new((table as u64 * self.rows + id) as u32);
+                out.push(Touch::lock(row, Lock::Exclusive));
+            }
             match step.statement {
                 Statement::PointSelect => out.push(Touch::read(page)),
                 Statement::SimpleRange | Statement::SumRange | Statement::OrderRange | Statement::DistinctRange => {

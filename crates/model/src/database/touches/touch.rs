@@ -2,13 +2,15 @@
 
 use flatwater_core::interval::Kind;
 
-use super::super::ids::PageNo;
+use super::super::ids::{PageNo, RowNo};
 
 /// What is done with a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// No page: a statement begins.
     Statement,
+    /// No page: a row is locked, and stays so until the transaction is committed in memory.
+    Lock(Mode),
     /// It is read.
     Read,
     /// It is looked at, as MariaDB's optimizer does when it guesses: that makes it no younger.
@@ -17,6 +19,15 @@ pub enum What {
     Change,
     /// It is made anew: nothing has to be read.
     Create,
+}
+
+/// How a row is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// With others who lock it so: the parent of a row that is inserted with a foreign key.
+    Shared,
+    /// Alone: a row that is changed, or read FOR UPDATE.
+    Exclusive,
 }
 
 /// What a change does to an entry of a secondary index that is not unique: such a change may go to the change buffer. All
@@ -66,7 +77,7 @@ impl Entry {
 /// One step of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// The page; 0 of a statement.
+    /// The page; 0 of a statement. Of a lock, the number of the row (`row`).
     pub page: PageNo,
     /// Bytes of redo that it makes.
     pub redo: u16,
@@ -79,6 +90,26 @@ pub struct Touch {
 impl Touch {
     /// A statement begins.
     pub const STATEMENT: Self = Self { page: PageNo::new(0), redo: 0, what: What::Statement, entry: Entry::NONE };
+
+    /// A row is locked.
+    pub const fn lock(row: RowNo, mode: Mode) -> Self {
+        Self { page: PageNo::new(row.number()), redo: 0, what: What::Lock(mode), entry: Entry::NONE }
+    }
+
+    /// The row that is locked, and how; None: it is about a page, or a statement.
+    #[inline]
+    pub const fn row(self) -> Option<(RowNo, Mode)> {
+        match self.what {
+            What::Lock(mode) => Some((RowNo::new(self.page.number()), mode)),
+            _ => None,
+        }
+    }
+
+    /// Whether it uses a page.
+    #[inline]
+    pub const fn uses_page(self) -> bool {
+        !matches!(self.what, What::Statement | What::Lock(_))
+    }
 
     /// A page is read.
     pub const fn read(page: PageNo) -> Self {

@@ -16,6 +16,7 @@ use super::measured::{Measured, Optimizer, scaled};
 use super::touch::{Touch, Touches, What, transaction};
 use crate::database::ids::PageNo;
 
+mod locked;
 mod places;
 mod rows;
 mod tables;

@@ -4,7 +4,7 @@ use flatwater_core::workload::tpcc::inputs::{Customer, Delivery, NewOrder, Payme
 use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, ITEMS, ORDERS};
 
 use super::super::touch::{Entry, Touch};
-use super::Tpcc;
+use super::{Tpcc, locked};
 use super::places::first_of;
 use super::tables::{LINES, RECENT};
 use crate::database::ids::PageNo;
@@ -40,7 +40,8 @@ impl Tpcc {
             Touch::read(self.customer_page(own, input.customer)),
             Touch::read(self.warehouse_page(input.warehouse)),
         ]);
-        out.extend([Touch::STATEMENT, Touch::STATEMENT]);
+        // Its next order is read FOR UPDATE.
+        out.extend([Touch::STATEMENT, locked::district(own), Touch::STATEMENT]);
         let page = self.district_page(own);
         self.update(thread, page, out);
         let order = self.districts[own].next_order;
@@ -48,12 +49,13 @@ impl Tpcc {
             // tpcc-mysql finds out at its last item; what was changed is changed back, which makes as much redo again.
             // A hundredth of the orders: the reads are kept, the changes are left out.
             for line in input.lines().iter().filter(|line| line.item <= ITEMS) {
-                out.extend([Touch::STATEMENT, Touch::read(self.stock_page(line.supplier, line.item))]);
+                let stock = Touch::read(self.stock_page(line.supplier, line.item));
+                out.extend([Touch::STATEMENT, stock, locked::stock(line.supplier, line.item)]);
             }
             return;
         }
         self.districts[own].next_order += 1;
-        out.extend([Touch::STATEMENT, Touch::STATEMENT]);
+        out.extend([Touch::STATEMENT, locked::customer_of_order(own, input.customer), Touch::STATEMENT]);
         let since = order - ORDERS - 1;
         let touch = if since.is_multiple_of(self.rows.order) {
             let page = self.room.take();
@@ -95,7 +97,8 @@ impl Tpcc {
                 Touch::read(self.tables.item.page(u64::from(line.item - 1), self.rows.item)),
             ]);
             let stock = self.stock_page(line.supplier, line.item);
-            out.extend([Touch::STATEMENT, Touch::read(stock), Touch::STATEMENT]);
+            let lock = locked::stock(line.supplier, line.item);
+            out.extend([Touch::STATEMENT, Touch::read(stock), lock, Touch::STATEMENT]);
             let row = u64::from(line.item - 1) * u64::from(self.warehouses) + u64::from(line.supplier - 1);
             self.tables.idx_stock.dive(row, row, self.optimizer, out);
             self.update(thread, stock, out);
@@ -111,14 +114,14 @@ impl Tpcc {
 
     pub(super) fn payment(&mut self, thread: u32, input: &Payment, out: &mut Vec<Touch>) {
         let own = self.district(input.warehouse, input.district);
-        let pages = [self.warehouse_page(input.warehouse), self.district_page(own)];
-        for page in pages {
-            out.push(Touch::STATEMENT);
+        let warehouse = (locked::warehouse(input.warehouse), self.warehouse_page(input.warehouse));
+        for (lock, page) in [warehouse, (locked::district(own), self.district_page(own))] {
+            out.extend([Touch::STATEMENT, lock]);
             self.update(thread, page, out);
             out.push(Touch::STATEMENT);
         }
         let of = self.find_customer(&input.customer, false, out);
-        out.push(Touch::STATEMENT);
+        out.extend([locked::customer(of, input.customer.number), Touch::STATEMENT]);
         let page = self.customer_page(of, input.customer.number);
         self.dive_customers(of, out);
         self.update(thread, page, out);
@@ -167,7 +170,7 @@ impl Tpcc {
                 continue;
             }
             self.districts[own].oldest_new += 1;
-            out.push(Touch::STATEMENT);
+            out.extend([Touch::STATEMENT, locked::oldest_new_order(own)]);
             self.undo.touch(thread, UNDO_UPDATE, UNDO_UPDATE as u16 + REDO_UNDO, out);
             out.push(Touch::change(self.queue_page(own, order), REDO_MARK));
             let page = self.order_page(own, order);
@@ -184,6 +187,7 @@ impl Tpcc {
             let customer = (self.hash(own as u64, u64::from(order)) % u64::from(CUSTOMERS)) as u32 + 1;
             let page = self.customer_page(own, customer);
             self.dive_customers(own, out);
+            out.push(locked::customer(own, customer));
             self.update(thread, page, out);
         }
         self.undo.commit(thread, REDO_COMMIT, out);
