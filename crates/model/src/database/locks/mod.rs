@@ -270,4 +270,14 @@ impl RowLocks {
 }
 
 #[cfg(test)]
+impl RowLocks {
+    /// Whether nobody holds a row or waits for one.
+    pub(super) fn is_free(&self) -> bool {
+        let free = |row: &Row| matches!(row, Row::Queue(queue) if queue.is_idle());
+        self.rows.values().all(free)
+            && self.threads.iter().all(|own| own.held.is_empty() && own.waits.is_none() && !own.is_victim)
+    }
+}
+
+#[cfg(test)]
 mod tests;

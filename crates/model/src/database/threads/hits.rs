@@ -39,14 +39,12 @@ impl Threads {
             }
             let end = (at + 1).next_multiple_of(STEP).min(touches.len());
             for &touch in &touches[at..end] {
-                if touch.what == What::Statement {
-                    statements += 1;
-                    at += 1;
-                    continue;
-                }
-                if let Some((row, mode)) = touch.row() {
-                    if !locks.take(number, row, mode) {
-                        break 'touches;
+                if !touch.uses_page() {
+                    match touch.row() {
+                        Some((row, mode)) if !locks.take(number, row, mode) => break 'touches,
+                        None if touch.what == What::Commit => break 'touches,
+                        None => statements += 1,
+                        Some(_) => {}
                     }
                     at += 1;
                     continue;

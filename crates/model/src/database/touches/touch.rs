@@ -9,8 +9,11 @@ use super::super::ids::{PageNo, RowNo};
 pub enum What {
     /// No page: a statement begins.
     Statement,
-    /// No page: a row is locked, and stays so until the transaction is committed in memory.
+    /// No page: a row is locked, and stays so until the transaction is committed in memory. It comes before the statement that
+    /// locks it: a server locks a row somewhere within the statement, whose answer and way to the client follow.
     Lock(Mode),
+    /// No page: what was done so far is committed, and what follows is another transaction of the same client.
+    Commit,
     /// It is read.
     Read,
     /// It is looked at, as MariaDB's optimizer does when it guesses: that makes it no younger.
@@ -77,7 +80,7 @@ impl Entry {
 /// One step of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// The page; 0 of a statement. Of a lock, the number of the row (`row`).
+    /// The page; 0 of a statement and of a commit. Of a lock, the number of the row (`row`).
     pub page: PageNo,
     /// Bytes of redo that it makes.
     pub redo: u16,
@@ -90,6 +93,9 @@ pub struct Touch {
 impl Touch {
     /// A statement begins.
     pub const STATEMENT: Self = Self { page: PageNo::new(0), redo: 0, what: What::Statement, entry: Entry::NONE };
+
+    /// What was done so far is committed.
+    pub const COMMIT: Self = Self { page: PageNo::new(0), redo: 0, what: What::Commit, entry: Entry::NONE };
 
     /// A row is locked.
     pub const fn lock(row: RowNo, mode: Mode) -> Self {
@@ -108,7 +114,7 @@ impl Touch {
     /// Whether it uses a page.
     #[inline]
     pub const fn uses_page(self) -> bool {
-        !matches!(self.what, What::Statement | What::Lock(_))
+        !matches!(self.what, What::Statement | What::Lock(_) | What::Commit)
     }
 
     /// A page is read.
