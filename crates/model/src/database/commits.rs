@@ -88,6 +88,15 @@ impl Commits {
         logged
     }
 
+    /// Whether a thread's transaction is committed in memory: it holds no row locks any more, although its redo may not be
+    /// safe yet. InnoDB has always given them up before it waits for the log (trx0trx.c of 5.0, trx_commit_off_kernel:
+    /// lock_release_off_kernel, then log_write_up_to; MariaDB 10.11, trx_t::commit_in_memory): whoever changes the rows
+    /// then ends further back in the log. But with a binary log it holds them while it is prepared and while the binary log
+    /// is synced.
+    pub(super) fn is_committed(&self, thread: ThreadNo) -> bool {
+        self.threads[thread.index()].0 == Stage::Committed
+    }
+
     /// The redo log is as safe as a commit wants it.
     pub(super) fn secure(&mut self, thread: ThreadNo) -> Then {
         let commit = &mut self.threads[thread.index()];

@@ -30,6 +30,12 @@ id!(
     pub ThreadNo(u32) or NONE
 );
 
+id!(
+    /// A row that can be locked: its place among all rows of the workload that can be. Where there are more than numbers
+    /// (2^32 rows of sysbench's tables), two rows that far apart share a number, and so a lock.
+    pub RowNo(u32)
+);
+
 slab_key!(
     /// A writer of pages. It writes one chunk of pages at a time.
     pub WriterId

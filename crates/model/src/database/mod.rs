@@ -2,7 +2,7 @@
 //!
 //! `touches/` says what transactions do to pages. `innodb/` is one server: it lets each connection do its transactions, with
 //! the waits for pages, for room in the log and for commits, and hands on what one component means for another. The
-//! components: `threads/`, `pool/` the buffer pool, `log/`, `commits.rs` and `binlog.rs`, `write_back/` how dirty pages are
+//! components: `threads/`, `locks/` the rows that they lock, `pool/` the buffer pool, `log/`, `commits.rs` and `binlog.rs`, `write_back/` how dirty pages are
 //! written, `background/` and the policies in `flushing/` when they are written, `change_buffer/` and `read_ahead.rs`.
 //! `host.rs` is what a server has of its machine, and `fleet.rs` several servers on one machine.
 
@@ -18,6 +18,7 @@ mod host;
 mod ids;
 mod innodb;
 mod journal;
+mod locks;
 mod log;
 mod machine;
 mod placement;

@@ -18,13 +18,17 @@ def find(evidence: Evidence) -> Finding | None:
         return _of_writes(evidence, time)
     if evidence.layers.virtual:
         return _of_model(evidence, database, time)
+    return _of_rows(database, time)
+
+
+def _of_rows(database: Database, time: SessionTime) -> Finding | None:
+    """Sessions that wait for each other's rows."""
     if time.row_locks is None:
         return None
-    share = time.of(time.row_locks)
     retried = {name: count for name, count in database.counters.items() if name in ("deadlocks", "lock_timeouts")}
     return found(
         "contention",
-        share,
+        time.of(time.row_locks),
         "time",
         f"{figure(time.row_locks)} of {counted(time.sessions, 'session')} waited for row locks",
         each_second(database.row_lock_waits_per_s, "waits for a row lock"),
@@ -33,7 +37,13 @@ def find(evidence: Evidence) -> Finding | None:
 
 
 def _of_model(evidence: Evidence, database: Database, time: SessionTime) -> Finding | None:
-    """The model has no row locks. It has the mutexes that all threads of a server share, one thread after another."""
+    """Of a model's row locks and its mutexes, what takes more."""
+    both = [_of_rows(database, time) if time.row_locks else None, _of_mutexes(evidence, database)]
+    return max((one for one in both if one is not None), key=lambda one: one.share, default=None)
+
+
+def _of_mutexes(evidence: Evidence, database: Database) -> Finding | None:
+    """The mutexes that all threads of a modelled server share, one thread after another."""
     asked = evidence.experiment.database if evidence.experiment is not None else None
     if not isinstance(asked, InnodbModel) or evidence.load.queries_per_s is None:
         return None

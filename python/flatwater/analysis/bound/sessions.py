@@ -289,10 +289,12 @@ def _of_model(evidence: Evidence, database: Database, sessions: float) -> Sessio
     used, cores = cores_used(database) or 0.0, evidence.machine.cores or np.inf
     running = min(used, sessions)
     away = min((_mean(evidence.load.queries_per_s) or 0.0) * away_us(evidence) / 1e6, sessions - running)
-    rest = sessions - running - away
+    # None: a result of a model that had no row locks yet.
+    rows = min(_cores(database.row_lock_pct) or 0.0, sessions - running - away)
+    rest = sessions - running - away - rows
     if used >= SATURATED * cores:
         return SessionTime(
-            sessions, server_cpu=running, cpu_wait=rest, row_locks=0.0, reading=0.0, committing=0.0, away=away
+            sessions, server_cpu=running, cpu_wait=rest, row_locks=rows, reading=0.0, committing=0.0, away=away
         )
     reads = max(0.0, (_mean(database.pages_read_per_s) or 0.0) - (_mean(database.pages_read_ahead_per_s) or 0.0))
     commits = commits_per_s(evidence) if durable_commits(database) else 0.0
@@ -322,7 +324,7 @@ def _of_model(evidence: Evidence, database: Database, sessions: float) -> Sessio
         sessions,
         server_cpu=running,
         cpu_wait=0.0,
-        row_locks=0.0,
+        row_locks=rows,
         reading=reading,
         committing=committing,
         waiting=waiting,

@@ -13,6 +13,7 @@ use super::events::{Event, LogStep, Tag};
 use super::flushing::Policy;
 use super::host::Host;
 use super::ids::{PAGE_BYTES, ThreadNo};
+use super::locks::RowLocks;
 use super::log::{Limits, Log};
 use super::placement::Placement;
 use super::pool::Pool;
@@ -43,6 +44,7 @@ pub(super) struct Innodb {
     touches: Box<dyn Touches>,
     host: Host,
     threads: Threads,
+    locks: RowLocks,
     pool: Pool,
     log: Log,
     limits: Limits,
@@ -87,6 +89,7 @@ impl Innodb {
         let placement = host.placement();
         Ok(Self {
             threads: Threads::new(spec.connections, mergers, touches.kinds().len(), &spec.cpu),
+            locks: RowLocks::new(spec.connections + mergers),
             log: Log::new(generation, settings, placement.log(), spec.page_cache_bytes),
             commits: Commits::new(spec.connections, settings.log_bin, generation.groups_binlog()),
             binlog: Binlog::new(settings, generation.groups_binlog(), placement.binlog()),

@@ -10,7 +10,8 @@ impl Innodb {
     /// Ends an interval.
     pub(in super::super) fn end_interval(&mut self) -> (Interval, DeviceInterval) {
         let (now_ns, oldest_ns) = (self.host.now_ns(), self.threads.started_ns().min());
-        let counters = vec![("queries".into(), self.threads.counts().statements)];
+        let mut counters = vec![("queries".into(), self.threads.counts().statements)];
+        counters.push(("deadlocks".into(), self.locks.counts().deadlocks));
         let in_flight = self.threads.started_ns().count() as u64;
         let series = self.series();
         let kinds = self.threads.begin_interval();
@@ -26,6 +27,7 @@ impl Innodb {
         };
         let incidents = self.limits.end_interval(self.age());
         self.host.begin_interval();
+        self.locks.begin_interval();
         self.log.begin_interval();
         self.read_ahead.begin_interval();
         self.write_back.begin_interval();
@@ -86,6 +88,9 @@ impl Innodb {
             ("pages_flushed_sync_per_s", rate(written.sync)),
             ("pages_flushed_lru_per_s", rate(written.lru)),
             ("free_page_waits_per_s", rate(threads.frame_waits)),
+            ("row_lock_waits_per_s", rate(self.locks.counts().waits)),
+            // 100: one connection waits all the time.
+            ("row_lock_time_pct", 100.0 * rate(self.locks.counts().waited_ns) / 1e9),
             ("read_requests_per_s", rate(threads.uses)),
         ]
     }

@@ -11,6 +11,11 @@ impl Innodb {
         self.threads.ended()
     }
 
+    /// Whether no row is locked, and nobody waits for one.
+    pub(in super::super) fn locks_nothing(&self) -> bool {
+        self.locks.is_free()
+    }
+
     /// The last page of all tables.
     pub(in super::super) fn last_page(&self) -> PageNo {
         PageNo::new(self.touches.pages() - 1)

@@ -1,8 +1,10 @@
 //! A thread's transactions, use of a page after use of a page, with the waits where InnoDB's threads wait.
 
 use super::super::commits::{Need, Then};
-use super::super::ids::{Lsn, ThreadNo};
+use super::super::ids::{Lsn, RowNo, ThreadNo};
+use super::super::locks::Answer;
 use super::super::log::Waiter;
+use super::super::touches::{Mode, Touch, What};
 use super::Innodb;
 
 impl Innodb {
@@ -17,12 +19,49 @@ impl Innodb {
             {
                 return;
             }
-            let Self { threads, pool, log, limits, change_buffer, host, .. } = self;
-            threads.run_hits(thread, host.now_ms(), pool, log, limits, change_buffer.as_ref());
+            let Self { threads, pool, log, limits, change_buffer, host, locks, .. } = self;
+            threads.run_hits(thread, host.now_ms(), pool, log, limits, change_buffer.as_ref(), locks);
             match self.threads.get(thread).touch() {
-                Some(touch) if self.use_page(thread, touch) => self.threads.get(thread).advance(),
+                Some(touch) if self.do_touch(thread, touch) => self.threads.get(thread).advance(),
                 None if self.begin_next_transaction(thread) => {}
                 _ => return,
+            }
+        }
+    }
+
+    /// What of a transaction `run_hits` has left: a page that is used, a row that is locked, or a commit. False: the thread
+    /// waits, and tries again.
+    fn do_touch(&mut self, thread: ThreadNo, touch: Touch) -> bool {
+        match (touch.row(), touch.what) {
+            (Some((row, mode)), _) => self.lock_row(thread, row, mode),
+            (None, What::Commit) => self.commit_so_far(thread),
+            (None, _) => self.use_page(thread, touch),
+        }
+    }
+
+    /// Commits what a thread has done so far, in the midst of its work.
+    fn commit_so_far(&mut self, thread: ThreadNo) -> bool {
+        let done = !self.burn(thread) && self.end_changes(thread);
+        if done {
+            self.threads.get(thread).note_committed();
+        }
+        done
+    }
+
+    /// A row that somebody holds, or for which somebody has waited, at the moment at which a thread wants it.
+    fn lock_row(&mut self, thread: ThreadNo, row: RowNo, mode: Mode) -> bool {
+        if self.burn(thread) {
+            return false;
+        }
+        match self.locks.request(thread, row, mode, &mut self.host) {
+            Answer::Granted => true,
+            Answer::Waits => false,
+            Answer::Victim => {
+                // What it had changed is changed back: the redo of that is left out.
+                self.locks.release(thread, &mut self.host);
+                self.threads.begin_again(thread);
+                self.host.wake(thread);
+                false
             }
         }
     }
@@ -37,15 +76,24 @@ impl Innodb {
         if self.burn(thread) || self.change_buffer.as_mut().is_some_and(|buffer| buffer.rest(thread)) {
             return false;
         }
-        if let Some((lsn, bytes)) = self.threads.get(thread).uncommitted()
-            && !self.commit(thread, lsn, bytes)
-        {
+        if !self.end_changes(thread) {
             return false;
         }
         let now_ns = self.host.now_ns();
         self.threads.end_transaction(thread, now_ns);
         let Self { threads, touches, pool, change_buffer, host, .. } = self;
         threads.begin_transaction(thread, host, touches.as_mut(), pool, change_buffer.as_ref())
+    }
+
+    /// Commits what a thread has changed. False: it waits, and asks again.
+    fn end_changes(&mut self, thread: ThreadNo) -> bool {
+        let uncommitted = self.threads.get(thread).uncommitted();
+        let done = uncommitted.is_none_or(|(lsn, bytes)| self.commit(thread, lsn, bytes));
+        if done {
+            // Whoever has changed nothing has had no commit.
+            self.locks.release(thread, &mut self.host);
+        }
+        done
     }
 
     /// Commits a thread's transaction, whose changes end at `lsn` (ZERO: there are none) and are `bytes` of redo. True: it
@@ -65,6 +113,9 @@ impl Innodb {
                         && let Some(binlog) = &mut self.binlog
                     {
                         binlog.end_commit(&mut self.host);
+                    }
+                    if self.commits.is_committed(thread) {
+                        self.locks.release(thread, &mut self.host);
                     }
                 }
                 Need::Safe(lsn) => {

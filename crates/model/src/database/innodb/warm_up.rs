@@ -92,7 +92,7 @@ impl Innodb {
                     ahead.advance(at, &self.pool, self.change_buffer.as_ref());
                 }
                 match self.pool.find(touch.page) {
-                    _ if touch.what == What::Statement => {}
+                    _ if !touch.uses_page() => {}
                     Some(frame) => self.use_warm(state, frame, *touch, rules),
                     None => self.touch_warm(state, *touch, rules),
                 }

@@ -6,6 +6,7 @@ use super::*;
 mod buffering;
 mod logs;
 mod placed;
+mod rows;
 
 pub(super) fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
     let mut spec = serde_json::json!({

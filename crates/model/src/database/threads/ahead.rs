@@ -65,7 +65,7 @@ impl Ahead {
         self.placed = 0;
         // A statement is asked about as if it used page 0, which is never new.
         for (at, touch) in touches.iter().enumerate() {
-            if !recent.is_new(touch.page) {
+            if touch.row().is_some() || !recent.is_new(touch.page) {
                 continue;
             }
             pool.prefetch_frame(touch.page);

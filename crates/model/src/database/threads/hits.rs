@@ -5,6 +5,7 @@
 
 use super::super::change_buffer::ChangeBuffer;
 use super::super::ids::{Lsn, ThreadNo};
+use super::super::locks::RowLocks;
 use super::super::log::{Limits, Log};
 use super::super::pool::Pool;
 use super::super::touches::What;
@@ -13,7 +14,8 @@ use super::ahead::STEP;
 use super::thread::Work;
 
 impl Threads {
-    /// Takes a thread to the next page that it must wait for, or with which something else has to happen; or to its end.
+    /// Takes a thread to the next page or row that it must wait for, or with which something else has to happen; or to its
+    /// end.
     pub(in super::super) fn run_hits(
         &mut self,
         number: ThreadNo,
@@ -22,6 +24,7 @@ impl Threads {
         log: &mut Log,
         limits: &mut Limits,
         buffer: Option<&ChangeBuffer>,
+        locks: &mut RowLocks,
     ) {
         let thread = &mut self.threads[number.index()];
         let (touches, mut at) = thread.begin_run();
@@ -36,8 +39,13 @@ impl Threads {
             }
             let end = (at + 1).next_multiple_of(STEP).min(touches.len());
             for &touch in &touches[at..end] {
-                if touch.what == What::Statement {
-                    statements += 1;
+                if !touch.uses_page() {
+                    match touch.row() {
+                        Some((row, mode)) if !locks.take(number, row, mode) => break 'touches,
+                        None if touch.what == What::Commit => break 'touches,
+                        None => statements += 1,
+                        Some(_) => {}
+                    }
                     at += 1;
                     continue;
                 }

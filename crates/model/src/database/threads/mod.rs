@@ -2,7 +2,7 @@
 //! their cores, and the mutexes that they share.
 //!
 //! What a thread does without waiting happens at the beginning of its burst of CPU time, which then passes at once.
-//! Row locks are not modelled: no thread waits for another one's rows.
+//! Rows for which somebody has waited are locked at their moment, see `locks/`.
 
 use flatwater_core::interval::KindInterval;
 
@@ -136,6 +136,12 @@ impl Threads {
         for thread in self.holds.end(host.now_ns()) {
             self.end_burst(thread, host);
         }
+    }
+
+    /// A thread's transaction is rolled back, which takes its client a statement, and begins again.
+    pub(super) fn begin_again(&mut self, thread: ThreadNo) {
+        self.counts.statements += 1;
+        self.threads[thread.index()].begin_again(&self.cpu);
     }
 
     /// A thread has committed its transaction.

@@ -5,6 +5,7 @@ use flatwater_core::interval::Kind;
 use super::super::generation::{Generation, MasterGeneration};
 use super::super::host::tests::{events_until, host, ready};
 use super::super::ids::PageNo;
+use super::super::locks::RowLocks;
 use super::super::log::{Limits, Log};
 use super::super::settings::tests::settings;
 use super::super::touches::{Touch, What};
@@ -80,12 +81,12 @@ fn a_thread_runs_to_the_page_that_is_not_there() {
     let mut log = Log::new(MYSQL55, &settings(), (0, 0), None);
     let mut limits = Limits::of_server(MYSQL55, &settings());
     assert!(threads.begin_transaction(thread(0), &mut host, &mut transaction(), &pool, None));
-    threads.run_hits(thread(0), 1, &mut pool, &mut log, &mut limits, None);
+    threads.run_hits(thread(0), 1, &mut pool, &mut log, &mut limits, None, &mut RowLocks::new(2));
     assert_eq!(threads.get(thread(0)).touch(), Some(Touch::read(PageNo::new(1))));
     assert_eq!((threads.counts().statements, threads.counts().uses), (1, 1));
     threads.get(thread(0)).advance();
     // A change looks at the log's limits, as nothing is dirty yet.
-    threads.run_hits(thread(0), 1, &mut pool, &mut log, &mut limits, None);
+    threads.run_hits(thread(0), 1, &mut pool, &mut log, &mut limits, None, &mut RowLocks::new(2));
     let change = threads.get(thread(0)).touch().unwrap();
     assert_eq!(change.what, What::Change);
     let frame = pool.find(change.page).unwrap();
@@ -104,7 +105,7 @@ fn work_takes_a_core_then_the_mutexes_and_the_way_to_the_client() {
     assert!(!threads.burn(thread(0), &mut host), "it owes nothing");
     for number in [0, 1] {
         threads.begin_transaction(thread(number), &mut host, &mut transaction(), &pool, None);
-        threads.run_hits(thread(number), 1, &mut pool, &mut log, &mut limits, None);
+        threads.run_hits(thread(number), 1, &mut pool, &mut log, &mut limits, None, &mut RowLocks::new(2));
         assert!(threads.burn(thread(number), &mut host) && !threads.burn(thread(number), &mut host));
     }
     // 1000 of the statement and two pages; one core: the second thread comes after the first.

@@ -34,6 +34,8 @@ pub(in super::super) struct Thread {
     touches: Vec<Touch>,
     ahead: Ahead,
     at: usize,
+    /// How much of that it has committed.
+    committed: usize,
     /// Its transaction; None: it has none.
     transaction: Option<Transaction>,
     /// Its client keys and thinks: the transaction has not begun.
@@ -92,10 +94,10 @@ impl Thread {
         self.preflushed = false;
     }
 
-    /// End of its changes in the log, and their redo; None: it has no transaction.
+    /// End of its changes in the log that are not committed, and their redo; None: it has no transaction.
     pub(in super::super) fn uncommitted(&self) -> Option<(Lsn, u64)> {
         self.transaction?;
-        Some((self.lsn, self.touches.iter().map(|touch| u64::from(touch.redo)).sum()))
+        Some((self.lsn, self.touches[self.committed..self.at].iter().map(|touch| u64::from(touch.redo)).sum()))
     }
 
     /// The pages that it uses next, and how many it has used of them. `end_run` gives them back.
@@ -119,9 +121,23 @@ impl Thread {
     /// Its last transaction is over. Returns it.
     pub(super) fn end_transaction(&mut self) -> Option<Transaction> {
         self.touches.clear();
-        self.at = 0;
+        (self.at, self.committed) = (0, 0);
         self.lsn = Lsn::ZERO;
         self.transaction.take()
+    }
+
+    /// What it has done so far is committed.
+    pub(in super::super) const fn note_committed(&mut self) {
+        self.committed = self.at;
+        self.lsn = Lsn::ZERO;
+    }
+
+    /// Its transaction is rolled back by a statement, and begins again behind what is committed.
+    pub(super) const fn begin_again(&mut self, cpu: &Cpu) {
+        self.at = self.committed;
+        self.work.cpu_ns += cpu.statement_ns;
+        self.work.mutex_ns += cpu.mutex_ns;
+        self.work.away_ns += cpu.round_trip_ns;
     }
 
     /// It begins a transaction, which `fill` puts together and looks ahead at. Returns its kind.

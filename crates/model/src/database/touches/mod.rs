@@ -12,7 +12,7 @@ mod touch;
 pub mod tpcc;
 
 pub use measured::Measured;
-pub use touch::{Entry, Touch, Touches, What};
+pub use touch::{Entry, Mode, Touch, Touches, What};
 
 /// Which workload, in the words of the real drivers.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -10,8 +10,8 @@ use flatwater_core::workload::oltp::{Generator, Mode, OltpSpec, Statement};
 
 use super::layout::{LOADED_BYTES, Layout, Region, SPLIT_BYTES, Undo};
 use super::measured::{Measured, scaled};
-use super::touch::{Entry, Touch, Touches, What, transaction};
-use crate::database::ids::PageNo;
+use super::touch::{Entry, Mode as Lock, Touch, Touches, What, transaction};
+use crate::database::ids::{PageNo, RowNo};
 
 /// Bytes of a row.
 const ROW_BYTES: u32 = 208;
@@ -95,6 +95,8 @@ pub struct Oltp {
     generators: Vec<Generator>,
     rows: u64,
     rows_a_page: u32,
+    /// Each statement is a transaction.
+    autocommit: bool,
     seed: u64,
     draws: u64,
 }
@@ -130,9 +132,17 @@ impl Oltp {
             generators: (0..threads).map(|thread| Generator::new(spec, u64::from(thread), seed)).collect(),
             rows: spec.rows,
             rows_a_page,
+            autocommit: !spec.has_transaction(),
             seed,
             draws: 0,
         })
+    }
+
+    /// A transaction ends that has done what is from a place on.
+    fn commit(&mut self, thread: u32, from: usize, out: &mut Vec<Touch>) {
+        if out[from..].iter().any(|touch| touch.changes()) {
+            self.undo.commit(thread, self.redo.commit, out);
+        }
     }
 
     /// The place of a row's k in its index. k is drawn as the ids are, and the index holds what was drawn in order: so
@@ -167,6 +177,12 @@ impl Touches for Oltp {
             let id = (step.id.max(1) as u64).min(self.rows) - 1;
             let rows = self.tables[table].0;
             let page = rows.page(id, self.rows_a_page);
+            let from = out.len();
+            // SELECT locks nothing, and a row that was deleted is the transaction's own.
+            if matches!(step.statement, Statement::IndexUpdate | Statement::NonIndexUpdate | Statement::Delete) {
+                let row = RowNo::new((table as u64 * self.rows + id) as u32);
+                out.push(Touch::lock(row, Lock::Exclusive));
+            }
             out.push(Touch::STATEMENT);
             match step.statement {
                 Statement::PointSelect => out.push(Touch::read(page)),
@@ -198,9 +214,13 @@ impl Touches for Oltp {
                     out.push(Touch::change_entry(entry, redo.insert_entry, Entry::inserted(ENTRY_BYTES)));
                 }
             }
+            if self.autocommit && out[from..].iter().any(|touch| touch.changes()) {
+                self.commit(thread, from, out);
+                out.push(Touch::COMMIT);
+            }
         }
-        if out[before..].iter().any(|touch| matches!(touch.what, What::Change | What::Create)) {
-            self.undo.commit(thread, redo.commit, out);
+        if !self.autocommit {
+            self.commit(thread, before, out);
         }
         0
     }

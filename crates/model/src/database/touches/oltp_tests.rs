@@ -40,7 +40,7 @@ fn a_transaction_touches_what_its_statements_need() {
         let mut out = Vec::new();
         assert_eq!(oltp.next(run % 2, &mut out), 0);
         assert_eq!(out.iter().filter(|touch| touch.what == What::Statement).count(), 18);
-        assert!(out.iter().all(|touch| touch.page.number() < oltp.pages()));
+        assert!(out.iter().all(|touch| !touch.uses_page() || touch.page.number() < oltp.pages()));
         reads += out.iter().filter(|touch| touch.what == What::Read).count();
         changes += out.iter().filter(|touch| matches!(touch.what, What::Change | What::Create)).count();
         redo += out.iter().map(|touch| u64::from(touch.redo)).sum::<u64>();
@@ -62,7 +62,8 @@ fn the_index_is_used_evenly() {
     for _ in 0..4000 {
         oltp.next(0, &mut out);
     }
-    for touch in out.iter().filter(|touch| (index.first..index.first + index.pages).contains(&touch.page)) {
+    let of_index = |touch: &&Touch| touch.uses_page() && (index.first..index.first + index.pages).contains(&touch.page);
+    for touch in out.iter().filter(of_index) {
         halves[usize::from(touch.page >= index.first + index.pages / 2)] += 1;
     }
     let share = f64::from(halves[0]) / f64::from(halves[0] + halves[1]);
@@ -86,4 +87,16 @@ fn the_same_seed_touches_the_same() {
 #[test]
 fn what_is_not_modelled_is_told() {
     assert!(Oltp::new(&OltpSpec { mode: Mode::Insert, ..spec() }, &Measured::default(), 1, 1).is_err());
+}
+
+#[test]
+fn what_changes_a_row_locks_it_and_statements_without_a_transaction_commit_by_themselves() {
+    for (skip_trx, commits) in [(false, 0), (true, 4)] {
+        let mut oltp = Oltp::new(&OltpSpec { skip_trx, ..spec() }, &Measured::default(), 1, 7).unwrap();
+        let mut out = Vec::new();
+        oltp.next(0, &mut out);
+        // Two updates and a delete; the row that is inserted is the one that was deleted.
+        assert_eq!(out.iter().filter(|touch| touch.row().is_some()).count(), 3);
+        assert_eq!(out.iter().filter(|touch| touch.what == What::Commit).count(), commits);
+    }
 }

@@ -2,13 +2,18 @@
 
 use flatwater_core::interval::Kind;
 
-use super::super::ids::PageNo;
+use super::super::ids::{PageNo, RowNo};
 
 /// What is done with a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// No page: a statement begins.
     Statement,
+    /// No page: a row is locked, and stays so until the transaction is committed in memory. It comes before the statement that
+    /// locks it: a server locks a row somewhere within the statement, whose answer and way to the client follow.
+    Lock(Mode),
+    /// No page: what was done so far is committed, and what follows is another transaction of the same client.
+    Commit,
     /// It is read.
     Read,
     /// It is looked at, as MariaDB's optimizer does when it guesses: that makes it no younger.
@@ -17,6 +22,15 @@ pub enum What {
     Change,
     /// It is made anew: nothing has to be read.
     Create,
+}
+
+/// How a row is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// With others who lock it so: the parent of a row that is inserted with a foreign key.
+    Shared,
+    /// Alone: a row that is changed, or read FOR UPDATE.
+    Exclusive,
 }
 
 /// What a change does to an entry of a secondary index that is not unique: such a change may go to the change buffer. All
@@ -66,7 +80,7 @@ impl Entry {
 /// One step of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// The page; 0 of a statement.
+    /// The page; 0 of a statement and of a commit. Of a lock, the number of the row (`row`).
     pub page: PageNo,
     /// Bytes of redo that it makes.
     pub redo: u16,
@@ -79,6 +93,29 @@ pub struct Touch {
 impl Touch {
     /// A statement begins.
     pub const STATEMENT: Self = Self { page: PageNo::new(0), redo: 0, what: What::Statement, entry: Entry::NONE };
+
+    /// What was done so far is committed.
+    pub const COMMIT: Self = Self { page: PageNo::new(0), redo: 0, what: What::Commit, entry: Entry::NONE };
+
+    /// A row is locked.
+    pub const fn lock(row: RowNo, mode: Mode) -> Self {
+        Self { page: PageNo::new(row.number()), redo: 0, what: What::Lock(mode), entry: Entry::NONE }
+    }
+
+    /// The row that is locked, and how; None: it is about a page, or a statement.
+    #[inline]
+    pub const fn row(self) -> Option<(RowNo, Mode)> {
+        match self.what {
+            What::Lock(mode) => Some((RowNo::new(self.page.number()), mode)),
+            _ => None,
+        }
+    }
+
+    /// Whether it uses a page.
+    #[inline]
+    pub const fn uses_page(self) -> bool {
+        !matches!(self.what, What::Statement | What::Lock(_) | What::Commit)
+    }
 
     /// A page is read.
     pub const fn read(page: PageNo) -> Self {

@@ -16,6 +16,7 @@ use super::measured::{Measured, Optimizer, scaled};
 use super::touch::{Touch, Touches, What, transaction};
 use crate::database::ids::PageNo;
 
+mod locked;
 mod places;
 mod rows;
 mod tables;
@@ -33,7 +34,7 @@ pub struct TpccSpec {
     pub variant: Variant,
     /// Warehouses that are used.
     pub warehouses: u32,
-    /// Statements are sent back to back: of no consequence here.
+    /// Statements are sent back to back, and a Delivery is one transaction and not ten.
     pub pipeline: bool,
     /// Terminals key and think, and stay at one warehouse, as the specification says.
     pub keying_and_think: bool,
@@ -45,6 +46,7 @@ static TOLD: [Kind; 5] =
 /// TPC-C's tables, and the threads on them.
 pub struct Tpcc {
     warehouses: u32,
+    pipelined: bool,
     tables: Tables,
     rows: Rows,
     /// Orders of an order_line page.
@@ -97,6 +99,7 @@ impl Tpcc {
         let history_page = tables.history.first + (tables.history.pages - 1);
         Ok(Self {
             warehouses: spec.warehouses,
+            pipelined: spec.pipeline,
             tables,
             rows,
             orders_a_line_page: (rows.order_line / LINES).max(1),

@@ -7,7 +7,7 @@ use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEM
 use super::super::layout::DIVE_PAGES;
 use super::super::measured::Optimizer;
 use super::super::touch::Touch;
-use super::Tpcc;
+use super::{Tpcc, locked};
 use super::tables::{LINES, QUEUE_PAGES};
 use crate::database::ids::PageNo;
 
@@ -85,7 +85,10 @@ impl Tpcc {
     pub(super) fn find_customer(&self, customer: &Customer, rows: bool, out: &mut Vec<Touch>) -> usize {
         let own = self.district(customer.warehouse, customer.district);
         let own_page = self.customer_page(own, customer.number);
+        // Payment reads it FOR UPDATE.
+        let lock = (!rows).then(|| locked::customer(own, customer.number));
         let Some(last) = customer.last else {
+            out.extend(lock);
             out.extend([Touch::STATEMENT, Touch::read(own_page)]);
             return own;
         };
@@ -102,6 +105,7 @@ impl Tpcc {
                 out.push(Touch::read(self.customer_page(own, number)));
             }
         } else {
+            out.extend(lock);
             out.push(Touch::STATEMENT);
         }
         out.push(Touch::read(own_page));

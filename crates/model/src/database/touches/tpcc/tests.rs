@@ -53,7 +53,7 @@ fn transactions_touch_what_the_specification_says() {
     for run in 0..23 * 400 {
         let mut out = Vec::new();
         let kind = tpcc.next(run % 4, &mut out);
-        assert!(out.iter().all(|touch| touch.page.number() < tpcc.pages()), "{kind}");
+        assert!(out.iter().all(|touch| !touch.uses_page() || touch.page.number() < tpcc.pages()), "{kind}");
         runs[kind] += 1;
         changed[kind] += out.iter().filter(|touch| matches!(touch.what, What::Change | What::Create)).count() as u32;
         orders += u32::from(kind == 0);
@@ -79,7 +79,7 @@ fn new_orders_are_delivered_in_their_order_and_never_twice() {
     }
     let district = &tpcc.districts[0];
     assert_eq!((district.oldest_new, district.next_order), (ORDERS + 1, ORDERS + 1));
-    assert!(out.iter().all(|touch| touch.page.number() < tpcc.pages()));
+    assert!(out.iter().all(|touch| !touch.uses_page() || touch.page.number() < tpcc.pages()));
 }
 
 #[test]
@@ -119,4 +119,30 @@ fn an_optimizer_of_mysql_looks_at_customers_too_and_its_looks_are_uses() {
     // Six in ten of 440 Payments and Order-Status ask twice by last name, and look at ten pages each time.
     let looks = (many - few) as f64 / 440.0 / DIVE_PAGES as f64;
     assert!((1.0..1.4).contains(&looks), "{looks} looks at ten pages a transaction that finds a customer");
+}
+
+#[test]
+fn rows_are_locked_in_one_order_and_a_delivery_is_ten_transactions() {
+    let mut tpcc = Tpcc::new(&spec(3), &Measured::default(), 1, 3).unwrap();
+    let mut locked = [0.0; 5];
+    let mut runs = [0.0; 5];
+    for _ in 0..23 * 100 {
+        let mut out = Vec::new();
+        let kind = tpcc.next(0, &mut out);
+        let transactions: Vec<_> = out.split(|touch| touch.what == What::Commit).collect();
+        assert_eq!(transactions.len(), if kind == 3 { 11 } else { 1 });
+        assert!(kind != 3 || transactions[10].is_empty(), "nothing is left when the last district is committed");
+        runs[kind] += 1.0;
+        for own in transactions {
+            let rows: Vec<_> = own.iter().filter_map(|touch| touch.row()).map(|(row, _)| row.number()).collect();
+            locked[kind] += rows.len() as f64;
+            // Warehouse, district, queue, customer, stock of one warehouse; what is of others is a hundredth of the stock.
+            let local = rows.iter().filter(|row| *row / 130_021 == rows[0] / 130_021);
+            assert!(kind == 1 || local.is_sorted(), "{rows:?}");
+        }
+    }
+    let mean: Vec<f64> = (0..5).map(|kind| locked[kind] / runs[kind]).collect();
+    // A New-Order: a district, a customer, ten of stock. A Payment: a warehouse, a district, a customer.
+    assert!((11.5..12.2).contains(&mean[0]), "{mean:?}");
+    assert_eq!((mean[1], mean[2], mean[3], mean[4]), (3.0, 0.0, 20.0, 0.0));
 }

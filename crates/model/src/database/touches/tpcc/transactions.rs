@@ -4,7 +4,7 @@ use flatwater_core::workload::tpcc::inputs::{Customer, Delivery, NewOrder, Payme
 use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, ITEMS, ORDERS};
 
 use super::super::touch::{Entry, Touch};
-use super::Tpcc;
+use super::{Tpcc, locked};
 use super::places::first_of;
 use super::tables::{LINES, RECENT};
 use crate::database::ids::PageNo;
@@ -40,7 +40,8 @@ impl Tpcc {
             Touch::read(self.customer_page(own, input.customer)),
             Touch::read(self.warehouse_page(input.warehouse)),
         ]);
-        out.extend([Touch::STATEMENT, Touch::STATEMENT]);
+        // Its next order is read FOR UPDATE.
+        out.extend([locked::district(own), Touch::STATEMENT, Touch::STATEMENT]);
         let page = self.district_page(own);
         self.update(thread, page, out);
         let order = self.districts[own].next_order;
@@ -48,12 +49,13 @@ impl Tpcc {
             // tpcc-mysql finds out at its last item; what was changed is changed back, which makes as much redo again.
             // A hundredth of the orders: the reads are kept, the changes are left out.
             for line in input.lines().iter().filter(|line| line.item <= ITEMS) {
-                out.extend([Touch::STATEMENT, Touch::read(self.stock_page(line.supplier, line.item))]);
+                let stock = Touch::read(self.stock_page(line.supplier, line.item));
+                out.extend([locked::stock(line.supplier, line.item), Touch::STATEMENT, stock]);
             }
             return;
         }
         self.districts[own].next_order += 1;
-        out.extend([Touch::STATEMENT, Touch::STATEMENT]);
+        out.extend([locked::customer_of_order(own, input.customer), Touch::STATEMENT, Touch::STATEMENT]);
         let since = order - ORDERS - 1;
         let touch = if since.is_multiple_of(self.rows.order) {
             let page = self.room.take();
@@ -95,7 +97,8 @@ impl Tpcc {
                 Touch::read(self.tables.item.page(u64::from(line.item - 1), self.rows.item)),
             ]);
             let stock = self.stock_page(line.supplier, line.item);
-            out.extend([Touch::STATEMENT, Touch::read(stock), Touch::STATEMENT]);
+            let lock = locked::stock(line.supplier, line.item);
+            out.extend([lock, Touch::STATEMENT, Touch::read(stock), Touch::STATEMENT]);
             let row = u64::from(line.item - 1) * u64::from(self.warehouses) + u64::from(line.supplier - 1);
             self.tables.idx_stock.dive(row, row, self.optimizer, out);
             self.update(thread, stock, out);
@@ -111,9 +114,9 @@ impl Tpcc {
 
     pub(super) fn payment(&mut self, thread: u32, input: &Payment, out: &mut Vec<Touch>) {
         let own = self.district(input.warehouse, input.district);
-        let pages = [self.warehouse_page(input.warehouse), self.district_page(own)];
-        for page in pages {
-            out.push(Touch::STATEMENT);
+        let warehouse = (locked::warehouse(input.warehouse), self.warehouse_page(input.warehouse));
+        for (lock, page) in [warehouse, (locked::district(own), self.district_page(own))] {
+            out.extend([lock, Touch::STATEMENT]);
             self.update(thread, page, out);
             out.push(Touch::STATEMENT);
         }
@@ -158,6 +161,7 @@ impl Tpcc {
         ]);
     }
 
+    /// Each district is committed by itself, as in tpcc-mysql; where statements are sent back to back, all at the end.
     pub(super) fn delivery(&mut self, thread: u32, input: Delivery, out: &mut Vec<Touch>) {
         for district in 1..=DISTRICTS {
             let own = self.district(input.warehouse, district);
@@ -167,7 +171,7 @@ impl Tpcc {
                 continue;
             }
             self.districts[own].oldest_new += 1;
-            out.push(Touch::STATEMENT);
+            out.extend([locked::oldest_new_order(own), Touch::STATEMENT]);
             self.undo.touch(thread, UNDO_UPDATE, UNDO_UPDATE as u16 + REDO_UNDO, out);
             out.push(Touch::change(self.queue_page(own, order), REDO_MARK));
             let page = self.order_page(own, order);
@@ -180,13 +184,20 @@ impl Tpcc {
             for _ in 0..LINES {
                 self.update(thread, page, out);
             }
-            out.extend([Touch::STATEMENT, Touch::read(page), Touch::STATEMENT]);
             let customer = (self.hash(own as u64, u64::from(order)) % u64::from(CUSTOMERS)) as u32 + 1;
+            let lock = locked::customer(own, customer);
+            out.extend([Touch::STATEMENT, Touch::read(page), lock, Touch::STATEMENT]);
             let page = self.customer_page(own, customer);
             self.dive_customers(own, out);
             self.update(thread, page, out);
+            if !self.pipelined {
+                self.undo.commit(thread, REDO_COMMIT, out);
+                out.push(Touch::COMMIT);
+            }
         }
-        self.undo.commit(thread, REDO_COMMIT, out);
+        if self.pipelined {
+            self.undo.commit(thread, REDO_COMMIT, out);
+        }
     }
 
     pub(super) fn stock_level(&self, input: &StockLevel, out: &mut Vec<Touch>) {
