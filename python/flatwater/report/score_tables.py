@@ -109,7 +109,7 @@ def seen_parts(contrasts: Sequence[tuple[str, Contrast]]) -> list[str]:
     if not contrasts:
         return []
     rows = []
-    for standing in ("predicted", "partly fitted", "fitted"):
+    for standing in ("predicted", "partly fitted", "fitted or follows"):
         one = seen(contrast for _, contrast in contrasts if standing_of(contrast) == standing)
         if one.groups:
             counts = [one.groups, one.pairs, one.right, one.wrong, one.blind]
@@ -132,7 +132,7 @@ def contrast_parts(contrasts: Sequence[tuple[str, Contrast]]) -> list[str]:
             _spread(one.ours),
             _share(share_of_difference(one)),
             "" if one.tau is None else f"{one.tau:.2f}",
-            "" if one.chance is None else percent(one.chance),
+            _chance(one.chance),
         ]
         for name, one in contrasts
     ]
@@ -168,6 +168,10 @@ def _error(error: float | None) -> str:
 
 def _share(share: float | None) -> str:
     return "" if share is None else percent(share)
+
+
+def _chance(chance: float | None) -> str:
+    return "" if chance is None else percent(chance) if chance >= 0.001 else "under 0.1 %"
 
 
 def _spread(figures: Sequence[float]) -> str:

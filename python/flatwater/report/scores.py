@@ -140,9 +140,9 @@ def share_of_difference(one: Contrast) -> float | None:
 
 
 def standing_of(one: Contrast) -> str:
-    """The standing of a group: predicted if all of its figures are, fitted if none is, else partly fitted."""
+    """The standing of a group: "predicted" if all of its figures are, "fitted or follows" if none is."""
     predicted = [standing == PREDICTED for standing in one.standings if standing]
-    return "predicted" if all(predicted) else "partly fitted" if any(predicted) else "fitted"
+    return "predicted" if all(predicted) else "partly fitted" if any(predicted) else "fitted or follows"
 
 
 def rows_of(name: str, result: Result, label: Mapping[int, str]) -> list[Row]:

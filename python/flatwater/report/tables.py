@@ -16,7 +16,6 @@ from flatwater.results.schema import (
     PREDICTED,
     STANDINGS,
     Agreement,
-    Count,
     FieldValues,
     Finding,
     Published,
@@ -228,9 +227,10 @@ def agreement_text(agreement: Agreement) -> str:
             f"{agreement.within_15_pct} within 15 %, {agreement.within_25_pct} within 25 %)"
         )
         if set(agreement.standings) - {PREDICTED}:
-            counts = {name: agreement.standings.get(name, Count()) for name in STANDINGS}
-            told = [f"{counts[name].agreeing} of {counts[name].figures} {name}" for name in STANDINGS]
-            parts.append(f"of them {told[0]}, {told[2]}, {told[1].replace('follows', 'that follow from fitted ones')}")
+            words = {"predicted": "predicted", "follows": "that follow from fitted ones", "fitted": "fitted"}
+            counts = [(agreement.standings.get(name), words[name]) for name in STANDINGS]
+            told = [f"{one.agreeing} of {one.figures} {word}" for one, word in counts if one is not None]
+            parts.append(f"of them {', '.join(told)}")
     if agreement.tau is not None:
         parts.append(f"Kendall's tau {agreement.tau:.2f}")
     if agreement.shapes:

@@ -36,14 +36,14 @@ _Family = dict[int, _Level]
 def find_contrasts(experiment: Experiment, figure: Figure) -> list[Contrast]:
     """The groups of two cells or more that differ in one setting only and have figures of one metric, both sides.
 
-    Bounds ("at least") are left out; a range counts with its middle. The cells of a ratio are left out where both have
-    their own figures.
+    Bounds ("at least") are left out, and ranges that begin where there is no difference ("up to 45 % more"). Another
+    range counts with its middle. The cells of a ratio are left out where both have their own figures.
     """
     found: list[Contrast] = []
     plain: dict[str, _Family] = {}
     ratios: dict[tuple[str, int], _Family] = {}
     for one in experiment.published:
-        if not one.at_least:
+        if not one.at_least and not _leaves_it_open(one):
             _take(experiment, one, plain, ratios)
     for metric, family in plain.items():
         ours = {place: figure(place, metric) for place in sorted(family)}
@@ -57,6 +57,11 @@ def find_contrasts(experiment: Experiment, figure: Figure) -> list[Contrast]:
             ours = {place: value and value / reference for place, value in figures.items()}
             found += _of_family(experiment, metric, whole, ours)
     return found
+
+
+def _leaves_it_open(one: PublishedFigure) -> bool:
+    """Whether a range begins at nothing, or at the figure of the cell that it is a ratio to."""
+    return one.up_to is not None and (one.value <= 1 if one.relative_to is not None else one.value == 0)
 
 
 def _take(
