@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from flatwater.results import Contrast, Published, Result
 from flatwater.results.schema import PREDICTED, STANDINGS, Standing
 
-#: A setting that changes figures by less than this changes nothing: the seed alone changes the mean of a modelled run
-#: by up to so much (stability, log-block-card and tpcc-cards with three seeds each: up to 1.9 %).
-NO_DIFFERENCE = 1.02
+#: A setting that changes figures by less than this changes nothing, because the seed alone changes as much:
+#: log-on-array on its SSD has 9,067 to 9,444 NOTPM with three seeds (`--set repeat=3`, cells of 60 s).
+NO_DIFFERENCE = 1.04
 #: The errors that are counted, as shares.
 NEAR = (0.10, 0.15, 0.25)
 
