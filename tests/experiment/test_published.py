@@ -161,3 +161,28 @@ def test_of_a_lower_bound_nothing_above_it_is_an_error() -> None:
     assert [figure.error(ours) for ours in (500.0, 1000.0, 9000.0)] == pytest.approx([-0.5, 0, 0])
     with pytest.raises(ValidationError, match="exclude each other"):
         PublishedFigure(value=1.0, up_to=2.0, at_least=True, unit="s", source="s")
+
+
+def test_about_allows_more() -> None:
+    plain, about = (experiment("", more=more).published[0] for more in ("", "about = true"))
+    assert (plain.tolerance, about.tolerance) == (0.15, 0.25)
+    assert experiment("", more="about = true\nwithin = 0.5").published[0].tolerance == 0.5
+    figure = PublishedFigure(value=100, unit="s", source="s")
+    assert figure.agrees(115) and figure.agrees(85) and not figure.agrees(115.1) and not figure.agrees(84.9)
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ('standing = "fitted"', "is missing"),
+        ('standing = "follows"', "is missing"),
+        ('by = "the link"', "is the reason of a standing"),
+        ("fitted = true", "it is a standing"),
+        ('standing = "measured"', "is not a choice"),
+    ],
+)
+def test_a_standing_has_its_reason(more: str, what: str) -> None:
+    with pytest.raises(ProblemsError, match=what):
+        experiment("", more=more)
+    told = experiment("", more='standing = "fitted"\nby = "the link"').published[0]
+    assert (told.standing, told.by) == ("fitted", "the link")

@@ -59,8 +59,9 @@ def test_one_folder_one_table(lab: Lab) -> None:
     page = lab.folder / "published.md"
     lab.flatwater("report", out, "--published", page).check()
     text = page.read_text()
-    assert "| [one](#one) | 2 | 1 |  | 1 | 1 | 1 | 1 |  |  |" in text
-    assert "| **all** | 5 | 2 |  | 2 | 2 | 2 | 2 |  |  |" in text
+    assert "| [one](#one) | 2 | 1 of 1 |  |  |  |  |" in text
+    assert "| **all** | 5 | 2 of 2 |  |  |  |  |" in text
+    assert "| predicted | 2 | 2 | 2 | 2 | 2 |" in text
     assert "- `real`: uses real storage, and needs storage.path." in text
     assert "| rate per s 1000 | mean | … |" in text
     asked = lab.flatwater("report", out, "--json")
@@ -68,7 +69,7 @@ def test_one_folder_one_table(lab: Lab) -> None:
 
 
 def test_why_not_and_what_was_fitted(lab: Lab) -> None:
-    near = FIGURE | {"fitted": True, "missed": "no reason at all"}
+    near = FIGURE | {"standing": "fitted", "by": "the link", "missed": "no reason at all"}
     far = FIGURE | {
         "set": {"workload.rate_per_s": 1000},
         "value": 5000,
@@ -83,9 +84,9 @@ def test_why_not_and_what_was_fitted(lab: Lab) -> None:
     assert "rate per s 500, mean: ours agrees, and the file says why not: take `missed` out" in ran.stderr
     lab.flatwater("report", out, "--published", lab.folder / "published.md").check()
     text = (lab.folder / "published.md").read_text()
-    assert "490 IOPS *(fitted)* |" in text and "no reason at all" not in text
-    assert "| no | the appliance is not asked for more | made up |" in text
-    assert text.count("| no | a closed loop has no bursts | made up |") == 2
+    assert "| fitted by the link | made up |" in text and "no reason at all" not in text
+    assert "| no | the appliance is not asked for more | predicted | made up |" in text
+    assert text.count("| no | a closed loop has no bursts | predicted | made up |") == 2
 
 
 def test_the_same_figures_as_alone(lab: Lab) -> None:

@@ -1,9 +1,12 @@
-"""How far two orders of the same things agree: Kendall's tau."""
+"""How far two orders of the same things agree: Kendall's tau, and how often chance does as well."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+
+#: All orders of so many things are tried: 40,320.
+_ALL_ORDERS_MAX = 8
 
 
 def kendall_tau(groups: Iterable[Sequence[tuple[float, float]]]) -> float | None:
@@ -21,3 +24,19 @@ def kendall_tau(groups: Iterable[Sequence[tuple[float, float]]]) -> float | None
             if ours != our_other:
                 agreeing += 1 if (theirs < their_other) == (ours < our_other) else -1
     return agreeing / pairs if pairs else None
+
+
+def chance_of_tau(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """The share of all orders of our figures whose tau is at least that of `pairs` (published, ours): exact.
+
+    None without tau, and for more than eight pairs.
+    """
+    tau = kendall_tau([pairs])
+    if tau is None or len(pairs) > _ALL_ORDERS_MAX:
+        return None
+    theirs = [one for one, _ in pairs]
+    orders = [
+        kendall_tau([list(zip(theirs, order, strict=True))]) for order in itertools.permutations(o for _, o in pairs)
+    ]
+    # Equal taus are computed from equal counts, so they are equal to the last bit.
+    return sum(one is not None and one >= tau for one in orders) / len(orders)

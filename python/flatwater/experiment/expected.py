@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, mod
 
 from flatwater.experiment.fields import resolve_value
 from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse
-from flatwater.experiment.published import check_cells, check_metric, kinds_in
-from flatwater.results.schema import FieldValues
+from flatwater.experiment.published import check_cells, check_metric, kinds_in, standing_faults
+from flatwater.results.schema import PREDICTED, FieldValues, Standing
 
 #: The verdicts of the analysis, and `jumps` for dips, stalls or no steady level.
 VerdictWord = Literal["flat", "dips", "stalls", "drifting", "not steady", "jumps"]
@@ -74,10 +74,18 @@ class Expectation(Table):
     least: bool = False
     #: For `optimum`: a cell whose figure is worse by at most this share counts as equally good.
     within: float = Field(default=0.0, ge=0, lt=1)
+    #: What the agreement of ours proves, and if it is no prediction, what makes it follow.
+    standing: Standing = PREDICTED
+    by: Annotated[str, Field(min_length=1)] | None = None
     #: The reason why ours does not agree.
     missed: Annotated[str, Field(min_length=1)] | None = None
     #: The person or paper, the system, the date.
     source: Annotated[str, Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _standing_has_its_reason(self) -> Self:
+        raise_problems("expected", standing_faults(self.standing, self.by))
+        return self
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:

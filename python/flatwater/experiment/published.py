@@ -14,9 +14,9 @@ from flatwater.experiment.database.settings import TABLE as SETTINGS
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.fields import all_fields, resolve_cells, resolve_value, why_no_field
 from flatwater.experiment.kinds import ANY, Kinds
-from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse
+from flatwater.experiment.problem import MISSING, Problem, Table, quote, raise_problems, refuse
 from flatwater.experiment.units import parse_size
-from flatwater.results.schema import FieldValues
+from flatwater.results.schema import PREDICTED, FieldValues, Standing
 from flatwater.spelling import suggest
 
 #: The figures of a cell's summary.
@@ -47,8 +47,20 @@ IN_THROUGHPUT_UNIT = ("mean", "median", "stddev", "fast", "steady")
 RATIO_UNIT = "x"
 #: Recorded series, `layer.metric`: their mean, or with `.max` their maximum. Each layer names its own.
 _SERIES = re.compile(r"(workload|database|cache|storage|machine)\.[a-z0-9_]+(\.max)?")
-#: The largest error that counts as agreement, as a share, if the file gives none.
-WITHIN = 0.25
+#: The largest error that counts as agreement, as a share, if the file gives none: of a figure, and of one that was only
+#: published as "about" so much.
+WITHIN = 0.15
+WITHIN_ABOUT = 0.25
+
+
+def standing_faults(standing: Standing, by: str | None) -> Iterator[Problem]:
+    """A standing other than "predicted" says why, and only that."""
+    if standing == PREDICTED and by is not None:
+        hint = 'take it out, or write standing = "fitted" or "follows"'
+        yield Problem("by", "is the reason of a standing, and none is given", hint, ("by", "standing"))
+    if standing != PREDICTED and by is None:
+        hint = "the parameters that were fitted" if standing == "fitted" else "what it follows from"
+        yield Problem("by", MISSING, hint, ("by", "standing"))
 
 
 def check_metric(metric: str) -> str:
@@ -124,14 +136,31 @@ class PublishedFigure(Table):
     #: Names another cell. `value` is then the ratio of this cell's figure to that one's, in the unit `x`.
     relative_to: Annotated[FieldValues | None, BeforeValidator(_relative_to)] = None
     unit: Annotated[str, Field(min_length=1)]
-    #: The largest error of ours that counts as agreement, as a share.
-    within: float = Field(default=WITHIN, gt=0, le=10)
-    #: A parameter of the model was fitted to this figure: its agreement proves less.
-    fitted: bool = False
+    #: The figure was only published as "about" so much.
+    about: bool = False
+    #: The largest error of ours that counts as agreement, as a share; `tolerance` has its default.
+    within: float | None = Field(default=None, gt=0, le=10)
+    #: What the agreement of ours proves.
+    standing: Standing = PREDICTED
+    #: The parameters that were fitted to this figure, or what makes it follow from fitted ones.
+    by: Annotated[str, Field(min_length=1)] | None = None
     #: The reason why ours does not agree.
     missed: Annotated[str, Field(min_length=1)] | None = None
     #: The person or paper, the system, the date.
     source: Annotated[str, Field(min_length=1)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fitted_is_a_standing(cls, table: Any) -> Any:
+        if isinstance(table, Mapping) and "fitted" in table:
+            hint = 'write standing = "fitted", and by = "the parameter that was fitted"'
+            raise_problems("published", [Problem("fitted", "is not a field: it is a standing", hint)])
+        return table
+
+    @model_validator(mode="after")
+    def _standing_has_its_reason(self) -> Self:
+        raise_problems("published", standing_faults(self.standing, self.by))
+        return self
 
     @model_validator(mode="after")
     def _range_goes_up(self) -> Self:
@@ -154,6 +183,11 @@ class PublishedFigure(Table):
         """The fields and values that name cells."""
         return [*self.set.items(), *(self.relative_to or {}).items()]
 
+    @property
+    def tolerance(self) -> float:
+        """The largest error of ours that counts as agreement, as a share."""
+        return self.within if self.within is not None else WITHIN_ABOUT if self.about else WITHIN
+
     def error(self, ours: float) -> float | None:
         """Ours / published - 1. For a range or a bound, it is relative to the nearer end, and 0 within."""
         last = math.inf if self.at_least else self.value if self.up_to is None else self.up_to
@@ -163,7 +197,8 @@ class PublishedFigure(Table):
     def agrees(self, ours: float) -> bool:
         """Whether the error of ours is at most `within`."""
         error = self.error(ours)
-        return ours == self.value if error is None else abs(error) <= self.within
+        # 85 is 15 % below 100, whatever binary fractions make of it.
+        return ours == self.value if error is None else abs(error) <= self.tolerance + 1e-9
 
     @cached_property
     def _resolved(self) -> dict[Kinds, FieldValues]:

@@ -12,7 +12,15 @@ from flatwater.report.charts.transactions import NAMES
 from flatwater.report.swept import label
 from flatwater.report.units import MISSING, binary_bytes, microseconds, number, percent, seconds
 from flatwater.results import CellSummary, Result
-from flatwater.results.schema import Agreement, FieldValues, Finding, Published, ServerFacts
+from flatwater.results.schema import (
+    PREDICTED,
+    STANDINGS,
+    Agreement,
+    FieldValues,
+    Finding,
+    Published,
+    ServerFacts,
+)
 
 #: The most rows of one table: TPC-C has twelve conditions on each of 64 servers, and a folder from another source may
 #: have any number.
@@ -144,21 +152,34 @@ def published_table(result: Result) -> Table:
     many = len(result.cells) > 1
     shown = found[:ROWS_MAX]
     reasons = any(why_not(one) for _, one in shown)
+    # What nothing was fitted to needs no column.
+    standings = any(one.standing != PREDICTED for _, one in shown)
     rows = [
         [
             *([label(cell)] if many else []),
             metric_words(one.metric),
-            published_text(one) + (" (fitted)" if one.fitted else ""),
+            published_text(one),
             figure_text(one, one.ours),
             percent(one.error, signed=True),
             agrees_text(one.agrees),
             *([why_not(one)] if reasons else []),
+            *([standing_text(one)] if standings else []),
             one.source,
         ]
         for cell, one in shown
     ]
     why = ["why not"] if reasons else []
-    head = [*(["cell"] if many else []), "figure", "published", "ours", "error", "agrees", *why, "source"]
+    head = [
+        *(["cell"] if many else []),
+        "figure",
+        "published",
+        "ours",
+        "error",
+        "agrees",
+        *why,
+        *(["standing"] if standings else []),
+        "source",
+    ]
     return Table("Beside what was published", head, rows)
 
 
@@ -186,6 +207,12 @@ def agrees_text(agrees: bool | None) -> str:
     return "" if agrees is None else "yes" if agrees else "no"
 
 
+def standing_text(one: Published | Finding) -> str:
+    """What the agreement proves, and why it is no more."""
+    between = {"predicted": "", "follows": ": ", "fitted": " by "}[one.standing]
+    return f"{one.standing}{between}{one.by or ''}" if one.by else one.standing
+
+
 def why_not(one: Published | Finding) -> str:
     """The file's reason why ours does not agree; empty if it does."""
     return one.missed or "" if one.agrees is False else ""
@@ -199,6 +226,11 @@ def agreement_text(agreement: Agreement) -> str:
             f"{agreement.agreeing} of {agreement.figures} figures agree ({agreement.within_10_pct} within 10 %, "
             f"{agreement.within_15_pct} within 15 %, {agreement.within_25_pct} within 25 %)"
         )
+        if set(agreement.standings) - {PREDICTED}:
+            words = {"predicted": "predicted", "follows": "that follow from fitted ones", "fitted": "fitted"}
+            counts = [(agreement.standings.get(name), words[name]) for name in STANDINGS]
+            told = [f"{one.agreeing} of {one.figures} {word}" for one, word in counts if one is not None]
+            parts.append(f"of them {', '.join(told)}")
     if agreement.tau is not None:
         parts.append(f"Kendall's tau {agreement.tau:.2f}")
     if agreement.shapes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from flatwater.results.health import CellHealth
 from flatwater.results.load_host import LoadHost
@@ -15,7 +15,8 @@ from flatwater.results.observation import Gap, Statement
 #: The version of all files in a result folder. A folder with a newer version is refused.
 #: 2: database servers (consistency, response limits, counters, recoveries, servers).
 #: 3: modelled devices (incidents among the events), and the transition of a write run.
-#: 4: what bounded a cell, its thresholds, the drives below it (health), what could not be recorded (gaps), load hosts.
+#: 4: what bounded a cell, its thresholds, the drives below it (health), what could not be recorded (gaps), load hosts,
+#:    what the agreement of a published figure proves (its standing).
 SCHEMA_VERSION = 4
 
 Verdict = Literal["flat", "dips", "stalls", "drifting", "not steady"]
@@ -132,6 +133,14 @@ class MetricSummary(_Stored):
     max: float | None
 
 
+#: What the agreement of ours with a published figure proves. Predicted: nothing of the model was set to it or to what
+#: it follows from. Follows: from fitted figures (a bound of one, a ratio of two, a formula). Fitted: a parameter was
+#: set so that it is met.
+Standing = Literal["predicted", "follows", "fitted"]
+PREDICTED: Final = "predicted"
+STANDINGS: Final[tuple[Standing, ...]] = ("predicted", "follows", "fitted")
+
+
 class Published(_Stored):
     """A published figure beside ours. `error` is ours / published - 1. For a range (`value` up to `up_to`) it is
     relative to the nearer end, and 0 within; for a lower bound (`at_least`) it is 0 above it.
@@ -152,11 +161,20 @@ class Published(_Stored):
     within: float | None = None
     #: None until `ours` is known.
     agrees: bool | None = None
-    #: Whether a parameter of the model was fitted to this figure.
-    fitted: bool = False
+    standing: Standing = PREDICTED
+    #: The parameters that were fitted to it, or what makes it follow from fitted figures.
+    by: str | None = None
     #: The reason in the experiment's file why ours does not agree.
     missed: str | None = None
     source: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_older_results(cls, stored: Any) -> Any:
+        # Older results only said whether a figure was fitted.
+        if isinstance(stored, dict) and stored.get("fitted"):
+            return {"standing": "fitted"} | stored
+        return stored
 
 
 class Finding(_Stored):
@@ -175,9 +193,42 @@ class Finding(_Stored):
     agrees: bool | None = None
     #: For `order`: Kendall's tau between our order and the published one.
     tau: float | None = None
+    standing: Standing = PREDICTED
+    #: What makes it follow from fitted figures.
+    by: str | None = None
     #: The reason in the experiment's file why ours does not agree.
     missed: str | None = None
     source: str = ""
+
+
+class Count(_Stored):
+    """Some figures, and how many of them agree."""
+
+    figures: int = 0
+    agreeing: int = 0
+
+
+class Contrast(_Stored):
+    """Cells that differ in one setting only, each with a published figure: does the model see the difference?
+
+    Figures are in the order of the cells. Where only ratios were published, the reference is 1.
+    """
+
+    #: The setting, and its value in each of the cells.
+    setting: str
+    values: list[Any]
+    cells: list[int]
+    #: What the cells have in common, of what is swept.
+    about: str = ""
+    metric: str = "mean"
+    published: list[float]
+    ours: list[float]
+    #: The standing of each published figure; that of a reference is empty.
+    standings: list[str]
+    #: Kendall's tau of our figures against the published ones; None if all published ones are equal.
+    tau: float | None = None
+    #: The share of all orders of our figures whose tau is at least this high; None without tau or of too many cells.
+    chance: float | None = None
 
 
 class Agreement(_Stored):
@@ -187,14 +238,15 @@ class Agreement(_Stored):
     figures: int = 0
     #: The number of those within the error that the file allows.
     agreeing: int = 0
-    #: The number of those that a parameter of the model was fitted to.
-    fitted: int = 0
+    #: The same, for each standing that some of them have.
+    standings: dict[Standing, Count] = Field(default_factory=dict)
     within_10_pct: int = 0
     within_15_pct: int = 0
     within_25_pct: int = 0
     #: Kendall's tau of our throughputs against the published ones; None for fewer than two.
     tau: float | None = None
     findings: list[Finding] = Field(default_factory=list)
+    contrasts: list[Contrast] = Field(default_factory=list)
 
     @property
     def shapes(self) -> int:

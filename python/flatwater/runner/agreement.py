@@ -10,7 +10,8 @@ from flatwater.experiment import Expectation, Experiment
 from flatwater.experiment.expected import AS_PUBLISHED, agrees_with
 from flatwater.experiment.lookup import cells_text, positions_of, published_cells
 from flatwater.results import Agreement, Cell, CellSummary, Finding, Result
-from flatwater.results.schema import FieldValues
+from flatwater.results.schema import Count, FieldValues
+from flatwater.runner.contrasts import find_contrasts
 from flatwater.runner.summary import lookup_figure
 
 #: The errors that the last columns of the table count.
@@ -31,11 +32,14 @@ def judge_agreement(experiment: Experiment, result: Result) -> Agreement | None:
                 continue
             found.figures += 1
             found.agreeing += one.agrees is True
-            found.fitted += one.fitted
+            count = found.standings.setdefault(one.standing, Count())
+            count.figures += 1
+            count.agreeing += one.agrees is True
             for name, share in _NEAR.items():
                 near = one.error is not None and abs(one.error) <= share
                 setattr(found, name, getattr(found, name) + near)
     found.tau = _tau_of_throughputs(cells)
+    found.contrasts = find_contrasts(experiment, cells.figure)
     return found
 
 
@@ -100,6 +104,8 @@ def _verdict(cells: _Cells, wanted: Expectation, place: int) -> Finding:
         published=" or ".join(words),
         ours=", ".join(verdict or "not judged" for verdict in verdicts),
         agrees=all(agrees_with(words, word) for word in judged) if judged else None,
+        standing=wanted.standing,
+        by=wanted.by,
         missed=wanted.missed,
         source=wanted.source,
     )
@@ -135,6 +141,8 @@ def _order(cells: _Cells, wanted: Expectation) -> Finding:
         ours="" if tau is None else f"tau {tau:.2f}" if many else ranking(have),
         agrees=None if tau is None else tau >= wanted.tau - 1e-9,
         tau=tau,
+        standing=wanted.standing,
+        by=wanted.by,
         missed=wanted.missed,
         source=wanted.source,
     )
@@ -151,6 +159,8 @@ def _optimum(cells: _Cells, wanted: Expectation, places: list[int]) -> Finding:
         about=_words(wanted.set),
         published=_words({axis: " or ".join(str(value) for value in (wanted.optimum or {})[axis])}),
         ours="",
+        standing=wanted.standing,
+        by=wanted.by,
         missed=wanted.missed,
         source=wanted.source,
     )

@@ -246,9 +246,10 @@ def _compare_published(plan: PlannedCell, summary: CellSummary) -> list[Publishe
                 metric=figure.metric,
                 ours=ours,
                 error=figure.error(ours) if ours is not None else None,
-                within=figure.within,
+                within=figure.tolerance,
                 agrees=_agrees(figure, summary, ours),
-                fitted=figure.fitted,
+                standing=figure.standing,
+                by=figure.by,
                 missed=figure.missed,
                 source=figure.source,
             )
