@@ -32,13 +32,20 @@ def add_watcher(server: TlsServer, privileges: str) -> TlsServer:
     return server
 
 
-@pytest.fixture
-def server(binary: Binary, empty_data: Path, tmp_path: Path) -> Iterator[TlsServer]:
+@pytest.fixture(scope="module")
+def mariadb(binary: Binary, empty_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsServer]:
     """A MariaDB whose account takes TLS only."""
     if binary.flavour != "mariadb":
         pytest.skip(f"{binary.title} is no MariaDB: its certificate cannot be changed while it runs")
-    with serve_tls(binary, tmp_path / "server", empty_data) as server:
+    with serve_tls(binary, tmp_path_factory.mktemp("watched"), empty_data) as server:
         yield add_watcher(server, "PROCESS, SLAVE MONITOR")
+
+
+@pytest.fixture
+def server(mariadb: TlsServer) -> Iterator[TlsServer]:
+    """The same, with a good certificate before each test."""
+    yield mariadb
+    mariadb.show(mariadb.authority.sign("again", *NAMES))
 
 
 def url_of(server: TlsServer, words: str, port: int = 0) -> str:
@@ -142,7 +149,7 @@ def test_mysql_over_tls(lab: Lab, tmp_path: Path) -> None:
     binary = find_mysql()
     if binary is None:
         pytest.skip(f"no MySQL since 8.0 in {SERVERS} (FLATWATER_SERVERS)")
-    with serve_tls(binary, tmp_path / "server", None) as server:
+    with serve_tls(binary, tmp_path, None) as server:
         add_watcher(server, "PROCESS, REPLICATION CLIENT")
         hop = TlsHop(server)
         try:
