@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -256,3 +257,29 @@ def test_long_looks_are_rare(server: Server, monkeypatch: pytest.MonkeyPatch) ->
     assert times(100) == pytest.approx(100 * SHARE_MAX / takes_s, abs=2)
     takes_s = 10.0
     assert 1 <= times(600) <= 600 / PERIOD_MAX_S + 2
+
+
+def test_a_look_that_waits_for_its_server_keeps_nobody_else_waiting(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = DigestLooks(samples=False)
+    look(looks, server)
+    server.ran("aa", 1)
+    look(looks, server)
+    asked, answered = threading.Event(), threading.Event()
+
+    def never(sql: str) -> list[Row]:
+        asked.set()
+        answered.wait()
+        return []
+
+    monkeypatch.setattr(server, "query", never)
+    waiting = threading.Thread(target=look, args=(looks, server))
+    waiting.start()
+    try:
+        asked.wait()
+        assert len(looks.take()) == 1
+        assert look(looks, server) == 0
+    finally:
+        answered.set()
+        waiting.join()

@@ -9,7 +9,7 @@ from signal import SIGINT
 from urllib.parse import quote
 
 import pytest
-from certificates import LONG_AGO
+from certificates import LONG_AGO, Authority, Pair
 from lab import Lab, Running
 from observelab import events, intervals, observe, seen, start
 from tls_servers import NAMES, PASSWORD, SERVERS, TlsHop, TlsServer, find_mysql, serve_tls
@@ -41,11 +41,22 @@ def mariadb(binary: Binary, empty_data: Path, tmp_path_factory: pytest.TempPathF
         yield add_watcher(server, "PROCESS, SLAVE MONITOR")
 
 
+@pytest.fixture(scope="module")
+def good(mariadb: TlsServer) -> Pair:
+    return mariadb.authority.sign("good", *NAMES)
+
+
+@pytest.fixture(scope="module")
+def old(mariadb: TlsServer) -> Pair:
+    """A certificate that has expired."""
+    return mariadb.authority.sign("old", *NAMES, begin=LONG_AGO, end=OVER)
+
+
 @pytest.fixture
-def server(mariadb: TlsServer) -> Iterator[TlsServer]:
-    """The same, with a good certificate before each test."""
+def server(mariadb: TlsServer, good: Pair) -> Iterator[TlsServer]:
+    """The same, with a good certificate after each test."""
     yield mariadb
-    mariadb.show(mariadb.authority.sign("again", *NAMES))
+    mariadb.show(good)
 
 
 def url_of(server: TlsServer, words: str, port: int = 0) -> str:
@@ -98,16 +109,15 @@ def test_without_tls_it_is_told_what_to_do(lab: Lab, server: TlsServer) -> None:
     assert ran.code == 2 and "requires TLS" in ran.error and "ssl_mode" in ran.error
 
 
-def test_a_certificate_that_has_expired_before(lab: Lab, server: TlsServer) -> None:
-    server.show(server.authority.sign("old", *NAMES, begin=LONG_AGO, end=OVER))
+def test_a_certificate_that_has_expired_before(lab: Lab, server: TlsServer, old: Pair) -> None:
+    server.show(old)
     ran = observe(lab, url_of(server, verified(server)))
     assert ran.code == 2 and "expired at" in ran.error and "2021" in ran.error
     # Who does not look at the certificate is let in.
     assert observe(lab, url_of(server, "ssl-mode=REQUIRED")).code == 0
 
 
-def test_a_certificate_that_expires_while_it_is_observed(lab: Lab, server: TlsServer) -> None:
-    good, old = server.authority.sign("good", *NAMES), server.authority.sign("old", *NAMES, begin=LONG_AGO, end=OVER)
+def test_a_certificate_that_expires_while_it_is_observed(lab: Lab, server: TlsServer, good: Pair, old: Pair) -> None:
     running = start(lab, url_of(server, verified(server)))
     seen(running, lambda lines: intervals(lines) >= 2)
     server.show(old)
@@ -121,8 +131,6 @@ def test_a_certificate_that_expires_while_it_is_observed(lab: Lab, server: TlsSe
 
 
 def test_a_certificate_of_somebody_else_appears(lab: Lab, server: TlsServer, tmp_path: Path) -> None:
-    from certificates import Authority
-
     other = Authority.make(tmp_path / "other").sign("other", *NAMES)
     running = start(lab, url_of(server, verified(server)))
     seen(running, lambda lines: intervals(lines) >= 2)

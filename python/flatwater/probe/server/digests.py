@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections import deque
 from dataclasses import dataclass, field
 
 from flatwater._engine import Connection, EngineError
@@ -23,6 +24,8 @@ SHARE_MAX = 0.002
 PERIOD_MIN_S, PERIOD_MAX_S = 1.0, 60.0
 #: A server that has no digests is asked again after this time, seconds: it may have been started anew.
 AGAIN_S = 60.0
+#: How long the last look waits for one that is under way, seconds.
+LOCK_S = 0.5
 #: The server's clock and ours are compared with this slack, seconds.
 SLACK_S = 2
 #: Samples of one form, and how often one is looked for.
@@ -78,7 +81,8 @@ class DigestLooks:
         self._samples = samples
         self._lock = threading.Lock()
         self._seen: dict[Key, _Seen] = {}
-        self._found: list[Look] = []
+        #: Not under the lock, which a look at a frozen server holds.
+        self._found: deque[Look] = deque()
         self._looked_at_s: float | None = None
         self._due_s = 0.0
         self._asked = 0
@@ -90,8 +94,9 @@ class DigestLooks:
 
     def take(self) -> list[Look]:
         """What was found since the last call."""
-        with self._lock:
-            found, self._found = self._found, []
+        found = []
+        while self._found:
+            found.append(self._found.popleft())
         return found
 
     def look(self, connection: Connection, *, last: bool = False) -> int:
@@ -99,7 +104,9 @@ class DigestLooks:
 
         Errors: EngineError if the connection is lost.
         """
-        with self._lock:
+        if not self._lock.acquire(timeout=LOCK_S):
+            return 0  # another look still waits for the server
+        try:
             begun_s, self._asked = time.monotonic(), 0
             if begun_s < self._due_s and not last:
                 return 0
@@ -112,6 +119,8 @@ class DigestLooks:
                 self._ask(connection, "SELECT 1")
                 self._due_s = begun_s + AGAIN_S
             return self._asked
+        finally:
+            self._lock.release()
 
     def _ask(self, connection: Connection, question: str) -> list[tuple[str | None, ...]]:
         self._asked += 1
@@ -135,7 +144,7 @@ class DigestLooks:
                 was = self._seen[key] = _Seen(len(self._seen) + 1, count, timer, first_seen)
             was.count, was.timer, was.first_seen = count, timer, first_seen
             if before_s is not None and ran > 0:
-                counts[key] = was.number, ran, took / 1e6
+                counts[key] = was.number, ran, round(took / 1e6, 1)
         if before_s is None:
             return
         forms, samples = self._ask_more(connection, sorted(counts, key=lambda key: -counts[key][1]))
