@@ -132,6 +132,8 @@ def test_statements_for_which_there_was_no_room(server: Server) -> None:
         ("SHOW GLOBAL STATUS WHERE Variable_name IN (?, ...)", "own"),
         ("SELECT NAME , COUNT FROM `information_schema` . `INNODB_METRICS` WHERE NAME IN (...)", "own"),
         ("SELECT * FROM `performance_schema` . `events_statements_summary_by_digest`", "own"),
+        ("SHOW GLOBAL VARIABLES WHERE `Variable_name` = ?", "own"),
+        ("SELECT NAME , `ENABLED` FROM `performance_schema` . `setup_consumers`", "own"),
         ("SHOW TABLES", ""),
     ],
 )

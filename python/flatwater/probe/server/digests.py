@@ -45,7 +45,8 @@ _ALONE = {
 _WORD = re.compile(r"[\s(]*([A-Za-z]+)")
 #: flatwater's own questions, without white space and quotes, in capitals.
 _OWN = re.compile(
-    r"PERFORMANCE_SCHEMA\.EVENTS_STATEMENTS_|INFORMATION_SCHEMA\.INNODB_METRICS|^SHOWGLOBALSTATUSWHEREVARIABLE_NAMEIN"
+    r"PERFORMANCE_SCHEMA\.(EVENTS_STATEMENTS_|SETUP_CONSUMERS)|INFORMATION_SCHEMA\.INNODB_METRICS|"
+    r"^SHOWGLOBAL(STATUSWHEREVARIABLE_NAMEIN|VARIABLESWHEREVARIABLE_NAME)"
 )
 _TABLE = "performance_schema.events_statements_summary_by_digest"
 #: Where servers keep statements as they were sent, by the consumer that must be on, the best first.
