@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from flatwater.plan.fileio import RealFileio
 from flatwater.plan.part import Part
 from flatwater.plan.server import RealDatabase
 
@@ -20,4 +21,12 @@ def parts_of(plan: RealDatabase, hosts: int) -> list[RealDatabase]:
     return [
         replace(plan, connections=count, part=Part(first, plan.connections))
         for first, count in divide(plan.connections, hosts)
+    ]
+
+
+def fileio_parts_of(plan: RealFileio, hosts: int) -> list[RealFileio]:
+    """The same for threads. Each host then adds its own permit to write."""
+    return [
+        replace(plan, threads=count, part=Part(first, plan.threads), permit=None)
+        for first, count in divide(plan.threads, hosts)
     ]

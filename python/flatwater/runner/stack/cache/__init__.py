@@ -26,6 +26,8 @@ def open_cache(cell: Experiment, storage: Storage) -> Cache | None:
         from flatwater.runner.stack.cache.real.cache import RealCache
 
         return RealCache(storage)
+    if not cell.in_virtual_time:
+        return None  # it is in front of another storage (others.py)
     from flatwater.runner.stack.cache.modelled import ModelledCache
 
     return ModelledCache(as_model(storage))

@@ -43,6 +43,8 @@ class ModelledInnodb(Database):
             needed += load_device(name, {}).memory_bytes(other_use(cell, holding))
         for name, holding in innodb_of(cell).placed_storages.items():
             needed += placed_device(cell, name).memory_bytes(placed_use(cell, name, holding))
+            cache = cell.cache_before(name)
+            needed += cache_memory_bytes(cache) if cache is not None else 0
         return needed
 
     def policies(self, plan: ModelledDatabase) -> list[Guard]:
