@@ -16,7 +16,9 @@ def test_each_field_on_two_hosts(lab: Lab, two_hosts: NetCluster) -> None:
     """One cluster for all: its workers start once."""
     for number, fields in enumerate(WORKS):
         content: dict[str, Any] = {layer: dict(own) for layer, own in BASE.items()} | {"load": {"hosts": 2}}
-        for field, value in ({"storage.path": str(lab.data)} | {k: v for k, v in fields.items() if k != "storage.path"}).items():
+        for field, value in (
+            {"storage.path": str(lab.data)} | {k: v for k, v in fields.items() if k != "storage.path"}
+        ).items():
             layer, _, name = field.partition(".")
             content[layer][name] = value
         path = lab.folder / f"field-{number}.toml"

@@ -9,6 +9,7 @@ from flatwater.experiment.cache.flash import DATA
 from flatwater.experiment.database.placed import PlacedLayer
 from flatwater.experiment.experiment import Experiment
 from flatwater.experiment.problem import Problem, quote
+from flatwater.experiment.storage import FileStorage
 from flatwater.experiment.workload import Fileio
 
 #: All requests are multiples of this (crates/core/src/cache/mod.rs).
@@ -18,6 +19,7 @@ _KINDS = ("cache.kind", "cache.enabled", "storage.kind", "storage.real_time", "c
 
 def cache_conflicts(experiment: Experiment) -> Iterator[Problem]:
     """Fields of the cache and of another layer that are each valid but conflict."""
+    yield from _sizes_without_a_cache(experiment)
     cache = experiment.any_cache
     if cache is None:
         return
@@ -35,6 +37,17 @@ def cache_conflicts(experiment: Experiment) -> Iterator[Problem]:
     if used is not None and used < cache.block_size:
         what = "the storage is smaller than one block of the cache"
         yield Problem("storage.size", what, None, ("storage.size", "cache.block_size", *_KINDS))
+
+
+def _sizes_without_a_cache(experiment: Experiment) -> Iterator[Problem]:
+    """The length of a storage of files that no cache is in front of."""
+    database = experiment.database
+    before = experiment.cache.before if isinstance(experiment.cache, FlashCache) else None
+    for name, storage in database.storages.items() if isinstance(database, PlacedLayer) else ():
+        if isinstance(storage, FileStorage) and storage.size is not None and name != before:
+            field = f"database.storages.{name}.size"
+            what = "has no meaning there: how much is written there follows from the workload"
+            yield Problem(field, what, "take it out", (field, "cache.before", "cache.kind"))
 
 
 def _placed_conflicts(experiment: Experiment, cache: FlashCache) -> Iterator[Problem]:

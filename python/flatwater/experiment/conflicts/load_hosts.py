@@ -32,7 +32,9 @@ def load_conflicts(experiment: Experiment) -> Iterator[Problem]:
         return
     if not isinstance(workload, Transactions) or isinstance(workload, QueryLog):
         what = f"a load of the kind {workload.kind} runs on this machine only"
-        yield Problem(_FIELD, what, "take out [load]; tpcc, oltp, sql and fileio run on several hosts", (_FIELD, *_KINDS))
+        yield Problem(
+            _FIELD, what, "take out [load]; tpcc, oltp, sql and fileio run on several hosts", (_FIELD, *_KINDS)
+        )
         return
     if workload.connections < load.hosts:
         what = f"{workload.connections} connections are too few for {load.hosts} hosts"

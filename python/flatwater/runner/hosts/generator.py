@@ -23,7 +23,8 @@ from flatwater.probe.disk import DiskProbe
 from flatwater.runner.executors import site
 from flatwater.runner.hosts.messages import Errand, FilesOfHost, News, State, Told
 from flatwater.runner.interrupt import Interrupt
-from flatwater.runner.stack.target.shared import Seen, Shared, see
+from flatwater.runner.stack.layers.shared import Shared
+from flatwater.runner.stack.target.shared import Seen, see
 
 #: A generator without an interval to tell says at least this often that it is alive.
 ALIVE_EVERY_S = 0.5

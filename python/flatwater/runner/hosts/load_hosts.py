@@ -32,7 +32,7 @@ from flatwater.runner.hosts.division import fileio_parts_of, parts_of
 from flatwater.runner.hosts.messages import Errand, FilesOfHost
 from flatwater.runner.hosts.running import HostState, RunOnHosts
 from flatwater.runner.stack.layers.running import RunningOnHosts
-from flatwater.runner.stack.target.shared import Shared
+from flatwater.runner.stack.layers.shared import Shared
 
 #: The option that names the scheduler.
 OPTION = "--load-on"

@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 from flatwater.engine_json import Json
 from flatwater.plan.fileio import RealFileio
 from flatwater.plan.server import RealDatabase
-from flatwater.runner.stack.target.shared import Shared
+from flatwater.runner.stack.layers.shared import Shared
 
 #: connecting: it logs in, or looks for its files. ready: it waits for the common instant. over: nothing more will come.
 State = Literal["connecting", "ready", "running", "over"]

@@ -290,4 +290,3 @@ class RunOnHosts:
                     if self._cluster.call(state.host, generator.has_ended, state.errand.key):
                         break
                     time.sleep(_POLL_S)
-

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from flatwater.experiment.cache import FlashCache
 from flatwater.experiment.device import Use
 from flatwater.experiment.storage.text import storage_text
-from flatwater.plan.device import CACHE_PAGE_BYTES, cache_device
+from flatwater.plan.device import cache_device, cache_memory_bytes
 from flatwater.runner.stack.layers.cache import Cache
 from flatwater.runner.stack.layers.layer import Model
-
-#: Bytes of the engine for each block (the bound of crates/core/examples/cache_speed.rs).
-MEMORY_BYTES_PER_BLOCK = 40
 
 
 class ModelledCache(Cache):
@@ -38,10 +34,3 @@ class ModelledCache(Cache):
         if cache is None:
             return below
         return below + cache_memory_bytes(cache)
-
-
-def cache_memory_bytes(cache: FlashCache) -> int:
-    """Memory of the engine of a cache, and of the model of its device."""
-    device, own_use = cache_device(cache, CACHE_PAGE_BYTES)
-    size = cache.size or device.usable_bytes(own_use)
-    return device.memory_bytes(own_use) + size // cache.block_size * MEMORY_BYTES_PER_BLOCK

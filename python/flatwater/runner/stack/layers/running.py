@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from flatwater._engine import Interval
     from flatwater.experiment import Experiment
     from flatwater.results.facts import MachineFacts
-    from flatwater.runner.stack.target.shared import Shared
+    from flatwater.runner.stack.layers.shared import Shared
 
 
 class Running(Protocol):

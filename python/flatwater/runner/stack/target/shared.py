@@ -15,13 +15,13 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.owned import FOLDER_FLAGS, Identity, Permit, create_file
 from flatwater.owned.witness import MARK
 from flatwater.place import claim, look_at, require_unused
+from flatwater.runner.stack.layers.shared import Shared, SharedFile
 from flatwater.runner.stack.target.target import Target, boot_id
 
 #: What is read of a device at a place: the largest sector in use.
@@ -29,36 +29,6 @@ PIECE_BYTES = 4096
 #: Places at which a device that is only read is compared, spread over what the workload uses.
 SAMPLES = 16
 _WHERE = "storage.path"
-
-
-@dataclass(frozen=True)
-class SharedFile:
-    """A file that every host must find: the same inode, and no shorter."""
-
-    path: Path
-    inode: int
-    bytes: int
-    #: The word in its extended attribute, where the file system has them.
-    mark: str | None
-
-
-@dataclass(frozen=True)
-class Shared:
-    """A target as this machine sees it, for the hosts to compare with what they see."""
-
-    path: Path
-    #: Links in a user's directory are not followed.
-    follow: bool
-    #: The kernel that has checked the target, locked it and claimed it: a host with the same one need not.
-    boot_id: str
-    #: The file beside the target, and its content; None for a device.
-    token: tuple[Path, str] | None = None
-    #: Of a device: its size, and what is read at some offsets.
-    device_bytes: int | None = None
-    pieces: tuple[tuple[int, str], ...] = ()
-    files: tuple[SharedFile, ...] = ()
-    #: Whether the hosts write.
-    writes: bool = False
 
 
 @contextmanager

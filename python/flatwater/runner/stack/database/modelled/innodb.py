@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from flatwater.experiment.device.load import load_device
+from flatwater.plan.device import cache_memory_bytes
 from flatwater.plan.innodb import ModelledDatabase, innodb_of, other_use, placed_device, placed_use, storage_use
 from flatwater.runner.stack.database.modelled.policy import Guard
 from flatwater.runner.stack.database.size import estimate_bytes
