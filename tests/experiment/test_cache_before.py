@@ -72,13 +72,25 @@ def test_the_model_has_it_there() -> None:
         (tables(DISK, {"warm": True}), "cache.warm: has no meaning in front of slow"),
         (tables(FILES, {"storage": MODEL}), "cache.storage: the cache's device is in virtual time"),
         (tables(DISK, {"storage": {"path": "/fast"}}), "cache.storage: the storage is in virtual time"),
-        (tables(FILES, {"before": "storage"}), "database.storages.slow.size: has no meaning there"),
         (tables(DISK, {"deny_processes": [4711]}), "cache.deny_processes: has no meaning in virtual time"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_is_refused(written: dict[str, Any], told: str) -> None:
     assert any(problem.startswith(told) for problem in problems(written)), problems(written)
+
+
+def test_a_length_without_a_cache() -> None:
+    written = tables(FILES)
+    del written["cache"]
+    assert any(told.startswith("database.storages.slow.size: has no meaning there") for told in problems(written))
+
+
+def test_a_sweep_moves_it() -> None:
+    """Each cell has it in front of one storage; both have their lengths."""
+    written = tables(FILES) | {"sweep": {"cache.before": ["storage", "slow"]}}
+    written["storage"] = {"path": "/data", "size": "2GiB"}
+    assert problems(written) == []
 
 
 def test_without_a_database_there_is_no_other_storage() -> None:

@@ -40,11 +40,12 @@ def cache_conflicts(experiment: Experiment) -> Iterator[Problem]:
 
 
 def _sizes_without_a_cache(experiment: Experiment) -> Iterator[Problem]:
-    """The length of a storage of files that no cache is in front of."""
+    """The length of a storage of files in an experiment without a cache; a sweep may move the cache to another one."""
     database = experiment.database
-    before = experiment.cache.before if isinstance(experiment.cache, FlashCache) else None
-    for name, storage in database.storages.items() if isinstance(database, PlacedLayer) else ():
-        if isinstance(storage, FileStorage) and storage.size is not None and name != before:
+    if not isinstance(database, PlacedLayer) or isinstance(experiment.cache, FlashCache):
+        return
+    for name, storage in database.storages.items():
+        if isinstance(storage, FileStorage) and storage.size is not None:
             field = f"database.storages.{name}.size"
             what = "has no meaning there: how much is written there follows from the workload"
             yield Problem(field, what, "take it out", (field, "cache.before", "cache.kind"))

@@ -75,6 +75,18 @@ def test_without_a_path_it_is_the_one_with_little_room(free: dict[str, int]) -> 
     assert "database.storages.tmp.path or storage.path" in found.explained(failed)
 
 
+def test_a_path_from_the_data_directory_on(free: dict[str, int]) -> None:
+    """And the failure names the folder of the data, where the snapshot and the logs are."""
+    says = (
+        "MariaDB did not start: InnoDB: preallocating 12582912 bytes for file "
+        "../../../../../tmp/flatwater-parts/run/x/ibtmp1 failed with error 28 "
+        "(on a copy of the snapshot /data/flatwater-servers/snapshots/ab)"
+    )
+    text = storages(temporary_files="tmp", redo_log="log").explained(says)
+    assert "the storage tmp (temporary files) is full" in text
+    assert "storage of the data" not in text and "storage log" not in text
+
+
 def test_what_is_told_is_not_told_twice(free: dict[str, int]) -> None:
     free["/log"] = 0
     found = storages(binary_log="log")

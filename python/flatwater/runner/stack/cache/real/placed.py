@@ -11,6 +11,7 @@ from flatwater.experiment.cache import FlashCache
 from flatwater.experiment.cache.flash import DATA
 from flatwater.experiment.storage import Storage as StorageFields
 from flatwater.probe import Probe
+from flatwater.probe.disk import DiskProbe
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
 from flatwater.runner.progress import Reporter
@@ -26,6 +27,7 @@ class CachedStorage(Storage, GroundLayer):
 
     def __init__(self, storage: StorageFields, prefix: str) -> None:
         """`prefix` is that of the series of the storage."""
+        self._prefix = prefix
         self._slow = open_device(storage, replace(SLOW, prefix=prefix))
         self._cache = RealCache(self._slow, f"{prefix}cache_", keeps=False)
 
@@ -57,7 +59,9 @@ class CachedStorage(Storage, GroundLayer):
         return self._cache.make(reporter, interrupt)
 
     def probes(self) -> list[Probe]:
-        return [*self._slow.probes(), *self._cache.probes()]
+        storage = self._cell.storage
+        device = [DiskProbe(Path(storage.path or ""), self._prefix)] if storage.REALITY == "real" else []
+        return [*device, *self._slow.probes(), *self._cache.probes()]
 
     def watch(self, journal: Journal, measured_s: float | None) -> None:
         self._slow.watch(journal, measured_s)

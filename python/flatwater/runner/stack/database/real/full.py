@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,21 +49,27 @@ class FullStorages:
             for name, root in roots.items()
             if name in others
         ]
-        if self._storages:
-            self._storages.append(_Storage("the storage of the data", "storage.path", data))
+        self._data = _Storage("the storage of the data", "storage.path", data)
 
     def told(self, text: str) -> tuple[str, str] | None:
         """Which is full, and what to do; None if the text of a failure does not say so, or if none of them is."""
         surely = FULL.search(text) is not None
         if not self._storages or not (surely or _FAILED.search(text)):
             return None
-        named = [one for one in self._storages if str(one.folder) in text] if surely else []
-        full = named or [one for one in self._storages if (free := one.free()) is not None and free < STEP_BYTES]
+        # A failure names the folder of the data for other reasons, too: there are the snapshot and the logs.
+        named = [one for one in self._storages if self._is_named(one, text)] if surely else []
+        places = [*self._storages, self._data]
+        full = named or [one for one in places if (free := one.free()) is not None and free < STEP_BYTES]
         if not full:
             return None
         told = [f"{one.called} is full: {_free(one)} in {one.folder.parent}" for one in full]
         fields = " or ".join(one.field for one in full)
         return "; ".join(told), f"make room there, or let {fields} be a larger one"
+
+    def _is_named(self, storage: _Storage, text: str) -> bool:
+        """Whether a path in a text is below a storage. InnoDB tells some paths from its data directory on."""
+        relative = os.path.relpath(storage.folder, self._data.folder)
+        return str(storage.folder) in text or f"../{relative.replace('../', '')}/" in text
 
     def explained(self, text: str) -> str:
         """The text of a failure, with the storage that is full, if one is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from flatwater._engine import Run
@@ -24,6 +25,8 @@ from flatwater.runner.stack.target.plans import plan_of_target, precondition_of_
 from flatwater.runner.stack.target.prepare import prepare_target
 from flatwater.runner.stack.target.shared import shared
 from flatwater.runner.stack.target.target import Target, check_space
+from flatwater.server import ask
+from flatwater.server.asking import GRACE_S
 
 
 class FileioOnFiles(Workload[RealFileio]):
@@ -82,10 +85,12 @@ class FileioOnFiles(Workload[RealFileio]):
         assert self._ground is not None
         resumed, self._resumed = self._resumed, False
         self._interrupt = interrupt
-        if self._cell.load is not None and self._hosts is not None:
-            # Before the files are made: to write them may take hours.
+        load, hosts = self._cell.load, self._hosts
+        if load is not None and hosts is not None:
+            # Before the files are made: to write them may take hours. A host may hang on its network storage.
+            many = load.hosts
             with shared(self._files, writes=self._files.writable, made=False) as target:
-                self._hosts.require_same(target, self._cell.load.hosts)
+                ask(lambda: hosts.require_same(target, many), self._hurried)
         if self._ground.is_device:
             # The content of a modelled device is defined by its model: nothing has to be written.
             self._files.grant()
@@ -116,9 +121,15 @@ class FileioOnFiles(Workload[RealFileio]):
         load, hosts = self._cell.load, self._hosts
         if load is None or hosts is None or plan is not self._measured:
             return Run.fileio(to_json(plan), after)
+        many = load.hosts
         with shared(self._files, writes=plan.permit is not None, made=True) as target:
-            self._run_on_hosts = hosts.start(plan, load.hosts, lambda: self._interrupt.requested, target)
+            # They end by themselves what they have begun, and then raise Interrupted.
+            begin = partial(hosts.start, plan, many, self._hurried, target)
+            self._run_on_hosts = ask(begin, self._hurried, grace_s=GRACE_S)
         return self._run_on_hosts
+
+    def _hurried(self) -> bool:
+        return self._interrupt.requested
 
     def load_hosts(self) -> list[LoadHost]:
         return self._run_on_hosts.describe() if self._run_on_hosts is not None else []
