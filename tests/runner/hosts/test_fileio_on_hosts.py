@@ -93,6 +93,12 @@ class TestTogether:
         one, two = (cell["operations"] for cell in ran.cells)
         assert abs(one - two) <= 0.1 * one and abs(one - 180) <= 18
 
+    def test_a_path_from_the_working_directory_on(self, lab: Lab, two_hosts: NetCluster) -> None:
+        """The hosts have working directories of their own."""
+        ran = run(lab, write(lab, path=Path("data")), two_hosts)
+        assert ran.code == 0, ran.stderr
+        assert "flatwater-fileio.0000" in left(lab.data)
+
     def test_one_file_and_its_device(self, lab: Lab, two_hosts: NetCluster) -> None:
         ran = run(lab, write(lab, path=lab.data / "file"), two_hosts)
         assert ran.code == 0, ran.stderr

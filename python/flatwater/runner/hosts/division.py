@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from flatwater.plan.fileio import RealFileio
 from flatwater.plan.part import Part
@@ -25,8 +26,9 @@ def parts_of(plan: RealDatabase, hosts: int) -> list[RealDatabase]:
 
 
 def fileio_parts_of(plan: RealFileio, hosts: int) -> list[RealFileio]:
-    """The same for threads. Each host then adds its own permit to write."""
+    """The same for threads. Each host then adds its own permit to write, and knows nothing of our working directory."""
+    paths = tuple(str(Path(path).absolute()) for path in plan.paths)
     return [
-        replace(plan, threads=count, part=Part(first, plan.threads), permit=None)
+        replace(plan, paths=paths, threads=count, part=Part(first, plan.threads), permit=None)
         for first, count in divide(plan.threads, hosts)
     ]

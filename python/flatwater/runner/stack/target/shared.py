@@ -40,12 +40,12 @@ def shared(target: Target, *, writes: bool, made: bool) -> Iterator[Shared]:
     if target.kind == "device":
         with _marked_device(target) as pieces:
             size = _size_of(target.path)
-            yield Shared(target.path, True, boot_id(), device_bytes=size, pieces=pieces, writes=writes)
+            yield Shared(target.path.absolute(), True, boot_id(), device_bytes=size, pieces=pieces, writes=writes)
         return
     follow = target.kind != "directory"
     files = tuple(_describe(target, path) for path in target.paths) if made else ()
-    with _marked_folder(target.paths[0].parent) as token:
-        yield Shared(target.path, follow, boot_id(), token=token, files=files, writes=writes)
+    with _marked_folder(target.paths[0].parent.absolute()) as token:
+        yield Shared(target.path.absolute(), follow, boot_id(), token=token, files=files, writes=writes)
 
 
 @contextmanager
@@ -122,7 +122,7 @@ def _describe(target: Target, path: Path) -> SharedFile:
         raise FlatwaterError(f"cannot use {path}: {error.strerror}", where=_WHERE) from None
     entry = target.known(path)
     mark = entry.witness.mark if entry is not None and entry.witness is not None else None
-    return SharedFile(path, info.st_ino, target.file_bytes, mark)
+    return SharedFile(path.absolute(), info.st_ino, target.file_bytes, mark)
 
 
 class Seen:
