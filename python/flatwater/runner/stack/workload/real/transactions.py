@@ -6,7 +6,6 @@ from pathlib import Path
 
 from flatwater._engine import EngineError, Run, check_consistency
 from flatwater.engine_json import Json, to_json
-from flatwater.errors import UserError
 from flatwater.experiment import PlannedCell, QueryLog, Timing, Tpcc
 from flatwater.experiment.database.login import Login
 from flatwater.plan.server import RealDatabase, write_real_database
@@ -15,7 +14,7 @@ from flatwater.results.load_host import LoadHost
 from flatwater.results.schema import Condition, ResponseLimit
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
-from flatwater.runner.stack.layers.running import LoadHosts, Running, RunningOnHosts
+from flatwater.runner.stack.layers.running import LoadHosts, Running, RunningOnHosts, require_hosts
 from flatwater.runner.stack.layers.servers import Servers
 from flatwater.runner.stack.layers.workload import Workload
 from flatwater.runner.stack.workload.real.left_out import tell_left_out
@@ -42,9 +41,7 @@ class TransactionsOnServers(Workload[RealDatabase]):
         super().turn_to(plan)
         self._run_on_hosts = None
         self._left_out = _left_out(self._cell.workload)
-        if self._cell.load is not None and self._hosts is None:
-            hint = "flatwater run --load-on tcp://SCHEDULER:8786 of their dask workers; or take out [load]"
-            raise UserError("other hosts make the load, and nothing says which", where="load.hosts", hint=hint)
+        require_hosts(self._cell, self._hosts)
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt, kept_in: Path | None) -> None:
         if self._left_out is not None:
