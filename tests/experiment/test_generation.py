@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from flatwater.experiment.database.generation import SERIES, Series, generation_of, release_of, series_of
-from flatwater.experiment.database.innodb_settings import GENERATIONS
+from flatwater.experiment.database.generation import SERIES, Series, generation_of, is_generation, release_of, series_of
+from flatwater.experiment.database.lineage import GENERATIONS
 from flatwater.experiment.database.measured import default_workload, load_workload, workload_files
 
 KINDS = ("tpcc", "oltp")
@@ -13,7 +13,15 @@ KINDS = ("tpcc", "oltp")
     ("flavour", "version", "generation"),
     [
         ("mariadb", "10.11.6-MariaDB-0+deb12u1", "mariadb-10.11"),
-        ("mariadb", "11.4.2-MariaDB", "mariadb-10.11"),
+        ("mariadb", "11.4.2-MariaDB", "mariadb-11"),
+        ("mariadb", "11.8.6-MariaDB", "mariadb-11"),
+        ("mariadb", "12.3.1-MariaDB", "mariadb-12"),
+        ("mysql", "8.4.8", "mysql-8.4"),
+        ("mysql", "8.3.0", "mysql-8.0"),
+        ("mysql", "9.6.0", "mysql-9"),
+        ("mysql", "9", "mysql-9"),
+        ("percona", "8.0.20", "mysql-8.0"),
+        ("percona", "8.4.0-1", "percona-8.4"),
         ("mariadb", "10.3.39-MariaDB", "mysql-5.7"),
         ("mysql", "8.0.36", "mysql-8.0"),
         ("mysql", "5.5.62-log", "mysql-5.5"),
@@ -29,6 +37,7 @@ def test_the_generation_whose_habits_a_server_has(flavour: str, version: str, ge
 def test_the_numbers_of_a_version() -> None:
     assert release_of("10.11.6-MariaDB") == (10, 11, 6)
     assert release_of("8.4") == (8, 4)
+    assert release_of("9") == (9,)
     assert release_of("x") == ()
 
 
@@ -41,6 +50,8 @@ def test_the_numbers_of_a_version() -> None:
         ("mysql", "5.7.22", "mysql-5.7"),
         ("mysql", "8.0.15", "mysql-8.0"),
         ("mysql", "8.4.0", "mysql-8.0"),
+        ("mysql", "9.6.0", "mysql-8.0"),
+        ("mariadb", "12.3.1-MariaDB", "mariadb-11.8"),
         ("percona", "8.0.36-28", "mysql-8.0"),
         ("mariadb", "10.2.11-MariaDB", "mariadb-10.11"),
         ("mariadb", "10.11.19-MariaDB-0+deb12u1", "mariadb-10.11"),
@@ -50,6 +61,14 @@ def test_the_numbers_of_a_version() -> None:
 )
 def test_whose_measured_transactions_a_server_has(flavour: str, version: str, measured: str) -> None:
     assert series_of(flavour, version).measured("tpcc") == measured
+
+
+@pytest.mark.parametrize(
+    ("flavour", "version", "is_named"),
+    [("mysql", "9.3.0", True), ("mysql", "8.4.8", True), ("mysql", "8.3.0", False), ("mariadb", "10.6.1", False)],
+)
+def test_a_generation_is_named_for_some_releases(flavour: str, version: str, is_named: bool) -> None:
+    assert is_generation(flavour, version, generation_of(flavour, version)) == is_named
 
 
 @pytest.mark.parametrize("kind", KINDS)

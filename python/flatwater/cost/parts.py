@@ -125,8 +125,9 @@ def _memory(experiment: Experiment, notes: list[str]) -> Part | None:
     """The server's memory: what the experiment says that the machine has, or else the pool."""
     database = experiment.database
     if isinstance(database, InnodbModel):
-        size = float(database.memory or database.resolved.innodb_buffer_pool_size)
-        what = "memory" if database.memory else "pool"
+        memory = database.host.memory_bytes
+        size = float(memory or database.resolved.innodb_buffer_pool_size)
+        what = "memory" if memory else "pool"
     elif isinstance(database, Server):
         written = {spell(name): value for name, value in database.settings.items()}
         pool = written.get("innodb_buffer_pool_size", POOL_DEFAULT)

@@ -11,7 +11,8 @@ from flatwater.experiment import Experiment
 from flatwater.experiment.database import InnodbModel
 from flatwater.experiment.database.innodb import Cpu as CpuTable
 from flatwater.experiment.database.innodb import Policy
-from flatwater.experiment.database.innodb_settings import Generation, InnodbSettings
+from flatwater.experiment.database.innodb_settings import InnodbSettings
+from flatwater.experiment.database.lineage import EngineGeneration, engine_generation
 from flatwater.experiment.database.machine import Machine
 from flatwater.experiment.database.measured import CpuFigures, MeasuredWorkload
 from flatwater.experiment.database.placement import Holding, Part
@@ -84,7 +85,7 @@ class ModelledDatabase:
     measured: Measured
     servers: int
     connections: int
-    generation: Generation
+    generation: EngineGeneration
     settings: InnodbSettings
     #: A built-in policy that replaces the policy of the generation.
     flushing: Policy | None
@@ -114,7 +115,7 @@ def write_innodb(cell: Experiment, seed: int, *, fresh: bool = False) -> Modelle
         measured=write_measured(measured, database.generation),
         servers=database.servers,
         connections=cell.transactions.connections,
-        generation=database.generation,
+        generation=engine_generation(database.generation),
         settings=database.resolved,
         flushing=database.built_in_policy,
         cores=database.hardware.at_once,

@@ -12,7 +12,7 @@ import numpy as np
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, ModelledStorage, Tpcc
 from flatwater.experiment.cache.flash import DATA
-from flatwater.experiment.database.generation import generation_of, release_of
+from flatwater.experiment.database.generation import generation_of, is_generation, release_of
 from flatwater.experiment.database.innodb_settings import defaults, has
 from flatwater.experiment.database.placement import not_modelled
 from flatwater.experiment.database.settings import Setting
@@ -229,10 +229,8 @@ def _summary_without_crash(cell: Cell, where: str) -> CellSummary:
 def _generation(flavour: str, version: str) -> tuple[str, list[str]]:
     """The generation that models a server, and a note if it is another version's."""
     generation = generation_of(flavour, version)
-    major_minor = (*release_of(version), 0, 0)[:2]
-    exact = f"{flavour}-{major_minor[0]}.{major_minor[1]}"
-    notes = [] if exact == generation else [f"{flavour} {version} is modelled as {generation}, the nearest generation"]
-    return generation, notes
+    nearest = f"{flavour} {version} is modelled as {generation}, the nearest generation"
+    return generation, [] if is_generation(flavour, version, generation) else [nearest]
 
 
 def _release(version: str) -> Version:

@@ -11,7 +11,7 @@ from flatwater.analysis.alike import Difference, experiment_differences
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, print_size
 from flatwater.experiment.database import InnodbModel
-from flatwater.experiment.database.innodb_settings import WITHOUT_EFFECT
+from flatwater.experiment.database.innodb_others import WITHOUT_EFFECT
 from flatwater.experiment.database.settings import spell_field
 from flatwater.experiment.overrides import override
 from flatwater.experiment.units import parse_size

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from flatwater.experiment import Experiment, make_experiment
 from flatwater.experiment.database import InnodbModel
-from flatwater.experiment.database.innodb_settings import GENERATIONS
+from flatwater.experiment.database.lineage import GENERATIONS
 from flatwater.experiment.database.machine import Machine
 from flatwater.experiment.database.measured import default_workload, load_workload
 from flatwater.experiment.database.placement import Holding

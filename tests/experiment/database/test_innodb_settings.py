@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,27 +10,81 @@ from pydantic import ValidationError
 
 from flatwater.experiment import make_experiment
 from flatwater.experiment.database import InnodbModel
-from flatwater.experiment.database.innodb_settings import GENERATIONS, contradictions, resolve
-from flatwater.experiment.problem import ProblemsError
+from flatwater.experiment.database.innodb_computed import Host
+from flatwater.experiment.database.innodb_settings import (
+    _SETTINGS,
+    contradictions,
+    defaults,
+    has,
+    resolve,
+    server_settings,
+)
+from flatwater.experiment.database.lineage import GENERATIONS
+from flatwater.experiment.kinds import ANY
+from flatwater.experiment.layers import read_layer
+from flatwater.experiment.problem import Problem, ProblemsError
 
 
-def test_defaults_are_the_generations() -> None:
-    told = {name: resolve(name, {}) for name in GENERATIONS}
-    assert [told[name].innodb_io_capacity for name in told] == [100, *[200] * 6]
-    assert [told[name].innodb_max_dirty_pages_pct for name in told] == [90, 75, 75, 75, 75, 90, 90]
-    assert [told[name].innodb_max_dirty_pages_pct_lwm for name in told] == [0, 0, 0, 0, 0, 10, 0]
-    assert [told[name].innodb_adaptive_flushing for name in told] == [False, *[True] * 6]
-    assert [told[name].innodb_adaptive_flushing_method for name in told][:3] == ["native", "native", "estimate"]
-    assert [told[name].innodb_flush_neighbors for name in told] == [2, 2, 2, 1, 1, 0, 1]
-    assert [told[name].innodb_log_buffer_size >> 20 for name in told] == [1, 8, 8, 8, 16, 16, 16]
-    assert [told[name].innodb_log_write_ahead_size for name in told] == [0, 0, 0, 0, 8192, 8192, 512]
-    assert [told[name].log_bin for name in told] == [*[False] * 5, True, False]
-    assert [told[name].innodb_old_blocks_time for name in told] == [0, 0, 0, *[1000] * 4]
-    assert [told[name].sync_binlog for name in told] == [0, 0, 0, 0, 1, 1, 0]
-    assert [told[name].innodb_change_buffering for name in told] == ["inserts", *["all"] * 5, "none"]
-    assert [told[name].innodb_change_buffer_max_size for name in told] == [50, 50, 50, *[25] * 4]
-    assert [told[name].innodb_read_ahead_threshold for name in told] == [24, *[56] * 6]
-    assert [told[name].innodb_random_read_ahead for name in told] == [True, *[False] * 6]
+#: Setting -> its default in each generation, in their order, as the engine takes it.
+DEFAULTS: dict[str, list[Any]] = {
+    "innodb_io_capacity": [100, *[200] * 5, *[10_000] * 3, *[200] * 3],
+    "innodb_io_capacity_max": [*[2000] * 6, *[20_000] * 3, *[2000] * 3],
+    "innodb_max_dirty_pages_pct": [90, 75, 75, 75, 75, *[90] * 7],
+    "innodb_max_dirty_pages_pct_lwm": [*[0] * 5, *[10] * 4, *[0] * 3],
+    "innodb_adaptive_flushing": [False, *[True] * 11],
+    "innodb_adaptive_flushing_lwm": [10] * 12,
+    "innodb_adaptive_flushing_method": ["native", "native", "estimate", *["native"] * 9],
+    "innodb_cleaner_lsn_age_factor": [*["legacy"] * 8, "high_checkpoint", *["legacy"] * 3],
+    "innodb_flushing_avg_loops": [30] * 12,
+    "innodb_flush_neighbors": [2, 2, 2, 1, 1, *[0] * 4, *[1] * 3],
+    "innodb_lru_scan_depth": [*[1024] * 9, *[1536] * 3],
+    "innodb_log_buffer_size": [1 << 20, *[8 << 20] * 3, *[16 << 20] * 2, *[64 << 20] * 3, *[16 << 20] * 3],
+    "innodb_log_write_ahead_size": [0, 0, 0, 0, *[8192] * 5, *[512] * 3],
+    "innodb_redo_log_capacity": [0, 0, 0, 0, 0, *[100 << 20] * 4, 0, 0, 0],
+    "log_bin": [*[False] * 5, *[True] * 4, *[False] * 3],
+    "sync_binlog": [0, 0, 0, 0, *[1] * 5, *[0] * 3],
+    "innodb_old_blocks_time": [0, 0, 0, *[1000] * 9],
+    "innodb_change_buffering": ["inserts", *["all"] * 5, *["none"] * 6],
+    "innodb_change_buffer_max_size": [50, 50, 50, *[25] * 7, 50, 50],
+    "innodb_doublewrite_pages": [*[0] * 5, 4, *[128] * 3, *[0] * 3],
+    "innodb_read_ahead_threshold": [24, *[56] * 11],
+    "innodb_random_read_ahead": [True, *[False] * 11],
+    # Of a pool of 128 MiB.
+    "innodb_buffer_pool_instances": [1] * 12,
+    "innodb_page_cleaners": [1, 1, 1, 1, 4, 4, *[1] * 6],
+}
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_defaults_are_the_generations(name: str) -> None:
+    pool = {"innodb_buffer_pool_size": "128M"}
+    assert [getattr(resolve(one, pool), name) for one in GENERATIONS] == DEFAULTS[name]
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+@pytest.mark.parametrize("name", _SETTINGS)
+def test_every_setting_of_a_generation_may_be_written_as_the_server_has_it(generation: str, name: str) -> None:
+    """What a server says of itself is taken again, and changes nothing; what it does not have is refused with who has."""
+    host, pool = Host(processors=48, memory_bytes=64 << 30), {"innodb_buffer_pool_size": "20G"}
+    having = generation if has(generation, name) else next(one for one in GENERATIONS if has(one, name))
+    value = defaults(having)[name]
+    value = server_settings(having, pool, host)[name] if value is None else value
+    if value is None:
+        assert name == "innodb_adaptive_checkpoint", "the old name of a setting that has a default"
+        return
+    told: dict[str, Any] = {name: value}
+    problems = [problem.what for problem in problems_of(generation, told)]
+    refused = f"is no setting of {generation}" in problems
+    assert refused is not has(generation, name), problems
+    # Files of a size say the capacity where it is not written, so they change it.
+    says_capacity = name in ("innodb_log_file_size", "innodb_log_files_in_group")
+    if not refused and not (says_capacity and has(generation, "innodb_redo_log_capacity")):
+        assert resolve(generation, told | pool, host) == resolve(generation, pool, host)
+
+
+def problems_of(generation: str, settings: dict[str, Any]) -> Sequence[Problem]:
+    model = {"kind": "innodb-model", "generation": generation, "memory": "64G", "settings": settings}
+    return read_layer("database", model, ANY).problems
 
 
 @pytest.mark.parametrize(
@@ -103,6 +158,7 @@ def test_mysql_8_has_a_capacity_of_its_log_which_files_may_say() -> None:
     assert log(innodb_log_file_size="1G", innodb_log_files_in_group=3) == (3 << 30, 32, 96 << 20)
     assert log(innodb_log_file_size="1G", innodb_redo_log_capacity="8G")[0] == 8 << 30
     assert resolve("mysql-5.7", {}).innodb_redo_log_capacity == 0
+    assert resolve("mysql-9", {"innodb_redo_log_capacity": "4G"}).innodb_log_file_size == 128 << 20
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from flatwater.errors import UserError
 from flatwater.experiment import cell_at
-from flatwater.experiment.database.innodb_settings import GENERATIONS
+from flatwater.experiment.database.lineage import GENERATIONS, engine_generation
 from flatwater.experiment.database.placed import ITEMS, PlacedLayer
 from flatwater.experiment.problem import ProblemsError
 from flatwater.experiment.runnable import require_runnable
@@ -28,7 +28,12 @@ VERSIONS = {
     "mysql-5.6": ("mysql", (5, 6, 24)),
     "mysql-5.7": ("mysql", (5, 7, 22)),
     "mysql-8.0": ("mysql", (8, 0, 30)),
+    "mysql-8.4": ("mysql", (8, 4, 8)),
+    "mysql-9": ("mysql", (9, 6, 0)),
+    "percona-8.4": ("percona", (8, 4, 0)),
     "mariadb-10.11": ("mariadb", (10, 11, 6)),
+    "mariadb-11": ("mariadb", (11, 8, 6)),
+    "mariadb-12": ("mariadb", (12, 3, 1)),
 }
 
 
@@ -119,7 +124,8 @@ def test_the_model_places_what_servers_of_its_generation_can(generation: str, it
     placed = {"generation": generation, "placement": {item: "array"}, "storages": {"array": ARRAY}}
     told = problems_of(MODEL | placed, CARD)
     refused = f"database.placement.{item}" in told
-    not_modelled = item == "temporary_files" or (item, generation) == ("system_tablespace", "mysql-8.0")
+    is_empty = item == "system_tablespace" and engine_generation(generation) == "mysql-8.0"
+    not_modelled = item == "temporary_files" or is_empty
     assert refused == (not_modelled or why_not(item, *VERSIONS[generation]) is not None), told
 
 

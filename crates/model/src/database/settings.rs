@@ -17,6 +17,16 @@ pub enum AdaptiveMethod {
     KeepAverage,
 }
 
+/// innodb_cleaner_lsn_age_factor of Percona Server: how the age of the redo log becomes a share of innodb_io_capacity.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum LsnAgeFactor {
+    /// MySQL's.
+    Legacy,
+    /// Percona Server's: less than MySQL's while the log is young, more when it is old.
+    HighCheckpoint,
+}
+
 /// innodb_flush_method, as far as it concerns the log: data files are always read and written past the kernel's cache.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 pub enum FlushMethod {
@@ -102,6 +112,8 @@ pub struct Settings {
     pub innodb_old_blocks_time: u32,
     /// Instances that cleaner threads write from at a time.
     pub innodb_page_cleaners: u32,
+    /// Percona Server; elsewhere `legacy`.
+    pub innodb_cleaner_lsn_age_factor: LsnAgeFactor,
     /// The flushing policy of the master thread.
     pub innodb_adaptive_flushing_method: AdaptiveMethod,
     /// Whether pages are written twice, so that a crash tears none.

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flatwater.experiment.database.lineage import GENERATIONS, engine_generation
+
 #: Percona Server 5.1 to 5.6: innodb_checkpoint_age_target lowers the asynchronous limit to 7/8 of it.
 _TARGET_SHARE = 7 / 8
 
@@ -31,7 +33,7 @@ def redo_limits(generation: str, max_bytes: float, target_bytes: float = 0.0) ->
 
     `target_bytes`: Percona Server's innodb_checkpoint_age_target, 0 for none.
     """
-    if generation == "mysql-8.0":
+    if generation in GENERATIONS and engine_generation(generation) == "mysql-8.0":
         # Of the capacity: counted from 0.73, flushed at any price from 0.83, users stop at 0.84 (the largest age). The
         # files of 8.0.11 to 8.0.29 have the same share of their largest age: 7/8 of what users have, less the margin.
         found = RedoLimits(max_bytes * 73 / 84, max_bytes, max_bytes)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flatwater.experiment.database.innodb_settings import Generation
+from flatwater.experiment.database.lineage import GENERATIONS, Generation
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,10 @@ class Series:
 
     @property
     def name(self) -> str:
-        """The series in words, `mysql-8.0`."""
-        return f"{self.flavour}-{self.least[0]}.{self.least[1]}"
+        """The series in words, `mysql-8.0`; a generation that is all releases of a number is `mysql-9`."""
+        major, minor = self.least
+        whole = f"{self.flavour}-{major}"
+        return whole if minor == 0 and whole in GENERATIONS else f"{whole}.{minor}"
 
     def measured(self, kind: str) -> str:
         """The server whose measured transactions of a kind of workload are taken."""
@@ -42,20 +44,24 @@ class Series:
 
 #: Of each flavour the newest first.
 SERIES = (
+    Series("mariadb", (12, 0), "mariadb-12", tpcc="mariadb-11.8", oltp="mariadb-10.11"),
+    Series("mariadb", (11, 8), "mariadb-11", tpcc="mariadb-11.8", oltp="mariadb-10.11"),
     # The first without a change buffer is 11.0.
-    Series("mariadb", (11, 8), "mariadb-10.11", tpcc="mariadb-11.8", oltp="mariadb-10.11"),
-    Series("mariadb", (11, 0), "mariadb-10.11", tpcc="mariadb-11.8", oltp="mariadb-10.11"),
+    Series("mariadb", (11, 0), "mariadb-11", tpcc="mariadb-11.8", oltp="mariadb-10.11"),
     Series("mariadb", (10, 11), "mariadb-10.11", tpcc="mariadb-10.11", oltp="mariadb-10.11"),
     Series("mariadb", (10, 5), "mariadb-10.11", tpcc="mariadb-10.11", oltp="mariadb-10.11"),
     # InnoDB of MySQL 5.7, below MariaDB's own optimizer, which decides what TPC-C reads.
     Series("mariadb", (10, 2), "mysql-5.7", tpcc="mariadb-10.11", oltp="mariadb-10.11"),
     Series("mariadb", (10, 0), "mysql-5.6", tpcc="mysql-5.6", oltp="mysql-5.5"),
     Series("mariadb", (5, 5), "percona-5.5", tpcc="mysql-5.5", oltp="mysql-5.5"),
+    Series("mysql", (9, 0), "mysql-9", tpcc="mysql-8.0", oltp="mariadb-10.11"),
+    Series("mysql", (8, 4), "mysql-8.4", tpcc="mysql-8.0", oltp="mariadb-10.11"),
     Series("mysql", (8, 0), "mysql-8.0", tpcc="mysql-8.0", oltp="mariadb-10.11"),
     Series("mysql", (5, 7), "mysql-5.7", tpcc="mysql-5.7", oltp="mariadb-10.11"),
     Series("mysql", (5, 6), "mysql-5.6", tpcc="mysql-5.6", oltp="mysql-5.5"),
     Series("mysql", (5, 5), "mysql-5.5", tpcc="mysql-5.5", oltp="mysql-5.5"),
     Series("mysql", (5, 1), "mysql-5.1", tpcc="mysql-5.5", oltp="mysql-5.5"),
+    Series("percona", (8, 4), "percona-8.4", tpcc="mysql-8.0", oltp="mariadb-10.11"),
     Series("percona", (8, 0), "mysql-8.0", tpcc="mysql-8.0", oltp="mariadb-10.11"),
     Series("percona", (5, 7), "mysql-5.7", tpcc="mysql-5.7", oltp="mariadb-10.11"),
     Series("percona", (5, 6), "mysql-5.6", tpcc="mysql-5.6", oltp="mysql-5.5"),
@@ -64,7 +70,7 @@ SERIES = (
 )
 #: A server of another flavour counts as one of these.
 _USUAL = "mysql"
-_NUMBERS = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
+_NUMBERS = re.compile(r"(\d+)(?:\.(\d+))?(?:\.(\d+))?")
 
 
 def release_of(version: str) -> tuple[int, ...]:
@@ -75,7 +81,7 @@ def release_of(version: str) -> tuple[int, ...]:
 
 def series_of(flavour: str, version: str) -> Series:
     """The series of a server; the oldest of its flavour if the version says nothing or is older than all."""
-    has = release_of(version)[:2]
+    has = (*release_of(version), 0)[:2]
     known = [series for series in SERIES if series.flavour == flavour] or list(_of(_USUAL))
     return next((series for series in known if has >= series.least), known[-1])
 
@@ -83,6 +89,12 @@ def series_of(flavour: str, version: str) -> Series:
 def generation_of(flavour: str, version: str) -> Generation:
     """The generation that models a server of this flavour and version."""
     return series_of(flavour, version).generation
+
+
+def is_generation(flavour: str, version: str, generation: Generation) -> bool:
+    """Whether a server is of the releases that a generation is named for, and not only modelled like them."""
+    major, minor = (*release_of(version), 0, 0)[:2]
+    return generation in (f"{flavour}-{major}", f"{flavour}-{major}.{minor}")
 
 
 def _of(flavour: str) -> Iterator[Series]:

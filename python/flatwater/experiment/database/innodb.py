@@ -8,16 +8,18 @@ from typing import Annotated, ClassVar, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from flatwater.errors import UserError
+from flatwater.experiment.database.innodb_computed import Host
+from flatwater.experiment.database.innodb_others import WITHOUT_EFFECT
 from flatwater.experiment.database.innodb_settings import (
-    GENERATIONS,
-    WITHOUT_EFFECT,
-    Generation,
     InnodbSettings,
     contradictions,
     has,
     read_model_settings,
     resolve,
+    server_settings,
 )
+from flatwater.experiment.database.innodb_values import Value
+from flatwater.experiment.database.lineage import GENERATIONS, Generation, engine_generation
 from flatwater.experiment.database.machine import MAX_CORES, Machine, load_machine
 from flatwater.experiment.database.measured import MeasuredWorkload, default_workload, load_workload
 from flatwater.experiment.database.placed import PlacedLayer
@@ -128,8 +130,8 @@ class InnodbModel(PlacedLayer):
     workload: Annotated[str, AfterValidator(_is_workload)] | None = None
     #: Begin as after a long run: the pool is full, and a cache with `warm` has seen what it has.
     warm: bool = True
-    #: Memory of the machine: what the pool leaves is the kernel's, for pages of the log. If absent, it has room
-    #: for all of them.
+    #: Memory of the machine: what the pool leaves is the kernel's, for pages of the log. The machine's own if absent;
+    #: without one, there is room for all of them.
     memory: Size | None = None
     #: Devices of their own, of `devices/`: what is absent, or "none", is on the storage. Parts may share one.
     log_device: DeviceName = None
@@ -141,7 +143,17 @@ class InnodbModel(PlacedLayer):
     @property
     def resolved(self) -> InnodbSettings:
         """Every setting of the model, the generation's defaults filled in; sizes are bytes."""
-        return resolve(self.generation, self.settings)
+        return resolve(self.generation, self.settings, self.host)
+
+    @property
+    def server_settings(self) -> dict[str, Value]:
+        """Every setting that is known here, also those without effect, as the servers have it on their machine."""
+        return server_settings(self.generation, self.settings, self.host)
+
+    @property
+    def host(self) -> Host:
+        """What the servers find on their machine when they start."""
+        return Host(self.hardware.processors, self.memory or self.hardware.memory)
 
     @property
     def hardware(self) -> Machine:
@@ -154,16 +166,17 @@ class InnodbModel(PlacedLayer):
     @property
     def log_is_direct(self) -> bool:
         """Whether the log is written past the kernel's page cache, in blocks that may be smaller than its pages."""
-        if self.generation == "mariadb-10.11":
+        if engine_generation(self.generation) == "mariadb-10.11":
             return not self.resolved.innodb_log_file_buffering
         return self.resolved.innodb_flush_method == "ALL_O_DIRECT"
 
     @property
     def page_cache_bytes(self) -> int | None:
         """Memory that the kernel has for pages of the log; None: for all of them."""
-        if self.memory is None:
+        memory = self.host.memory_bytes
+        if memory is None:
             return None
-        return max(self.memory - self.resolved.innodb_buffer_pool_size, 0)
+        return max(memory - self.resolved.innodb_buffer_pool_size, 0)
 
     @property
     def other_devices(self) -> dict[str, Holding]:
@@ -217,7 +230,8 @@ class InnodbModel(PlacedLayer):
                 about = (f"database.settings.{name}", "database.generation")
                 yield Problem(f"settings.{name}", what, hint, about)
         yield from contradictions(self.resolved, self.settings)
-        if self.resolved.innodb_flush_method == "ALL_O_DIRECT" and self.generation != "percona-5.5":
+        yield from self._dedicated_conflicts()
+        if self.resolved.innodb_flush_method == "ALL_O_DIRECT" and not self.generation.startswith("percona"):
             about = ("database.settings.innodb_flush_method", "database.generation")
             what = f"ALL_O_DIRECT is not known to {self.generation}"
             yield Problem("settings.innodb_flush_method", what, 'generation = "percona-5.5"', about)
@@ -232,6 +246,18 @@ class InnodbModel(PlacedLayer):
                 close = nearest(self.own_policy, list(POLICIES))
                 hint = f"did you mean {close}?" if close else f"{', '.join(POLICIES)}, or path/policy.py:ClassName"
                 yield Problem("flushing", f"there is no policy {quote(self.own_policy)}", hint, ("database.flushing",))
+
+    def _dedicated_conflicts(self) -> Iterator[Problem]:
+        """What keeps a server from computing its sizes from the memory of its machine."""
+        name = "innodb_dedicated_server"
+        if not (has(self.generation, name) and self.server_settings[name]):
+            return
+        field, about = f"settings.{name}", f"database.settings.{name}"
+        if self.servers > 1:
+            yield Problem(field, "is for one server on its machine", "servers = 1", (about, "database.servers"))
+        if self.host.memory_bytes is None:
+            what, hint = "computes sizes from the machine's memory, which is not told", 'memory = "64G"'
+            yield Problem(field, what, hint, (about, "database.memory", "database.machine"))
 
     def workload_conflicts(self, workload: Transactions) -> Iterator[Problem]:
         """What is asked of the workload and cannot be done in the model."""

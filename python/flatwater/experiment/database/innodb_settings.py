@@ -11,12 +11,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
+from flatwater.experiment.database import innodb_computed as computed
+from flatwater.experiment.database.innodb_computed import Computed, Host
+from flatwater.experiment.database.innodb_definition import GONE, Default, Definition
+from flatwater.experiment.database.innodb_others import WITHOUT_EFFECT
 from flatwater.experiment.database.innodb_values import (
     Reader,
     Value,
     binlog_size,
+    chunk_size,
     file_name,
     number,
     percent,
@@ -25,45 +30,16 @@ from flatwater.experiment.database.innodb_values import (
     switch,
     word,
 )
+from flatwater.experiment.database.lineage import Generation
 from flatwater.experiment.database.settings import Setting, name_fault, spell, value_fault
 from flatwater.experiment.problem import Problem, raise_problems
 from flatwater.spelling import nearest
 
-Generation = Literal["mysql-5.1", "mysql-5.5", "percona-5.5", "mysql-5.6", "mysql-5.7", "mysql-8.0", "mariadb-10.11"]
-
-#: Every generation of servers, and the one whose settings it began with. Defaults are from:
-#: - mysql-5.1, the built-in InnoDB: manual 5.1, "InnoDB Startup Options".
-#: - mysql-5.5: manual 5.5, with the plugin's new settings.
-#: - percona-5.5: the manual of Percona Server 5.5, "Improved InnoDB I/O Scalability".
-#: - mysql-5.6: manual 5.6, "InnoDB Startup Options and System Variables", with those of the page cleaner.
-#: - mysql-5.7: manual 5.7.
-#: - mysql-8.0, which is 8.0.30 and later: manual 8.0.
-#: - mariadb-10.11: its documentation, "InnoDB System Variables". It has one log file.
-GENERATIONS: dict[Generation, Generation | None] = {
-    "mysql-5.1": None,
-    "mysql-5.5": "mysql-5.1",
-    "percona-5.5": "mysql-5.5",
-    "mysql-5.6": "mysql-5.5",
-    "mysql-5.7": "mysql-5.6",
-    "mysql-8.0": "mysql-5.7",
-    "mariadb-10.11": "mysql-5.7",
-}
 #: Files that MySQL 8.0.30's redo log has whatever its capacity (LOG_N_FILES of its log0constants.h).
 REDO_FILES = 32
 
-#: Settings that published runs name and that change nothing in the model.
-WITHOUT_EFFECT = (
-    "innodb_purge_threads",
-    "innodb_read_io_threads",
-    "innodb_write_io_threads",
-)
-
 #: Settings of servers whose counterpart in the model is a field.
 _FIELDS = {"innodb_doublewrite_file": "database.doublewrite_device puts the buffer on a device of its own"}
-#: Says of a generation that it no longer has a setting.
-_GONE = "gone"
-#: The smallest pool that is divided by itself (BUF_POOL_SIZE_THRESHOLD of MySQL 5.6 and later), and in how many.
-_DIVIDED_BYTES, _DIVIDED_IN = 1 << 30, 8
 #: XtraDB's names and numbers (0 and 1 are native and estimate there, 2 keep_average).
 _METHODS = {
     **{name: name for name in ("native", "reflex", "estimate", "keep_average")},
@@ -88,38 +64,12 @@ _FLUSH_METHODS = {
     **dict.fromkeys(("fsync", "fdatasync", "o_dsync", "o_direct", "o_direct_no_fsync"), "O_DIRECT"),
     "all_o_direct": "ALL_O_DIRECT",
 }
+#: Percona Server's formulas of innodb_cleaner_lsn_age_factor.
+_AGE_FACTORS = {name: name for name in ("legacy", "high_checkpoint")}
 _CHANGE_BUFFERING = {name: name for name in ("none", "inserts", "deletes", "changes", "purges", "all")}
 
 
-@dataclass(frozen=True)
-class Definition:
-    """What a setting is."""
-
-    read: Reader
-    #: The default of the generations that changed it: the others have what the one before them had.
-    since: Mapping[Generation, Value]
-    #: What the engine is told of servers that do not have the setting.
-    without: Value = None
-
-    def default(self, generation: str) -> Value:
-        """The default of a generation. Raises KeyError where it does not have the setting."""
-        for one in _lineage(generation):
-            if one in self.since:
-                if self.since[one] == _GONE:
-                    break
-                return self.since[one]
-        raise KeyError(generation)
-
-
-def _lineage(generation: str) -> Iterator[Generation]:
-    """A generation, the one whose settings it began with, and so on."""
-    found = next((one for one in GENERATIONS if one == generation), None)
-    while found is not None:
-        yield found
-        found = GENERATIONS[found]
-
-
-def _setting(read: Reader, since: Mapping[Generation, Value], without: Value = None) -> Any:
+def _setting(read: Reader, since: Mapping[Generation, Default], without: Default = None) -> Any:
     return field(metadata={"definition": Definition(read, since, without)})
 
 
@@ -127,38 +77,60 @@ def _setting(read: Reader, since: Mapping[Generation, Value], without: Value = N
 class InnodbSettings:
     """Every setting that the model knows, by the servers' own names, as the engine takes it. Sizes are bytes.
 
-    A default of None follows from other settings, see `resolve`.
+    Computed defaults follow from settings above them (`innodb_computed.py`).
     """
 
-    innodb_buffer_pool_size: int = _setting(size, {"mysql-5.1": 8 << 20, "mysql-5.5": 128 << 20})
-    #: MySQL 5.6: 8, and 1 for a pool below 1 GiB, unless it is written.
-    innodb_buffer_pool_instances: int = _setting(
-        number(1, 64), {"mysql-5.5": 1, "mysql-5.6": None, "mariadb-10.11": _GONE}, without=1
+    innodb_buffer_pool_size: int = _setting(
+        size,
+        {
+            "mysql-5.1": 8 << 20,
+            "mysql-5.5": 128 << 20,
+            "mysql-8.0": computed.pool_of_dedicated,
+            "mariadb-10.11": 128 << 20,
+        },
     )
-    innodb_log_file_size: int = _setting(size, {"mysql-5.1": 5 << 20, "mysql-5.6": 48 << 20, "mariadb-10.11": 96 << 20})
-    innodb_log_files_in_group: int = _setting(number(2, 100), {"mysql-5.1": 2, "mariadb-10.11": _GONE}, without=1)
+    innodb_buffer_pool_instances: int = _setting(
+        number(1, 64),
+        {
+            "mysql-5.5": 1,
+            "mysql-5.6": computed.eight_instances,
+            "mysql-8.4": computed.instances,
+            "mariadb-10.11": GONE,
+        },
+        without=1,
+    )
+    innodb_log_file_size: int = _setting(
+        size, {"mysql-5.1": 5 << 20, "mysql-5.6": 48 << 20, "mysql-9": GONE, "mariadb-10.11": 96 << 20}, without=0
+    )
+    innodb_log_files_in_group: int = _setting(
+        number(2, 100), {"mysql-5.1": 2, "mysql-9": GONE, "mariadb-10.11": GONE}, without=1
+    )
     innodb_log_block_size: int = _setting(power_of_two(512, 4096), {"percona-5.5": 512}, without=512)
     #: 512 of MariaDB 10.11.9 and later.
     innodb_log_write_ahead_size: int = _setting(
         power_of_two(512, 16384), {"mysql-5.7": 8192, "mariadb-10.11": 512}, without=0
     )
-    innodb_log_buffer_size: int = _setting(size, {"mysql-5.1": 1 << 20, "mysql-5.5": 8 << 20, "mysql-5.7": 16 << 20})
+    innodb_log_buffer_size: int = _setting(
+        size, {"mysql-5.1": 1 << 20, "mysql-5.5": 8 << 20, "mysql-5.7": 16 << 20, "mysql-8.4": 64 << 20}
+    )
     innodb_flush_method: Literal["O_DIRECT", "ALL_O_DIRECT"] = _setting(word(_FLUSH_METHODS), {"mysql-5.1": "O_DIRECT"})
-    #: Off, but on for a server that is started with innodb_flush_log_at_trx_commit = 2 (MDEV-28766).
-    innodb_log_file_buffering: bool = _setting(switch, {"mariadb-10.11": None})
+    innodb_log_file_buffering: bool = _setting(switch, {"mariadb-10.11": computed.log_file_buffering}, without=False)
     innodb_flush_log_at_trx_commit: int = _setting(number(0, 2), {"mysql-5.1": 1})
     innodb_thread_concurrency: int = _setting(
-        number(0, 1000), {"mysql-5.1": 8, "mysql-5.5": 0, "mariadb-10.11": _GONE}, without=0
+        number(0, 1000), {"mysql-5.1": 8, "mysql-5.5": 0, "mariadb-10.11": GONE}, without=0
     )
     log_bin: bool = _setting(file_name, {"mysql-5.1": False, "mysql-8.0": True})
     sync_binlog: int = _setting(number(0, 2**32 - 1), {"mysql-5.1": 0, "mysql-5.7": 1, "mariadb-10.11": 0})
     max_binlog_size: int = _setting(binlog_size, {"mysql-5.1": 1 << 30})
     #: Files of a size are the older way to say it.
-    innodb_redo_log_capacity: int = _setting(size, {"mysql-8.0": 100 << 20}, without=0)
+    innodb_redo_log_capacity: int = _setting(
+        size, {"mysql-8.0": computed.redo_of_dedicated_8_0, "mysql-8.4": computed.redo_of_dedicated}, without=0
+    )
     #: MySQL 5.1: a constant of its source.
-    innodb_io_capacity: int = _setting(number(100, 10**7), {"mysql-5.1": 100, "mysql-5.5": 200})
-    #: Twice innodb_io_capacity, and 2000 at least, unless it is written.
-    innodb_io_capacity_max: int = _setting(number(100, 10**7), {"mysql-5.6": None})
+    innodb_io_capacity: int = _setting(number(100, 10**7), {"mysql-5.1": 100, "mysql-5.5": 200, "mysql-8.4": 10_000})
+    innodb_io_capacity_max: int = _setting(
+        number(100, 10**7), {"mysql-5.6": computed.io_capacity_max}, without=computed.io_capacity_max
+    )
     innodb_max_dirty_pages_pct: float = _setting(
         percent(100), {"mysql-5.1": 90.0, "mysql-5.5": 75.0, "mysql-8.0": 90.0, "mariadb-10.11": 90.0}
     )
@@ -169,24 +141,31 @@ class InnodbSettings:
     innodb_flush_sync: bool = _setting(switch, {"mysql-5.7": True}, without=True)
     innodb_lru_scan_depth: int = _setting(number(100, 2**31), {"mysql-5.6": 1024, "mariadb-10.11": 1536}, without=1024)
     innodb_old_blocks_time: int = _setting(number(0, 2**32 - 1), {"mysql-5.5": 0, "mysql-5.6": 1000}, without=0)
-    innodb_page_cleaners: int = _setting(number(1, 64), {"mysql-5.7": 4, "mariadb-10.11": _GONE}, without=1)
+    innodb_page_cleaners: int = _setting(
+        number(1, 64), {"mysql-5.7": 4, "mysql-8.4": computed.page_cleaners, "mariadb-10.11": GONE}, without=1
+    )
+    innodb_cleaner_lsn_age_factor: Literal["legacy", "high_checkpoint"] = _setting(
+        word(_AGE_FACTORS), {"percona-8.4": "high_checkpoint"}, without="legacy"
+    )
     innodb_adaptive_flushing_method: Literal["native", "reflex", "estimate", "keep_average"] = _setting(
         word(_METHODS), {"percona-5.5": "estimate"}, without="native"
     )
     innodb_doublewrite: bool = _setting(switch, {"mysql-5.1": True})
-    #: As many as innodb_write_io_threads, of which there are 4, unless it is written.
-    innodb_doublewrite_pages: int = _setting(number(0, 512), {"mysql-8.0": 4}, without=0)
+    #: MySQL 8.0: as many as innodb_write_io_threads, of which there are 4, unless it is written.
+    innodb_doublewrite_pages: int = _setting(number(0, 512), {"mysql-8.0": 4, "mysql-8.4": 128}, without=0)
     innodb_file_per_table: bool = _setting(switch, {"mysql-5.1": False, "mysql-5.6": True})
     #: Before Percona's setting (and MySQL 5.6's), neighbours were always written too.
     innodb_flush_neighbors: int = _setting(word(_FLUSH_NEIGHBORS), {"mysql-5.6": 1, "mysql-8.0": 0}, without=_AREA)
     innodb_checkpoint_age_target: int = _setting(size, {"percona-5.5": 0}, without=0)
-    #: MySQL 5.1's built-in InnoDB knew insertions only. MariaDB: since 10.5.15 (MDEV-27734); MySQL since 8.4, which is
-    #: not modelled.
+    #: MySQL 5.1's built-in InnoDB knew insertions only. MariaDB: none since 10.5.15 (MDEV-27734), and no change
+    #: buffer since 11.0 (MDEV-29694).
     innodb_change_buffering: Literal["none", "inserts", "deletes", "changes", "purges", "all"] = _setting(
-        word(_CHANGE_BUFFERING), {"mysql-5.1": "inserts", "mysql-5.5": "all", "mariadb-10.11": "none"}
+        word(_CHANGE_BUFFERING),
+        {"mysql-5.1": "inserts", "mysql-5.5": "all", "mysql-8.4": "none", "mariadb-10.11": "none", "mariadb-11": GONE},
+        without="none",
     )
     #: Without it, half of the pool (IBUF_POOL_SIZE_PER_MAX_SIZE of ibuf0ibuf.c).
-    innodb_change_buffer_max_size: int = _setting(number(0, 50), {"mysql-5.6": 25}, without=50)
+    innodb_change_buffer_max_size: int = _setting(number(0, 50), {"mysql-5.6": 25, "mariadb-11": GONE}, without=50)
     #: MySQL 5.1: constants (3/8 of 64 pages; buf0rea.c).
     innodb_read_ahead_threshold: int = _setting(number(0, 64), {"mysql-5.1": 24, "mysql-5.5": 56})
     innodb_random_read_ahead: bool = _setting(switch, {"mysql-5.1": True, "mysql-5.5": False})
@@ -198,11 +177,19 @@ _ENGINE: dict[str, Definition] = {one.name: one.metadata["definition"] for one i
 _NEIGHBOR_PAGES = "innodb_flush_neighbor_pages"
 #: The name of innodb_adaptive_flushing_method in its 5.1.
 _CHECKPOINT = "innodb_adaptive_checkpoint"
+#: What other defaults are computed from.
+_DEDICATED, _CHUNK = "innodb_dedicated_server", "innodb_buffer_pool_chunk_size"
 #: Every setting that may be written.
-_SETTINGS = _ENGINE | {
-    _NEIGHBOR_PAGES: Definition(word(_NEIGHBOURS), {"percona-5.5": "area"}),
-    _CHECKPOINT: Definition(word(_CHECKPOINTS), {"percona-5.5": None}),
-}
+_SETTINGS = (
+    _ENGINE
+    | WITHOUT_EFFECT
+    | {
+        _NEIGHBOR_PAGES: Definition(word(_NEIGHBOURS), {"percona-5.5": "area"}),
+        _CHECKPOINT: Definition(word(_CHECKPOINTS), {"percona-5.5": None}),
+        _DEDICATED: Definition(switch, {"mysql-8.0": False, "mariadb-10.11": GONE}, without=False),
+        _CHUNK: Definition(chunk_size, {"mysql-5.7": 128 << 20, "mariadb-10.11": GONE}),
+    }
+)
 
 
 def read_model_settings(table: Any) -> Any:
@@ -220,8 +207,6 @@ def _faults(table: Mapping[str, Any]) -> Iterator[Problem]:
         about = (f"database.settings.{name}",)
         if fault := name_fault(name) or value_fault(value):
             yield Problem(name, *fault, about)
-        elif name in WITHOUT_EFFECT:
-            continue
         elif name not in known:
             close = nearest(name, known)
             hint = f"did you mean {close}?" if close else f"modelled: {', '.join(known)}"
@@ -237,44 +222,60 @@ def _faults(table: Mapping[str, Any]) -> Iterator[Problem]:
 def defaults(generation: str) -> Mapping[str, Value]:
     """The settings that a generation's servers have, with their defaults; {} of servers that are not modelled.
 
-    Each cell of a sweep needs them several times.
+    None: the server computes it. Each cell of a sweep needs them several times.
     """
-    found: dict[str, Value] = {}
+    return MappingProxyType({name: None if callable(one) else one for name, one in _defaults(generation).items()})
+
+
+@cache
+def _defaults(generation: str) -> Mapping[str, Default]:
+    found: dict[str, Default] = {}
     for name, definition in _SETTINGS.items():
         with suppress(KeyError):
             found[name] = definition.default(generation)
-    return MappingProxyType(found)
+    return found
 
 
 def has(generation: str, name: str) -> bool:
     """Whether a generation's servers have a setting that the model knows, with effect or without."""
-    return name in WITHOUT_EFFECT or name in defaults(generation)
+    return name in defaults(generation)
 
 
-def resolve(generation: str, written: Mapping[str, Setting]) -> InnodbSettings:
+def server_settings(generation: str, written: Mapping[str, Setting], host: Host) -> dict[str, Value]:
+    """Every setting as a server of this generation has it when it was started on this machine."""
+    own = _defaults(generation)
+    read: dict[str, Value] = {}
+    to_compute: dict[str, Computed] = {}
+    for name, definition in _SETTINGS.items():
+        value = written[name] if name in written else own.get(name, definition.without)
+        if callable(value):
+            to_compute[name] = value
+        elif value is None or name not in written and name not in own:
+            read[name] = cast(Value, value)
+        else:
+            read[name] = definition.read(cast(Setting, value))
+    # In the order of the definitions: what is computed rests on what stands above it.
+    for name, compute in to_compute.items():
+        read[name] = compute(read, host)
+    return read
+
+
+def resolve(generation: str, written: Mapping[str, Setting], host: Host | None = None) -> InnodbSettings:
     """Every setting as the engine takes it: what is written over the generation's defaults."""
-    told = {**defaults(generation), **{n: v for n, v in written.items() if n not in WITHOUT_EFFECT}}
-    read: dict[str, Any] = {name: definition.without for name, definition in _ENGINE.items()}
-    read |= {name: None if value is None else _SETTINGS[name].read(value) for name, value in told.items()}
-    neighbours = read.pop(_NEIGHBOR_PAGES, None)
-    if neighbours is not None and "innodb_flush_neighbors" not in told:
-        read["innodb_flush_neighbors"] = neighbours
-    method = read.pop(_CHECKPOINT, None)
-    if method is not None:
-        read["innodb_adaptive_flushing_method"] = method
-    if read["innodb_io_capacity_max"] is None:
-        read["innodb_io_capacity_max"] = max(2 * read["innodb_io_capacity"], 2000)
-    if read["innodb_buffer_pool_instances"] is None:
-        read["innodb_buffer_pool_instances"] = _DIVIDED_IN if read["innodb_buffer_pool_size"] >= _DIVIDED_BYTES else 1
-    if read["innodb_log_file_buffering"] is None:
-        read["innodb_log_file_buffering"] = read["innodb_flush_log_at_trx_commit"] == 2
-    if generation == "mysql-8.0":
+    read = server_settings(generation, written, host or Host())
+    if "innodb_flush_neighbors" not in written and read[_NEIGHBOR_PAGES] is not None:
+        read["innodb_flush_neighbors"] = read[_NEIGHBOR_PAGES]
+    if read[_CHECKPOINT] is not None:
+        read["innodb_adaptive_flushing_method"] = read[_CHECKPOINT]
+    resolved: dict[str, Any] = {name: read[name] for name in _ENGINE}
+    if has(generation, "innodb_redo_log_capacity"):
         files = {"innodb_log_file_size", "innodb_log_files_in_group"}
         if files & set(written) and "innodb_redo_log_capacity" not in written:
-            read["innodb_redo_log_capacity"] = read["innodb_log_file_size"] * read["innodb_log_files_in_group"]
-        read["innodb_log_files_in_group"] = REDO_FILES
-        read["innodb_log_file_size"] = read["innodb_redo_log_capacity"] // REDO_FILES // 4096 * 4096
-    return InnodbSettings(**read)
+            capacity = resolved["innodb_log_file_size"] * resolved["innodb_log_files_in_group"]
+            resolved["innodb_redo_log_capacity"] = capacity
+        resolved["innodb_log_files_in_group"] = REDO_FILES
+        resolved["innodb_log_file_size"] = resolved["innodb_redo_log_capacity"] // REDO_FILES // 4096 * 4096
+    return InnodbSettings(**resolved)
 
 
 def contradictions(settings: InnodbSettings, written: Mapping[str, Setting]) -> Iterator[Problem]:

@@ -58,6 +58,14 @@ def power_of_two(least: int, most: int) -> Reader:
     return read
 
 
+def chunk_size(value: Setting) -> int:
+    """The size by which a buffer pool grows: whole MiB."""
+    found = size(value)
+    if found < 1 << 20 or found % (1 << 20):
+        raise ValueError(f"must be whole MiB, not {quote(value)}")
+    return found
+
+
 def binlog_size(value: Setting) -> int:
     """The size of a file of the binary log."""
     found = size(value)

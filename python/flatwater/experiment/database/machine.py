@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from flatwater.experiment.problem import Table
 from flatwater.experiment.shipped import Shipped
+from flatwater.experiment.units import Size
 
 #: More than any machine of a published run has.
 MAX_CORES = 1024
@@ -21,6 +22,8 @@ class Machine(Table):
     #: How many times what a thread does alone all threads do at once, where the threads of a core do more together
     #: than one; as many as cores if absent.
     threads_worth: int | None = Field(default=None, ge=1, le=16 * MAX_CORES)
+    #: Its memory; a server's `database.memory` is said in place of it. Absent: not told.
+    memory: Size | None = None
     #: The slowness of a core: the ratio of its times to those of the core that the workloads were measured on.
     cpu_scale: float = Field(default=1.0, gt=0, le=1e3)
     #: What a statement holds of the mutexes that all threads of a server share, on the core on which the workloads were
@@ -47,6 +50,11 @@ class Machine(Table):
             what = f"threads_worth must be from cores to threads ({self.cores} to {most}), not {self.threads_worth}"
             raise ValueError(what)
         return self
+
+    @property
+    def processors(self) -> int:
+        """The number of processors that its kernel counts: hardware threads."""
+        return self.threads or self.cores
 
     @property
     def at_once(self) -> int:

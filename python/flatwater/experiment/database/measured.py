@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue
 
 from flatwater.errors import FlatwaterError
 from flatwater.experiment.database.generation import generation_of, series_of
+from flatwater.experiment.database.lineage import EngineGeneration, engine_generation
 from flatwater.experiment.database.settings import Setting
 from flatwater.experiment.problem import Table
 from flatwater.experiment.shipped import Shipped
@@ -94,7 +95,7 @@ class MeasuredWorkload(Table):
 
     def tells_redo_of(self, generation: str) -> bool:
         """Whether the redo of a generation, or of a server like `mariadb-11.8`, has the measured server's format."""
-        own, other = (generation_of(*_flavour_and_version(one)) for one in (self.generation, generation))
+        own, other = (_engine_generation(one) for one in (self.generation, generation))
         return own == other or (own in OLDER and other in OLDER)
 
     def rows_a_page(self) -> dict[str, int]:
@@ -104,7 +105,7 @@ class MeasuredWorkload(Table):
         table to add a foreign key, and leaves its other indexes three tenths empty; a twin with its own counts does not
         split their pages, and reads and writes up to a fifth less than the server. With MariaDB's it is within 15 %.
         """
-        own = self.workload == "oltp" or generation_of(*_flavour_and_version(self.generation)) not in OLDER
+        own = self.workload == "oltp" or _engine_generation(self.generation) not in OLDER
         indexes = self.indexes if own else default_workload(self.workload, _GROWN).indexes
         return {name: round(one.rows / one.leaf_pages) for name, one in indexes.items() if one.rows}
 
@@ -131,6 +132,10 @@ def default_workload(kind: str, server: str) -> MeasuredWorkload:
     if name not in workload_files():
         raise FlatwaterError("the measured workloads are missing", hint="reinstall flatwater")
     return load_workload(name)
+
+
+def _engine_generation(server: str) -> EngineGeneration:
+    return engine_generation(generation_of(*_flavour_and_version(server)))
 
 
 def _flavour_and_version(server: str) -> tuple[str, str]:

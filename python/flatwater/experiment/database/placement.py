@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from flatwater.errors import UserError
+from flatwater.experiment.database.lineage import engine_generation
 from flatwater.experiment.database.placed import Item, Placement
 from flatwater.experiment.device.load import load_device
 from flatwater.experiment.problem import Problem
@@ -29,7 +30,7 @@ Part = Literal["log", "doublewrite", "binlog"]
 PARTS: tuple[Part, ...] = ("log", "doublewrite", "binlog")
 
 
-#: Part of a real server -> the generations whose servers can have it elsewhere (`server/placement/means.py` has the
+#: Part of a real server -> the engine's generations whose servers can have it elsewhere (`server/placement/means.py` has the
 #: versions and their sources), and what the others do with it. Parts that all can place are left out.
 _SOME: dict[Item, tuple[frozenset[str], str]] = {
     "undo_logs": (frozenset(("mysql-5.6", "mysql-5.7", "mysql-8.0", "mariadb-10.11")), "its undo logs"),
@@ -83,14 +84,15 @@ def placed(placement: Placement) -> dict[str, Holding]:
 def not_modelled(generation: str, placement: Placement) -> dict[Item, tuple[str, str]]:
     """The placed parts that the model of a generation has nowhere else: why, and what to do."""
     items, found = placement.items, dict[Item, tuple[str, str]]()
+    behaves_as = engine_generation(generation)
     for item, (able, what) in _SOME.items():
-        if item in items and generation not in able:
+        if item in items and behaves_as not in able:
             told = f"servers of {generation} cannot place it: {what} are in the system tablespace"
             told = told if item == "undo_logs" else told.replace(" are in", " is in")
             found[item] = told, "place system_tablespace"
     if "temporary_files" in items:
         found["temporary_files"] = "is not modelled: the model writes none", "take it out"
-    if "system_tablespace" in items and generation in _EMPTY_SYSTEM:
+    if "system_tablespace" in items and behaves_as in _EMPTY_SYSTEM:
         told = f"the model of {generation} writes nothing to it: undo logs and doublewrite buffer have their own files"
         found["system_tablespace"] = told, "place undo_logs and doublewrite"
     return found

@@ -3,7 +3,7 @@
 
 use super::policy::{Order, View};
 use crate::database::ids::Lsn;
-use crate::database::settings::Settings;
+use crate::database::settings::{LsnAgeFactor, Settings};
 
 /// A target for the oldest change is so many times what a second changes (buf_flush_lsn_scan_factor).
 pub(super) const SCAN_FACTOR: u64 = 3;
@@ -19,6 +19,8 @@ pub(super) struct Rates {
     /// innodb_max_dirty_pages_pct and its _lwm.
     pub(super) dirty_max_pct: f64,
     pub(super) dirty_lwm_pct: f64,
+    /// innodb_cleaner_lsn_age_factor.
+    pub(super) age_factor: LsnAgeFactor,
 }
 
 impl Rates {
@@ -30,6 +32,7 @@ impl Rates {
             age_lwm_pct: settings.innodb_adaptive_flushing_lwm,
             dirty_max_pct: settings.innodb_max_dirty_pages_pct,
             dirty_lwm_pct: settings.innodb_max_dirty_pages_pct_lwm,
+            age_factor: settings.innodb_cleaner_lsn_age_factor,
         }
     }
 
@@ -51,10 +54,14 @@ impl Rates {
         self.pct_for_factor((u128::from(age) * 100 / u128::from(view.ages.modified_async.max(1))) as f64)
     }
 
-    /// The same of the age as % of where everything is to be flushed.
+    /// The same of the age as % of where everything is to be flushed. Percona Server has a formula of its own
+    /// (innodb_cleaner_lsn_age_factor; buf0flu.cc of its 5.6 to 8.4).
     pub(super) fn pct_for_factor(&self, factor: f64) -> u64 {
-        let ratio = self.io_capacity_max / self.io_capacity.max(1);
-        (ratio as f64 * (factor * factor.sqrt()) / 7.5) as u64
+        let ratio = (self.io_capacity_max / self.io_capacity.max(1)) as f64;
+        match self.age_factor {
+            LsnAgeFactor::Legacy => (ratio * (factor * factor.sqrt()) / 7.5) as u64,
+            LsnAgeFactor::HighCheckpoint => (ratio * (factor * factor * factor.sqrt()) / 700.5) as u64,
+        }
     }
 
     /// af_get_pct_for_dirty since 5.7: % of innodb_io_capacity for a share of dirty pages.
@@ -161,6 +168,7 @@ pub(super) mod tests {
         age_lwm_pct: 10.0,
         dirty_max_pct: 75.0,
         dirty_lwm_pct: 0.0,
+        age_factor: LsnAgeFactor::Legacy,
     };
 
     #[test]
@@ -173,6 +181,15 @@ pub(super) mod tests {
         assert_eq!(ten.pct_for_factor(10.0), 42, "the ratio of the capacities multiplies");
         let most = Rates { io_capacity_max: 399, ..RATES };
         assert_eq!(most.pct_for_factor(100.0), 133, "it is a whole number");
+    }
+
+    #[test]
+    fn perconas_formula_asks_for_less_of_a_young_log_and_for_more_of_an_old_one() {
+        // f x f x sqrt(f) / 700.5: 100 x 3.162 / 700.5 = 0.45; 400 x 4.472 / 700.5 = 2.55; 1600 x 6.325 / 700.5 = 14.4;
+        // 3600 x 7.746 / 700.5 = 39.8; 6400 x 8.944 / 700.5 = 81.7; 10,000 x 10 / 700.5 = 142.8.
+        let percona = Rates { age_factor: LsnAgeFactor::HighCheckpoint, ..RATES };
+        let pcts = [10.0, 20.0, 40.0, 60.0, 80.0, 100.0].map(|factor| percona.pct_for_factor(factor));
+        assert_eq!(pcts, [0, 2, 14, 39, 81, 142]);
     }
 
     #[test]

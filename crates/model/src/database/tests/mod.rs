@@ -25,7 +25,7 @@ pub(super) fn spec(changes: &[(&str, serde_json::Value)]) -> Spec {
             "innodb_flush_method": "O_DIRECT", "innodb_log_file_buffering": false, "log_bin": false, "sync_binlog": 0,
             "max_binlog_size": 1 << 30, "innodb_flush_log_at_trx_commit": 1, "innodb_thread_concurrency": 0,
             "innodb_io_capacity": 200, "innodb_max_dirty_pages_pct": 75.0, "innodb_adaptive_flushing": true,
-            "innodb_adaptive_flushing_method": "estimate", "innodb_doublewrite": true, "innodb_flush_neighbors": 2,
+            "innodb_adaptive_flushing_method": "estimate", "innodb_cleaner_lsn_age_factor": "legacy", "innodb_doublewrite": true, "innodb_flush_neighbors": 2,
             "innodb_checkpoint_age_target": 0, "innodb_redo_log_capacity": 0, "innodb_io_capacity_max": 2000,
             "innodb_max_dirty_pages_pct_lwm": 0.0, "innodb_adaptive_flushing_lwm": 10.0,
             "innodb_flushing_avg_loops": 30, "innodb_flush_sync": true, "innodb_lru_scan_depth": 1024,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from flatwater._engine import EngineError, Run, check_consistency
 from flatwater.engine_json import Json, to_json
+from flatwater.errors import UserError
 from flatwater.experiment import PlannedCell, QueryLog, Timing, Tpcc
 from flatwater.experiment.database.login import Login
 from flatwater.plan.server import RealDatabase, write_real_database
