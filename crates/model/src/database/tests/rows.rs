@@ -69,11 +69,10 @@ fn transactions_that_lock_rows_in_any_order_are_rolled_back_and_tried_again() {
 
 #[test]
 fn the_warehouses_of_tpcc_are_hot_rows_when_there_are_few() {
-    let workload = |warehouses: u32| {
-        serde_json::json!({"kind": "tpcc", "warehouses": warehouses, "pipeline": false, "keying_and_think": false})
-    };
+    let workload = |warehouses: u32| serde_json::json!({"kind": "tpcc", "warehouses": warehouses, "pipeline": false, "keying_and_think": false});
     let of = |warehouses, connections: u64| {
-        let changes = [("/workload", workload(warehouses)), ("/settings/innodb_buffer_pool_size", (1_u64 << 30).into())];
+        let changes =
+            [("/workload", workload(warehouses)), ("/settings/innodb_buffer_pool_size", (1_u64 << 30).into())];
         let mut own = spec(&changes);
         (own.connections, own.cores, own.cpu.round_trip_ns) = (connections as u32, 128, 100_000);
         own.settings.innodb_flush_log_at_trx_commit = 0;
