@@ -33,7 +33,8 @@ fn one_row_is_changed_by_one_connection_at_a_time() {
     // The thread that has committed comes back behind the others, and each of them finds the row locked.
     assert!(many < 1.3 * alone && (more / many - 1.0).abs() < 0.02, "{alone}, {many} and {more} a second");
     assert!((waits[0] / many - 1.0).abs() < 0.02, "{waits:?} of {many}");
-    assert!((1400.0..=1500.0).contains(&waits[1]), "{waits:?}: of sixteen, one has it");
+    // A wait counts where it ends, so one that began in the interval before may be in it.
+    assert!((1400.0..1510.0).contains(&waits[1]), "{waits:?}: of sixteen, one has it");
     let (apart, few) = run(updates(100_000, 16, &[]), 1, 5, &WAITS);
     assert!(apart > 14.0 * alone && few[1] < 1.0, "{apart} a second, {few:?}");
 }
