@@ -10,7 +10,7 @@ use flatwater_core::seed::splitmix;
 use flatwater_model::database::{Fleet, Spec};
 
 /// Series that are shown.
-const SHOWN: [&str; 8] = [
+const SHOWN: [&str; 10] = [
     "checkpoint_age_bytes",
     "dirty_pct",
     "pages_read_per_s",
@@ -19,6 +19,8 @@ const SHOWN: [&str; 8] = [
     "pages_flushed_lru_per_s",
     "log_bytes_per_s",
     "server_cpu_user_pct",
+    "row_lock_waits_per_s",
+    "row_lock_time_pct",
 ];
 
 fn main() -> Result<(), String> {

@@ -129,6 +129,15 @@ FAULTS: tuple[Planted, ...] = (
     Planted("one connection", tpcc({}, CARD, connections=1), names("CPU"), names("single-thread")),
     Planted("one session alone", large_tpcc(NVME, connections=1), names("CPU"), names("single-thread")),
     Planted("more sessions than processors", large_tpcc(NVME, connections=200), names("CPU"), names("processor-bound")),
+    Planted(
+        "hot rows", tpcc({}, CARD, warehouses=1, connections=64, cores=64), names("contention"), names("row-locks")
+    ),
+    Planted(
+        "a hot row behind the binary log",
+        tpcc({**_COMMIT, "log_bin": 1, "sync_binlog": 1}, DISK, warehouses=1, connections=64),
+        names("contention"),
+        names("row-locks", "commit-durability", "binlog-sync"),
+    ),
     Planted("mutexes", tpcc({}, CARD, connections=64, database={"cpu": {"mutex_us": 50}}), names("contention")),
     # Devices.
     Planted("slow disk", tpcc({"innodb_buffer_pool_size": "64M"}, DISK), _FULL | _WAIT),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from flatwater.advise.advice import Advice, Change
 from flatwater.advise.rule import Case, Rule
+from flatwater.analysis.bound.finding import LISTED_MIN
+from flatwater.analysis.bound.sessions import session_time
 
 
 class RowLocks(Rule):
@@ -17,7 +19,7 @@ class RowLocks(Rule):
     def advise(self, case: Case) -> Advice | None:
         """Shorter transactions, fewer locked rows, and no hot row."""
         found, database = case.finding("contention"), case.evidence.database
-        if found is None or database is None or database.row_lock_pct is None:
+        if found is None or database is None or not _wait_for_rows(case):
             return None
         deadlocks = database.counters.get("deadlocks", 0)
         order = " Let all transactions lock rows in the same order." if deadlocks else ""
@@ -32,3 +34,9 @@ class RowLocks(Rule):
             confidence="high",
             relieves=found,
         )
+
+
+def _wait_for_rows(case: Case) -> bool:
+    """Whether it is rows that sessions wait for, and not a model's mutexes."""
+    time = session_time(case.evidence)
+    return time is not None and time.of(time.row_locks) >= LISTED_MIN

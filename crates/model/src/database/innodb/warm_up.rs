@@ -91,8 +91,10 @@ impl Innodb {
                 if at.is_multiple_of(STEP) {
                     ahead.advance(at, &self.pool, self.change_buffer.as_ref());
                 }
+                if !touch.uses_page() {
+                    continue;
+                }
                 match self.pool.find(touch.page) {
-                    _ if !touch.uses_page() => {}
                     Some(frame) => self.use_warm(state, frame, *touch, rules),
                     None => self.touch_warm(state, *touch, rules),
                 }

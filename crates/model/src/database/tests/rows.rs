@@ -33,7 +33,8 @@ fn one_row_is_changed_by_one_connection_at_a_time() {
     // The thread that has committed comes back behind the others, and each of them finds the row locked.
     assert!(many < 1.3 * alone && (more / many - 1.0).abs() < 0.02, "{alone}, {many} and {more} a second");
     assert!((waits[0] / many - 1.0).abs() < 0.02, "{waits:?} of {many}");
-    assert!((1400.0..=1500.0).contains(&waits[1]), "{waits:?}: of sixteen, one has it");
+    // A wait counts where it ends, so one that began in the interval before may be in it.
+    assert!((1400.0..1510.0).contains(&waits[1]), "{waits:?}: of sixteen, one has it");
     let (apart, few) = run(updates(100_000, 16, &[]), 1, 5, &WAITS);
     assert!(apart > 14.0 * alone && few[1] < 1.0, "{apart} a second, {few:?}");
 }
@@ -69,11 +70,10 @@ fn transactions_that_lock_rows_in_any_order_are_rolled_back_and_tried_again() {
 
 #[test]
 fn the_warehouses_of_tpcc_are_hot_rows_when_there_are_few() {
-    let workload = |warehouses: u32| {
-        serde_json::json!({"kind": "tpcc", "warehouses": warehouses, "pipeline": false, "keying_and_think": false})
-    };
+    let workload = |warehouses: u32| serde_json::json!({"kind": "tpcc", "warehouses": warehouses, "pipeline": false, "keying_and_think": false});
     let of = |warehouses, connections: u64| {
-        let changes = [("/workload", workload(warehouses)), ("/settings/innodb_buffer_pool_size", (1_u64 << 30).into())];
+        let changes =
+            [("/workload", workload(warehouses)), ("/settings/innodb_buffer_pool_size", (1_u64 << 30).into())];
         let mut own = spec(&changes);
         (own.connections, own.cores, own.cpu.round_trip_ns) = (connections as u32, 128, 100_000);
         own.settings.innodb_flush_log_at_trx_commit = 0;

@@ -4,7 +4,7 @@ use flatwater_core::interval::Kind;
 
 use super::super::generation::{Generation, MasterGeneration};
 use super::super::host::tests::{events_until, host, ready};
-use super::super::ids::PageNo;
+use super::super::ids::{Lsn, PageNo};
 use super::super::locks::RowLocks;
 use super::super::log::{Limits, Log};
 use super::super::settings::tests::settings;
@@ -93,7 +93,10 @@ fn a_thread_runs_to_the_page_that_is_not_there() {
     let before = log.lsn();
     threads.get(thread(0)).change(&mut pool, &mut log, frame, change);
     assert_eq!((log.lsn() - before, pool.oldest_lsn()), (90, Some(before)));
+    threads.get(thread(0)).advance();
     assert_eq!(threads.get(thread(0)).uncommitted(), Some((log.lsn(), 90)));
+    threads.get(thread(0)).note_committed();
+    assert_eq!(threads.get(thread(0)).uncommitted(), Some((Lsn::ZERO, 0)), "what follows is another transaction");
 }
 
 #[test]

@@ -7,8 +7,8 @@ use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEM
 use super::super::layout::DIVE_PAGES;
 use super::super::measured::Optimizer;
 use super::super::touch::Touch;
-use super::{Tpcc, locked};
 use super::tables::{LINES, QUEUE_PAGES};
+use super::{Tpcc, locked};
 use crate::database::ids::PageNo;
 
 /// Customers of a last name, in the mean of those that are drawn.

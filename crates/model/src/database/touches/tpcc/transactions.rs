@@ -4,9 +4,9 @@ use flatwater_core::workload::tpcc::inputs::{Customer, Delivery, NewOrder, Payme
 use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, ITEMS, ORDERS};
 
 use super::super::touch::{Entry, Touch};
-use super::{Tpcc, locked};
 use super::places::first_of;
 use super::tables::{LINES, RECENT};
+use super::{Tpcc, locked};
 use crate::database::ids::PageNo;
 
 /// Redo of a change in place, of a mark of deletion, and around an inserted row or index entry; of an undo record's page
