@@ -16,7 +16,7 @@ from flatwater.experiment.device.files import device_files, read_tables
 from flatwater.experiment.fields import get_value
 from flatwater.experiment.lookup import positions_of, published_cells
 from flatwater.experiment.published import WITHIN, WITHIN_ABOUT, PublishedFigure
-from flatwater.results.schema import PREDICTED
+from flatwater.results.agreement import PREDICTED
 
 ENTRIES = [entry for entry in library() if load(entry.path).published]
 MODELLED = [entry for entry in ENTRIES if set(entry.layers.values()) <= {"modelled", "none"}]

@@ -18,7 +18,7 @@ from flatwater.report.scores import (
     spread,
     standing_of,
 )
-from flatwater.results import Contrast, Finding, Published
+from flatwater.results import Agreement, Contrast, Finding, Published
 
 
 def row(value: float, ours: float | None, *, experiment: str = "one", within: float = 0.15, **more: Any) -> Row:
@@ -128,3 +128,10 @@ def test_the_tables_hide_nothing() -> None:
     )
     assert "| two | threads: 0, 1 (mode rndrd) | mean | fitted or follows | 2.00 x | 2.00 x | -100.0 % |" in text
     assert seen_parts([]) == contrast_parts([]) == []
+
+
+def test_results_of_before_there_were_standings_are_read() -> None:
+    figure = {"value": 1.0, "unit": "IOPS", "source": "s"}
+    assert Published.model_validate(figure | {"fitted": True}).standing == "fitted"
+    assert Published.model_validate(figure | {"fitted": False}).standing == "predicted"
+    assert Agreement.model_validate({"figures": 3, "fitted": 2}).figures == 3

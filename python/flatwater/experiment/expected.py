@@ -10,7 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, mod
 from flatwater.experiment.fields import resolve_value
 from flatwater.experiment.problem import Problem, Table, quote, raise_problems, refuse
 from flatwater.experiment.published import check_cells, check_metric, kinds_in, standing_faults
-from flatwater.results.schema import PREDICTED, FieldValues, Standing
+from flatwater.results.agreement import PREDICTED, Standing
+from flatwater.results.schema import FieldValues
 
 #: The verdicts of the analysis, and `jumps` for dips, stalls or no steady level.
 VerdictWord = Literal["flat", "dips", "stalls", "drifting", "not steady", "jumps"]

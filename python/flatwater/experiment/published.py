@@ -16,7 +16,8 @@ from flatwater.experiment.fields import all_fields, resolve_cells, resolve_value
 from flatwater.experiment.kinds import ANY, Kinds
 from flatwater.experiment.problem import MISSING, Problem, Table, quote, raise_problems, refuse
 from flatwater.experiment.units import parse_size
-from flatwater.results.schema import PREDICTED, FieldValues, Standing
+from flatwater.results.agreement import PREDICTED, Standing
+from flatwater.results.schema import FieldValues
 from flatwater.spelling import suggest
 
 #: The figures of a cell's summary.

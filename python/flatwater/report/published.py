@@ -25,8 +25,8 @@ from flatwater.report.tables import (
 )
 from flatwater.report.units import number, percent
 from flatwater.results import Agreement, Cell, CellSummary, Result, open_result, results_in
+from flatwater.results.agreement import STANDINGS, Count
 from flatwater.results.collection import INDEX
-from flatwater.results.schema import STANDINGS, Count
 
 #: Results by the names of their experiments; None for an experiment that was not started.
 Named = Sequence[tuple[str, Result | None]]

@@ -22,7 +22,7 @@ from flatwater.report.scores import (
 from flatwater.report.tables import metric_words
 from flatwater.report.units import number, percent
 from flatwater.results import Contrast, Finding
-from flatwater.results.schema import STANDINGS
+from flatwater.results.agreement import STANDINGS
 
 _SCORES = (
     "standing",

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flatwater.results import Contrast, Published, Result
-from flatwater.results.schema import PREDICTED, STANDINGS, Standing
+from flatwater.results.agreement import PREDICTED, STANDINGS, Standing
 
 #: A setting that changes figures by less than this changes nothing, because the seed alone changes as much:
 #: log-on-array on its SSD has 9,067 to 9,444 NOTPM with three seeds (`--set repeat=3`, cells of 60 s).

@@ -12,15 +12,8 @@ from flatwater.report.charts.transactions import NAMES
 from flatwater.report.swept import label
 from flatwater.report.units import MISSING, binary_bytes, microseconds, number, percent, seconds
 from flatwater.results import CellSummary, Result
-from flatwater.results.schema import (
-    PREDICTED,
-    STANDINGS,
-    Agreement,
-    FieldValues,
-    Finding,
-    Published,
-    ServerFacts,
-)
+from flatwater.results.agreement import PREDICTED, STANDINGS, Agreement, Finding, Published
+from flatwater.results.schema import FieldValues, ServerFacts
 
 #: The most rows of one table: TPC-C has twelve conditions on each of 64 servers, and a folder from another source may
 #: have any number.

@@ -12,23 +12,19 @@
 While a cell runs, each second is one line of `journal.jsonl`; a torn last line is dropped on reading.
 """
 
+from flatwater.results.agreement import Agreement, Contrast, Count, Finding, Published
 from flatwater.results.collection import Results, results_in
 from flatwater.results.create import create_result
 from flatwater.results.opening import open_result
 from flatwater.results.result import Cell, Result
 from flatwater.results.schema import (
     SCHEMA_VERSION,
-    Agreement,
     CellSummary,
-    Contrast,
-    Count,
     Dip,
     Event,
-    Finding,
     LatencyUs,
     MetricSummary,
     Phase,
-    Published,
     Stall,
     Verdict,
 )

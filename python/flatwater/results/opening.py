@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from flatwater.errors import UserError
+from flatwater.results.agreement import Agreement
 from flatwater.results.facts import MachineFacts, facts_of
 from flatwater.results.result import Cell, Result
-from flatwater.results.schema import SCHEMA_VERSION, Agreement, CellSummary, Manifest
+from flatwater.results.schema import SCHEMA_VERSION, CellSummary, Manifest
 from flatwater.results.stored import exists, read_file, read_json, validate
 from flatwater.spelling import guessed_path
 

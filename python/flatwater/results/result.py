@@ -17,13 +17,13 @@ from typing import Any
 from flatwater.errors import UserError
 from flatwater.owned import write_atomic
 from flatwater.results import series as on_disk
+from flatwater.results.agreement import Agreement
 from flatwater.results.digests import DIGESTS
 from flatwater.results.facts import MachineFacts
 from flatwater.results.journal_phases import events_of_journal, phases_of_journal
 from flatwater.results.phases import measured_samples, measured_span
 from flatwater.results.schema import (
     SCHEMA_VERSION,
-    Agreement,
     CellPlan,
     CellSummary,
     Event,

@@ -10,7 +10,8 @@ from flatwater.experiment import Expectation, Experiment
 from flatwater.experiment.expected import AS_PUBLISHED, agrees_with
 from flatwater.experiment.lookup import cells_text, positions_of, published_cells
 from flatwater.results import Agreement, Cell, CellSummary, Finding, Result
-from flatwater.results.schema import Count, FieldValues
+from flatwater.results.agreement import Count
+from flatwater.results.schema import FieldValues
 from flatwater.runner.contrasts import find_contrasts
 from flatwater.runner.summary import lookup_figure
 
