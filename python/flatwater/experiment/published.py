@@ -25,6 +25,7 @@ METRICS = (
     "mean",
     "median",
     "stddev",
+    "cv_pct",
     "flatness",
     "latency_us.p50",
     "latency_us.p95",

@@ -285,6 +285,8 @@ def lookup_figure(summary: CellSummary, metric: str) -> float | None:
         value = float(np.median(sizes)) if sizes else none
     elif metric in _OF_TRANSITION:
         value = _transition_figure(summary, metric)
+    elif metric == "cv_pct":
+        value = 100 * summary.stddev / summary.mean if summary.mean and summary.stddev is not None else None
     else:
         for part in metric.split("."):
             value = getattr(value, part, None)

@@ -14,6 +14,8 @@ from flatwater.experiment.database.innodb_settings import (
     InnodbSettings,
     contradictions,
     has,
+    is_done_anyway,
+    own_name,
     read_model_settings,
     resolve,
     server_settings,
@@ -222,8 +224,10 @@ class InnodbModel(PlacedLayer):
 
     def conflicts(self) -> Iterator[Problem]:
         """Settings that the generation's servers do not have."""
-        for name in self.settings:
-            if not has(self.generation, name):
+        for name, value in self.settings.items():
+            if has(self.generation, own_name(self.generation, name)):
+                continue
+            if not is_done_anyway(self.generation, name, value):
                 having = [generation for generation in GENERATIONS if has(generation, name)]
                 what = f"is no setting of {self.generation}"
                 hint = f'generation = "{having[0]}"' if having else None

@@ -177,6 +177,10 @@ _ENGINE: dict[str, Definition] = {one.name: one.metadata["definition"] for one i
 _NEIGHBOR_PAGES = "innodb_flush_neighbor_pages"
 #: The name of innodb_adaptive_flushing_method in its 5.1.
 _CHECKPOINT = "innodb_adaptive_checkpoint"
+#: What MySQL calls the size of its redo log; MariaDB's is that of its one file.
+_CAPACITY = "innodb_redo_log_capacity"
+#: What servers do that do not have the setting: one pool, and a log through the kernel's cache.
+_ANYWAY: dict[str, Value] = {"innodb_buffer_pool_instances": 1, "innodb_log_file_buffering": True}
 #: What other defaults are computed from.
 _DEDICATED, _CHUNK = "innodb_dedicated_server", "innodb_buffer_pool_chunk_size"
 #: Every setting that may be written.
@@ -241,9 +245,21 @@ def has(generation: str, name: str) -> bool:
     return name in defaults(generation)
 
 
+def is_done_anyway(generation: str, name: str, value: Setting) -> bool:
+    """Whether servers without a setting do what is written: a comparison of generations may write it for all."""
+    return name in _ANYWAY and not has(generation, name) and _SETTINGS[name].read(value) == _ANYWAY[name]
+
+
+def own_name(generation: str, name: str) -> str:
+    """What servers of a generation call a setting (`server/translate.py` does the same for real servers)."""
+    is_other = name == _CAPACITY and not has(generation, name) and not has(generation, "innodb_log_files_in_group")
+    return "innodb_log_file_size" if is_other else name
+
+
 def server_settings(generation: str, written: Mapping[str, Setting], host: Host) -> dict[str, Value]:
     """Every setting as a server of this generation has it when it was started on this machine."""
     own = _defaults(generation)
+    written = {own_name(generation, name): value for name, value in written.items()}
     read: dict[str, Value] = {}
     to_compute: dict[str, Computed] = {}
     for name, definition in _SETTINGS.items():
