@@ -142,6 +142,17 @@ def test_the_processor_and_what_others_took_of_it_are_told() -> None:
     assert any("other programs used 0.5 of the machine's 4 cores" in note for note in busy.notes)
 
 
+def test_redo_that_still_falls_is_told() -> None:
+    rng = random.Random(SEED)
+    steady = cell(windows(2, 2, rng, count=2, redo=700) + windows(2, 2, rng, count=2, redo=666))
+    assert not any("fell" in note for note in derive(counted([steady])).notes), "by less than a twentieth"
+    falling = cell(windows(2, 2, rng, count=2, redo=14_000) + windows(2, 2, rng, count=2, redo=11_000))
+    chosen = replace(falling, set={"workload.mode": "update_index"})
+    (told,) = [note for note in derive(counted([steady, chosen])).notes if "fell" in note]
+    assert "from 14,000 to 11,000 bytes a transaction (mode update_index)" in told
+    assert "increase workload.warmup_s" in told
+
+
 def test_the_file_is_read_as_it_was_written(tmp_path: Any) -> None:
     rng = random.Random(SEED)
     found = derive(counted([cell(windows(3, 4, rng))]))

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::touches::UndoLogs;
+
 /// A generation of servers.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(untagged)]
@@ -70,6 +72,19 @@ impl Generation {
     /// part is synced; before, a writer holds the log.
     pub const fn appends_while_it_writes(self) -> bool {
         self.cleaner_serves_log()
+    }
+
+    /// How it keeps its undo logs. MySQL 5.7 leaves 32 of its 128 segments to temporary tables, and 8.0 has 128 in each of two
+    /// tablespaces (innodb_rollback_segments, innodb_undo_tablespaces). MariaDB has one log a transaction since 10.3.
+    pub const fn undo_logs(self) -> UndoLogs {
+        let (segments, merged) = match self {
+            Self::Master(MasterGeneration::Mysql51) => (1, false),
+            Self::Cleaner(CleanerGeneration::Mysql57) => (96, false),
+            Self::Cleaner(CleanerGeneration::Mysql80) => (256, false),
+            Self::Cleaner(CleanerGeneration::Mariadb1011) => (128, true),
+            _ => (128, false),
+        };
+        UndoLogs { segments, merged }
     }
 
     /// Whether commits share the syncs of a binary log, and wait for no third sync then.

@@ -3,6 +3,7 @@
 counters.py   the counters that a run recorded: each cell is divided into windows of a few seconds
 derive.py     figures for one transaction, with their intervals
 others.py     what other programs took of the machine meanwhile
+settled.py    whether redo still fell after the load
 """
 
 from flatwater.fit.workload.counters import Counted, Window, count_run

@@ -23,6 +23,7 @@ from flatwater.experiment.database.measured import (
 )
 from flatwater.fit.workload.counters import PAGE_BYTES, Counted, CountedCell, Window
 from flatwater.fit.workload.others import OTHERS_SHARE
+from flatwater.fit.workload.settled import unsettled
 from flatwater.runner.stack.database.size import estimate_bytes
 
 Matrix = npt.NDArray[np.float64]
@@ -70,6 +71,9 @@ def derive(counted: Counted) -> MeasuredWorkload:
     if counted.others_cores > OTHERS_SHARE * max(counted.cores, 1):
         used = f"other programs used {counted.others_cores:.1f} of the machine's {counted.cores} cores meanwhile"
         notes.append(f"{used}: CPU times are longer by what they took of its caches")
+    fell = unsettled(counted.cells)
+    if fell is not None:
+        notes.append(fell)
     transaction = "a New-Order with its companions" if isinstance(experiment.workload, Tpcc) else "a transaction"
     notes.append(f"a transaction is {transaction}; statements and page requests are means over all cells")
     return MeasuredWorkload(

@@ -5,8 +5,8 @@
 //!   writes pages itself (`innodb/pages.rs`).
 //! - MySQL 5.7, 8.0: no free page as before; at the log's limit threads wait and the cleaner goes on without pauses
 //!   (innodb_flush_sync), in 8.0 already before they have to wait.
-//! - MariaDB: threads wait for the cleaner in both cases. It sees to free pages after its policy's pages, and only to
-//!   them when few are free and the log is not near its limit.
+//! - MariaDB: threads wait for the cleaner in both cases. It sees to free pages only when fewer than half of
+//!   innodb_lru_scan_depth are free (need_LRU_eviction): then to nothing else, unless the log is near its limit.
 
 use super::super::events::Alarm;
 use super::super::flushing::Order;
@@ -176,7 +176,7 @@ impl Cleaner {
     pub(in super::super) fn end_stage(&mut self, sight: &Sight) -> Task {
         match self.stage {
             Stage::Free if !self.is_mariadb() => self.begin_list(sight),
-            Stage::List if self.is_mariadb() => self.begin_free(),
+            Stage::List if self.is_mariadb() && self.has_few(sight) => self.begin_free(),
             _ => Task::Sleep,
         }
     }

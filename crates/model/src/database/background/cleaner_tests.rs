@@ -42,13 +42,14 @@ fn mariadb_writes_its_policys_pages_first_unless_few_frames_are_free() {
     let mut own = cleaner(CleanerGeneration::Mariadb1011);
     let many = Sight { now_ns: SECOND_NS, free: 50, ..Sight::default() };
     assert_eq!(begin(&mut own, &many), Some(Task::Ask { sync: false }));
-    assert_eq!((own.end_stage(&many), own.end_stage(&many)), (Task::Free, Task::Sleep));
+    assert_eq!(own.end_stage(&many), Task::Sleep, "enough are free");
     own.sleep(&many);
     let few = Sight { free: 49, ..many };
     assert_eq!((begin(&mut own, &few), own.end_stage(&few)), (Some(Task::Free), Task::Sleep));
     own.sleep(&few);
     let old = Sight { age: 701, ..few };
     assert_eq!(begin(&mut own, &old), Some(Task::Ask { sync: false }), "the log is near its limit");
+    assert_eq!((own.end_stage(&old), own.end_stage(&old)), (Task::Free, Task::Sleep), "then to frames");
 }
 
 #[test]

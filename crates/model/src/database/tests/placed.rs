@@ -47,7 +47,8 @@ fn tables_may_be_on_another_device_and_nothing_else_changes() {
     let mut apart = own.clone();
     let tables = ["sbtest2", "sbtest3"].map(|name| Part::Table(name.into()));
     apart.others = vec![on("sbtest2", tables.to_vec(), &own)];
-    let touches = touches::open(&own.workload, &own.measured, own.connections, own.seed).unwrap();
+    let touches =
+        touches::open(&own.workload, &own.measured, own.generation.undo_logs(), own.connections, own.seed).unwrap();
     let place = |spec: &Spec, before: &[u64]| Placement::new(spec, touches.as_ref(), 0, before).unwrap();
     let (one, two) = (place(&own, &[0]), place(&apart, &[0, 0]));
     let mut seen = std::collections::BTreeSet::new();

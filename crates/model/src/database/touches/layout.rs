@@ -1,4 +1,4 @@
-//! Where tables lie: regions of pages one after another, undo logs, and the room into which tables grow.
+//! Where tables lie: regions of pages one after another, and the room into which tables grow.
 
 use super::measured::Optimizer;
 use super::touch::{Entry, Touch};
@@ -172,50 +172,6 @@ impl Splitting {
     }
 }
 
-/// Undo logs: each thread writes on one page until that is full. Purge gives old ones back, so they go round.
-#[derive(Debug)]
-pub struct Undo {
-    room: Room,
-    /// A thread's page and the bytes used of it.
-    pages: Vec<(PageNo, u32)>,
-    /// Headers of rollback segments, which transactions take in turn.
-    segments: Room,
-}
-
-/// Undo pages of a server under load: what a few seconds of purge lag keep, 16 MiB.
-const UNDO_PAGES: u64 = 1024;
-/// Rollback segments of a server since MySQL 5.5.
-const SEGMENTS: u64 = 128;
-/// What a page holds of undo records.
-const UNDO_PAGE_BYTES: u32 = (PAGE_BYTES - 200) as u32;
-
-impl Undo {
-    /// Of so many threads.
-    pub fn new(layout: &mut Layout, threads: u32) -> Self {
-        let room = Room::new(layout.pages(UNDO_PAGES.max(2 * u64::from(threads))));
-        let segments = Room::new(layout.pages(SEGMENTS));
-        Self { room, segments, pages: vec![(PageNo::new(0), UNDO_PAGE_BYTES); threads as usize] }
-    }
-
-    /// A transaction ends: its undo log joins the history of its rollback segment, with `redo` in all.
-    pub fn commit(&mut self, thread: u32, redo: u16, out: &mut Vec<Touch>) {
-        self.touch(thread, 0, redo - redo / 2, out);
-        out.push(Touch::change(self.segments.take(), redo / 2));
-    }
-
-    /// A transaction writes undo records of so many bytes, whose redo is `redo`.
-    pub fn touch(&mut self, thread: u32, bytes: u32, redo: u16, out: &mut Vec<Touch>) {
-        let (page, used) = &mut self.pages[thread as usize];
-        *used += bytes;
-        if *used > UNDO_PAGE_BYTES {
-            (*page, *used) = (self.room.take(), bytes);
-            out.push(Touch::create(*page, redo));
-        } else {
-            out.push(Touch::change(*page, redo));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,28 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn undo_pages_fill_and_go_round() {
-        let mut layout = Layout::default();
-        let mut undo = Undo::new(&mut layout, 2);
-        let mut out = Vec::new();
-        for _ in 0..4 {
-            undo.touch(1, 5000, 10, &mut out);
-        }
-        assert_eq!(
-            out,
-            [
-                Touch::create(page(0), 10),
-                Touch::change(page(0), 10),
-                Touch::change(page(0), 10),
-                Touch::create(page(1), 10)
-            ]
-        );
-        out.clear();
-        undo.commit(1, 51, &mut out);
-        undo.commit(1, 51, &mut out);
-        let first = UNDO_PAGES as u32;
-        let changes = [(1, 26), (first, 25), (1, 26), (first + 1, 25)];
-        assert_eq!(out, changes.map(|(number, redo)| Touch::change(page(number), redo)));
+    fn a_room_goes_round() {
         let mut room = Room::new(region(5, 2));
         assert_eq!([room.take(), room.take(), room.take()], [5, 6, 5].map(page));
     }

@@ -10,9 +10,11 @@ mod measured;
 pub mod oltp;
 mod touch;
 pub mod tpcc;
+mod undo;
 
 pub use measured::Measured;
 pub use touch::{Entry, Mode, Touch, Touches, What};
+pub use undo::UndoLogs;
 
 /// Which workload, in the words of the real drivers.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -28,9 +30,15 @@ pub enum Workload {
 ///
 /// # Errors
 /// A workload that cannot be modelled, in words.
-pub fn open(workload: &Workload, measured: &Measured, threads: u32, seed: u64) -> Result<Box<dyn Touches>, String> {
+pub fn open(
+    workload: &Workload,
+    measured: &Measured,
+    undo: UndoLogs,
+    threads: u32,
+    seed: u64,
+) -> Result<Box<dyn Touches>, String> {
     match workload {
-        Workload::Tpcc(spec) => Ok(Box::new(tpcc::Tpcc::new(spec, measured, threads, seed)?)),
-        Workload::Oltp(spec) => Ok(Box::new(oltp::Oltp::new(spec, measured, threads, seed)?)),
+        Workload::Tpcc(spec) => Ok(Box::new(tpcc::Tpcc::new(spec, measured, undo, threads, seed)?)),
+        Workload::Oltp(spec) => Ok(Box::new(oltp::Oltp::new(spec, measured, undo, threads, seed)?)),
     }
 }

@@ -8,9 +8,10 @@ use flatwater_core::interval::Kind;
 use flatwater_core::seed::splitmix;
 use flatwater_core::workload::oltp::{Generator, Mode, OltpSpec, Statement};
 
-use super::layout::{LOADED_BYTES, Layout, Region, SPLIT_BYTES, Undo};
+use super::layout::{LOADED_BYTES, Layout, Region, SPLIT_BYTES};
 use super::measured::{Measured, scaled};
-use super::touch::{Entry, Mode as Lock, Touch, Touches, transaction};
+use super::touch::{Entry, Mode as Lock, Touch, Touches, What, transaction};
+use super::undo::{Undo, UndoLogs, Undone};
 use crate::database::ids::{PageNo, RowNo};
 
 /// Bytes of a row.
@@ -106,13 +107,13 @@ impl Oltp {
     ///
     /// # Errors
     /// A mode that is not modelled, or too much data.
-    pub fn new(spec: &OltpSpec, measured: &Measured, threads: u32, seed: u64) -> Result<Self, String> {
+    pub fn new(spec: &OltpSpec, measured: &Measured, undo: UndoLogs, threads: u32, seed: u64) -> Result<Self, String> {
         spec.validate()?;
         if spec.mode == Mode::Insert || spec.secondary {
             return Err("workload.mode = \"insert\" and workload.secondary are not modelled yet".into());
         }
         let mut layout = Layout::default();
-        let undo = Undo::new(layout.of("undo"), threads);
+        let undo = Undo::new(layout.of("undo"), undo, threads);
         // All tables are alike.
         let rows_a_page = measured.rows("sbtest1.PRIMARY", LOADED_BYTES / ROW_BYTES);
         let entries_a_page = measured.rows("sbtest1.k_1", SPLIT_BYTES / u32::from(ENTRY_BYTES));
@@ -191,24 +192,24 @@ impl Touches for Oltp {
                     out.extend(page.through(rows.page(last, self.rows_a_page)).map(Touch::read));
                 }
                 Statement::IndexUpdate => {
-                    self.undo.touch(thread, UNDO_BYTES[UNDO_UPDATE_K], redo.undo[UNDO_UPDATE_K], out);
+                    self.undo.touch(thread, Undone::Change, UNDO_BYTES[UNDO_UPDATE_K], redo.undo[UNDO_UPDATE_K], out);
                     out.push(Touch::change(page, redo.update_k));
                     // The old entry is marked and k + 1 inserted right behind it: one page.
                     let entry = self.place_of_k(table, id, false);
                     out.push(Touch::change_entry(entry, redo.update_entry, Entry::moved(ENTRY_BYTES)));
                 }
                 Statement::NonIndexUpdate => {
-                    self.undo.touch(thread, UNDO_BYTES[UNDO_UPDATE_C], redo.undo[UNDO_UPDATE_C], out);
+                    self.undo.touch(thread, Undone::Change, UNDO_BYTES[UNDO_UPDATE_C], redo.undo[UNDO_UPDATE_C], out);
                     out.push(Touch::change(page, redo.update_c));
                 }
                 Statement::Delete => {
-                    self.undo.touch(thread, UNDO_BYTES[UNDO_DELETE], redo.undo[UNDO_DELETE], out);
+                    self.undo.touch(thread, Undone::Change, UNDO_BYTES[UNDO_DELETE], redo.undo[UNDO_DELETE], out);
                     out.push(Touch::change(page, redo.mark));
                     let entry = self.place_of_k(table, id, false);
                     out.push(Touch::change_entry(entry, redo.mark, Entry::marked(ENTRY_BYTES)));
                 }
                 Statement::Insert => {
-                    self.undo.touch(thread, UNDO_BYTES[UNDO_INSERT], redo.undo[UNDO_INSERT], out);
+                    self.undo.touch(thread, Undone::Insert, UNDO_BYTES[UNDO_INSERT], redo.undo[UNDO_INSERT], out);
                     out.push(Touch::change(page, redo.insert));
                     let entry = self.place_of_k(table, id, true);
                     out.push(Touch::change_entry(entry, redo.insert_entry, Entry::inserted(ENTRY_BYTES)));

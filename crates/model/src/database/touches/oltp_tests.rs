@@ -32,7 +32,7 @@ pub fn spec() -> OltpSpec {
 
 #[test]
 fn a_transaction_touches_what_its_statements_need() {
-    let mut oltp = Oltp::new(&spec(), &Measured::default(), 2, 7).unwrap();
+    let mut oltp = Oltp::new(&spec(), &Measured::default(), UndoLogs::default(), 2, 7).unwrap();
     // 73 rows to a page, an index of 869 entries to a page.
     assert_eq!((oltp.rows_a_page, oltp.tables[0].0.pages, oltp.tables[0].1.pages), (73, 1370, 116));
     let (mut reads, mut changes, mut redo, runs) = (0, 0, 0u64, 2000);
@@ -54,8 +54,14 @@ fn a_transaction_touches_what_its_statements_need() {
 
 #[test]
 fn the_index_is_used_evenly() {
-    let mut oltp =
-        Oltp::new(&OltpSpec { distribution: Distribution::Uniform, ..spec() }, &Measured::default(), 1, 7).unwrap();
+    let mut oltp = Oltp::new(
+        &OltpSpec { distribution: Distribution::Uniform, ..spec() },
+        &Measured::default(),
+        UndoLogs::default(),
+        1,
+        7,
+    )
+    .unwrap();
     let index = oltp.tables[0].1;
     let mut halves = [0; 2];
     let mut out = Vec::new();
@@ -73,7 +79,7 @@ fn the_index_is_used_evenly() {
 #[test]
 fn the_same_seed_touches_the_same() {
     let take = |seed| {
-        let mut oltp = Oltp::new(&spec(), &Measured::default(), 3, seed).unwrap();
+        let mut oltp = Oltp::new(&spec(), &Measured::default(), UndoLogs::default(), 3, seed).unwrap();
         let mut out = Vec::new();
         (0..30).for_each(|n| {
             oltp.next(n % 3, &mut out);
@@ -86,7 +92,9 @@ fn the_same_seed_touches_the_same() {
 
 #[test]
 fn what_is_not_modelled_is_told() {
-    assert!(Oltp::new(&OltpSpec { mode: Mode::Insert, ..spec() }, &Measured::default(), 1, 1).is_err());
+    assert!(
+        Oltp::new(&OltpSpec { mode: Mode::Insert, ..spec() }, &Measured::default(), UndoLogs::default(), 1, 1).is_err()
+    );
 }
 
 #[test]

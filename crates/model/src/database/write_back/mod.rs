@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use super::events::Event;
 use super::host::Host;
-use super::ids::{BatchId, Lsn, PassId, ThreadNo, WriterId};
+use super::ids::{BatchId, Lsn, PAGE_BYTES, PassId, ThreadNo, WriterId};
 use super::pool::Pool;
 use super::spec::Spec;
 
@@ -67,6 +67,15 @@ impl Counts {
     }
 }
 
+/// Batches for free frames leave a list of so many pages alone (BUF_LRU_MIN_LEN). MariaDB: or of a twentieth of a small pool.
+const LRU_MIN_LEN: u64 = 256;
+
+/// The length of an LRU list that batches for free frames leave alone.
+fn lru_least(spec: &Spec) -> u64 {
+    let frames = spec.settings.innodb_buffer_pool_size / PAGE_BYTES;
+    if spec.generation.is_mariadb() { LRU_MIN_LEN.min((frames / 20).saturating_sub(1)) } else { LRU_MIN_LEN }
+}
+
 /// The write-back of a server.
 #[derive(Debug)]
 pub(super) struct WriteBack {
@@ -81,8 +90,11 @@ pub(super) struct WriteBack {
     /// CPU time of a page, ns: of the thread that writes its batch, and of those that end requests.
     writer_ns: u64,
     end_ns: u64,
-    /// Most pages of a batch for free frames.
+    /// Most pages of a batch for free frames; the length under which it leaves an LRU list alone; and whether it goes over
+    /// all of the list rather than over innodb_lru_scan_depth pages.
     lru_most: u64,
+    lru_least: u64,
+    lru_scans_all: bool,
     /// A page that is written for its frame is evicted at once.
     evicts: bool,
     /// Batches and passes that have ended, whose owners are to be told.
@@ -106,6 +118,8 @@ impl WriteBack {
             writer_ns,
             end_ns: spec.cpu.write_ns - writer_ns,
             lru_most: if generation.is_mariadb() { settings.innodb_io_capacity_max.max(1) } else { u64::MAX },
+            lru_least: lru_least(spec),
+            lru_scans_all: generation.is_mariadb(),
             evicts: generation.has_cleaner(),
             ended: VecDeque::new(),
             counts: Counts::default(),
@@ -172,15 +186,17 @@ impl WriteBack {
         }
     }
 
-    /// Evicts clean pages at the end of an instance's LRU list until `depth` frames are free. Returns how many dirty pages
-    /// should be written for that.
+    /// Goes over the pages at the end of an instance's LRU list: it evicts clean ones until `depth` frames are free. Returns
+    /// how many dirty ones it passed. All of these are written, and not only as many as are still wanted: the server
+    /// starts their writes while it goes (buf_flush_LRU_list_batch).
     fn free_frames(&mut self, instance: usize, depth: u64, pool: &mut Pool, host: &mut Host) -> u64 {
-        let depth = depth.min(pool.data_of(instance));
-        let dirty = pool.evict_to(instance, depth, u32::try_from(depth).unwrap_or(u32::MAX));
+        let above_least = pool.data_of(instance).saturating_sub(self.lru_least);
+        let scan = if self.lru_scans_all { above_least } else { above_least.min(depth) };
+        let dirty = pool.evict_to(instance, depth, u32::try_from(scan).unwrap_or(u32::MAX));
         if pool.free_of(instance) > 0 {
             self.batches.wake_free_waiters(instance, host);
         }
-        depth.saturating_sub(pool.free_of(instance)).min(dirty).min(self.lru_most)
+        dirty.min(self.lru_most)
     }
 
     /// Starts a batch of so many pages; its instance must have none of its kind (but of single pages).

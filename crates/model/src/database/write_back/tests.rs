@@ -281,7 +281,7 @@ fn a_pass_leaves_an_instance_out_that_another_batch_writes_from() {
 }
 
 #[test]
-fn a_pass_for_free_frames_evicts_clean_pages_and_writes_no_more_than_it_has_to() {
+fn a_pass_for_free_frames_evicts_clean_pages_until_enough_frames_are_free() {
     let mut server = Server::new(&[("/generation", "mysql-5.7".into())], &[]);
     for number in 0..2000 {
         server.pool.admit(PageNo::new(number), false).unwrap();
@@ -290,4 +290,61 @@ fn a_pass_for_free_frames_evicts_clean_pages_and_writes_no_more_than_it_has_to()
     server.start(Kind::Lru, 50);
     assert_eq!((server.pool.free(), ready(&mut server.host)), (50, vec![4]));
     assert_eq!(server.ended().map(|ended| ended.written), Some(0));
+}
+
+/// A pool of 2000 frames with so many pages.
+fn pool_of(pages: u32) -> Pool {
+    let mut pool = Pool::new(10_000, 2000, 1);
+    (0..pages).for_each(|number| assert!(pool.admit(PageNo::new(number), false).is_some()));
+    pool
+}
+
+/// The pages of such a pool from the oldest on: how they leave it.
+fn from_the_oldest(pages: u32) -> Vec<PageNo> {
+    let mut pool = pool_of(pages);
+    let mut left: Vec<PageNo> = (0..pages).map(PageNo::new).collect();
+    let mut order = Vec::new();
+    while pool.evict_one(0, 1) {
+        let at = left.iter().position(|page| pool.find(*page).is_none()).unwrap();
+        order.push(left.remove(at));
+    }
+    order
+}
+
+/// Frees frames up to `depth` in such a pool, of whose pages every other one is dirty, from the oldest on. How many are free
+/// before pages are written, and then; and how many are written.
+fn free(generation: &str, pages: u32, depth: u64) -> (u64, u64, u64) {
+    let pool_bytes = ("/settings/innodb_buffer_pool_size", (2000 * PAGE_BYTES).into());
+    let mut server = Server::new(&[("/generation", generation.into()), pool_bytes], &[]);
+    server.pool = pool_of(pages);
+    for page in from_the_oldest(pages).into_iter().step_by(2) {
+        let frame = server.pool.find(page).unwrap();
+        server.pool.change(frame, Lsn::new(100), Lsn::new(200));
+    }
+    server.start(Kind::Lru, depth);
+    let before = server.pool.free();
+    server.answer_all();
+    let written = std::iter::from_fn(|| server.ended()).map(|ended| ended.written).sum();
+    (before, server.pool.free(), written)
+}
+
+#[test]
+fn a_pass_for_free_frames_writes_every_dirty_page_that_it_passes() {
+    // 40 frames are free, and 20 clean pages are evicted. The 20 dirty ones before them are written, although 60 are free.
+    assert_eq!(free("mysql-5.7", 1960, 60), (60, 80, 20));
+    assert_eq!(free("mariadb-10.11", 1960, 60), (60, 80, 20));
+}
+
+#[test]
+fn mysql_goes_over_as_many_pages_as_it_wants_free_and_mariadb_over_all() {
+    assert_eq!(free("mysql-5.7", 2000, 900), (450, 900, 450));
+    assert_eq!(free("mariadb-10.11", 2000, 900), (900, 1800, 900));
+}
+
+#[test]
+fn a_pass_for_free_frames_leaves_a_short_list_alone() {
+    // MySQL leaves 256 pages, MariaDB a twentieth of the pool less one: 99 of 2000.
+    assert_eq!(free("mysql-5.7", 256, 2000), (1744, 1744, 0));
+    assert_eq!(free("mysql-5.7", 276, 2000), (1734, 1744, 10));
+    assert_eq!(free("mariadb-10.11", 119, 2000), (1891, 1901, 10));
 }

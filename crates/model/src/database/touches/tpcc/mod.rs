@@ -11,9 +11,10 @@ use flatwater_core::workload::tpcc::{DISTRICTS, KINDS, Variant, WAREHOUSES_MAX};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::layout::{Layout, Room, Undo};
+use super::layout::{Layout, Room};
 use super::measured::{Measured, Optimizer, scaled};
 use super::touch::{Touch, Touches, What, transaction};
+use super::undo::{Undo, UndoLogs};
 use crate::database::ids::PageNo;
 
 mod locked;
@@ -70,16 +71,16 @@ impl Tpcc {
     ///
     /// # Errors
     /// What is not modelled.
-    pub fn new(spec: &TpccSpec, measured: &Measured, threads: u32, seed: u64) -> Result<Self, String> {
-        let mut made = Self::derived(spec, Rows::of(measured), threads, seed)?;
+    pub fn new(spec: &TpccSpec, measured: &Measured, undo: UndoLogs, threads: u32, seed: u64) -> Result<Self, String> {
+        let mut made = Self::derived(spec, Rows::of(measured), undo, threads, seed)?;
         made.optimizer = measured.optimizer;
         if let Some(bytes) = measured.redo_bytes.get("transaction") {
-            made.redo_scale = scale_of(*bytes)?;
+            made.redo_scale = scale_of(*bytes, undo)?;
         }
         Ok(made)
     }
 
-    fn derived(spec: &TpccSpec, rows: Rows, threads: u32, seed: u64) -> Result<Self, String> {
+    fn derived(spec: &TpccSpec, rows: Rows, undo: UndoLogs, threads: u32, seed: u64) -> Result<Self, String> {
         if spec.variant != Variant::TpccMysql {
             return Err("workload.variant: only tpcc-mysql's tables and statements are modelled".into());
         }
@@ -87,7 +88,7 @@ impl Tpcc {
             return Err(format!("workload.warehouses must be between 1 and {WAREHOUSES_MAX}"));
         }
         let mut layout = Layout::default();
-        let undo = Undo::new(layout.of("undo"), threads);
+        let undo = Undo::new(layout.of("undo"), undo, threads);
         let tables = Tables::new(&mut layout, spec.warehouses, &rows);
         // Room for a tenth more: 1.1 KB a New-Order (see docs) make that of 1000 warehouses last for 9 million.
         let grows = (u64::from(layout.total()?) / 10).max(4096);
@@ -155,10 +156,10 @@ impl Touches for Tpcc {
 
 /// By how much changes make more redo than what follows from what is logged, when `bytes` were measured for a New-Order with
 /// its companions: the mean of each warehouse's second thousand, when its indexes have split. What is made anew is left.
-fn scale_of(bytes: f64) -> Result<f64, String> {
+fn scale_of(bytes: f64, undo: UndoLogs) -> Result<f64, String> {
     const DECKS: u32 = 400;
     let spec = TpccSpec { variant: Variant::TpccMysql, warehouses: 2, pipeline: false, keying_and_think: false };
-    let mut tpcc = Tpcc::derived(&spec, Rows::of(&Measured::default()), 1, 1)?;
+    let mut tpcc = Tpcc::derived(&spec, Rows::of(&Measured::default()), undo, 1, 1)?;
     let (mut orders, mut changed, mut made, mut out) = (0_u32, 0_u64, 0_u64, Vec::new());
     for run in 0..DECKS * 23 {
         out.clear();

@@ -4,6 +4,7 @@ use flatwater_core::workload::tpcc::inputs::{Customer, Delivery, NewOrder, Payme
 use flatwater_core::workload::tpcc::{CUSTOMERS, DISTRICTS, ITEMS, ORDERS};
 
 use super::super::touch::{Entry, Touch};
+use super::super::undo::Undone;
 use super::places::first_of;
 use super::tables::{LINES, RECENT};
 use super::{Tpcc, locked};
@@ -22,13 +23,13 @@ const UNDO_INSERT: u32 = 30;
 
 impl Tpcc {
     fn update(&mut self, thread: u32, page: PageNo, out: &mut Vec<Touch>) {
-        self.undo.touch(thread, UNDO_UPDATE, UNDO_UPDATE as u16 + REDO_UNDO, out);
+        self.undo.touch(thread, Undone::Change, UNDO_UPDATE, UNDO_UPDATE as u16 + REDO_UNDO, out);
         out.push(Touch::change(page, REDO_UPDATE));
     }
 
     /// Inserts a row of so many bytes into a page, or into a new one.
     fn insert(&mut self, thread: u32, touch: fn(PageNo, u16) -> Touch, page: PageNo, bytes: u16, out: &mut Vec<Touch>) {
-        self.undo.touch(thread, UNDO_INSERT, UNDO_INSERT as u16 + REDO_UNDO, out);
+        self.undo.touch(thread, Undone::Insert, UNDO_INSERT, UNDO_INSERT as u16 + REDO_UNDO, out);
         out.push(touch(page, bytes + REDO_ROW));
     }
 
@@ -52,6 +53,7 @@ impl Tpcc {
                 let stock = Touch::read(self.stock_page(line.supplier, line.item));
                 out.extend([locked::stock(line.supplier, line.item), Touch::STATEMENT, stock]);
             }
+            self.undo.commit(thread, REDO_COMMIT, out);
             return;
         }
         self.districts[own].next_order += 1;
@@ -127,7 +129,7 @@ impl Tpcc {
         self.update(thread, page, out);
         if self.hash(of as u64, u64::from(input.customer.number)).is_multiple_of(10) {
             // Bad credit: 500 bytes of data are written anew.
-            self.undo.touch(thread, 450, 500, out);
+            self.undo.touch(thread, Undone::Change, 450, 500, out);
             out.push(Touch::change(page, 500));
         }
         out.push(Touch::STATEMENT);
@@ -172,7 +174,7 @@ impl Tpcc {
             }
             self.districts[own].oldest_new += 1;
             out.extend([locked::oldest_new_order(own), Touch::STATEMENT]);
-            self.undo.touch(thread, UNDO_UPDATE, UNDO_UPDATE as u16 + REDO_UNDO, out);
+            self.undo.touch(thread, Undone::Change, UNDO_UPDATE, UNDO_UPDATE as u16 + REDO_UNDO, out);
             out.push(Touch::change(self.queue_page(own, order), REDO_MARK));
             let page = self.order_page(own, order);
             out.extend([Touch::STATEMENT, Touch::read(page), Touch::STATEMENT]);
