@@ -10,7 +10,7 @@ use flatwater_core::workload::oltp::{Generator, Mode, OltpSpec, Statement};
 
 use super::layout::{LOADED_BYTES, Layout, Region, SPLIT_BYTES};
 use super::measured::{Measured, scaled};
-use super::touch::{Entry, Mode as Lock, Touch, Touches, What, transaction};
+use super::touch::{Entry, Mode as Lock, Touch, Touches, transaction};
 use super::undo::{Undo, UndoLogs, Undone};
 use crate::database::ids::{PageNo, RowNo};
 
