@@ -50,7 +50,7 @@ class Kinds:
 
 
 #: No kind is known: a field may belong to any kind.
-ANY = Kinds()
+ANY: Kinds = Kinds()
 
 
 def kinds_of(tables: Any) -> Kinds:

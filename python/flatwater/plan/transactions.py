@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from flatwater.experiment import Experiment
 from flatwater.experiment import Oltp as OltpWorkload
@@ -128,8 +128,8 @@ class Oltp(OltpTables):
 
 
 #: What a modelled server can run: it has their data.
-ModelledTransactions = Tpcc | Oltp
-Transactions = ModelledTransactions | Sql | QueryLog
+ModelledTransactions: TypeAlias = Tpcc | Oltp
+Transactions: TypeAlias = ModelledTransactions | Sql | QueryLog
 #: The plan of the workload, or of its tables only.
 AnyOltp = TypeVar("AnyOltp", bound=OltpTables)
 

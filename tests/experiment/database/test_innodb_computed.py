@@ -63,8 +63,16 @@ def test_cleaners_follow_written_instances() -> None:
 
 @pytest.mark.parametrize(
     ("processors", "read_threads", "purge_threads", "log_writers", "without_binlog"),
-    [(2, 4, 1, False, False), (4, 4, 1, False, False), (5, 4, 1, False, True), (16, 8, 1, False, True),
-     (17, 8, 4, False, True), (31, 15, 4, False, True), (32, 16, 4, True, True), (200, 64, 4, True, True)],
+    [
+        (2, 4, 1, False, False),
+        (4, 4, 1, False, False),
+        (5, 4, 1, False, True),
+        (16, 8, 1, False, True),
+        (17, 8, 4, False, True),
+        (31, 15, 4, False, True),
+        (32, 16, 4, True, True),
+        (200, 64, 4, True, True),
+    ],
 )
 def test_threads_by_processors(
     processors: int, read_threads: int, purge_threads: int, log_writers: bool, without_binlog: bool

@@ -24,7 +24,6 @@ from flatwater.experiment.kinds import ANY
 from flatwater.experiment.layers import read_layer
 from flatwater.experiment.problem import Problem, ProblemsError
 
-
 #: Setting -> its default in each generation, in their order, as the engine takes it.
 DEFAULTS: dict[str, list[Any]] = {
     "innodb_io_capacity": [100, *[200] * 5, *[10_000] * 3, *[200] * 3],
@@ -64,7 +63,7 @@ def test_defaults_are_the_generations(name: str) -> None:
 @pytest.mark.parametrize("generation", GENERATIONS)
 @pytest.mark.parametrize("name", _SETTINGS)
 def test_every_setting_of_a_generation_may_be_written_as_the_server_has_it(generation: str, name: str) -> None:
-    """What a server says of itself is taken again, and changes nothing; what it does not have is refused with who has."""
+    """What a server says of itself is taken again, and changes nothing; what it lacks is refused with who has it."""
     host, pool = Host(processors=48, memory_bytes=64 << 30), {"innodb_buffer_pool_size": "20G"}
     having = generation if has(generation, name) else next(one for one in GENERATIONS if has(one, name))
     value = defaults(having)[name]

@@ -1,7 +1,7 @@
 """Defaults that servers compute: from other settings, and from the processors and the memory of their machine.
 
-Sources: MySQL's manuals, "InnoDB Startup Options and System Variables" and "Enabling Automatic InnoDB Configuration for a
-Dedicated MySQL Server" (8.0 and 8.4); the release notes of 9.5.
+Sources: MySQL's manuals, "InnoDB Startup Options and System Variables" and "Enabling Automatic InnoDB Configuration for
+a Dedicated MySQL Server" (8.0 and 8.4); the release notes of 9.5.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from flatwater.experiment.database import innodb_computed as computed
 from flatwater.experiment.database.innodb_computed import Computed, Host
@@ -266,10 +266,10 @@ def server_settings(generation: str, written: Mapping[str, Setting], host: Host)
         value = written[name] if name in written else own.get(name, definition.without)
         if callable(value):
             to_compute[name] = value
-        elif value is None or name not in written and name not in own:
-            read[name] = cast(Value, value)
+        elif value is None or (name not in written and name not in own):
+            read[name] = value
         else:
-            read[name] = definition.read(cast(Setting, value))
+            read[name] = definition.read(value)
     # In the order of the definitions: what is computed rests on what stands above it.
     for name, compute in to_compute.items():
         read[name] = compute(read, host)
