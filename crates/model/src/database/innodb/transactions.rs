@@ -4,6 +4,7 @@ use super::super::commits::{Need, Then};
 use super::super::ids::{Lsn, RowNo, ThreadNo};
 use super::super::locks::Answer;
 use super::super::log::Waiter;
+use super::super::threads::Shared;
 use super::super::touches::{Mode, Touch, What};
 use super::Innodb;
 
@@ -20,7 +21,8 @@ impl Innodb {
                 return;
             }
             let Self { threads, pool, log, limits, change_buffer, host, locks, .. } = self;
-            threads.run_hits(thread, host.now_ms(), pool, log, limits, change_buffer.as_ref(), locks);
+            let shared = Shared { pool, log, limits, locks };
+            threads.run_hits(thread, host.now_ms(), shared, change_buffer.as_ref());
             match self.threads.get(thread).touch() {
                 Some(touch) if self.do_touch(thread, touch) => self.threads.get(thread).advance(),
                 None if self.begin_next_transaction(thread) => {}

@@ -13,6 +13,14 @@ use super::Threads;
 use super::ahead::STEP;
 use super::thread::Work;
 
+/// What all threads of a server share.
+pub(in super::super) struct Shared<'a> {
+    pub(in super::super) pool: &'a mut Pool,
+    pub(in super::super) log: &'a mut Log,
+    pub(in super::super) limits: &'a mut Limits,
+    pub(in super::super) locks: &'a mut RowLocks,
+}
+
 impl Threads {
     /// Takes a thread to the next page or row that it must wait for, or with which something else has to happen; or to its
     /// end.
@@ -20,12 +28,10 @@ impl Threads {
         &mut self,
         number: ThreadNo,
         now_ms: u32,
-        pool: &mut Pool,
-        log: &mut Log,
-        limits: &mut Limits,
+        shared: Shared,
         buffer: Option<&ChangeBuffer>,
-        locks: &mut RowLocks,
     ) {
+        let Shared { pool, log, limits, locks } = shared;
         let thread = &mut self.threads[number.index()];
         let (touches, mut at) = thread.begin_run();
         // Nobody writes pages or the log meanwhile, so these stay: up to where changes may be appended, and the LSN after

@@ -21,6 +21,7 @@ mod thread;
 
 use ahead::Recent;
 use bursts::{BurstEnd, Holds};
+pub(super) use hits::Shared;
 pub(super) use thread::Thread;
 
 /// What the threads did in an interval.

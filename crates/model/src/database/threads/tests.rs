@@ -81,12 +81,14 @@ fn a_thread_runs_to_the_page_that_is_not_there() {
     let mut log = Log::new(MYSQL55, &settings(), (0, 0), None);
     let mut limits = Limits::of_server(MYSQL55, &settings());
     assert!(threads.begin_transaction(thread(0), &mut host, &mut transaction(), &pool, None));
-    threads.run_hits(thread(0), 1, &mut pool, &mut log, &mut limits, None, &mut RowLocks::new(2));
+    let shared = Shared { pool: &mut pool, log: &mut log, limits: &mut limits, locks: &mut RowLocks::new(2) };
+    threads.run_hits(thread(0), 1, shared, None);
     assert_eq!(threads.get(thread(0)).touch(), Some(Touch::read(PageNo::new(1))));
     assert_eq!((threads.counts().statements, threads.counts().uses), (1, 1));
     threads.get(thread(0)).advance();
     // A change looks at the log's limits, as nothing is dirty yet.
-    threads.run_hits(thread(0), 1, &mut pool, &mut log, &mut limits, None, &mut RowLocks::new(2));
+    let shared = Shared { pool: &mut pool, log: &mut log, limits: &mut limits, locks: &mut RowLocks::new(2) };
+    threads.run_hits(thread(0), 1, shared, None);
     let change = threads.get(thread(0)).touch().unwrap();
     assert_eq!(change.what, What::Change);
     let frame = pool.find(change.page).unwrap();
@@ -108,7 +110,8 @@ fn work_takes_a_core_then_the_mutexes_and_the_way_to_the_client() {
     assert!(!threads.burn(thread(0), &mut host), "it owes nothing");
     for number in [0, 1] {
         threads.begin_transaction(thread(number), &mut host, &mut transaction(), &pool, None);
-        threads.run_hits(thread(number), 1, &mut pool, &mut log, &mut limits, None, &mut RowLocks::new(2));
+        let shared = Shared { pool: &mut pool, log: &mut log, limits: &mut limits, locks: &mut RowLocks::new(2) };
+        threads.run_hits(thread(number), 1, shared, None);
         assert!(threads.burn(thread(number), &mut host) && !threads.burn(thread(number), &mut host));
     }
     // 1000 of the statement and two pages; one core: the second thread comes after the first.

@@ -100,7 +100,8 @@ fn what_is_not_modelled_is_told() {
 #[test]
 fn what_changes_a_row_locks_it_and_statements_without_a_transaction_commit_by_themselves() {
     for (skip_trx, commits) in [(false, 0), (true, 4)] {
-        let mut oltp = Oltp::new(&OltpSpec { skip_trx, ..spec() }, &Measured::default(), 1, 7).unwrap();
+        let mut oltp =
+            Oltp::new(&OltpSpec { skip_trx, ..spec() }, &Measured::default(), UndoLogs::default(), 1, 7).unwrap();
         let mut out = Vec::new();
         oltp.next(0, &mut out);
         // Two updates and a delete; the row that is inserted is the one that was deleted.

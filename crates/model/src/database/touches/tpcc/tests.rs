@@ -124,7 +124,7 @@ fn an_optimizer_of_mysql_looks_at_customers_too_and_its_looks_are_uses() {
 
 #[test]
 fn rows_are_locked_in_one_order_and_a_delivery_is_ten_transactions() {
-    let mut tpcc = Tpcc::new(&spec(3), &Measured::default(), 1, 3).unwrap();
+    let mut tpcc = Tpcc::new(&spec(3), &Measured::default(), UndoLogs::default(), 1, 3).unwrap();
     let mut locked = [0.0; 5];
     let mut runs = [0.0; 5];
     for _ in 0..23 * 100 {
