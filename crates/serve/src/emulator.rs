@@ -112,7 +112,8 @@ impl Emulator {
         let trimmed = Arc::new(Mutex::new(trimmed));
         let service = Arc::new(Service::new(device, began_ns));
         let interval = Duration::from_millis(spec.interval_ms.max(10));
-        let watch = Watch::new(service.clone(), backing.clone(), sidecar, trimmed.clone(), spec.title, began_ns, interval);
+        let watch =
+            Watch::new(service.clone(), backing.clone(), sidecar, trimmed.clone(), spec.title, began_ns, interval);
         let watch = Arc::new(watch);
         let files = EmulatedFiles::new(service.clone(), backing.clone(), trimmed.clone(), watch.clone());
         let (mount, readers) = (spec.mount.clone(), spec.readers.max(1));

@@ -96,7 +96,10 @@ mod tests {
     fn what_was_written_after_a_trim_holds_data_whatever_the_ranges_say() {
         let trimmed = Trimmed::of(&[(2 * K, 6 * K)]);
         assert_eq!(trimmed.held(10 * K, &[]), [(0, 2 * K), (8 * K, 2 * K)]);
-        assert_eq!(trimmed.held(10 * K, &[(4 * K, K), (12 * K, K)]), [(0, 2 * K), (4 * K, K), (8 * K, 2 * K), (12 * K, K)]);
+        assert_eq!(
+            trimmed.held(10 * K, &[(4 * K, K), (12 * K, K)]),
+            [(0, 2 * K), (4 * K, K), (8 * K, 2 * K), (12 * K, K)]
+        );
         assert_eq!(trimmed.held(0, &[(5 * K + 1, 1)]), [(5 * K, K)], "of a fresh device, what its file has");
     }
 

@@ -4,6 +4,7 @@
 //!                                     -> reads: die -> channel -> link
 
 mod holding;
+mod statistics;
 
 use std::collections::VecDeque;
 
@@ -16,7 +17,7 @@ use super::flash::Flash;
 use super::requests::{Request, RequestId, last_page, pages, part, whole_pages};
 use super::spec::Spec;
 use super::stages::{Pipe, Servers};
-use super::statistics::{Counts, State, Statistics, wear_json};
+use super::statistics::{Counts, wear_json};
 use crate::event::EventQueue;
 use crate::storage::stepped::{self, Stepped};
 use crate::storage::{Command, Device, Ended, Failure, Incident, Opening, Operation};
@@ -302,30 +303,6 @@ impl Card {
             self.end(request);
         }
         self.flash.wake(self.now_ns, &self.buffer);
-    }
-
-    fn counts(&self) -> Counts {
-        let ftl = self.flash.counters();
-        let mut counts = self.flash.counts;
-        counts.host_bytes = self.host_bytes;
-        counts.host_pages = ftl.host_pages;
-        counts.relocated_pages = ftl.relocated_pages;
-        counts.erases = ftl.erases;
-        counts.dies_ns = self.flash.dies_busy_ns();
-        counts.link_ns = [self.link_in.busy_ns, self.link_out.busy_ns];
-        counts
-    }
-
-    /// The statistics of the time since the last call.
-    pub fn take_statistics(&mut self, now_ns: u64) -> Statistics {
-        let (ftl, counts) = (self.flash.counters(), self.counts());
-        self.buffer.settle(now_ns);
-        let mut state = State::new(&ftl, &self.flash.layout, self.spec.wear.rated_cycles);
-        state.interval_ns = now_ns - self.counted_ns;
-        state.buffer_bytes = self.buffer.len() * self.flash.layout.page_bytes();
-        let statistics = Statistics { counts: counts.since(&self.counted), state };
-        (self.counted, self.counted_ns) = (counts, now_ns);
-        statistics
     }
 }
 

@@ -142,7 +142,10 @@ fn a_card_begins_anew_with_what_it_holds() {
         let utilisation = observed(&mut *card, now_ns)["utilisation_pct"];
         assert!((utilisation / full - 0.5 - share).abs() < 0.01, "{utilisation} of {full}");
         // A page that is held is read from flash, and no other one.
-        assert!(takes_ns(&mut *card, now_ns, read(64 * 100)) > takes_ns(&mut *card, now_ns + (1 << 30), read(64 * 100 + 40)));
+        assert!(
+            takes_ns(&mut *card, now_ns, read(64 * 100))
+                > takes_ns(&mut *card, now_ns + (1 << 30), read(64 * 100 + 40))
+        );
     }
 }
 

@@ -40,7 +40,8 @@ mod tests {
 
     #[test]
     fn a_page_is_held_once_however_many_ranges_touch_it() {
-        let pages = |ranges: &[(u64, u64)]| pages_of(ranges, 12, 10 << 12).into_iter().map(Lpn::number).collect::<Vec<_>>();
+        let pages =
+            |ranges: &[(u64, u64)]| pages_of(ranges, 12, 10 << 12).into_iter().map(Lpn::number).collect::<Vec<_>>();
         assert_eq!(pages(&[(0, 1), (100, 1), (4095, 2), (3 << 12, 4096)]), [0, 1, 3]);
         assert_eq!(pages(&[(8 << 12, 100 << 12)]), [8, 9], "no further than the card");
         assert_eq!(pages(&[(20 << 12, 4096)]), []);
