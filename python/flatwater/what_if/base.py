@@ -130,10 +130,7 @@ def read_base(run: str, cell: int | None = None) -> Base:
     """
     counted = count_run(run)
     where = str(counted.result.path)
-    for counts in counted.cells:
-        if (cache := counts.experiment.any_cache) is not None and cache.before != DATA:
-            what = f"a cache was in front of the storage {cache.before}: only what the device below it did was recorded"
-            raise UserError(what, where=where, hint="what-if knows caches in front of storage.path; use such a run")
+    _require_known_cache(counted.cells, where)
     chosen = _cells_of_one_setting(counted.cells, cell, where)
     by_index = {recorded.index: recorded for recorded in counted.result.cells}
     cells = [by_index[counts.index] for counts in chosen]
@@ -197,6 +194,13 @@ def read_base(run: str, cell: int | None = None) -> Base:
     if unknown:
         notes.append(f"settings that are not modelled, and that the twin lacks: {', '.join(unknown)}")
     return base
+
+
+def _require_known_cache(cells: Sequence[CountedCell], where: str) -> None:
+    for counts in cells:
+        if (cache := counts.experiment.any_cache) is not None and cache.before != DATA:
+            what = f"a cache was in front of the storage {cache.before}: only what the device below it did was recorded"
+            raise UserError(what, where=where, hint="what-if knows caches in front of storage.path; use such a run")
 
 
 def _cells_of_one_setting(cells: Sequence[CountedCell], cell: int | None, where: str) -> list[CountedCell]:

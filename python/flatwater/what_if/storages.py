@@ -12,7 +12,6 @@ from pydantic import JsonValue
 from flatwater.experiment import Experiment, ModelledStorage
 from flatwater.experiment.database import InnodbModel
 from flatwater.experiment.database.placement import not_modelled
-from flatwater.experiment.parse import Tables
 from flatwater.plan.device import Volume, later, slower
 from flatwater.plan.innodb import Other
 from flatwater.runner.stack.database.size import estimate_bytes
@@ -65,13 +64,13 @@ def placed_tables(base: Base, folder: Path) -> dict[str, dict[str, JsonValue]]:
     return tables
 
 
-def placement_tables(base: Base, tables: Mapping[str, dict[str, JsonValue]]) -> Tables:
+def placement_tables(base: Base, tables: Mapping[str, dict[str, JsonValue]]) -> dict[str, JsonValue]:
     """The fields of a twin's database that say where its parts are; none for a run without other storages."""
     if not tables:
         return {}
     said = base.experiment.server.placement
     lacking = not_modelled(base.generation, said)
-    placement: Tables = {str(item): name for item, name in said.items.items() if item not in lacking}
+    placement: dict[str, JsonValue] = {str(item): name for item, name in said.items.items() if item not in lacking}
     if said.placed_tables:
         placement["tables"] = dict(said.placed_tables)
     return {"storages": {name: dict(table) for name, table in tables.items()}, "placement": placement}

@@ -46,9 +46,8 @@ pub struct Card {
     events: EventQueue<Event>,
     ends: Ends,
     host_bytes: u64,
-    /// The counts at the last `take_statistics`, and when that was.
-    counted: Counts,
-    counted_ns: u64,
+    /// The counts at the last `take_statistics`, and when that was, ns.
+    counted: (Counts, u64),
     incidents: Vec<Incident>,
     seed: u64,
 }
@@ -81,8 +80,7 @@ impl Card {
             events: EventQueue::new(),
             ends: Ends::new(controller.latency_ns),
             host_bytes: 0,
-            counted: Counts::default(),
-            counted_ns: 0,
+            counted: (Counts::default(), 0),
             incidents: Vec::new(),
             seed: opening.seed,
             spec,

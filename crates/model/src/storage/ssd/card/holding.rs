@@ -17,7 +17,7 @@ impl Card {
         self.flash = flash;
         self.flash.wake(now_ns, &self.buffer);
         // Its counts begin at 0 again.
-        (self.counted, self.counted_ns) = (self.counts(), now_ns);
+        self.counted = (self.counts(), now_ns);
         true
     }
 }

@@ -22,10 +22,10 @@ impl Card {
         let (ftl, counts) = (self.flash.counters(), self.counts());
         self.buffer.settle(now_ns);
         let mut state = State::new(&ftl, &self.flash.layout, self.spec.wear.rated_cycles);
-        state.interval_ns = now_ns - self.counted_ns;
+        state.interval_ns = now_ns - self.counted.1;
         state.buffer_bytes = self.buffer.len() * self.flash.layout.page_bytes();
-        let statistics = Statistics { counts: counts.since(&self.counted), state };
-        (self.counted, self.counted_ns) = (counts, now_ns);
+        let statistics = Statistics { counts: counts.since(&self.counted.0), state };
+        self.counted = (counts, now_ns);
         statistics
     }
 }

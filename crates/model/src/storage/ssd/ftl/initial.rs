@@ -4,7 +4,6 @@ use flatwater_core::seed::{Rng, stream};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Ftl;
 use super::draws::{below, shuffle, uniform};
 use super::free::Free;
 use super::ids::{Lpn, UnitNo};
@@ -12,6 +11,7 @@ use super::room::Room;
 use super::theory::{fifo_valid_at_end, stationary};
 use super::units::State;
 use super::victims::{Choose, Policy};
+use super::{Ftl, Geometry, Wear};
 
 /// What a device holds at first. As JSON: `{"name": "preconditioned", "simulate": true}`.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
@@ -32,6 +32,25 @@ pub enum Initial {
 const BATCH: usize = 32;
 
 impl Ftl {
+    /// As `new`, with data in the logical pages `held`, which are in order, instead of in the first ones. A device with data
+    /// is no fresh one: then `Fresh` means that they were written once, in order.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn holding(
+        geometry: Geometry,
+        policy: Policy,
+        wear: Wear,
+        initial: Initial,
+        held: Vec<Lpn>,
+        seed: u64,
+    ) -> Result<Self, String> {
+        let initial = if initial == Initial::Fresh { Initial::Filled } else { initial };
+        let mut ftl = Self::new(geometry, policy, wear, initial, held.len() as u32, seed)?;
+        ftl.mapping.renumber(held.into_iter());
+        Ok(ftl)
+    }
+
     /// Brings the device into its initial state. This wears no unit: `life_used` says how worn the device is.
     pub(super) fn become_initial(&mut self, initial: Initial, policy: Policy, used_pages: u32, seed: u64) {
         if used_pages == 0 {

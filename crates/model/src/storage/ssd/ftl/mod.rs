@@ -156,25 +156,6 @@ impl Ftl {
         Ok(ftl)
     }
 
-    /// As `new`, with data in the logical pages `held`, which are in order, instead of in the first ones. A device with data
-    /// is no fresh one: then `Fresh` means that they were written once, in order.
-    ///
-    /// # Errors
-    /// As `new`.
-    pub fn holding(
-        geometry: Geometry,
-        policy: Policy,
-        wear: Wear,
-        initial: Initial,
-        held: Vec<Lpn>,
-        seed: u64,
-    ) -> Result<Self, String> {
-        let initial = if initial == Initial::Fresh { Initial::Filled } else { initial };
-        let mut ftl = Self::new(geometry, policy, wear, initial, held.len() as u32, seed)?;
-        ftl.mapping.renumber(held.into_iter());
-        Ok(ftl)
-    }
-
     /// Its shape.
     pub const fn geometry(&self) -> &Geometry {
         &self.geometry
