@@ -9,7 +9,7 @@ use crate::storage::Operation;
 impl Log {
     /// Begins to let recovery begin at the oldest change that is in no data file, when the data files are synced. False: it
     /// does already, or another checkpoint is under way (log_checkpoint: n_pending_checkpoint_writes).
-    pub(super) fn begin_checkpoint(&mut self, oldest_lsn: Option<Lsn>) -> bool {
+    pub(in super::super) fn begin_checkpoint(&mut self, oldest_lsn: Option<Lsn>) -> bool {
         let lsn = oldest_lsn.unwrap_or(self.redo.lsn()).min(self.redo.durable());
         let begins = self.next_checkpoint.is_none() && lsn > self.redo.checkpoint();
         if begins {
@@ -19,7 +19,7 @@ impl Log {
     }
 
     /// The data files are synced: recovery begins where `begin_checkpoint` has found.
-    pub(super) fn end_checkpoint(&mut self, host: &mut Host) {
+    pub(in super::super) fn end_checkpoint(&mut self, host: &mut Host) {
         if self.next_checkpoint.take().is_some_and(|lsn| self.redo.move_checkpoint(lsn)) {
             let (offset, bytes) = self.redo.checkpoint_place();
             host.submit(self.device, Tag::Checkpoint, Operation::Write, offset, bytes);
