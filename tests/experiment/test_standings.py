@@ -112,6 +112,10 @@ def names_it(by: str, one: Fitted) -> bool:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_a_figure_agrees_within_15_percent_or_25_where_it_is_about(entry: LibraryEntry) -> None:
     for row in load(entry.path).published:
+        if row.metric == "cv_pct":
+            # How much the seconds of a run differ is asked for within a factor of 1.5.
+            assert (row.within, row.about) == (0.5, False), row.source
+            continue
         assert row.within is None, f"{row.source}: the library has two limits, and no third"
         assert row.about == bool(ABOUT.search(row.source)), row.source
         assert row.tolerance == (WITHIN_ABOUT if row.about else WITHIN)
