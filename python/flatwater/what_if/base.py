@@ -186,14 +186,20 @@ def read_base(run: str, cell: int | None = None) -> Base:
         notes=notes,
     )
     _note_others(base, notes)
-    for item, (told, _) in not_modelled(generation, first.experiment.server.placement).items():
+    _note_lacks(base, notes)
+    return base
+
+
+def _note_lacks(base: Base, notes: list[str]) -> None:
+    """What the twin cannot say, or does not have."""
+    server = base.experiment.server
+    for item, (told, _) in not_modelled(base.generation, server.placement).items():
         notes.append(f"the twin lacks database.placement.{item}: {told}")
     if base.limited:
         notes.append(f"{AT_ITS_LIMIT} ({base.limited}): only changes to another storage are predicted")
-    unknown = [name for name in first.experiment.server.settings if not has(generation, name)]
+    unknown = [name for name in server.settings if not has(base.generation, name)]
     if unknown:
         notes.append(f"settings that are not modelled, and that the twin lacks: {', '.join(unknown)}")
-    return base
 
 
 def _require_known_cache(cells: Sequence[CountedCell], where: str) -> None:
