@@ -76,7 +76,10 @@ def test_each_says_what_it_is_and_runs_anywhere(entry: LibraryEntry) -> None:
         assert experiment.files.overwrite is False
         assert f"flatwater run {entry.name} --set storage.path=" in text
     # TOML lets no inline table go on in another line.
-    assert all(len(line) <= 120 or line.startswith(("set = {", "relative_to = {", '"')) for line in text.splitlines())
+    assert all(
+        len(line) <= 120 or line.lstrip().startswith(("set = {", "relative_to = {", "{", '"'))
+        for line in text.splitlines()
+    )
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)

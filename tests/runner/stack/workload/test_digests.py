@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 from lab import Lab
 from observelab import intervals, seen, start
 from serverlab import ServerLab
@@ -134,6 +135,12 @@ def replay(log: Path, **changes: Any) -> dict[str, Any]:
     return own | changes
 
 
+def written(lab: Lab, workload: dict[str, Any], url: str) -> Path:
+    file = lab.folder / "replay.toml"
+    file.write_text(tomli_w.dumps({"workload": workload, "database": {"kind": "server", "url": url}}))
+    return file
+
+
 def measured_s(ran: Any) -> float:
     return float(sum(phase.end_s - phase.start_s for phase in ran.summary.phases if phase.name == "measure"))
 
@@ -181,7 +188,7 @@ def test_without_samples_nothing_is_kept_and_nothing_replayed(lab: Lab, telling:
     assert counted(folder)["point"] == 50
     text = (digests_in(folder) or folder).read_text()
     assert '"sample"' not in text and "changed" not in text
-    file = lab.write(replay(folder), database={"kind": "server", "url": telling.url()})
+    file = written(lab, replay(folder), telling.url())
     ran = lab.flatwater("check", file)
     assert ran.code == 2 and "without samples" in ran.error and "--samples" in ran.error
 
@@ -203,7 +210,7 @@ def test_a_server_that_keeps_no_statements_says_so(lab: Lab, make_server: MakeSe
     ran = running.send(signal.SIGINT)
     (gap,) = [gap for gap in ran.summary.gaps if gap.what == "samples of statements"]
     assert ran.code == 0 and "setup_consumers" in gap.remedy
-    file = lab.write(replay(ran.out), database={"kind": "server", "url": server.url()})
+    file = written(lab, replay(ran.out), server.url())
     refused = lab.flatwater("check", file)
     assert refused.code == 2 and "none of its statements has a sample" in refused.error
 
@@ -275,7 +282,7 @@ def test_statements_that_cannot_be_sent_are_told(lab: Lab, servers: ServerLab, t
 def test_a_result_of_something_else_is_refused(lab: Lab, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    file = lab.write(replay(other), database={"kind": "server", "url": "mysql://root@127.0.0.1:1"})
+    file = written(lab, replay(other), "mysql://root@127.0.0.1:1")
     ran = lab.flatwater("check", file)
     assert ran.code == 2 and "workload.log" in ran.error
 
@@ -288,5 +295,5 @@ def test_a_killed_observer_leaves_what_it_saw(lab: Lab, telling: WatchedServer, 
     running.process.wait()
     copied = Path(tempfile.mkdtemp(dir=tmp_path)) / "killed"
     shutil.copytree(running.out, copied)
-    file = lab.write(replay(copied), database={"kind": "server", "url": telling.url()})
+    file = written(lab, replay(copied), telling.url())
     assert lab.flatwater("check", file).code == 0
