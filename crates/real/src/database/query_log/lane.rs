@@ -64,8 +64,7 @@ impl<'a> Lane<'a> {
     fn work(&mut self) {
         let crew = &self.job.crew;
         while !crew.stopping() {
-            let queue = if self.job.shared { 0 } else { self.lane };
-            let entry = match self.job.queues.take(queue) {
+            let entry = match self.job.queues.take(self.lane) {
                 Found::Entry(entry) => entry,
                 Found::Nothing => continue,
                 Found::Over => return self.end_interval(),
@@ -130,8 +129,7 @@ impl<'a> Lane<'a> {
         if !matches!(error, SqlError::Server { .. }) {
             self.connection = None;
         }
-        let whose = if self.job.shared { "digest" } else { "recorded connection" };
-        let text = format!("{} of {whose} {}: {error}", KINDS[kind], entry.session);
+        let text = format!("{} of recorded connection {}: {error}", KINDS[kind], entry.session);
         if self.job.continue_on_error {
             self.job.crew.note_failure(Error::Workload(text));
             return true;
