@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flatwater.advise.rule import Case
 from flatwater.analysis.bound import Evidence, Finding
-from flatwater.analysis.bound.finding import MAIN_MIN
+from flatwater.analysis.bound.finding import LISTED_MIN, MAIN_MIN
 from flatwater.analysis.bound.processors import processors
 from flatwater.analysis.bound.sessions import session_time
 from flatwater.analysis.bound.words import figure
@@ -18,11 +18,13 @@ _OTHER_WAITS = ("log limit", "dirty limit", "free pages", "fsync path", "CPU", "
 def contention_inside(case: Case) -> Finding | None:
     """Sessions that wait for mutexes and latches of the server; None if there are few, or that cannot be told.
 
-    Row locks do not count: no setting shares them out. The model has none, so its contention is that of mutexes.
+    Row locks do not count: no setting shares them out. A model's contention is that of mutexes, unless its sessions wait
+    for rows.
     """
-    if case.evidence.layers.virtual:
-        return case.finding("contention")
     time = session_time(case.evidence)
+    if case.evidence.layers.virtual:
+        waits_for_rows = time is not None and time.of(time.row_locks) >= LISTED_MIN
+        return None if waits_for_rows else case.finding("contention")
     if case.is_served or time is None or time.waiting is None or case.finding(*_OTHER_WAITS) is not None:
         return None
     share = time.of(time.waiting)
