@@ -18,8 +18,8 @@ _OTHER_WAITS = ("log limit", "dirty limit", "free pages", "fsync path", "CPU", "
 def contention_inside(case: Case) -> Finding | None:
     """Sessions that wait for mutexes and latches of the server; None if there are few, or that cannot be told.
 
-    Row locks do not count: no setting shares them out. A model's contention is that of mutexes, unless its sessions wait
-    for rows.
+    Row locks do not count: no setting shares them out. A model's contention is that of mutexes, unless its sessions
+    wait for rows.
     """
     time = session_time(case.evidence)
     if case.evidence.layers.virtual:
