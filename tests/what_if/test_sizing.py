@@ -61,8 +61,8 @@ def test_a_card_has_room_for_what_a_server_stores(base: Base, series: Series, la
         assert isinstance(plan.device, Ssd)
         capacity = plan.device.capacity_bytes * plan.device.modules
         assert capacity == pytest.approx(ROOM * stored, rel=0.01), "the share that is in use decides the card's speed"
-        settings = change.experiment.database.model_dump()["settings"]
-        assert stored > int(settings.get("innodb_redo_log_capacity") or settings["innodb_log_file_size"])
+        settings = plan.settings
+        assert stored > (settings.innodb_redo_log_capacity or settings.innodb_log_file_size)
 
 
 def test_the_card_of_a_server_with_a_large_binary_log_can_be_run(base: Base) -> None:
