@@ -95,9 +95,11 @@ def _ill_cases(server: str) -> Iterator[Case]:
         for bound in _BOUNDS:
             for busy in (20, 99):
                 yield _ill_case(server, settings, bound, busy)
+        # Sessions that wait for each other wait for rows, or for what the server holds inside.
+        yield _ill_case(server, settings, "contention", busy=20, row_lock_pct=15_000)
 
 
-def _ill_case(server: str, settings: dict[str, str], bound: Name, busy: float) -> Case:
+def _ill_case(server: str, settings: dict[str, str], bound: Name, busy: float, row_lock_pct: float = 0) -> Case:
     # An age that stays low, or swings at its limit.
     age = [15.0 * GIB, 10.0 * GIB] if bound == "log limit" else 0.1 * GIB
     return case(
@@ -122,7 +124,7 @@ def _ill_case(server: str, settings: dict[str, str], bound: Name, busy: float) -
             cpu_system_pct=50,
             cpu_wait_pct=10_000,
             sessions_waiting=150,
-            row_lock_pct=0,
+            row_lock_pct=row_lock_pct,
         ),
         device=device(busy_pct=busy, queue_depth=4),
         load=load(concurrency=256, ops_per_s=1000),
