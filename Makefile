@@ -28,6 +28,9 @@ TEST_TOOLS := fio:fio sysbench:sysbench chromium:chromium mkfs.ext4:e2fsprogs mk
 
 ENGINE_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
+# Most tests wait for what they started: several go on side by side. A file's tests stay together, and share what they need.
+WORKERS ?= -n 4 --dist loadfile
+
 # How long `make fuzz` tries all targets side by side, and from which seed (none: another each time).
 FUZZ_S ?= 60
 FUZZ_SEED ?=
@@ -69,7 +72,7 @@ demo: setup
 
 test: setup test-tools
 	cargo test --workspace --locked --quiet
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" $(WORKERS)
 
 test-slow: setup test-tools
 	cargo test --workspace --locked --release --quiet

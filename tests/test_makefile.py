@@ -40,6 +40,7 @@ def test_servers_are_fetched_only_where_they_are_asked_for() -> None:
         assert fetching not in commands(target), target
 
 
+@pytest.mark.slow
 def test_the_matrix_runs_by_its_mark_only() -> None:
     def collected(*marks: str) -> str:
         command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *marks, "tests/servers"]

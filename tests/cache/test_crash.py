@@ -33,6 +33,7 @@ def _ended_well(process: subprocess.Popen[str]) -> None:
     assert "err= 0" in said, said
 
 
+@pytest.mark.slow
 def test_the_serving_process_is_killed_under_verified_writes(mounted: CacheLab) -> None:
     mounted.make(size_mib=24)
     mounted.start()

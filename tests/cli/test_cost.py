@@ -131,6 +131,7 @@ def test_a_real_run_takes_told_parts(server: str, mine: str) -> None:
     assert found["electricity"] is not None and row["electricity"] > 0
 
 
+@pytest.mark.slow
 def test_a_prediction_carries_its_interval(server: str, mine: str) -> None:
     found = data(
         server, "--prices", mine, "--item", "my-drive", "--set", "database.settings.innodb_buffer_pool_size=256M"

@@ -100,6 +100,7 @@ def test_a_document_or_one_line(results: Callable[[str], Path], tmp_path: Path, 
                 page.unlink()
 
 
+@pytest.mark.slow
 def test_the_kinds_that_can_be_told_of_are(results: Callable[[str], Path], tmp_path: Path) -> None:
     """What is refused everywhere would pass the test above."""
     told = ["fileio, modelled", "tpcc, modelled", "oltp, modelled", "a flash cache, modelled", "a replayed trace"]

@@ -122,7 +122,10 @@ def test_every_option_that_writes_is_tried() -> None:
     assert {f"--{name}" for name in takes_paths} == set(WRITES)
 
 
-@pytest.mark.parametrize("option", WRITES)
+# A picture needs a browser, and every option goes the same way.
+@pytest.mark.parametrize(
+    "option", [pytest.param(one, marks=pytest.mark.slow if one == "--svg" else ()) for one in WRITES]
+)
 def test_what_somebody_else_wrote_is_not_replaced(result: Path, tmp_path: Path, option: str) -> None:
     place, own = tmp_path / "place", tmp_path / "own.html"
     place.mkdir()

@@ -44,7 +44,15 @@ def interrupted(lab: Lab, file: Path, *arguments: str, out: Path | None = None) 
 
 
 @pytest.mark.parametrize(
-    "name", ["out", "a folder", "it's $HOME & (more) `x`", "two  blanks", "line\nbreak", "ünïcode", "-rf"]
+    "name",
+    [
+        "it's $HOME & (more) `x`",
+        "-rf",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("out", "a folder", "two  blanks", "line\nbreak", "ünïcode")
+        ),
+    ],
 )
 def test_the_printed_command_goes_on(lab: Lab, name: str) -> None:
     """Also for an experiment with a path that counts from where it was begun."""
@@ -81,6 +89,7 @@ def test_what_was_set_and_the_seed_are_in_the_folder(lab: Lab) -> None:
     assert open_result(ran.out).manifest.seed == 9
 
 
+@pytest.mark.slow
 def test_thousands_of_cells_are_not_asked_about_twice(lab: Lab) -> None:
     file = write_modelled(lab, [float(rate) for rate in range(100, 1200)], duration_s=1)
     run = lab.start(file, "--yes")

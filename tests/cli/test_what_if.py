@@ -86,6 +86,7 @@ def test_what_is_no_measured_run(tmp_path: Path, run: str) -> None:
         told(run, "--together")
 
 
+@pytest.mark.slow
 def test_another_workload_is_predicted_and_has_no_ratio(run: str) -> None:
     asked = ("--set", "workload.connections=3", "--set", "database.settings.innodb_io_capacity=400")
     other, same = json.loads(told(run, *asked, "--json"))["changes"]
@@ -114,6 +115,7 @@ def test_a_document(run: str, tmp_path: Path) -> None:
     assert "95 % interval" in text
 
 
+@pytest.mark.slow
 def test_a_storage_at_its_limit_has_no_figures(tmp_path: Path) -> None:
     """`advise` gives the same reason (tests/advise/effects); a change to another storage is predicted."""
     full = recorded(tmp_path / "full", bound=Bound(name="device throughput", share=0.8, of="time"))

@@ -47,7 +47,7 @@ def kept_ranges(emulators: Any) -> list[list[int]]:
     return ranges
 
 
-@pytest.mark.parametrize("initial", ["preconditioned", "filled"])
+@pytest.mark.parametrize("initial", ["preconditioned", pytest.param("filled", marks=pytest.mark.slow)])
 def test_a_card_that_is_started_again_has_the_room_that_a_file_system_left(
     emulators: Any, direct: Any, initial: str
 ) -> None:

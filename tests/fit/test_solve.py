@@ -33,6 +33,7 @@ def test_known_parameters_come_back() -> None:
     assert told[-1][0] <= found.runs
 
 
+@pytest.mark.slow
 def test_spare_and_the_collectors_rate_are_not_told_apart_by_a_fill_table() -> None:
     found = fit(Evaluator(CARD), rows({K: 950.0, KG: 600.0}), [K, KG, RAW])
     names = [set(one.names) for one in found.confusions]
@@ -40,6 +41,7 @@ def test_spare_and_the_collectors_rate_are_not_told_apart_by_a_fill_table() -> N
     assert found.confusions[names.index({KG, RAW})].fix == RAW
 
 
+@pytest.mark.slow
 def test_a_parameter_that_the_rows_do_not_feel_is_named() -> None:
     found = fit(Evaluator(CARD), rows({K: 900.0})[:3], [K, "link.read_mib_per_s"])
     assert [one.names for one in found.confusions] == [("link.read_mib_per_s",)]

@@ -32,6 +32,7 @@ def strays(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if ".partial" in path.name or path.name in ("sealing",)]
 
 
+@pytest.mark.slow
 def test_at_every_moment_of_a_run(lab: Lab, tmpfs: Tmpfs) -> None:
     """From no room at all to enough: each page more lets it come a little further."""
     place = tmpfs(2)

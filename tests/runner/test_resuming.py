@@ -74,7 +74,9 @@ def check_kept(ran: Ran, lines: Lines, duration_s: float) -> None:
 
 
 class TestFiles:
-    @pytest.mark.parametrize("how", ["-al", "-rs", "-a"])
+    @pytest.mark.parametrize(
+        "how", ["-al", pytest.param("-rs", marks=pytest.mark.slow), pytest.param("-a", marks=pytest.mark.slow)]
+    )
     def test_a_copy_of_the_result_is_not_changed_by_going_on_with_the_other(self, lab: Lab, how: str) -> None:
         """Backups of links have the very files of the result: names of one inode, or links to names."""
         file = lab.write({"duration_s": 1.2})

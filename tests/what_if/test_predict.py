@@ -29,7 +29,11 @@ def quiet(text: str) -> None:
     """Progress that nobody sees."""
 
 
-@pytest.fixture(scope="module", params=[Hidden(), Hidden(cpu=2.0), Hidden(storage=6.0)], ids=str)
+@pytest.fixture(
+    scope="module",
+    params=[Hidden(), pytest.param(Hidden(cpu=2.0), marks=pytest.mark.slow), Hidden(storage=6.0)],
+    ids=str,
+)
 def known(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hidden, Twin]]:
     hidden: Hidden = request.param
     with Twin(read_base(str(recorded(tmp_path_factory.mktemp("known") / "run", hidden)))) as twin:

@@ -73,8 +73,11 @@ def _take(
     level = _Level(one.value if one.up_to is None else (one.value + one.up_to) / 2, one.standing)
     if one.relative_to is None:
         family = plain.setdefault(one.metric, {})
+    elif bases := positions_of(experiment, one.relative_to):
+        family = ratios.setdefault((one.metric, bases[0]), {})
     else:
-        family = ratios.setdefault((one.metric, positions_of(experiment, one.relative_to)[0]), {})
+        # Of a part of the experiment, which leaves that cell out.
+        return
     for place in positions_of(experiment, one.set):
         family.setdefault(place, level)
 

@@ -37,6 +37,7 @@ def test_what_the_model_covers_has_an_interval(tmp_path: Path) -> None:
     assert outside == OUTSIDE
 
 
+@pytest.mark.slow
 def test_a_run_beside_busy_programs_is_not_predicted(tmp_path: Path) -> None:
     busy, little = (Finding("neighbour", share, "time", ("x",)) for share in (0.5, 0.05))
     pool, outside = twin_effects(consulted(tmp_path / "busy", "CPU", busy), lambda _: None).advice

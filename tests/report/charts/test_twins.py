@@ -76,6 +76,7 @@ def test_each_pair_has_a_figure_of_its_own(tmp_path: Path) -> None:
     assert figures[0].title.endswith("innodb_log_file_size 24 MiB")
 
 
+@pytest.mark.slow
 def test_no_more_than_a_page_holds(tmp_path: Path) -> None:
     sizes = tuple(f"{size}M" for size in range(16, 16 + PAIRS_MAX + 1))
     figures = drawn(written(tmp_path / "r", sizes=sizes))

@@ -76,6 +76,7 @@ def test_cells_run_over_tls_and_are_the_same(
     assert list((secured.folder / "worker" / "data").iterdir())
 
 
+@pytest.mark.slow
 def test_who_shows_no_certificate_of_ours_is_not_taken_in(
     lab: Lab, secured: DocumentedCluster, certificates: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

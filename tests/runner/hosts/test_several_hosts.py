@@ -111,7 +111,7 @@ class TestTogether:
         "variant",
         [
             {"unit": "NOTPM"},
-            {"variant": "sysbench-tpcc", "table_sets": 2, "unit": "tps"},
+            pytest.param({"variant": "sysbench-tpcc", "table_sets": 2, "unit": "tps"}, marks=pytest.mark.slow),
             {"variant": "tproc-c", "all_warehouses": True, "unit": "NOPM"},
         ],
         ids=lambda variant: variant.get("variant", "tpcc-mysql"),
@@ -124,6 +124,7 @@ class TestTogether:
         assert all(condition["holds"] for condition in ran.cell["consistency"] if condition["applies"])
         assert ran.cell["unit"] == variant["unit"] and ran.cell["mean"] > 0
 
+    @pytest.mark.slow
     def test_a_sweep_over_the_number_of_hosts(self, lab: Lab, net_server: NetServer, two_hosts: NetCluster) -> None:
         """One host has all sessions; two share them. A rate is that of all hosts together."""
         workload = {**OLTP, "rate_per_s": 40, "duration_s": 3}
@@ -134,6 +135,7 @@ class TestTogether:
         one, two = (cell["operations"] for cell in ran.cells)
         assert abs(one - two) <= 0.2 * one
 
+    @pytest.mark.slow
     def test_each_session_does_what_it_does_alone(self, lab: Lab, net_server: NetServer, two_hosts: NetCluster) -> None:
         """The statements of each session are the same, on however many hosts the sessions are."""
         workload = {**OLTP, "mode": "point_select", "rate_per_s": 100, "arrival": "poisson"}
@@ -159,6 +161,7 @@ class TestTogether:
         spread = max(max(own) - min(own) for own in means.values())
         assert abs(np.mean(means[1]) - np.mean(means[2])) <= 2 * spread + 0.2 * np.mean(means[1]), means
 
+    @pytest.mark.slow
     def test_clocks_that_differ(self, lab: Lab, net_server: NetServer, cluster: NetCluster) -> None:
         """One host's clock of the day is ahead, and it booted an hour earlier: both begin together all the same."""
         preload = lab.folder / "skewed.py"
@@ -191,6 +194,7 @@ class TestLost:
         # The other host does not go on alone.
         until(lambda: sessions(net_server) == 0)
 
+    @pytest.mark.slow
     def test_a_cut_link_ends_the_cell(
         self, lab: Lab, net_server: NetServer, cluster: NetCluster, network: Network
     ) -> None:
@@ -234,6 +238,7 @@ class TestLost:
         run.process.communicate()
         until(lambda: sessions(net_server) == 0)
 
+    @pytest.mark.slow
     def test_a_lost_scheduler_ends_the_cell(self, lab: Lab, net_server: NetServer, cluster: NetCluster) -> None:
         cluster.load_host(0)
         run = lab.start(

@@ -1,6 +1,9 @@
 //! One thread of a run: a closed or open loop over its queue.
 
-use std::mem::ManuallyDrop;
+use std::ffi::CString;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::Duration;
 
 use flatwater_core::slab::Slab;
@@ -231,7 +234,7 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         if completion.result != bytes as i32 {
             let source = match completion.result {
                 negative if negative < 0 => std::io::Error::from_raw_os_error(-negative),
-                short => std::io::Error::other(format!("only {short} B were done")),
+                short => part_done(&path(), short, bytes),
             };
             return Err(Error::Request { what: request.kind.name(), path: path(), offset, bytes, source });
         }
@@ -261,3 +264,20 @@ impl<'a, Q: Queue> Lane<'a, Q> {
         Ok(())
     }
 }
+/// Why a request was done only in part. A file system that fills up under a write does so, and only the next write fails.
+fn part_done(path: &Path, done_bytes: i32, bytes: u32) -> std::io::Error {
+    if free_bytes(path).is_some_and(|free| free < u64::from(bytes) - done_bytes as u64) {
+        return std::io::Error::from_raw_os_error(libc::ENOSPC);
+    }
+    std::io::Error::other(format!("only {done_bytes} B were done"))
+}
+
+/// What the file system of a path has free; None if it does not tell.
+fn free_bytes(path: &Path) -> Option<u64> {
+    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+    let mut told = MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: the path ends with a zero byte, and the call fills what it is given before it returns 0.
+    let told = unsafe { (libc::statvfs(path.as_ptr(), told.as_mut_ptr()) == 0).then(|| told.assume_init())? };
+    Some(told.f_bfree * told.f_frsize)
+}
+

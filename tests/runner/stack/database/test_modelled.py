@@ -109,6 +109,7 @@ def test_two_servers_do_more_where_a_mutex_is_the_limit(lab: Lab) -> None:
     assert sum(ages) == pytest.approx(two["database.checkpoint_age_bytes"]["mean"])
 
 
+@pytest.mark.slow
 def test_data_that_do_not_fit_are_told(lab: Lab) -> None:
     ran = run(lab, workload={"rows": 100_000_000, "tables": 100})
     assert ran.code == 2

@@ -59,7 +59,12 @@ def check_other_clean(other: Path) -> None:
     assert made_in(other, "flatwater-parts/run/*") == []
 
 
-@pytest.mark.parametrize("items", [*((item,) for item in FILES), tuple(FILES)], ids=lambda items: "+".join(items))
+# All at once is each of them, too.
+@pytest.mark.parametrize(
+    "items",
+    [*(pytest.param((item,), marks=pytest.mark.slow) for item in FILES), tuple(FILES)],
+    ids=lambda items: "+".join(items),
+)
 def test_each_part_is_where_it_was_put(servers: ServerLab, binary: Binary, other: Path, items: tuple[str, ...]) -> None:
     if any(why_not(item, binary.flavour, binary.version) for item in items):
         pytest.skip(f"{binary.title} cannot place it")
@@ -88,6 +93,7 @@ def test_tables_of_their_own_storage(servers: ServerLab, other: Path) -> None:
     check_other_clean(other)
 
 
+@pytest.mark.slow
 def test_several_servers_each_have_their_own_parts(servers: ServerLab, other: Path) -> None:
     database = {"instances": 2, **placed(other, "redo_log", tables={"sbtest1": "log"})}
     run = servers.start(servers.write({**OLTP, "duration_s": 4}, database))
@@ -99,6 +105,7 @@ def test_several_servers_each_have_their_own_parts(servers: ServerLab, other: Pa
     check_other_clean(other)
 
 
+@pytest.mark.slow
 def test_a_sweep_over_the_placement_begins_with_one_snapshot(servers: ServerLab, other: Path) -> None:
     database = {"storages": {"log": {"path": str(other)}}}
     swept = {

@@ -56,6 +56,7 @@ def check_data(ran: Ran, *, instances: int = 1) -> None:
 
 @every_variant
 class TestOwnServers:
+    @pytest.mark.slow
     def test_a_second_run_takes_the_snapshot(self, servers: ServerLab, variant: dict[str, Any]) -> None:
         check_data(servers.go({**TPCC, **variant}))
         before = made_in(servers.storage, "flatwater-servers/snapshots/*")
@@ -64,6 +65,7 @@ class TestOwnServers:
         assert "load rows" not in again.stderr
         assert made_in(servers.storage, "flatwater-servers/snapshots/*") == before
 
+    @pytest.mark.slow
     def test_several_servers(self, servers: ServerLab, variant: dict[str, Any]) -> None:
         ran = servers.go({**TPCC, **variant}, {"instances": 2})
         check_data(ran, instances=2)
@@ -96,6 +98,7 @@ class TestOwnServers:
         check_kept(ran, lines, 3)
         servers.check_clean()
 
+    @pytest.mark.slow
     def test_connections_are_made_again(self, servers: ServerLab, variant: dict[str, Any]) -> None:
         every = 5
         ran = servers.go({**TPCC, **variant, "reconnect_every": every, "duration_s": 2})
@@ -105,6 +108,7 @@ class TestOwnServers:
         assert transactions / connected == pytest.approx(every, rel=0.25)
         assert ran.summary.counters["reconnects"] == 0
 
+    @pytest.mark.slow
     def test_terminals_key_and_think(self, servers: ServerLab, variant: dict[str, Any]) -> None:
         """Ten terminals that are never busy: TPC-C allows 12.86 New-Orders a minute for each warehouse (clause 4.1)."""
         timed = {name: value for name, value in {**TPCC, **variant}.items() if name != "connections"}
@@ -115,6 +119,7 @@ class TestOwnServers:
         done = ran.recorded.series("workload", "ops_per_s")
         assert done.value[:19].sum() == 0 and 0 < ran.summary.operations < 10 * warehouses * 6 / 2
 
+    @pytest.mark.slow
     def test_an_open_loop(self, servers: ServerLab, variant: dict[str, Any]) -> None:
         ran = servers.go({**TPCC, **variant, "unit": "tps", "rate_per_s": 20, "duration_s": 3})
         check_data(ran)
@@ -131,6 +136,7 @@ class TestAttachedServer:
         check_data(servers.go({**TPCC, **variant}, {"url": url, "load": True}))
         check_data(servers.go({**TPCC, **variant}, {"url": url}))
 
+    @pytest.mark.slow
     def test_data_of_another_variant_stay_as_they_are(
         self, servers: ServerLab, foreign: Foreign, variant: dict[str, Any]
     ) -> None:

@@ -115,6 +115,7 @@ class TestReuse:
 
 
 class TestKilled:
+    @pytest.mark.slow
     def test_it_goes_on_from_the_mark(self, lab: Lab, device: Callable[..., Path], mount: Callable[..., Path]) -> None:
         size = 2000 * MIB
         # Every write waits for the disk: slow enough to be killed in the middle.

@@ -95,8 +95,8 @@ def test_a_value_is_taken_from_an_earlier_statement(servers: ServerLab) -> None:
 
 
 def test_a_huge_result_takes_no_memory_and_the_next_statement_works(servers: ServerLab) -> None:
-    # 500 x 500 rows of 1000 bytes: 250 MB a statement, which is more than a reply may have that is kept.
-    huge = "SELECT REPEAT('x', 1000) FROM account a JOIN account b"
+    # 500 x 100 rows of 2000 bytes: 100 MB a statement, which is more than a reply may have that is kept (64 MiB).
+    huge = "SELECT REPEAT('x', 2000) FROM account a JOIN account b WHERE b.id <= 100"
     transactions = {"huge": {"statements": [huge, "SELECT 1"], "autocommit": True}}
     ran = servers.go(own(transactions=transactions, connections=1))
     assert (ran.code, ran.summary.errors) == (0, 0), ran.stderr
