@@ -21,6 +21,9 @@ KINDS = ("tpcc", "oltp")
         ("mysql", "9.6.0", "mysql-9"),
         ("mysql", "9", "mysql-9"),
         ("percona", "8.0.20", "mysql-8.0"),
+        ("percona", "8.0.19-10", "mysql-8.0.11"),
+        ("mysql", "8.0.15", "mysql-8.0.11"),
+        ("mysql", "8.0", "mysql-8.0.11"),
         ("percona", "8.4.0-1", "percona-8.4"),
         ("mariadb", "10.3.39-MariaDB", "mysql-5.7"),
         ("mysql", "8.0.36", "mysql-8.0"),
@@ -65,7 +68,15 @@ def test_whose_measured_transactions_a_server_has(flavour: str, version: str, me
 
 @pytest.mark.parametrize(
     ("flavour", "version", "is_named"),
-    [("mysql", "9.3.0", True), ("mysql", "8.4.8", True), ("mysql", "8.3.0", False), ("mariadb", "10.6.1", False)],
+    [
+        ("mysql", "9.3.0", True),
+        ("mysql", "8.4.8", True),
+        ("mysql", "8.3.0", False),
+        ("mysql", "8.0.15", True),
+        ("mysql", "8.0.36", True),
+        ("percona", "8.0.15", False),
+        ("mariadb", "10.6.1", False),
+    ],
 )
 def test_a_generation_is_named_for_some_releases(flavour: str, version: str, is_named: bool) -> None:
     assert is_generation(flavour, version, generation_of(flavour, version)) == is_named

@@ -27,6 +27,7 @@ VERSIONS = {
     "percona-5.5": ("percona", (5, 5, 30)),
     "mysql-5.6": ("mysql", (5, 6, 24)),
     "mysql-5.7": ("mysql", (5, 7, 22)),
+    "mysql-8.0.11": ("mysql", (8, 0, 15)),
     "mysql-8.0": ("mysql", (8, 0, 30)),
     "mysql-8.4": ("mysql", (8, 4, 8)),
     "mysql-9": ("mysql", (9, 6, 0)),

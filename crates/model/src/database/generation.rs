@@ -38,7 +38,10 @@ pub enum CleanerGeneration {
     /// MySQL 5.7.
     #[serde(rename = "mysql-5.7")]
     Mysql57,
-    /// MySQL 8.0.30 and later.
+    /// MySQL 8.0.11 to 8.0.19: its doublewrite buffer is that of 5.7.
+    #[serde(rename = "mysql-8.0.11")]
+    Mysql8011,
+    /// MySQL 8.0.20 and later, with the redo log of 8.0.30.
     #[serde(rename = "mysql-8.0")]
     Mysql80,
     /// MariaDB 10.5 to 10.11.
@@ -80,7 +83,7 @@ impl Generation {
         let (segments, merged) = match self {
             Self::Master(MasterGeneration::Mysql51) => (1, false),
             Self::Cleaner(CleanerGeneration::Mysql57) => (96, false),
-            Self::Cleaner(CleanerGeneration::Mysql80) => (256, false),
+            Self::Cleaner(CleanerGeneration::Mysql8011 | CleanerGeneration::Mysql80) => (256, false),
             Self::Cleaner(CleanerGeneration::Mariadb1011) => (128, true),
             _ => (128, false),
         };
@@ -107,11 +110,11 @@ mod tests {
     #[test]
     fn each_name_is_that_of_one_generation() {
         let of = |name: &str| serde_json::from_value::<Generation>(name.into());
-        let cleaners = ["mysql-5.6", "mysql-5.7", "mysql-8.0", "mariadb-10.11"];
+        let cleaners = ["mysql-5.6", "mysql-5.7", "mysql-8.0.11", "mysql-8.0", "mariadb-10.11"];
         for name in ["mysql-5.1", "mysql-5.5", "percona-5.5"].iter().chain(&cleaners) {
             assert_eq!(of(name).unwrap().has_cleaner(), cleaners.contains(name), "{name}");
         }
         assert!(of("mysql-9.9").is_err());
-        assert_eq!(cleaners.map(|name| of(name).unwrap().cleaner_serves_log()), [false, true, true, true]);
+        assert_eq!(cleaners.map(|name| of(name).unwrap().cleaner_serves_log()), [false, true, true, true, true]);
     }
 }

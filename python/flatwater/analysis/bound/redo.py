@@ -33,7 +33,7 @@ def redo_limits(generation: str, max_bytes: float, target_bytes: float = 0.0) ->
 
     `target_bytes`: Percona Server's innodb_checkpoint_age_target, 0 for none.
     """
-    if generation in GENERATIONS and engine_generation(generation) == "mysql-8.0":
+    if generation in GENERATIONS and engine_generation(generation) in ("mysql-8.0.11", "mysql-8.0"):
         # Of the capacity: counted from 0.73, flushed at any price from 0.83, users stop at 0.84 (the largest age). The
         # files of 8.0.11 to 8.0.29 have the same share of their largest age: 7/8 of what users have, less the margin.
         found = RedoLimits(max_bytes * 73 / 84, max_bytes, max_bytes)

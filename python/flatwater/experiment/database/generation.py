@@ -18,7 +18,7 @@ class Series:
 
     flavour: str
     #: The first version of the series.
-    least: tuple[int, int]
+    least: tuple[int, ...]
     #: Whose limits, defaults and habits these releases have.
     generation: Generation
     #: The server whose measured transactions their models take: `tpcc-NAME` and `oltp-NAME` of `workloads/`. It is the
@@ -29,9 +29,9 @@ class Series:
     @property
     def name(self) -> str:
         """The series in words, `mysql-8.0`; a generation that is all releases of a number is `mysql-9`."""
-        major, minor = self.least
-        whole = f"{self.flavour}-{major}"
-        return whole if minor == 0 and whole in GENERATIONS else f"{whole}.{minor}"
+        whole = f"{self.flavour}-{self.least[0]}"
+        is_whole = self.least[1:] == (0,) and whole in GENERATIONS
+        return whole if is_whole else f"{self.flavour}-{'.'.join(map(str, self.least))}"
 
     def measured(self, kind: str) -> str:
         """The server whose measured transactions of a kind of workload are taken."""
@@ -56,13 +56,16 @@ SERIES = (
     Series("mariadb", (5, 5), "percona-5.5", tpcc="mysql-5.5", oltp="mysql-5.5"),
     Series("mysql", (9, 0), "mysql-9", tpcc="mysql-8.0", oltp="mariadb-10.11"),
     Series("mysql", (8, 4), "mysql-8.4", tpcc="mysql-8.0", oltp="mariadb-10.11"),
-    Series("mysql", (8, 0), "mysql-8.0", tpcc="mysql-8.0", oltp="mariadb-10.11"),
+    # The first with doublewrite files is 8.0.20.
+    Series("mysql", (8, 0, 20), "mysql-8.0", tpcc="mysql-8.0", oltp="mariadb-10.11"),
+    Series("mysql", (8, 0), "mysql-8.0.11", tpcc="mysql-8.0", oltp="mariadb-10.11"),
     Series("mysql", (5, 7), "mysql-5.7", tpcc="mysql-5.7", oltp="mariadb-10.11"),
     Series("mysql", (5, 6), "mysql-5.6", tpcc="mysql-5.6", oltp="mysql-5.5"),
     Series("mysql", (5, 5), "mysql-5.5", tpcc="mysql-5.5", oltp="mysql-5.5"),
     Series("mysql", (5, 1), "mysql-5.1", tpcc="mysql-5.5", oltp="mysql-5.5"),
     Series("percona", (8, 4), "percona-8.4", tpcc="mysql-8.0", oltp="mariadb-10.11"),
-    Series("percona", (8, 0), "mysql-8.0", tpcc="mysql-8.0", oltp="mariadb-10.11"),
+    Series("percona", (8, 0, 20), "mysql-8.0", tpcc="mysql-8.0", oltp="mariadb-10.11"),
+    Series("percona", (8, 0), "mysql-8.0.11", tpcc="mysql-8.0", oltp="mariadb-10.11"),
     Series("percona", (5, 7), "mysql-5.7", tpcc="mysql-5.7", oltp="mariadb-10.11"),
     Series("percona", (5, 6), "mysql-5.6", tpcc="mysql-5.6", oltp="mysql-5.5"),
     Series("percona", (5, 5), "percona-5.5", tpcc="mysql-5.5", oltp="mysql-5.5"),
@@ -81,7 +84,7 @@ def release_of(version: str) -> tuple[int, ...]:
 
 def series_of(flavour: str, version: str) -> Series:
     """The series of a server; the oldest of its flavour if the version says nothing or is older than all."""
-    has = (*release_of(version), 0)[:2]
+    has = (*release_of(version), 0, 0)[:3]
     known = [series for series in SERIES if series.flavour == flavour] or list(_of(_USUAL))
     return next((series for series in known if has >= series.least), known[-1])
 
@@ -94,7 +97,9 @@ def generation_of(flavour: str, version: str) -> Generation:
 def is_generation(flavour: str, version: str, generation: Generation) -> bool:
     """Whether a server is of the releases that a generation is named for, and not only modelled like them."""
     major, minor = (*release_of(version), 0, 0)[:2]
-    return generation in (f"{flavour}-{major}", f"{flavour}-{major}.{minor}")
+    named = (f"{flavour}-{major}", f"{flavour}-{major}.{minor}")
+    # One that is named for its first release begins with those words.
+    return generation_of(flavour, version) == generation and (generation in named or generation.startswith(named[1] + "."))
 
 
 def _of(flavour: str) -> Iterator[Series]:

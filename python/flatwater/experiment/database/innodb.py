@@ -50,6 +50,7 @@ Policy = Literal[
     "native",
     "mysql-5.6",
     "mysql-5.7",
+    "mysql-8.0.11",
     "mysql-8.0",
     "mariadb-10.11",
 ]

@@ -85,7 +85,7 @@ class InnodbSettings:
         {
             "mysql-5.1": 8 << 20,
             "mysql-5.5": 128 << 20,
-            "mysql-8.0": computed.pool_of_dedicated,
+            "mysql-8.0.11": computed.pool_of_dedicated,
             "mariadb-10.11": 128 << 20,
         },
     )
@@ -119,7 +119,7 @@ class InnodbSettings:
     innodb_thread_concurrency: int = _setting(
         number(0, 1000), {"mysql-5.1": 8, "mysql-5.5": 0, "mariadb-10.11": GONE}, without=0
     )
-    log_bin: bool = _setting(file_name, {"mysql-5.1": False, "mysql-8.0": True})
+    log_bin: bool = _setting(file_name, {"mysql-5.1": False, "mysql-8.0.11": True})
     sync_binlog: int = _setting(number(0, 2**32 - 1), {"mysql-5.1": 0, "mysql-5.7": 1, "mariadb-10.11": 0})
     max_binlog_size: int = _setting(binlog_size, {"mysql-5.1": 1 << 30})
     #: Files of a size are the older way to say it.
@@ -132,9 +132,9 @@ class InnodbSettings:
         number(100, 10**7), {"mysql-5.6": computed.io_capacity_max}, without=computed.io_capacity_max
     )
     innodb_max_dirty_pages_pct: float = _setting(
-        percent(100), {"mysql-5.1": 90.0, "mysql-5.5": 75.0, "mysql-8.0": 90.0, "mariadb-10.11": 90.0}
+        percent(100), {"mysql-5.1": 90.0, "mysql-5.5": 75.0, "mysql-8.0.11": 90.0, "mariadb-10.11": 90.0}
     )
-    innodb_max_dirty_pages_pct_lwm: float = _setting(percent(100), {"mysql-5.6": 0.0, "mysql-8.0": 10.0}, without=0.0)
+    innodb_max_dirty_pages_pct_lwm: float = _setting(percent(100), {"mysql-5.6": 0.0, "mysql-8.0.11": 10.0}, without=0.0)
     innodb_adaptive_flushing: bool = _setting(switch, {"mysql-5.1": False, "mysql-5.5": True})
     innodb_adaptive_flushing_lwm: float = _setting(percent(70), {"mysql-5.6": 10.0}, without=10.0)
     innodb_flushing_avg_loops: int = _setting(number(1, 1000), {"mysql-5.6": 30}, without=30)
@@ -155,7 +155,7 @@ class InnodbSettings:
     innodb_doublewrite_pages: int = _setting(number(0, 512), {"mysql-8.0": 4, "mysql-8.4": 128}, without=0)
     innodb_file_per_table: bool = _setting(switch, {"mysql-5.1": False, "mysql-5.6": True})
     #: Before Percona's setting (and MySQL 5.6's), neighbours were always written too.
-    innodb_flush_neighbors: int = _setting(word(_FLUSH_NEIGHBORS), {"mysql-5.6": 1, "mysql-8.0": 0}, without=_AREA)
+    innodb_flush_neighbors: int = _setting(word(_FLUSH_NEIGHBORS), {"mysql-5.6": 1, "mysql-8.0.11": 0}, without=_AREA)
     innodb_checkpoint_age_target: int = _setting(size, {"percona-5.5": 0}, without=0)
     #: MySQL 5.1's built-in InnoDB knew insertions only. MariaDB: none since 10.5.15 (MDEV-27734), and no change
     #: buffer since 11.0 (MDEV-29694).
@@ -190,7 +190,7 @@ _SETTINGS = (
     | {
         _NEIGHBOR_PAGES: Definition(word(_NEIGHBOURS), {"percona-5.5": "area"}),
         _CHECKPOINT: Definition(word(_CHECKPOINTS), {"percona-5.5": None}),
-        _DEDICATED: Definition(switch, {"mysql-8.0": False, "mariadb-10.11": GONE}, without=False),
+        _DEDICATED: Definition(switch, {"mysql-8.0.11": False, "mariadb-10.11": GONE}, without=False),
         _CHUNK: Definition(chunk_size, {"mysql-5.7": 128 << 20, "mariadb-10.11": GONE}),
     }
 )

@@ -33,7 +33,7 @@ PARTS: tuple[Part, ...] = ("log", "doublewrite", "binlog")
 #: Part of a real server -> the engine's generations whose servers can have it elsewhere (`server/placement/means.py`
 #: has the versions and their sources), and what the others do with it. Parts that all can place are left out.
 _SOME: dict[Item, tuple[frozenset[str], str]] = {
-    "undo_logs": (frozenset(("mysql-5.6", "mysql-5.7", "mysql-8.0", "mariadb-10.11")), "its undo logs"),
+    "undo_logs": (frozenset(("mysql-5.6", "mysql-5.7", "mysql-8.0.11", "mysql-8.0", "mariadb-10.11")), "its undo logs"),
     "doublewrite": (frozenset(("percona-5.5", "mysql-8.0")), "its doublewrite buffer"),
 }
 #: The table of the model that has the undo logs.

@@ -15,6 +15,7 @@ mod mariadb;
 mod mysql56;
 mod mysql57;
 mod mysql80;
+mod mysql8011;
 mod native;
 mod none;
 mod policy;
@@ -63,6 +64,7 @@ pub fn open(name: Name, settings: &Settings) -> Box<dyn Policy> {
         Name::Master(AdaptiveMethod::Reflex) => Box::new(reflex::Reflex::new(capacity)),
         Name::Cleaner(CleanerGeneration::Mysql56) => Box::new(mysql56::Mysql56::new(rates, loops)),
         Name::Cleaner(CleanerGeneration::Mysql57) => Box::new(mysql57::Mysql57::new(rates, loops)),
+        Name::Cleaner(CleanerGeneration::Mysql8011) => Box::new(mysql8011::Mysql8011::new(rates, loops)),
         Name::Cleaner(CleanerGeneration::Mysql80) => Box::new(mysql80::Mysql80::new(rates, loops)),
         Name::Cleaner(CleanerGeneration::Mariadb1011) => Box::new(mariadb::Mariadb::new(rates, loops)),
     }
@@ -79,7 +81,7 @@ mod tests {
         for name in ["none", "reflex", "estimate", "keep_average", "native"] {
             open(of(name).unwrap(), &settings);
         }
-        for name in ["mysql-5.6", "mysql-5.7", "mysql-8.0", "mariadb-10.11"] {
+        for name in ["mysql-5.6", "mysql-5.7", "mysql-8.0.11", "mysql-8.0", "mariadb-10.11"] {
             let generation = serde_json::from_value(name.into()).unwrap();
             assert_eq!(of(name).unwrap(), Name::of(generation, &settings), "{name}");
         }

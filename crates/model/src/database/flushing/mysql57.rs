@@ -4,7 +4,7 @@ use super::policy::{Order, Policy, View};
 use super::rates::{Averages, Rates};
 
 /// Seconds of redo that a request at the log's limit is extended by (buf_flush_request_force).
-const REQUEST_SECONDS: u64 = 3;
+pub(super) const REQUEST_SECONDS: u64 = 3;
 
 /// A third each of what age and dirty pages ask for, of what was written lately, and of the pages that hold the log's end
 /// back for the next second.
@@ -16,6 +16,11 @@ pub(super) struct Mysql57 {
 impl Mysql57 {
     pub(super) const fn new(rates: Rates, loops: u64) -> Self {
         Self { rates, averages: Averages::new(loops, true) }
+    }
+
+    /// Bytes of redo in a second, on average.
+    pub(super) const fn redo_per_s(&self) -> u64 {
+        self.averages.redo
     }
 }
 
@@ -36,7 +41,7 @@ impl Policy for Mysql57 {
     /// The target of the thread that found the log at its limit, and some seconds of redo further: until the pages are
     /// written, the log goes on.
     fn sync(&mut self, view: &View) -> Order {
-        let limit_lsn = view.sync_target_lsn() + self.averages.redo * REQUEST_SECONDS;
+        let limit_lsn = view.sync_target_lsn() + self.redo_per_s() * REQUEST_SECONDS;
         Order { pages: u64::MAX, limit_lsn, at_once: true }
     }
 }

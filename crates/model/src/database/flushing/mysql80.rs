@@ -1,11 +1,8 @@
 //! The page cleaners of MySQL 8.0.30 and later (Adaptive_flush of its buf0flu.cc).
 
-use super::policy::{Order, Policy, View};
+use super::policy::{ORDER_LAG_BYTES, Order, Policy, View};
 use super::rates::{Averages, Rates};
 use crate::database::ids::Lsn;
-
-/// innodb_log_recent_closed_size: how far the flush list may be out of the log's order.
-const ORDER_LAG_BYTES: u64 = 2 << 20;
 
 /// As in MySQL 5.7, with a finer factor of the age; in sync it goes in small rounds.
 pub(super) struct Mysql80 {

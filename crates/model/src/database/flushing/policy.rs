@@ -3,6 +3,9 @@
 use super::super::ids::Lsn;
 use super::super::log::Ages;
 
+/// innodb_log_recent_closed_size of MySQL 8.0: how far its flush list may be out of the log's order.
+pub(super) const ORDER_LAG_BYTES: u64 = 2 << 20;
+
 /// The pages that a policy may count.
 pub trait FlushList {
     /// Pages whose first change is at or before an LSN, counted up to `most`.

@@ -8,6 +8,11 @@ pub(super) const FILE_HEADER_BLOCKS: u64 = 4;
 /// Bytes before the first record in a file of MariaDB 10.8 and later (log_t::START_OFFSET).
 pub(super) const MARIADB_HEADER_BYTES: u64 = 12_288;
 
+/// What a thread may write before it looks at the limits again, and what is kept free beside all threads
+/// (LOG_CHECKPOINT_FREE_PER_THREAD and LOG_CHECKPOINT_EXTRA_FREE, pages).
+const FREE_PER_THREAD_BYTES: u64 = 4 * (16 << 10);
+const EXTRA_FREE_BYTES: u64 = 8 * (16 << 10);
+
 /// Limits of the distance between the newest change and the oldest one that is in no file, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ages {
@@ -28,7 +33,7 @@ impl Ages {
     pub fn of(files: u64, file_bytes: u64, block_bytes: u64, thread_concurrency: u64) -> Self {
         let usable = files * file_bytes.saturating_sub(FILE_HEADER_BLOCKS * block_bytes);
         let group_capacity = usable / 10 * 9;
-        let free = 4 * (16 << 10) * (10 + thread_concurrency) + 8 * (16 << 10);
+        let free = FREE_PER_THREAD_BYTES * (10 + thread_concurrency) + EXTRA_FREE_BYTES;
         let margin = group_capacity.saturating_sub(free) / 10 * 9;
         Self {
             group_capacity,
@@ -54,6 +59,9 @@ impl Ages {
     pub fn of_server(generation: Generation, settings: &Settings) -> Self {
         let (files, file_bytes) = (settings.innodb_log_files_in_group, settings.innodb_log_file_size);
         match generation {
+            Generation::Cleaner(CleanerGeneration::Mysql8011) => {
+                Self::of_mysql_8_0_11(files, file_bytes, settings.innodb_thread_concurrency)
+            }
             Generation::Cleaner(CleanerGeneration::Mysql80) => Self::of_capacity(settings.innodb_redo_log_capacity),
             Generation::Cleaner(CleanerGeneration::Mariadb1011) => Self::of_mariadb(file_bytes),
             _ => Self::of(files, file_bytes, settings.innodb_log_block_size, settings.innodb_thread_concurrency),
@@ -64,8 +72,28 @@ impl Ages {
     /// Over this age of the oldest change, threads of a generation that change something wait.
     pub const fn stop_age(&self, generation: Generation) -> u64 {
         match generation {
-            Generation::Cleaner(CleanerGeneration::Mysql80 | CleanerGeneration::Mariadb1011) => self.checkpoint_max,
+            Generation::Cleaner(
+                CleanerGeneration::Mysql8011 | CleanerGeneration::Mysql80 | CleanerGeneration::Mariadb1011,
+            ) => self.checkpoint_max,
             _ => self.modified_sync,
+        }
+    }
+
+    /// MySQL 8.0.11 to 8.0.19 (log_calc_max_ages of its log0chkp.cc). The margin of the threads that are inside (concurrency
+    /// margin) is taken off each limit, because it is added to the newest change wherever ages are compared.
+    pub fn of_mysql_8_0_11(files: u64, file_bytes: u64, thread_concurrency: u64) -> Self {
+        let real = files * file_bytes.saturating_sub(FILE_HEADER_BLOCKS * 512);
+        let never_used = (real / 10).min(256 * FREE_PER_THREAD_BYTES);
+        let for_writer = real - never_used;
+        let limit = for_writer - for_writer / 20;
+        let margin = FREE_PER_THREAD_BYTES * (10 + thread_concurrency) + EXTRA_FREE_BYTES + for_writer / 20;
+        let less_margin = |age: u64| age.saturating_sub(margin);
+        Self {
+            group_capacity: less_margin(limit),
+            modified_async: less_margin(limit - limit / 8),
+            modified_sync: less_margin(limit - limit / 16),
+            checkpoint_async: less_margin(limit - limit / 32),
+            checkpoint_max: less_margin(limit),
         }
     }
 
@@ -124,6 +152,20 @@ mod tests {
         let (plain, target) = (Ages::of(2, 2000 << 20, 512, 0), Ages::of(2, 2000 << 20, 512, 0).with_target(800 << 20));
         assert_eq!((target.modified_async, target.checkpoint_async), (700 << 20, 800 << 20));
         assert_eq!((target.modified_sync, target.checkpoint_max), (plain.modified_sync, plain.checkpoint_max));
+    }
+
+    #[test]
+    fn the_first_mysql_8_takes_a_margin_off_each_limit() {
+        // 2 x 24 MiB less 4096 B is 50,327,552 B; less a tenth 45,294,797 for the writer; less a twentieth 43,030,058. The
+        // margin is 10 x 64 KiB, 128 KiB, and the same twentieth: 655,360 + 131,072 + 2,264,739 = 3,051,171 B.
+        let ages = Ages::of_mysql_8_0_11(2, 24 << 20, 0);
+        assert_eq!(ages.checkpoint_max, 43_030_058 - 3_051_171);
+        assert_eq!(ages.modified_sync, 43_030_058 - 43_030_058 / 16 - 3_051_171);
+        assert_eq!(ages.modified_async, 43_030_058 - 43_030_058 / 8 - 3_051_171);
+        // Of a large log, 16 MiB are never used.
+        let large = Ages::of_mysql_8_0_11(2, 4 << 30, 0);
+        let for_writer = (8 << 30) - 4096 - (16 << 20);
+        assert_eq!(large.checkpoint_max, for_writer - 2 * (for_writer / 20) - 786_432);
     }
 
     #[test]

@@ -156,7 +156,7 @@ fn cleaner(generation: &str, changes: &[(&str, serde_json::Value)]) -> Spec {
     spec(&all)
 }
 
-const CLEANERS: [&str; 4] = ["mysql-5.6", "mysql-5.7", "mysql-8.0", "mariadb-10.11"];
+const CLEANERS: [&str; 5] = ["mysql-5.6", "mysql-5.7", "mysql-8.0.11", "mysql-8.0", "mariadb-10.11"];
 
 #[test]
 fn page_cleaners_keep_the_log_within_its_limits() {

@@ -52,7 +52,9 @@ impl Doublewrite {
             _ if !settings.innodb_doublewrite => Self::Off,
             Generation::Cleaner(CleanerGeneration::Mariadb1011) => Self::TwoSlots,
             Generation::Cleaner(CleanerGeneration::Mysql80) => Self::Files,
-            Generation::Cleaner(CleanerGeneration::Mysql56 | CleanerGeneration::Mysql57) => Self::SharedWithSlots,
+            Generation::Cleaner(
+                CleanerGeneration::Mysql56 | CleanerGeneration::Mysql57 | CleanerGeneration::Mysql8011,
+            ) => Self::SharedWithSlots,
             Generation::Master(_) => Self::Shared,
         }
     }
