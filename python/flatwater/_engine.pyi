@@ -36,6 +36,7 @@ __all__ = [
     "plan_schemas",
     "purge",
     "query_log_format",
+    "query_log_sendable",
     "rename_new",
     "requires_tls",
     "sql_statement",
@@ -212,6 +213,9 @@ def sql_statement(text: str) -> tuple[list[str], bool]: ...
 
 #: slow or general. ValueError(what) for a file that is no query log.
 def query_log_format(path: Path | str) -> str: ...
+def query_log_sendable(
+    path: Path | str,
+) -> tuple[tuple[int, float], tuple[int, float], tuple[int, float], list[tuple[str, tuple[int, float]]]] | None: ...
 def requires_tls(login: Json[Login], timeout_s: float) -> bool: ...
 def check_consistency(
     login: Json[Login], variant: Json[Variant], after_run: bool

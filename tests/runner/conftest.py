@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from lab import Lab
 from serverlab import SMALL, Foreign, ServerLab
+from watchedlab import WatchedServer, make_empty
 
 from flatwater.errors import UserError
 from flatwater.server import Binary, Instance, find_server
@@ -88,3 +89,32 @@ def burners(stranger: Callable[[str], None]) -> None:
     """Programs that use every processor."""
     for _ in range(8):
         stranger(f"exec '{sys.executable}' -S -c 'while True: pass'")
+
+
+@pytest.fixture(scope="session")
+def empty(binary: Binary, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory with accounts that need no password."""
+    return make_empty(binary, tmp_path_factory.mktemp("watched"))
+
+
+@pytest.fixture
+def make_server(binary: Binary, empty: Path) -> Iterator[Callable[..., WatchedServer]]:
+    """`make_server(OPTION...)` starts one more server."""
+    with ExitStack() as made, tempfile.TemporaryDirectory(prefix="flatwater-test-") as folder:
+
+        def make(*options: str) -> WatchedServer:
+            place = Path(tempfile.mkdtemp(dir=folder))
+            server = WatchedServer(binary, place, empty, options)
+            made.callback(server.close)
+            server.start()
+            return server
+
+        yield make
+
+
+@pytest.fixture
+def server(make_server: Callable[..., WatchedServer]) -> WatchedServer:
+    """One server at work."""
+    server = make_server()
+    server.work()
+    return server

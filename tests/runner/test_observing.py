@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from contextlib import suppress
 
-import pytest
-from lab import Lab, Ran, Running
+from lab import Lab
+from observelab import events, intervals, observe, seen, start
 from watchedlab import WatchedServer
 
 from flatwater._engine import Connection, EngineError
 from flatwater.analysis.bound import read_evidence
 from flatwater.engine_json import to_json
 from flatwater.experiment.database.login import Login, Socket
-from flatwater.server import Binary
 
 MakeServer = Callable[..., WatchedServer]
 #: What the rules and the diagnosis rest on, of a server on this machine.
@@ -29,74 +24,6 @@ STRIP = {
     ("workload", "throughput"), ("workload", "in_flight"), ("workload", "observer_cpu_pct"),
     ("workload", "observer_server_cpu_pct"),
 }  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def empty(binary: Binary, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory with an account `root` that needs no password."""
-    from flatwater.server import Instance
-
-    with Instance(binary, tmp_path_factory.mktemp("watched"), {"innodb_log_file_size": "16M"}) as instance:
-        instance.initialise()
-        instance.start()
-        for host in ("localhost", "127.0.0.1"):
-            instance.query(f"CREATE OR REPLACE USER root@'{host}' IDENTIFIED BY ''")
-            instance.query(f"GRANT ALL ON *.* TO root@'{host}' WITH GRANT OPTION")
-            instance.query(f"CREATE USER nobody@'{host}' IDENTIFIED BY ''")
-        instance.stop()
-        return Path(shutil.copytree(instance.data, tmp_path_factory.mktemp("empty") / "data"))
-
-
-@pytest.fixture
-def make_server(binary: Binary, empty: Path) -> Iterator[MakeServer]:
-    """`make_server(OPTION...)` starts one more server."""
-    with ExitStack() as made, tempfile.TemporaryDirectory(prefix="flatwater-test-") as folder:
-
-        def make(*options: str) -> WatchedServer:
-            place = Path(tempfile.mkdtemp(dir=folder))
-            server = WatchedServer(binary, place, empty, options)
-            made.callback(server.close)
-            server.start()
-            return server
-
-        yield make
-
-
-@pytest.fixture
-def server(make_server: MakeServer) -> WatchedServer:
-    """One server at work."""
-    server = make_server()
-    server.work()
-    return server
-
-
-def observe(lab: Lab, url: str, *arguments: str, length: str = "3s") -> Ran:
-    return start(lab, url, *arguments, length=length).wait()
-
-
-def start(lab: Lab, url: str, *arguments: str, length: str = "10m") -> Running:
-    out = lab.folder / f"observed{len(list(lab.folder.glob('observed*')))}"
-    return lab.start(url, "--for", length, "--out", out, *arguments, verb="observe", out=out)
-
-
-def seen(running: Running, enough: Callable[[list[dict[str, Any]]], bool]) -> None:
-    """Waits until the journal has enough lines of intervals and events."""
-    journal = running.out / "cells" / "0000" / "journal.jsonl"
-
-    def looked() -> bool:
-        lines = journal.read_text().splitlines() if journal.exists() else []
-        return enough([json.loads(line) for line in lines if line.endswith("}")])
-
-    running.until(looked)
-
-
-def intervals(lines: list[dict[str, Any]]) -> int:
-    return sum("metrics" in line for line in lines)
-
-
-def events(lines: list[dict[str, Any]], kind: str) -> list[str]:
-    told = [line["event"] for line in lines if "event" in line]
-    return [one["text"] for one in told if one["kind"] == kind]
 
 
 def test_the_result_is_that_of_a_run(lab: Lab, server: WatchedServer) -> None:

@@ -18,10 +18,30 @@ from waiting import PATIENCE_S
 from flatwater._engine import Connection, EngineError
 from flatwater.engine_json import to_json
 from flatwater.experiment.database.login import Login, Socket
-from flatwater.server import Binary
+from flatwater.server import Binary, Instance
 
 #: Short: the path of a socket has little room.
 SMALL = ("--innodb-buffer-pool-size=16M", "--innodb-log-file-size=16M", "--skip-name-resolve", "--loose-skip-ssl")
+#: MySQL has a second protocol with a port of its own, which all servers of a test would want.
+MYSQL = ("--loose-mysqlx=OFF",)
+
+
+def make_empty(binary: Binary, folder: Path) -> Path:
+    """A data directory with accounts `root` and `nobody` that need no password."""
+    with Instance(binary, folder, {"innodb_log_file_size": "16M"}) as instance:
+        instance.initialise()
+        instance.start()
+        for user in ("root", "nobody"):
+            for host in ("localhost", "127.0.0.1", "10.%"):
+                instance.query(f"CREATE USER IF NOT EXISTS {user}@'{host}'")
+                instance.query(f"ALTER USER {user}@'{host}' IDENTIFIED BY ''")
+                if user == "root":
+                    instance.query(f"GRANT ALL ON *.* TO {user}@'{host}' WITH GRANT OPTION")
+        instance.stop()
+        data = Path(shutil.copytree(instance.data, folder / "empty"))
+    # MySQL's own name: of a pair, each has another.
+    (data / "auto.cnf").unlink(missing_ok=True)
+    return data
 
 
 @dataclass
@@ -32,6 +52,9 @@ class WatchedServer:
     folder: Path
     empty: Path
     options: Sequence[str] = ()
+    #: A program that starts it, and the address where it listens then.
+    through: Sequence[str] = ()
+    address: str = "127.0.0.1"
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
     _clients: list[threading.Thread] = field(default_factory=list)
@@ -46,6 +69,10 @@ class WatchedServer:
             self.port = free.getsockname()[1]
 
     @property
+    def _own(self) -> Sequence[str]:
+        return MYSQL if self.binary.flavour == "mysql" else ()
+
+    @property
     def socket(self) -> Path:
         return self.folder / "s"
 
@@ -58,14 +85,20 @@ class WatchedServer:
         return f"mysql://{self.socket}?user={user}" + (f"&password={password}" if password else "")
 
     def tcp_url(self, user: str = "root") -> str:
-        return f"mysql://{user}@127.0.0.1:{self.port}"
+        return f"mysql://{user}@{self.address}:{self.port}"
 
     def start(self) -> None:
         self.process = subprocess.Popen(
             [
-                *(self.binary.path, "--no-defaults", f"--datadir={self.folder / 'data'}", f"--socket={self.socket}"),
-                *(f"--port={self.port}", "--bind-address=127.0.0.1", f"--pid-file={self.folder / 'pid'}"),
-                *(f"--log-error={self.folder / 'log'}", "--user=root", *SMALL, *self.options),
+                *(
+                    *self.through,
+                    self.binary.path,
+                    "--no-defaults",
+                    f"--datadir={self.folder / 'data'}",
+                    f"--socket={self.socket}",
+                ),
+                *(f"--port={self.port}", f"--bind-address={self.address}", f"--pid-file={self.folder / 'pid'}"),
+                *(f"--log-error={self.folder / 'log'}", "--user=root", *SMALL, *self._own, *self.options),
             ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

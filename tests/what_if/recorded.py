@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -105,12 +107,15 @@ def recorded(
     hidden: Hidden | None = None,
     variables: dict[str, str] | None = None,
     device: dict[str, Any] | None = None,
+    database: dict[str, Any] | None = None,
+    others: Mapping[str, tuple[float, float, float]] = MappingProxyType({}),
     **more: Any,
 ) -> Path:
     """A result folder of the true stack, unchanged. `more` goes into the summary of its cell.
 
     `variables` are those that the server told of itself. `device`: the figures of an emulated device; None for a real
-    one.
+    one. `database`: more fields of the database; `others`: what the storages beside that of the data are recorded to
+    take for a read, a write and a flush.
     """
     hidden = hidden or Hidden()
     told = intervals(hidden, device=device)
@@ -137,6 +142,11 @@ def recorded(
         columns[f"storage.{kind}_await_us"] = np.full(len(told), us)
     columns["storage.flush_ops_per_s"] = series("data_fsyncs_per_s")
     columns["storage.flush_await_us"] = np.full(len(told), FLUSH_US)
+    for other, (read_us, write_us, flush_us) in others.items():
+        for kind, us in (("read", read_us), ("write", write_us), ("flush", flush_us)):
+            columns[f"storage.{other}_{kind}_ops_per_s"] = np.full(len(told), 100.0)
+            columns[f"storage.{other}_{kind}_bytes_per_s"] = np.full(len(told), 1e6)
+            columns[f"storage.{other}_{kind}_await_us"] = np.full(len(told), us)
     rates = [one["totals"]["new_order"][0] * 60 for one in told[WARMUP_S:]]
     fields: dict[str, Any] = {
         "cell": 0,
@@ -153,6 +163,7 @@ def recorded(
     }
     summary = CellSummary(**(fields | more))
     experiment: dict[str, Any] = {"workload": WORKLOAD, "database": {"kind": "server", "settings": SETTINGS}}
+    experiment["database"] |= database or {}
     if device is not None:
         named = {"kind": "volume", "device": "ebs-gp2-100gib", "parameters": device, "size": "8GiB"}
         experiment["storage"] = named | {"real_time": True, "path": str(path), "file_system": "ext4"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flatwater.cli.arguments import Json, complete_url
-from flatwater.cli.observing import DEFAULT_FOR, Asked, For, Out, Unit, cost_line, observe_server
+from flatwater.cli.observing import DEFAULT_FOR, Asked, For, Out, Samples, Unit, cost_line, observe_server
 
 if TYPE_CHECKING:
     from flatwater.results import CellSummary
@@ -19,6 +19,8 @@ EXAMPLES = """\
 flatwater observe 'mysql:///run/mysqld/mysqld.sock?user=root'
 
 flatwater observe mysql://monitor@db1:3306 --for 1h --out results/monday
+
+flatwater observe mysql://monitor@db1:3306 --for 1h --samples --out results/monday   (to replay it later)
 
 FLATWATER_PASSWORD=... flatwater observe mysql://monitor@db1:3306 --json
 
@@ -37,6 +39,7 @@ def verb(
     ],
     for_: For = DEFAULT_FOR,
     unit: Unit = None,
+    samples: Samples = False,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
@@ -44,6 +47,9 @@ def verb(
 
     Every second of the server, and of the machine if it is local, goes into a result folder as that of a run: `report`,
     `advise`, `health` and `compare` take it. Ctrl-C ends the watching and keeps what was seen.
+
+    With --samples, statements are kept as clients sent them: names, addresses, whatever is in them. The result is then
+    as confidential as the data. `workload.kind = "query-log"` replays them.
 
     The password is in the url or in FLATWATER_PASSWORD. The account needs PROCESS and REPLICATION CLIENT (MariaDB:
     SLAVE MONITOR); without them it works, and says what is missing.
@@ -53,7 +59,7 @@ def verb(
 
     seen: list[CellSummary] = []
     with CellPrinter(as_json=as_json, then=seen.append) as printer:
-        folder = observe_server(Asked(url, for_, unit, out), printer)
+        folder = observe_server(Asked(url, for_, unit, out, samples), printer)
     if as_json:
         return
     for summary in seen:

@@ -29,6 +29,14 @@ Unit = Annotated[
         help="Judge transactions (tps) or statements (qps); chosen from the server's counters if not given.",
     ),
 ]
+#: Whether statements are kept as clients sent them.
+Samples = Annotated[
+    bool,
+    typer.Option(
+        "--samples",
+        help="Keep some statements as clients sent them, WITH THEIR VALUES, so that the load can be replayed.",
+    ),
+]
 #: Where the result goes.
 Out = Annotated[
     Path | None,
@@ -44,6 +52,7 @@ class Asked:
     length: str = DEFAULT_FOR
     unit: str | None = None
     out: Path | None = None
+    samples: bool = False
 
 
 def is_url(written: str) -> bool:
@@ -68,7 +77,7 @@ def observe_server(asked: Asked, printer: CellPrinter) -> Path:
         length_s = parse_duration(asked.length)
     except ValueError as error:
         raise UserError(str(error), where="--for", hint="30s, 10m, 24h") from None
-    experiment = plan_observation(asked.url, length_s, asked.unit)
+    experiment = plan_observation(asked.url, length_s, asked.unit, samples=asked.samples)
     folder = asked.out or default_folder(experiment)
     outcome = observe(experiment, folder, printer.reporter, printer.print)
     if outcome.status == "interrupted":

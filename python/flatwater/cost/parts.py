@@ -70,8 +70,8 @@ def parts_of(experiment: Experiment) -> Parts:
     """The parts of a cell's experiment. Errors: UserError for a device's file that is not there any more."""
     notes: list[str] = []
     parts = [*_storage(experiment.storage, "storage")]
-    if experiment.flash_cache is not None:
-        parts += _storage(experiment.flash_cache.fast, "cache")
+    if experiment.any_cache is not None:
+        parts += _storage(experiment.any_cache.fast, "cache")
     database = experiment.database
     if isinstance(database, InnodbModel):
         for device, holding in database.other_devices.items():

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from flatwater.experiment.cache import Cache, FlashCache, NoCache
+from flatwater.experiment.cache.flash import DATA
 from flatwater.experiment.cost import Cost
 from flatwater.experiment.database import Database, NoDatabase, Server
 from flatwater.experiment.expected import Expectation
@@ -84,7 +85,7 @@ class Experiment(Heading):
         if self.in_virtual_time:
             told["workload"] = "modelled"
         if told["cache"] != "none":
-            told["cache"] = "none" if self.flash_cache is None else "modelled" if self.in_virtual_time else "real"
+            told["cache"] = "none" if self.any_cache is None else "modelled" if self.in_virtual_time else "real"
         return told
 
     @property
@@ -101,8 +102,19 @@ class Experiment(Heading):
 
     @property
     def flash_cache(self) -> FlashCache | None:
-        """The flash cache; None if the experiment has none, or if this cell runs without it."""
+        """The flash cache in front of the storage of the data; None if there is none, or if this cell runs without."""
+        cache = self.any_cache
+        return cache if cache is not None and cache.before == DATA else None
+
+    @property
+    def any_cache(self) -> FlashCache | None:
+        """The flash cache, whichever storage it is in front of."""
         return self.cache if isinstance(self.cache, FlashCache) and self.cache.enabled else None
+
+    def cache_before(self, name: str) -> FlashCache | None:
+        """The flash cache in front of one of `database.storages`; None if there is none."""
+        cache = self.any_cache
+        return cache if cache is not None and cache.before == name != DATA else None
 
     @property
     def modelled(self) -> ModelledStorage:

@@ -74,7 +74,7 @@ ROLES: dict[str, Role] = {
         "timing",
         "workload.",
         "duration_s warmup_s steady_state round_s rounds_max on_error verify record_latency check_consistency "
-        "errors_max_pct",
+        "errors_max_pct samples",
     ),
     "record.interval_s": "timing",
     **_all("timing", "", "repeat seed"),

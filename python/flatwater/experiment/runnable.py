@@ -8,6 +8,7 @@ from typing import Any
 
 from flatwater.errors import UserError
 from flatwater.experiment.cache import FlashCache
+from flatwater.experiment.cache.flash import DATA
 from flatwater.experiment.database import Server
 from flatwater.experiment.database.placed import PlacedLayer
 from flatwater.experiment.experiment import Experiment
@@ -88,7 +89,9 @@ def _require_cache(experiment: Experiment, cache: FlashCache) -> None:
         if path is None:
             what = "cache.storage.path is missing: the directory in which the cache is kept"
             raise UserError(what, where=where, hint="--set cache.storage.path=DIR")
-    sizes = [("cache.size", cache.size), ("storage.size", experiment.storage.size)]
+    sizes = [("cache.size", cache.size)]
+    if DATA in _all_of(experiment, "cache.before", cache.before):
+        sizes.append(("storage.size", experiment.storage.size))
     for field, size in sizes:
         modelled = cache.storage if field == "cache.size" else experiment.storage
         if isinstance(modelled, ModelledStorage):

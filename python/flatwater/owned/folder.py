@@ -368,4 +368,6 @@ def _save(descriptor: int, ledger: Ledger) -> None:
 def _failed(path: Path, error: OSError, where: str) -> FlatwaterError:
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return UserError(f"{path} is not writable", where=where, hint="choose a directory that you may write to")
-    return FlatwaterError(f"cannot use {path}: {error.strerror}", where=where)
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    hint = "make room there, or choose another directory" if full else None
+    return FlatwaterError(f"cannot use {path}: {error.strerror}", where=where, hint=hint)

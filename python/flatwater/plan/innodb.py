@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -19,7 +20,7 @@ from flatwater.experiment.device import Device as ModelledDevice
 from flatwater.experiment.device import Use
 from flatwater.experiment.device.load import load_device
 from flatwater.experiment.storage import ModelledStorage
-from flatwater.plan.device import Device, write_device
+from flatwater.plan.device import Device, write_cached, write_device
 from flatwater.plan.fileio import write_storage
 from flatwater.plan.transactions import ModelledTransactions, write_modelled_transactions
 from flatwater.plan.units import interval_ms, ns
@@ -123,7 +124,7 @@ def write_innodb(cell: Experiment, seed: int, *, fresh: bool = False) -> Modelle
         device=write_storage(cell, asynchronous=True, align_bytes=_align_bytes(database), fresh=fresh),
         others=(
             *(_other(cell, database, name, holding) for name, holding in database.other_devices.items()),
-            *(_placed(cell, name, holding) for name, holding in database.placed_storages.items()),
+            *(_placed(cell, name, holding, fresh=fresh) for name, holding in database.placed_storages.items()),
         ),
         page_cache_bytes=database.page_cache_bytes,
         interval_ms=interval_ms(cell),
@@ -218,10 +219,13 @@ def placed_device(cell: Experiment, name: str) -> ModelledDevice:
     return storage.modelled_device
 
 
-def _placed(cell: Experiment, name: str, holding: Holding) -> Other:
+def _placed(cell: Experiment, name: str, holding: Holding, *, fresh: bool) -> Other:
+    cache, use = cell.cache_before(name), placed_use(cell, name, holding)
+    align = use.align_bytes if cache is None else math.gcd(use.align_bytes, cache.block_size)
+    device = write_device(placed_device(cell, name), replace(use, align_bytes=align))
     return Other(
         name=name,
-        device=write_device(placed_device(cell, name), placed_use(cell, name, holding)),
+        device=device if cache is None else write_cached(cache, device, align_bytes=use.align_bytes, fresh=fresh),
         holds=(*holding.parts, *(Table(table) for table in holding.tables)),
     )
 

@@ -297,7 +297,7 @@ def write_query_log(cell: Experiment) -> QueryLog:
     """The plan of a cell's replay."""
     workload = cell.workload
     assert isinstance(workload, QueryLogWorkload)
-    return QueryLog(str(Path(workload.log).absolute()), workload.speed, workload.allow_writes)
+    return QueryLog(str(workload.log_file.absolute()), workload.speed, workload.allow_writes)
 
 
 def write_setup(cell: Experiment, seed: int) -> SqlData:

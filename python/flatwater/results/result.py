@@ -18,6 +18,7 @@ from flatwater.errors import UserError
 from flatwater.owned import write_atomic
 from flatwater.results import series as on_disk
 from flatwater.results.agreement import Agreement
+from flatwater.results.digests import DIGESTS
 from flatwater.results.facts import MachineFacts
 from flatwater.results.journal_phases import events_of_journal, phases_of_journal
 from flatwater.results.phases import measured_samples, measured_span
@@ -44,6 +45,7 @@ CELL_FILES = (
     "summary.json",
     EARLIER,
     "servers.json",
+    DIGESTS,
     "series-[0-9]*.parquet",
     "histograms-[0-9]*.parquet",
     ".flatwater-*",

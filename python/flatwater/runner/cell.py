@@ -97,9 +97,10 @@ class CellRunner:
             except UserError:
                 raise
             except FlatwaterError as error:
-                status, failure, over = "failed", self._stack.database.kept(str(error), self._logs), begun
+                told = self._stack.database.explained(str(error))
+                status, failure, over = "failed", self._stack.database.kept(told, self._logs), begun
             except EngineError as error:
-                status, failure, over = "failed", with_hint(str(error)), begun
+                status, failure, over = "failed", with_hint(self._stack.database.explained(str(error))), begun
             finally:
                 # Also for other exceptions (a closed output, a second Ctrl-C): nothing is left running.
                 self._end(journal, resumable=not over and measured_s(journal.phases) > 0)

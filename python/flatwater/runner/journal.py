@@ -70,6 +70,11 @@ class Journal:
             _trim(path)
         self._handle = path.open("a")
 
+    @property
+    def folder(self) -> Path:
+        """The folder of the cell."""
+        return self._path.parent
+
     def begin_anew(self) -> None:
         """Begins an empty journal, after the folder of the old one was moved away."""
         self._handle.close()

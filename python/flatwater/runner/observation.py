@@ -22,17 +22,18 @@ from flatwater.server import ask, describe
 NAME = "observed"
 
 
-def plan_observation(url: str, duration_s: float, unit: str | None = None) -> Experiment:
-    """The experiment that observes the server at a url. Without a `unit`, the one that fits the server's clients.
+def plan_observation(url: str, duration_s: float, unit: str | None = None, *, samples: bool = False) -> Experiment:
+    """The experiment that observes the server at a url. Without a `unit`, the one that fits the server's clients. With
+    `samples`, statements of the clients are kept.
 
     Errors: UserError if the url is wrong, the server does not answer, refuses the login, or is too old.
     """
-    asked = _experiment(url, duration_s, unit or "tps")
+    asked = _experiment(url, duration_s, unit or "tps", samples=samples)
     login = asked.server.login()
     server = describe(login)
     if unit is None:
         unit = ask(lambda: _unit(login))
-    return _experiment(url, duration_s, unit, f"{server.title}, observed")
+    return _experiment(url, duration_s, unit, f"{server.title}, observed", samples=samples)
 
 
 def observe(
@@ -43,11 +44,11 @@ def observe(
     return run_experiment(experiment, out, reporter, on_cell)
 
 
-def _experiment(url: str, duration_s: float, unit: str, title: str = "") -> Experiment:
+def _experiment(url: str, duration_s: float, unit: str, title: str = "", *, samples: bool) -> Experiment:
     tables = {
         "name": NAME,
         "title": title,
-        "workload": {"kind": "observed", "duration_s": duration_s, "unit": unit},
+        "workload": {"kind": "observed", "duration_s": duration_s, "unit": unit, "samples": samples},
         "database": {"kind": "server", "url": url},
     }
     try:

@@ -4,6 +4,7 @@ noise.py     how far the mean of a run is from that of another run of the same
 base.py      what the run recorded: throughput and its noise, pages, CPU time, the storage's latencies, settings
 processors.py  what the emulation of the run's own device took of the processors
 twin.py      a model of the same server on the same storage in virtual time, and what it counts
+storages.py  the storages of that model: that of the data, and those that parts of the server were placed on
 fitting.py   fits the two quantities that no counter measures; compares the fitted twin with the run
 changes.py   the changes to predict: those of `--set`, or a usual set of them
 refusal.py   which changes are not predicted, and why

@@ -11,8 +11,10 @@ import numpy as np
 
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, ModelledStorage, Tpcc
+from flatwater.experiment.cache.flash import DATA
 from flatwater.experiment.database.generation import generation_of, is_generation, release_of
 from flatwater.experiment.database.innodb_settings import defaults, has
+from flatwater.experiment.database.placement import not_modelled
 from flatwater.experiment.database.settings import Setting
 from flatwater.fit.workload import OTHERS_SHARE, count_run, other_cores
 from flatwater.fit.workload.counters import CountedCell
@@ -85,6 +87,8 @@ class Base:
     #: What the emulation of the storage used.
     emulator: EmulatorCost
     storage: Storage
+    #: The same of the storages of files that parts of the server were placed on, by their names.
+    placed: dict[str, Storage]
     #: The bound by which a storage of unknown limits stood at its limit; empty if it did not, or its model is known.
     limited: str
     notes: list[str]
@@ -126,6 +130,7 @@ def read_base(run: str, cell: int | None = None) -> Base:
     """
     counted = count_run(run)
     where = str(counted.result.path)
+    _require_known_cache(counted.cells, where)
     chosen = _cells_of_one_setting(counted.cells, cell, where)
     by_index = {recorded.index: recorded for recorded in counted.result.cells}
     cells = [by_index[counts.index] for counts in chosen]
@@ -176,16 +181,32 @@ def read_base(run: str, cell: int | None = None) -> Base:
         others_cores=other_cores(cells, rates.cpu_cores, int(machine.get("cores") or 1)),
         emulator=emulator_cost(cells, rates) if _is_emulated(first.experiment) else EmulatorCost(),
         storage=_storage(cells, total["pages_read"] / total["seconds"], notes, where),
+        placed=_placed(cells, first.experiment, notes, where),
         limited=_limited(summaries, first.experiment),
         notes=notes,
     )
     _note_others(base, notes)
+    _note_lacks(base, notes)
+    return base
+
+
+def _note_lacks(base: Base, notes: list[str]) -> None:
+    """What the twin cannot say, or does not have."""
+    server = base.experiment.server
+    for item, (told, _) in not_modelled(base.generation, server.placement).items():
+        notes.append(f"the twin lacks database.placement.{item}: {told}")
     if base.limited:
         notes.append(f"{AT_ITS_LIMIT} ({base.limited}): only changes to another storage are predicted")
-    unknown = [name for name in first.experiment.server.settings if not has(generation, name)]
+    unknown = [name for name in server.settings if not has(base.generation, name)]
     if unknown:
         notes.append(f"settings that are not modelled, and that the twin lacks: {', '.join(unknown)}")
-    return base
+
+
+def _require_known_cache(cells: Sequence[CountedCell], where: str) -> None:
+    for counts in cells:
+        if (cache := counts.experiment.any_cache) is not None and cache.before != DATA:
+            what = f"a cache was in front of the storage {cache.before}: only what the device below it did was recorded"
+            raise UserError(what, where=where, hint="what-if knows caches in front of storage.path; use such a run")
 
 
 def _cells_of_one_setting(cells: Sequence[CountedCell], cell: int | None, where: str) -> list[CountedCell]:
@@ -288,30 +309,45 @@ def _mean(cell: Cell, layer: str, metric: str, weight: str | None = None) -> flo
     return float((series.value * weights).sum() / weights.sum()) if weights.sum() > 0 else float(series.value.mean())
 
 
-def _storage(cells: Sequence[Cell], pages_per_s: float, notes: list[str], where: str) -> Storage:
+def _placed(cells: Sequence[Cell], experiment: Experiment, notes: list[str], where: str) -> dict[str, Storage]:
+    """The storages of files that parts are placed on. What an emulated one does, its device's file says."""
+    return {
+        name: _storage(cells, 0.0, notes, where, name)
+        for name, other in experiment.server.others.items()
+        if not isinstance(other.storage, ModelledStorage)
+    }
+
+
+def _storage(cells: Sequence[Cell], pages_per_s: float, notes: list[str], where: str, name: str = "") -> Storage:
+    """How the storage of the data answered, or another one with this name."""
+    prefix, of = (f"{name}_", f" of {name}") if name else ("", "")
+
     def mean(metric: str, weight: str | None = None) -> float | None:
-        means = [_mean(cell, "storage", metric, weight) for cell in cells]
+        weighted = prefix + weight if weight is not None else None
+        means = [_mean(cell, "storage", prefix + metric, weighted) for cell in cells]
         known = [value for value in means if value is not None]
         return sum(known) / len(known) if known else None
 
     read_us, write_us = mean("read_await_us", "read_ops_per_s"), mean("write_await_us", "write_ops_per_s")
     flush_us = mean("flush_await_us", "flush_ops_per_s")
     if read_us is None and write_us is None:
-        hint = "put storage.path on a disk of this machine: memory and networks have no device with counters"
-        raise UserError("the storage's latencies were not recorded", where=where, hint=hint)
+        path = f"database.storages.{name}.path" if name else "storage.path"
+        hint = f"put {path} on a disk of this machine: memory and networks have no device with counters"
+        what = f"the latencies of the storage {name} were" if name else "the storage's latencies were"
+        raise UserError(f"{what} not recorded", where=where, hint=hint)
     reads = mean("read_ops_per_s") or 0.0
     share = min(1.0, reads / pages_per_s) if pages_per_s > 0 else 1.0
     if share < FROM_DEVICE:
         what = f"{100 * (1 - share):.0f} % of the page reads came from the kernel's page cache"
         notes.append(f"{what}: the storage of the twin has the same mean latency over all reads")
-    if read_us is None:
+    if read_us is None and not name:
         notes.append("the device had no reads: a read is assumed to take as long as a write")
     if flush_us is None:
-        notes.append("flushes of the device were not timed: a flush is assumed to take as long as a write")
+        notes.append(f"flushes of the device{of} were not timed: a flush is assumed to take as long as a write")
     write = write_us if write_us is not None else read_us or 0.0
     peak = 0.0
     for cell in cells:
-        both = [cell.measured("storage", f"{kind}_bytes_per_s") for kind in ("read", "write")]
+        both = [cell.measured("storage", f"{prefix}{kind}_bytes_per_s") for kind in ("read", "write")]
         if all(len(series) for series in both):
             length = min(len(series) for series in both)
             peak = max(peak, float((both[0].value[:length] + both[1].value[:length]).max()))

@@ -32,6 +32,9 @@ _REDO_TIMES = 4
 _MEMORY_SHARE = 0.8
 _POOL = "database.settings.innodb_buffer_pool_size"
 _SETTINGS = "database.settings."
+_PLACEMENT = "database.placement."
+#: The device of one of the other storages.
+_OTHER_DEVICE = re.compile(r"database\.storages\.([a-z][a-z0-9]*)\.device")
 #: Tables of an experiment that are not part of its stack.
 _NOT_OF_THE_STACK = ("sweep", "twin", "report", "published", "expected", "repeat", "scale", "seed", "record")
 
@@ -82,11 +85,14 @@ def make_change(twin: Twin, written: tuple[str, ...], name: str = "", notes: tup
         elif field == "cache.storage.device":
             data["cache"] = {"kind": "flash", "warm": True, **data.get("cache", {})}
             sizes = [_bytes(_value(text)) for text, name in zip(written, fields, strict=True) if name == "cache.size"]
-            placed.append(Placed(("cache",), _value(assignment), max(sizes, default=0)))
+            placed.append(Placed(("cache",), _value(assignment), cache_bytes=max(sizes, default=0)))
+        elif other := _OTHER_DEVICE.fullmatch(field):
+            placed.append(Placed(("database", "storages"), _value(assignment), other[1]))
         elif field.startswith("cache.") and field != "cache.kind":
             data.setdefault("cache", {"kind": "flash", "warm": True})
     for one in placed:
         put_device(data, one)
+    _refuse_unknown_storages(twin, data, written, fields, where)
     for assignment in written:
         data = TwinFile(override(data, assignment))
     if data.get("sweep"):
@@ -99,6 +105,8 @@ def make_change(twin: Twin, written: tuple[str, ...], name: str = "", notes: tup
         modelled = "docs/models/innodb.md has what is modelled"
         raise UserError(f"{ignored[0]} has no effect in the model: it cannot be predicted", where=where, hint=modelled)
     found += _risks(twin, experiment)
+    if any(field.startswith(_PLACEMENT) for field in fields):
+        found.append("each storage is taken to answer as it did in the run, whatever is moved to it or away from it")
     unlike = _decisive_differences(twin, experiment, where)
     if unlike:
         texts = ", ".join(difference.text for difference in unlike)
@@ -117,6 +125,19 @@ def _refuse_settings_of_others(twin: Twin, fields: Sequence[str], where: str) ->
         if having and not any(span.holds(base.flavour, base.release) for span in having):
             owners = who_has(field.removeprefix(_SETTINGS))
             raise UserError(f"{base.server} does not have {field}: it is a setting of {owners}", where=where)
+
+
+def _refuse_unknown_storages(
+    twin: Twin, data: TwinFile, written: Sequence[str], fields: Sequence[str], where: str
+) -> None:
+    """Errors: UserError for a part that is moved to a storage on which the run had nothing."""
+    known = data["database"].get("storages", {})
+    for assignment, field in zip(written, fields, strict=True):
+        name = _value(assignment)
+        if field.startswith(_PLACEMENT) and name in twin.base.experiment.server.storages and name not in known:
+            what = f"nothing of the run was on the storage {name}: it is not known how it answers"
+            hint = f"database.storages.{name}.device=NAME of `flatwater list --devices` in the same --set"
+            raise UserError(what, where=where, hint=hint)
 
 
 def _decisive_differences(twin: Twin, experiment: Experiment, where: str) -> list[Difference]:

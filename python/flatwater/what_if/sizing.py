@@ -23,16 +23,23 @@ ROOM = 4
 class Placed:
     """A device that a change puts in place of a storage."""
 
-    #: The tables of the twin that hold the storage's table: none, or the cache's.
+    #: The tables of the twin that hold the storage's table: none, the cache's, or that of the other storages.
     within: tuple[str, ...]
     device: str
-    #: Bytes of the flash cache on it; 0 for the storage of the server.
+    #: The storage's table there.
+    table: str = "storage"
+    #: Bytes of the flash cache on it; 0 for a storage of the server.
     cache_bytes: int = 0
+
+    @property
+    def is_other(self) -> bool:
+        """Whether it is a storage beside that of the data."""
+        return self.table != "storage"
 
 
 def put_device(data: TwinFile, placed: Placed) -> None:
     """Replaces a storage by the device, with all of its capacity."""
-    _holder(data, placed)["storage"] = {"kind": load_device(placed.device).KIND}
+    _holder(data, placed)[placed.table] = {"kind": load_device(placed.device).KIND}
 
 
 def scale_devices(data: TwinFile, placed: Sequence[Placed], fields: Sequence[str], twin: Twin, where: str) -> list[str]:
@@ -43,10 +50,14 @@ def scale_devices(data: TwinFile, placed: Sequence[Placed], fields: Sequence[str
     found = []
     for one in placed:
         device = load_device(one.device)
-        if ".".join((*one.within, "storage", "capacity_scale")) in fields or device.KIND != "ssd":
+        if ".".join((*one.within, one.table, "capacity_scale")) in fields or device.KIND != "ssd":
             continue
         experiment = twin.checked(data, where)
         stored, *others = twin.used_bytes(experiment, where)
+        if one.is_other:
+            stored = _stored_on(experiment, others, one.table)
+        if not max(stored, one.cache_bytes):
+            continue
         share = ROOM * max(stored, one.cache_bytes) / device.capacity
         what = "the cache" if one.cache_bytes > stored else "what the server stores"
         # Devices of a part of the server alone have the same share of their capacity as its storage.
@@ -55,15 +66,22 @@ def scale_devices(data: TwinFile, placed: Sequence[Placed], fields: Sequence[str
             continue
         if shares and max(shares) > share:
             share, what = max(shares), "what the server stores on the fullest of its devices"
-        _holder(data, one)["storage"]["capacity_scale"] = share
+        _holder(data, one)[one.table]["capacity_scale"] = share
         found.append(f"{one.device} with {100 * share:.2g} % of its capacity, {ROOM} times {what}")
     return found
 
 
 def _holder(data: TwinFile, placed: Placed) -> TwinFile:
     for table in placed.within:
-        data = data[table]
+        data = data.setdefault(table, {})
     return data
+
+
+def _stored_on(experiment: Experiment, others: Sequence[int], name: str) -> int:
+    """Bytes on one of the other storages; 0 if nothing is placed on it. They follow the devices of parts alone."""
+    assert isinstance(experiment.database, InnodbModel)
+    placed = list(experiment.database.placed_storages)
+    return others[len(experiment.database.other_devices) + placed.index(name)] if name in placed else 0
 
 
 def _shares(experiment: Experiment, others: Sequence[int]) -> list[float]:

@@ -26,10 +26,10 @@ from flatwater.fit.workload import to_workload_toml
 from flatwater.fit.workload.derive import OLTP_WRITES, READ_ONLY, index_sizes, writes_of
 from flatwater.plan.device import Cached, Device, Volume, later, slower
 from flatwater.plan.innodb import ModelledDatabase, server_cpu, write_innodb
-from flatwater.runner.stack.database.size import estimate_bytes
 from flatwater.runner.stack.stack import memory_bytes
 from flatwater.what_if.base import Base
 from flatwater.what_if.processors import EmulatorCost
+from flatwater.what_if.storages import in_virtual_time, placed_tables, placement_tables, recorded_device, scaled_others
 
 #: A longer run is not modelled from its start: the twin begins with a full pool.
 WHOLE_S = 240.0
@@ -37,11 +37,6 @@ WHOLE_S = 240.0
 SHORT_WARMUP_S, SHORT_MEASURE_S = 30.0, 120.0
 #: How long the model may take for one interval.
 _PATIENCE_S = 600.0
-#: The twin's storage has no limit of IOPS or throughput: a run does not show what its storage could have done.
-_NO_LIMIT_OPS, _NO_LIMIT_MIB = 1e9, 1e5
-_DEVICE_BYTES = 1 << 40
-#: Fields of an emulated storage that one below a modelled server does not have: its workload says how large it is.
-_NOT_OF_VIRTUAL_TIME = ("real_time", "path", "file_system", "keep", "size", "fill")
 #: Fields of a real run's workload that a modelled workload does not have.
 _NOT_OF_A_TWIN = ("check_consistency", "pipeline", "steady_state", "round_s", "rounds_max", "on_error")
 
@@ -89,7 +84,9 @@ class Twin:
         self._workload = folder / "workload.toml"
         self._workload.write_text(to_workload_toml(self._measured), encoding="utf-8")
         self.device = folder / "as-recorded.toml"
-        self.device.write_text(tomli_w.dumps(_device(base)), encoding="utf-8")
+        self.device.write_text(tomli_w.dumps(recorded_device(base, base.storage)), encoding="utf-8")
+        #: The other storages that the twin has, by their names.
+        self.placed = placed_tables(base, folder)
         #: The storage of a run on an emulated device, whose model is known.
         self.emulated = _emulated(base.experiment)
         self.whole = base.warmup_s + base.measure_s <= WHOLE_S
@@ -131,6 +128,7 @@ class Twin:
                     "cores": base.cores,
                     "workload": str(self._workload),
                     "warm": not self.whole,
+                    **placement_tables(base, self.placed),
                 },
                 "storage": self._storage(),
             }
@@ -139,9 +137,7 @@ class Twin:
     def _storage(self) -> dict[str, JsonValue]:
         if self.emulated is None:
             return {"kind": "volume", "device": str(self.device)}
-        told = self.emulated.model_dump(mode="json", exclude_unset=True, exclude_none=True)
-        kept = {name: value for name, value in told.items() if name not in _NOT_OF_VIRTUAL_TIME}
-        return {**kept, "kind": self.emulated.kind}
+        return in_virtual_time(self.emulated)
 
     def is_own(self, experiment: Experiment) -> bool:
         """Whether a changed twin still stands on the storage of the run."""
@@ -216,7 +212,8 @@ class Twin:
                 device = replace(device, slow=self._scaled(device.slow, scales))
             else:
                 device = self._scaled(device, scales)
-        return replace(plan, cpu=cpu, device=device)
+        others = scaled_others(base, plan.others, experiment, self.placed, scales.storage)
+        return replace(plan, cpu=cpu, device=device, others=others)
 
     def _scaled(self, storage: Device, scales: Scales) -> Device:
         """The storage of the run with the fitted latency."""
@@ -291,23 +288,6 @@ def _redo_scale(base: Base, usual: MeasuredWorkload) -> float:
     counts = dict(zip(OLTP_WRITES, writes_of(base.experiment), strict=True))
     usual_bytes = sum(counts.get(name, 0) * figure.value for name, figure in usual.redo_bytes.items())
     return base.redo_bytes / usual_bytes if usual_bytes > 0 else 1.0
-
-
-def _device(base: Base) -> dict[str, JsonValue]:
-    storage = base.storage
-    return {
-        "kind": "volume",
-        "title": "The storage of the measured run, as it answered",
-        "about": "Mean latencies of the measured phase; without limits, because a run does not show them",
-        "capacity": f"{max(_DEVICE_BYTES, 4 * estimate_bytes(base.experiment)) >> 30}GiB",
-        "read_us": storage.read_us,
-        "write_us": storage.write_us,
-        "flush_us": storage.flush_us,
-        "spread_pct": 0,
-        "iops": {"baseline": _NO_LIMIT_OPS},
-        "throughput": {"baseline_mib_per_s": _NO_LIMIT_MIB},
-        "sources": {"capacity": "large enough", "read_us": "recorded", "write_us": "recorded", "flush_us": "recorded"},
-    }
 
 
 def device_kind(name: str) -> str:

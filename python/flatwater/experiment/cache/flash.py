@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from flatwater.errors import UserError
 from flatwater.experiment.cache.settings import Settings, low_share
@@ -19,6 +19,8 @@ from flatwater.experiment.units import Size, print_size
 BLOCK_SIZES = tuple(4096 << power for power in range(5))
 #: Superblocks, journal and checkpoints use a part of the cache device. On a smaller one, hardly a block would be left.
 SIZE_MIN = 1 << 20
+#: The word for `[storage]`, as in `database.placement`.
+DATA = "storage"
 #: Fields of a storage without a meaning for a cache device: (field, what to use instead).
 _NOT_OF_A_CACHE = (
     ("size", "how much of it the cache uses is cache.size"),
@@ -45,6 +47,8 @@ class FlashCache(Settings, Layer):
     kind: Literal["flash"] = "flash"
     #: false: the cell runs without a cache, so that a sweep can compare both.
     enabled: bool = True
+    #: What it is in front of: the storage of the data, or one of `database.storages`, by its name.
+    before: Annotated[str, Field(min_length=1)] = DATA
     #: The default settings: FlashCache's, vCache's, or flatwater's own.
     preset: Literal["none", "flashcache", "vcache"] = "none"
     #: Used bytes of the cache device, with metadata. Default: all of a modelled or block device.
@@ -112,6 +116,8 @@ class FlashCache(Settings, Layer):
     def text(self) -> str:
         """The cache in a few words: `flash cache of 80 GiB, flashcache's settings, write-back`."""
         told = ["flash cache" if self.size is None else f"flash cache of {print_size(self.size)}"]
+        if self.before != DATA:
+            told.append(f"in front of {self.before}")
         if self.preset != "none":
             told.append(f"{self.preset}'s settings")
         said = self.said()

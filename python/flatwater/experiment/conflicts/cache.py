@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flatwater.experiment.cache import FlashCache
+from flatwater.experiment.cache.flash import DATA
+from flatwater.experiment.database.placed import PlacedLayer
 from flatwater.experiment.experiment import Experiment
-from flatwater.experiment.problem import Problem
+from flatwater.experiment.problem import Problem, quote
+from flatwater.experiment.storage import FileStorage
 from flatwater.experiment.workload import Fileio
 
 #: All requests are multiples of this (crates/core/src/cache/mod.rs).
@@ -16,8 +19,12 @@ _KINDS = ("cache.kind", "cache.enabled", "storage.kind", "storage.real_time", "c
 
 def cache_conflicts(experiment: Experiment) -> Iterator[Problem]:
     """Fields of the cache and of another layer that are each valid but conflict."""
-    cache = experiment.flash_cache
+    yield from _sizes_without_a_cache(experiment)
+    cache = experiment.any_cache
     if cache is None:
+        return
+    if cache.before != DATA:
+        yield from _placed_conflicts(experiment, cache)
         return
     if experiment.in_virtual_time:
         yield from _virtual_conflicts(experiment, cache)
@@ -30,6 +37,45 @@ def cache_conflicts(experiment: Experiment) -> Iterator[Problem]:
     if used is not None and used < cache.block_size:
         what = "the storage is smaller than one block of the cache"
         yield Problem("storage.size", what, None, ("storage.size", "cache.block_size", *_KINDS))
+
+
+def _sizes_without_a_cache(experiment: Experiment) -> Iterator[Problem]:
+    """The length of a storage of files in an experiment without a cache; a sweep may move the cache to another one."""
+    database = experiment.database
+    if not isinstance(database, PlacedLayer) or isinstance(experiment.cache, FlashCache):
+        return
+    for name, storage in database.storages.items():
+        if isinstance(storage, FileStorage) and storage.size is not None:
+            field = f"database.storages.{name}.size"
+            what = "has no meaning there: how much is written there follows from the workload"
+            yield Problem(field, what, "take it out", (field, "cache.before", "cache.kind"))
+
+
+def _placed_conflicts(experiment: Experiment, cache: FlashCache) -> Iterator[Problem]:
+    """A cache in front of a storage that there is not, that nothing is on, or that has no length."""
+    database, about = experiment.database, ("cache.before", "database.storages", "database.placement", *_KINDS)
+    storages = database.storages if isinstance(database, PlacedLayer) else {}
+    if cache.before not in storages:
+        told = f"there is no storage {quote(cache.before)}"
+        there = ", ".join([f'"{DATA}" (with the data)', *storages])
+        yield Problem("cache.before", told, f"there is {there}; database.storages has the others", about)
+        return
+    if isinstance(database, PlacedLayer) and cache.before not in database.others:
+        what = f"nothing is placed on {cache.before}: the cache would have nothing to do"
+        yield Problem("cache.before", what, "place a part of the server on it, or cache.enabled = false", about)
+    storage = storages[cache.before]
+    if not experiment.in_virtual_time and storage.size is None:
+        field = f"database.storages.{cache.before}.size"
+        what = "is missing: the cached device is one file of this length"
+        yield Problem(field, what, "large enough for the parts on it", (field, *about))
+    if cache.warm:
+        what = f"has no meaning in front of {cache.before}: its content is made anew for each cell"
+        yield Problem("cache.warm", what, "warm = false", ("cache.warm", *about))
+    if experiment.in_virtual_time:
+        yield from _virtual_conflicts(experiment, cache)
+    elif getattr(database, "url", None) is not None:
+        what = "a server that runs already (database.url) does not stand on this cache"
+        yield Problem("cache.kind", what, "take out [cache], or the url", ("cache.kind", "database.url", *_KINDS))
 
 
 def _virtual_conflicts(experiment: Experiment, cache: FlashCache) -> Iterator[Problem]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flatwater.experiment.cache import FlashCache
 from flatwater.experiment.conflicts.cache import cache_conflicts
 from flatwater.experiment.conflicts.load_hosts import load_conflicts
 from flatwater.experiment.conflicts.mixture import mixture_conflicts
@@ -104,7 +105,7 @@ def _storage_conflicts(experiment: Experiment) -> Iterator[Problem]:
     storage = experiment.storage
     defaults = type(storage).model_fields
     for name, why in _FILES_ONLY:
-        if name == "size" and (isinstance(storage, ModelledStorage) or experiment.flash_cache is not None):
+        if name == "size" and (isinstance(storage, ModelledStorage) or isinstance(experiment.cache, FlashCache)):
             continue  # how large the served device is, or the cached file
         if name in defaults and getattr(storage, name) != defaults[name].default:
             yield Problem(f"storage.{name}", f"has no meaning with a server: {why}", "take it out", _about(name))

@@ -55,7 +55,7 @@ def _observed_pairing(experiment: Experiment) -> Iterator[Problem]:
     if isinstance(experiment.storage, ModelledStorage):
         what = "a server that runs already has its own storage, and no modelled one"
         yield Problem("storage.kind", what, "take out [storage]", _STORAGE_KINDS)
-    if experiment.flash_cache is not None:
+    if experiment.any_cache is not None:
         what = "a server that runs already has its own storage: no cache can be put before it"
         yield Problem("cache.kind", what, "take out [cache]", _CACHE_KINDS)
 
@@ -75,7 +75,7 @@ def _database_conflicts(experiment: Experiment) -> Iterator[Problem]:
 
 def _cache_conflicts(experiment: Experiment) -> Iterator[Problem]:
     """A cache whose two devices are in different times."""
-    cache = experiment.flash_cache
+    cache = experiment.any_cache
     if cache is None or cache.storage is None or cache.in_virtual_time == experiment.in_virtual_time:
         return
     modelled = isinstance(cache.storage, ModelledStorage)

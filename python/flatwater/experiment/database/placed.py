@@ -185,8 +185,8 @@ def _storage_problems(name: str, storage: Storage) -> Iterator[Problem]:
         yield Problem(field, problem.what, hint, rests or (f"database.{field}",))
     defaults = type(storage).model_fields
     for field, why in _NOT_OF_PARTS:
-        if field == "size" and isinstance(storage, ModelledStorage) and storage.real_time:
-            continue  # how large the served device is
+        if field == "size" and not (isinstance(storage, ModelledStorage) and not storage.real_time):
+            continue  # how large the served device is, or (conflicts/cache.py) the cached file
         if field in defaults and getattr(storage, field) != defaults[field].default:
             place = f"storages.{name}.{field}"
             yield Problem(place, f"has no meaning there: {why}", "take it out", (f"database.{place}",))

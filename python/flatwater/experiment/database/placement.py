@@ -30,8 +30,8 @@ Part = Literal["log", "doublewrite", "binlog"]
 PARTS: tuple[Part, ...] = ("log", "doublewrite", "binlog")
 
 
-#: Part of a real server -> the engine's generations whose servers can have it elsewhere (`server/placement/means.py`
-#: has the versions and their sources), and what the others do with it. Parts that all can place are left out.
+#: Part of a real server -> the generations of the engine that can have it elsewhere (`server/placement/means.py` has
+#: the versions and their sources), and what the others do with it. Parts that all can place are left out.
 _SOME: dict[Item, tuple[frozenset[str], str]] = {
     "undo_logs": (frozenset(("mysql-5.6", "mysql-5.7", "mysql-8.0.11", "mysql-8.0", "mariadb-10.11")), "its undo logs"),
     "doublewrite": (frozenset(("percona-5.5", "mysql-8.0")), "its doublewrite buffer"),
@@ -81,23 +81,31 @@ def placed(placement: Placement) -> dict[str, Holding]:
     return held(parts, {**placement.placed_tables, **({_UNDO: undo} if undo is not None else {})})
 
 
-def placed_problems(generation: str, placement: Placement, fields: Mapping[str, str | None]) -> Iterator[Problem]:
-    """What servers of the generation cannot place, what the model does not have, and what is placed twice.
-
-    `fields`: `log_device` and the like, and `tables.NAME`, with their devices.
-    """
-    items, about = placement.items, ("database.generation", "database.placement")
+def not_modelled(generation: str, placement: Placement) -> dict[Item, tuple[str, str]]:
+    """The placed parts that the model of a generation has nowhere else: why, and what to do."""
+    items, found = placement.items, dict[Item, tuple[str, str]]()
     behaves_as = engine_generation(generation)
     for item, (able, what) in _SOME.items():
         if item in items and behaves_as not in able:
             told = f"servers of {generation} cannot place it: {what} are in the system tablespace"
             told = told if item == "undo_logs" else told.replace(" are in", " is in")
-            yield Problem(f"placement.{item}", told, "place system_tablespace", about)
+            found[item] = told, "place system_tablespace"
     if "temporary_files" in items:
-        yield Problem("placement.temporary_files", "is not modelled: the model writes none", "take it out", about)
+        found["temporary_files"] = "is not modelled: the model writes none", "take it out"
     if "system_tablespace" in items and behaves_as in _EMPTY_SYSTEM:
         told = f"the model of {generation} writes nothing to it: undo logs and doublewrite buffer have their own files"
-        yield Problem("placement.system_tablespace", told, "place undo_logs and doublewrite", about)
+        found["system_tablespace"] = told, "place undo_logs and doublewrite"
+    return found
+
+
+def placed_problems(generation: str, placement: Placement, fields: Mapping[str, str | None]) -> Iterator[Problem]:
+    """What servers of the generation cannot place, what the model does not have, and what is placed twice.
+
+    `fields`: `log_device` and the like, and `tables.NAME`, with their devices.
+    """
+    about = ("database.generation", "database.placement")
+    for item, (told, hint) in not_modelled(generation, placement).items():
+        yield Problem(f"placement.{item}", told, hint, about)
     twice = {"redo_log": "log_device", "doublewrite": "doublewrite_device", "binary_log": "binlog_device"}
     same = {**twice, "undo_logs": "tables.undo", **{f"tables.{name}": f"tables.{name}" for name in placement.tables}}
     for field in placement.said:

@@ -18,6 +18,8 @@ class Observed(Timing):
     kind: Literal["observed"] = "observed"
     #: tps counts the transactions that clients end (COMMIT and ROLLBACK), qps their statements.
     unit: Literal["tps", "qps"] = "tps"
+    #: Keep samples of the statements as clients sent them, with their values, so that they can be replayed.
+    samples: bool = False
 
     def conflicts(self) -> Iterator[Problem]:
         """Fields that tell how to make a load."""

@@ -28,6 +28,8 @@ from flatwater.plan.device.volume import Volume, write_volume
 
 #: The cache writes its journal and checkpoints in pages of this size (crates/core/src/cache/journal/layout.rs).
 CACHE_PAGE_BYTES = 4096
+#: Bytes of the engine for each block (the bound of crates/core/examples/cache_speed.rs).
+MEMORY_BYTES_PER_BLOCK = 40
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,13 @@ def cache_device(cache: FlashCache, align_bytes: int) -> tuple[files.Device, fil
     # The cache itself keeps several requests in the queue of its device.
     use = modelled.use(asynchronous=True, align_bytes=math.gcd(align_bytes, CACHE_PAGE_BYTES))
     return modelled.modelled_device, use
+
+
+def cache_memory_bytes(cache: FlashCache) -> int:
+    """Memory of the engine of a modelled cache, and of the model of its device."""
+    device, own_use = cache_device(cache, CACHE_PAGE_BYTES)
+    size = cache.size or device.usable_bytes(own_use)
+    return device.memory_bytes(own_use) + size // cache.block_size * MEMORY_BYTES_PER_BLOCK
 
 
 def later(device: Device, extra_ns: int) -> Device:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from flatwater.probe.server.process import Processes
 from flatwater.probe.server.sessions import OF_A_RUN, Pace, Sessions
-from flatwater.probe.server.watch import CLOSE_S, Login, Reading, Watch
+from flatwater.probe.server.watch import CLOSE_S, Also, Login, Reading, Watch
 from flatwater.results.observation import Gap
 
 Pids = Sequence[int] | Callable[[], Sequence[int]]
@@ -74,10 +74,19 @@ class ServerProbe:
     servers on another machine. `own`: flatwater started them, so their InnoDB counters may be switched on.
     """
 
-    def __init__(self, logins: Sequence[Login], pids: Pids = (), *, own: bool = False, pace: Pace = OF_A_RUN) -> None:
+    def __init__(
+        self,
+        logins: Sequence[Login],
+        pids: Pids = (),
+        *,
+        own: bool = False,
+        pace: Pace = OF_A_RUN,
+        also: Also | None = None,
+    ) -> None:
+        """`also` is called with the connection to each server after its answers."""
         self._pids = pids
         self._processes = Processes(self._current_pids())
-        self._watches = [Watch(login, own=own) for login in logins]
+        self._watches = [Watch(login, own=own, also=also) for login in logins]
         self._sessions = Sessions(pids if callable(pids) else lambda: pids, pace)
         # When a probe is dropped, or the program ends, no thread stays in the middle of a query.
         self.close = weakref.finalize(self, _close, self._watches, self._sessions)

@@ -18,11 +18,18 @@ from flatwater.results.observation import Gap
 #: How the engine logs in, as JSON; or a function that returns it, because it may change when a server is restarted. The
 #: function may raise FlatwaterError or EngineError while there is no server.
 Login = Json[experiment.Login] | Callable[[], Json[experiment.Login]]
+#: What else is asked over the connection; it returns how many statements it sent, and raises EngineError if it is lost.
+Also = Callable[[Connection], int]
 #: The pause after a failed connection. It doubles from the first to the last of these, so that the probe notices a
 #: restarted server within seconds.
 BACKOFF_MIN_S, BACKOFF_MAX_S = 0.25, 2.0
 #: How long `close` waits for the thread; a thread that is still logging in ends by itself.
 CLOSE_S = 1.0
+#: How long an answer of a server that somebody else runs is waited for. After that its connection is given up.
+ANSWER_S = 10.0
+#: How long a login lasts at most: first as long as an answer, and twice as long after each that failed. A frozen server
+#: counts each login that was given up, and shuts out a host with a hundred (max_connect_errors).
+LOGIN_MAX_S = 60.0
 #: A server that is no replica is asked again after so many readings whether it has become one.
 REPLICA_EVERY = 60
 
@@ -44,9 +51,12 @@ class Reading:
 class Watch:
     """Queries a server on request, and keeps its newest answer."""
 
-    def __init__(self, login: Login, *, own: bool = False) -> None:
+    def __init__(self, login: Login, *, own: bool = False, also: Also | None = None) -> None:
+        """`also` is called after each answer that came."""
         self._login = login
         self._own = own
+        self._also = also
+        self._patience_s = LOGIN_MAX_S if own else ANSWER_S
         self._changed = threading.Condition()
         self._asked = 0
         self._dealt_with = 0
@@ -124,6 +134,8 @@ class Watch:
                 if reading is not None:
                     self._newest = reading
                 self._changed.notify_all()
+            if reading is not None:
+                self._ask_also()
 
     def _read(self) -> Reading | None:
         if self._connection is None and time.monotonic() < self._retry_at_s:
@@ -139,9 +151,20 @@ class Watch:
             self._drop()
             return None
         self._backoff_s, self._trouble = BACKOFF_MIN_S, ""
+        self._patience_s = LOGIN_MAX_S if self._own else ANSWER_S
         self._asked_in_session += names.statements
         figures |= figures_of(channels)
         return Reading(time.monotonic(), self._session, figures, self._asked_in_session, channels)
+
+    def _ask_also(self) -> None:
+        connection = self._connection
+        if self._also is None or connection is None:
+            return
+        try:
+            self._asked_in_session += self._also(connection)
+        except (EngineError, OSError) as error:
+            self._trouble = str(error)
+            self._drop()
 
     def _channels(self, connection: Connection) -> tuple[Channel, ...]:
         """The channels of a replica. A server that is none is asked once in a while. Errors: EngineError."""
@@ -157,7 +180,8 @@ class Watch:
         return channels
 
     def _connect(self) -> tuple[Connection, Names]:
-        connection = Connection(self._login if isinstance(self._login, str) else self._login())
+        login = self._login if isinstance(self._login, str) else self._login()
+        connection = Connection(login, self._patience_s)
         with self._changed:
             self._connection = connection
             self._session += 1
@@ -177,3 +201,5 @@ class Watch:
             connection.close()
         self._retry_at_s = time.monotonic() + self._backoff_s
         self._backoff_s = min(2 * self._backoff_s, BACKOFF_MAX_S)
+        if connection is None:
+            self._patience_s = min(2 * self._patience_s, LOGIN_MAX_S)

@@ -26,6 +26,8 @@ UNDRAWN = frozenset(
     for metric in (
         *("errors_per_s", "latency_p95_us", "latency_p99_us", "client_cpu_pct", "client_cpu_wait_pct"),
         *("machine_steal_pct", "machine_others_cpu_pct"),
+        *("device_utilisation_pct", "device_read_await_us", "device_write_await_us"),
+        *("device_read_bytes_per_s", "device_write_bytes_per_s"),
     )
     for series in of_hosts(metric)
 )

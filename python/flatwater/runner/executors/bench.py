@@ -33,7 +33,8 @@ class Bench:
     def stack(self, plan: PlannedCell) -> Stack:
         """The stack of a cell, turned to that cell. Errors: UserError."""
         layers = plan.experiment
-        kinds = (layers.database.kind, layers.storage.kind, str(getattr(layers.storage, "real_time", False)))
+        real_time, before = getattr(layers.storage, "real_time", False), getattr(layers.cache, "before", "")
+        kinds = (layers.database.kind, layers.storage.kind, str(real_time), before)
         stack = self._stacks.get(kinds)
         if stack is None:
             self._stacks[kinds] = stack = open_stack(self._experiment, plan, self._hosts)

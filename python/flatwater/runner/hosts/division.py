@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+from flatwater.plan.fileio import RealFileio
 from flatwater.plan.part import Part
 from flatwater.plan.server import RealDatabase
 
@@ -20,4 +22,13 @@ def parts_of(plan: RealDatabase, hosts: int) -> list[RealDatabase]:
     return [
         replace(plan, connections=count, part=Part(first, plan.connections))
         for first, count in divide(plan.connections, hosts)
+    ]
+
+
+def fileio_parts_of(plan: RealFileio, hosts: int) -> list[RealFileio]:
+    """The same for threads. Each host then adds its own permit to write, and knows nothing of our working directory."""
+    paths = tuple(str(Path(path).absolute()) for path in plan.paths)
+    return [
+        replace(plan, paths=paths, threads=count, part=Part(first, plan.threads), permit=None)
+        for first, count in divide(plan.threads, hosts)
     ]

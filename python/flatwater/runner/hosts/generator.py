@@ -10,14 +10,21 @@ import pickle
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 
 from distributed import get_worker
 
 from flatwater._engine import EngineError, Run
+from flatwater.engine_json import to_json
+from flatwater.errors import UserError
 from flatwater.probe.cpu import CpuProbe
+from flatwater.probe.disk import DiskProbe
 from flatwater.runner.executors import site
-from flatwater.runner.hosts.messages import Errand, News, State, Told
+from flatwater.runner.hosts.messages import Errand, FilesOfHost, News, State, Told
 from flatwater.runner.interrupt import Interrupt
+from flatwater.runner.stack.layers.shared import Shared
+from flatwater.runner.stack.target.shared import Seen, see
 
 #: A generator without an interval to tell says at least this often that it is alive.
 ALIVE_EVERY_S = 0.5
@@ -25,6 +32,10 @@ ALIVE_EVERY_S = 0.5
 LOOK_S = 0.02
 #: After the run was told to stop, how long its outstanding transactions may take.
 DRAIN_S = 60.0
+#: The run asks for the time every 10 s. Without a question for so long it is lost, and nobody would stop this load.
+UNASKED_S = 45.0
+#: Of a host's own device below a fileio load.
+DEVICE_SERIES = ("utilisation_pct", "read_await_us", "write_await_us", "read_bytes_per_s", "write_bytes_per_s")
 
 #: The clocks of this host.
 monotonic_ns: Callable[[], int] = time.monotonic_ns
@@ -43,22 +54,32 @@ class Generator:
         self._number = 0
         self._run: Run | None = None
         self._stop_at_ns: int | None = None
+        self.asked_at_s = time.monotonic()
 
     def work(self, interrupt: Interrupt) -> None:
         """Runs to the end. A failure is part of the news."""
         self._tell("connecting")
+        work = self._errand.work
         try:
-            run = Run.database(self._errand.plan)
-        except EngineError as error:
+            if isinstance(work, FilesOfHost):
+                with closing(see(work.target)) as seen:
+                    self._run_to_end(_start_fileio(work, seen), interrupt, DiskProbe(work.target.path, ""))
+            else:
+                self._run_to_end(Run.database(work), interrupt)
+        except (EngineError, UserError) as error:
             self._tell("over", failure=str(error))
-            return
+
+    def _run_to_end(self, run: Run, interrupt: Interrupt, device: DiskProbe | None = None) -> None:
         self._run = run
         state: State = "connecting"
         probe, own = CpuProbe(), dict[str, float]()
+        unasked: str | None = None
         alive_at = 0.0
         stopped_at: float | None = None
         while True:
-            if interrupt.requested or self._is_time_to_stop():
+            if run.begun_ns() is not None and time.monotonic() - self.asked_at_s > UNASKED_S:
+                unasked = f"the run has not asked for the time for {UNASKED_S:.0f} s (is the network to it down?)"
+            if interrupt.requested or unasked is not None or self._is_time_to_stop():
                 run.stop()
                 stopped_at = stopped_at or time.monotonic()
             if stopped_at is not None and time.monotonic() - stopped_at > DRAIN_S:
@@ -68,12 +89,12 @@ class Generator:
             except StopIteration:
                 break
             if part is not None:
-                own = _of_this_host(probe)
+                own = _of_this_host(probe) | _of_its_device(device)
             now_state: State = "running" if run.begun_ns() is not None else "ready" if run.is_ready() else "connecting"
             if part is not None or now_state != state or time.monotonic() - alive_at > ALIVE_EVERY_S:
                 state, alive_at = now_state, time.monotonic()
                 self._tell(state, part=part, own=own if part is not None else {})
-        self._tell("over", failure=run.failure(), warning=run.warning())
+        self._tell("over", failure=run.failure() or unasked, warning=run.warning())
 
     def begin_at(self, at_ns: int) -> float:
         """Lets the sessions begin at an instant of this host's clock; returns how many seconds are left until then."""
@@ -118,6 +139,11 @@ class Generator:
         self._number += 1
 
 
+def _start_fileio(work: FilesOfHost, seen: Seen) -> Run:
+    permit = seen.permit.files if seen.permit is not None else None
+    return Run.fileio(to_json(replace(work.plan, permit=permit)), None)
+
+
 def _of_this_host(probe: CpuProbe) -> dict[str, float]:
     """How idle this machine was in the last interval, and how long the generator waited for its processors."""
     told = probe.sample()
@@ -128,6 +154,12 @@ def _of_this_host(probe: CpuProbe) -> dict[str, float]:
         "workload.client_cpu_wait_pct": "client_cpu_wait_pct",
     }
     return {series: told[name] for name, series in names.items() if name in told}
+
+
+def _of_its_device(probe: DiskProbe | None) -> dict[str, float]:
+    """What the device below the files did, as this host sees it; nothing if its path is on a network."""
+    told = probe.sample() if probe is not None else {}
+    return {f"device_{name}": told[name] for name in DEVICE_SERIES if name in told}
 
 
 def generate(client: site.WorkerFacts, errand: bytes) -> None:
@@ -154,8 +186,25 @@ def generate(client: site.WorkerFacts, errand: bytes) -> None:
         del _GENERATORS[own.key]
 
 
+def look_for(target: bytes) -> str | None:
+    """Why this host may not use a target of a fileio load; None if it may."""
+    wanted: Shared = pickle.loads(target)  # noqa: S301 (as above)
+    try:
+        see(wanted).close()
+    except UserError as error:
+        return str(error)
+    return None
+
+
+def has_ended(key: str) -> bool:
+    """Whether a generator sends nothing any more."""
+    return key not in _GENERATORS
+
+
 def tell_clock() -> Told:
     """The clocks of this host."""
+    for generator in list(_GENERATORS.values()):
+        generator.asked_at_s = time.monotonic()
     return {"monotonic_ns": monotonic_ns(), "wall_ns": wall_ns()}
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
+import pickle
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-from flatwater.engine_json import to_json
+from flatwater.engine_json import Json, to_json
 from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment
+from flatwater.plan.fileio import RealFileio
 from flatwater.plan.server import RealDatabase
 from flatwater.results.facts import MachineFacts
 from flatwater.runner.executors import site
@@ -23,11 +26,13 @@ from flatwater.runner.executors.scheduler import (
     places_of,
     workers_of,
 )
+from flatwater.runner.hosts import generator
 from flatwater.runner.hosts.cluster import Cluster, Host
-from flatwater.runner.hosts.division import parts_of
-from flatwater.runner.hosts.messages import Errand
+from flatwater.runner.hosts.division import fileio_parts_of, parts_of
+from flatwater.runner.hosts.messages import Errand, FilesOfHost
 from flatwater.runner.hosts.running import HostState, RunOnHosts
 from flatwater.runner.stack.layers.running import RunningOnHosts
+from flatwater.runner.stack.layers.shared import Shared
 
 #: The option that names the scheduler.
 OPTION = "--load-on"
@@ -60,17 +65,33 @@ class DaskLoadHosts:
         own = {host.worker: workers[host.worker] for host in self._hosts[:needed]}
         return check_workers(self._client, self._address, own, site.facts())
 
-    def start(self, plan: RealDatabase, hosts: int, hurried: Callable[[], bool]) -> RunningOnHosts:
-        """Starts a load on so many hosts, all at one instant. `hurried` tells whether the user asked to stop.
+    def require_same(self, target: Shared, hosts: int) -> None:
+        """Checks that so many hosts see a target, before anything is written to it.
+
+        Errors: UserError that names a host on which the path leads to another storage; FlatwaterError.
+        """
+        asked = self._hosts[:hosts]
+        try:
+            told = Cluster(self._client).call_all(asked, generator.look_for, [(pickle.dumps(target),)] * hosts)
+        except UNREACHABLE as error:
+            raise FlatwaterError(f"a load host does not tell what it sees at {target.path}: {error}") from None
+        for host, why_not in zip(asked, told, strict=True):
+            if why_not is not None:
+                raise UserError(f"load host {host.name}: {why_not}")
+
+    def start(
+        self, plan: RealDatabase | RealFileio, hosts: int, hurried: Callable[[], bool], target: Shared | None = None
+    ) -> RunningOnHosts:
+        """Starts a load on so many hosts, all at one instant. `hurried` tells whether the user asked to stop. A fileio
+        load has a `target`, which each host must see.
 
         Errors: EngineError if a host cannot, FlatwaterError, Interrupted.
         """
         topic = f"flatwater-load-{uuid.uuid4()}"
         states = []
-        for number, (host, part) in enumerate(zip(self._hosts[:hosts], parts_of(plan, hosts), strict=True)):
-            errand = Errand(f"{topic}-{number}", topic, number, to_json(part))
-            assert part.part is not None
-            states.append(HostState(host, errand, part.part.first, part.connections, part.part.of))
+        for number, (host, own) in enumerate(zip(self._hosts[:hosts], _divided(plan, hosts, target), strict=True)):
+            errand = Errand(f"{topic}-{number}", topic, number, own.work)
+            states.append(HostState(host, errand, own.first, own.lanes, own.of, own.noun))
         run = RunOnHosts(Cluster(self._client), states, plan.interval_ms / 1e3, hurried)
         try:
             run.begin()
@@ -84,6 +105,26 @@ class DaskLoadHosts:
         if self._client is not None:
             with suppress(*UNREACHABLE):
                 self._client.close(timeout=2)
+
+
+@dataclass(frozen=True)
+class _Share:
+    """The part of one host, and its lanes (sessions or threads) among those of all."""
+
+    work: Json[RealDatabase] | FilesOfHost
+    first: int
+    lanes: int
+    of: int
+    noun: str
+
+
+def _divided(plan: RealDatabase | RealFileio, hosts: int, target: Shared | None) -> list[_Share]:
+    if isinstance(plan, RealDatabase):
+        shares = [(part.part, part.connections, to_json(part)) for part in parts_of(plan, hosts)]
+        return [_Share(work, own.first, many, own.of, "session") for own, many, work in shares if own is not None]
+    assert target is not None, "a fileio load has files"
+    files = [(part.part, part.threads, FilesOfHost(part, target)) for part in fileio_parts_of(plan, hosts)]
+    return [_Share(work, own.first, many, own.of, "thread") for own, many, work in files if own is not None]
 
 
 def _order(name: str) -> tuple[int, int, str]:

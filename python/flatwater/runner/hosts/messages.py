@@ -6,10 +6,20 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from flatwater.engine_json import Json
+from flatwater.plan.fileio import RealFileio
 from flatwater.plan.server import RealDatabase
+from flatwater.runner.stack.layers.shared import Shared
 
-#: connecting: it logs in. ready: it waits for the common instant. over: nothing more will come.
+#: connecting: it logs in, or looks for its files. ready: it waits for the common instant. over: nothing more will come.
 State = Literal["connecting", "ready", "running", "over"]
+
+
+@dataclass(frozen=True)
+class FilesOfHost:
+    """The part of a fileio load. The host writes the engine's plan: only it knows how its kernel names the files."""
+
+    plan: RealFileio
+    target: Shared
 
 
 @dataclass(frozen=True)
@@ -21,8 +31,8 @@ class Errand:
     #: The topic of dask's events on which the news of all hosts come.
     topic: str
     host: int
-    #: The engine's plan. It holds the password of the server.
-    plan: Json[RealDatabase]
+    #: The engine's plan, which holds the password of the server; or files.
+    work: Json[RealDatabase] | FilesOfHost
 
 
 class News(TypedDict):

@@ -40,6 +40,8 @@ LEAD_S = 0.5
 STOP_LEAD_S = 0.05
 #: After the load, how long the last look at the clocks may take. Ctrl-C waits for it, too.
 LAST_LOOK_S = 0.4
+#: After a run that failed, how long its hosts may take to end their last requests.
+END_S = 5.0
 _POLL_S = 0.02
 
 
@@ -54,6 +56,8 @@ class HostState:
     sessions: int
     #: Of all hosts.
     of: int
+    #: What it has: `session` or `thread`.
+    noun: str = "session"
     state: State = "connecting"
     heard_at: float = 0.0
     told: int = 0
@@ -68,7 +72,7 @@ class HostState:
     def its_sessions(self) -> str:
         """Its sessions in words."""
         first, last = self.first + 1, self.first + self.sessions
-        return f"sessions {first} to {last} of {self.of}" if last > first else f"session {first} of {self.of}"
+        return f"{self.noun}s {first} to {last} of {self.of}" if last > first else f"{self.noun} {first} of {self.of}"
 
 
 class RunOnHosts:
@@ -191,7 +195,7 @@ class RunOnHosts:
             return
         if lost:
             told = [f"load host {one.host.name} with {one.its_sessions} is lost: {one.lost}" for one in lost]
-            hint = "a load of fewer sessions would be another measurement, so the cell ends"
+            hint = f"a load of fewer {lost[0].noun}s would be another measurement, so the cell ends"
             raise FlatwaterError("; ".join(told), hint=hint)
         if self._trouble is not None:
             raise self._trouble
@@ -275,3 +279,14 @@ class RunOnHosts:
         self._closed.set()
         self.clocks.close()
         self._cluster.release(self._topic)
+        self._wait_for_ends()
+
+    def _wait_for_ends(self) -> None:
+        """Waits until no host that answers sends anything: what comes next may read what they wrote."""
+        until = time.monotonic() + END_S
+        for state in self.hosts:
+            with suppress(*UNREACHABLE):
+                while state.lost is None and time.monotonic() < until:
+                    if self._cluster.call(state.host, generator.has_ended, state.errand.key):
+                        break
+                    time.sleep(_POLL_S)

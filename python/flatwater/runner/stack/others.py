@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from flatwater.errors import UserError
 from flatwater.experiment import Experiment, FileStorage, ModelledStorage, PlannedCell, Server
-from flatwater.experiment.cache import NoCache
+from flatwater.experiment.cache import FlashCache, NoCache
 from flatwater.experiment.database.placed import Other, PlacedLayer
+from flatwater.experiment.storage import Storage as StorageFields
 from flatwater.experiment.storage.text import storage_text
 from flatwater.probe import Probe
 from flatwater.probe.disk import DiskProbe, storage_warning
@@ -38,7 +39,9 @@ def prefix_of(name: str) -> str:
 class OtherStorages(Layer):
     """The storages beside that of the data, as far as the current cell uses them."""
 
-    def __init__(self) -> None:
+    def __init__(self, open_cached: Callable[[StorageFields, str], Storage]) -> None:
+        """`open_cached` opens a storage that the cell's cache is in front of, with the prefix of its series."""
+        self._open_cached = open_cached
         self._storages: dict[str, Storage] = {}
         #: The directory of each, once it is ready.
         self._places: dict[str, Path] = {}
@@ -48,8 +51,13 @@ class OtherStorages(Layer):
         self.release()
         for name, other in others_of(plan.experiment).items():
             with _of(name):
-                self._storages[name] = storage = _open(name, other)
-                storage.turn_to(replace(plan, experiment=_on(plan.experiment, other)))
+                self._storages[name] = storage = self._open(name, other, plan.experiment)
+                storage.turn_to(replace(plan, experiment=_on(plan.experiment, name, other)))
+
+    def _open(self, name: str, other: Other, cell: Experiment) -> Storage:
+        if _is_cached(cell, name):
+            return self._open_cached(other.storage, prefix_of(name))
+        return _open(name, other)
 
     def ready(self) -> dict[str, Path] | None:
         """The directories, if all exist before the cell is prepared; else None."""
@@ -73,7 +81,10 @@ class OtherStorages(Layer):
     @property
     def last(self) -> bool:
         """Whether their files stay after the end of the cell."""
-        return all(isinstance(other.storage, FileStorage) for other in others_of(self._cell).values())
+        others = others_of(self._cell).items()
+        return all(
+            isinstance(other.storage, FileStorage) and not _is_cached(self._cell, name) for name, other in others
+        )
 
     def texts(self) -> dict[str, str]:
         """Whether each storage is real or modelled, what it is in a few words, and what is on it."""
@@ -87,11 +98,13 @@ class OtherStorages(Layer):
 
     def real_places(self) -> list[Path]:
         """The directories that are on real drives of this machine."""
-        return [
+        own = [
             Path(other.storage.path or "")
             for other in others_of(self._cell).values()
             if isinstance(other.storage, FileStorage)
         ]
+        caches = (getattr(storage, "cache_place", None) for storage in self._storages.values())
+        return [*own, *(place for place in caches if place is not None)]
 
     def take_up(self, left: Left) -> str | None:
         reasons = (storage.take_up(left) for storage in self._storages.values())
@@ -100,7 +113,8 @@ class OtherStorages(Layer):
     def probes(self) -> list[Probe]:
         probes: list[Probe] = []
         for name, storage in self._storages.items():
-            if name in self._places:
+            # A cached one has the figures of its device below the cache, not of the file system above.
+            if name in self._places and not _is_cached(self._cell, name):
                 probes.append(DiskProbe(self._places[name], prefix_of(name)))
             probes += storage.probes()
         return probes
@@ -118,7 +132,7 @@ class OtherStorages(Layer):
         others = others_of(self._cell)
         with ExitStack() as ending:
             for name, storage in self._storages.items():
-                if isinstance(others[name].storage, ModelledStorage):
+                if isinstance(others[name].storage, ModelledStorage) or _is_cached(self._cell, name):
                     # The content of a served device is made anew for each cell.
                     ending.callback(storage.remove)
                 ending.callback(storage.end_cell, logs, resumable=resumable)
@@ -130,9 +144,15 @@ class OtherStorages(Layer):
                 releasing.callback(storage.release)
 
 
-def _on(cell: Experiment, other: Other) -> Experiment:
-    """The cell with this storage in the place of its own, and without a cache."""
-    return cell.model_copy(update={"storage": other.storage, "cache": NoCache()})
+def _is_cached(cell: Experiment, name: str) -> bool:
+    """Whether the cache is in front of this storage, or would be if the cell had it: both are served in one way."""
+    return isinstance(cell.cache, FlashCache) and cell.cache.before == name
+
+
+def _on(cell: Experiment, name: str, other: Other) -> Experiment:
+    """The cell with this storage in the place of its own, and without a cache that is elsewhere."""
+    without = {} if _is_cached(cell, name) else {"cache": NoCache()}
+    return cell.model_copy(update={"storage": other.storage, **without})
 
 
 def _open(name: str, other: Other) -> Storage:

@@ -15,7 +15,7 @@ from flatwater.experiment import Experiment, PlannedCell, cell_at
 from flatwater.probe import Probe
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
-from flatwater.runner.stack.cache import open_cache
+from flatwater.runner.stack.cache import open_cache, open_cached
 from flatwater.runner.stack.database import open_database
 from flatwater.runner.stack.layers.cache import Cache
 from flatwater.runner.stack.layers.database import Database
@@ -44,7 +44,7 @@ class Stack:
         self._experiment = experiment
         self._storage = storage
         self._cache = cache
-        self._others = OtherStorages()
+        self._others = OtherStorages(open_cached)
         #: The files that the cell uses; None if the stack uses none, or has not made them yet.
         self._ground: Ground | None = None
         #: The folder of the cell, if a later run on this machine can resume it; else None.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -48,3 +49,18 @@ def test_what_cannot_be_opened_is_refused_at_its_field(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot read") as refused:
         Locks().lock(tmp_path / "gone", exclusive=True)
     assert refused.value.where == "storage.path"
+
+
+def test_a_file_on_nfs_is_not_in_use_because_nfs_locks_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NFS refuses an exclusive lock of a file that is open for reading only (EBADF), whoever uses it."""
+
+    def flock(descriptor: int, operation: int) -> None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    locks = Locks()
+    locks.lock(tmp_path, exclusive=True)
+    assert locks.held == 1
+    locks.release()

@@ -15,7 +15,7 @@ pub(super) fn extend(sql: &mut Vec<u8>, line: &[u8]) {
 pub struct Entry {
     /// When it began, microseconds since 1970 in the log's own clock.
     pub at_us: i64,
-    /// The recorded connection.
+    /// The recorded connection; of digests, the number of the statement's form.
     pub session: u64,
     /// Its default schema, where the log tells it.
     pub schema: Option<String>,
@@ -30,4 +30,6 @@ pub enum Format {
     Slow,
     /// The general query log (time, id, command, argument).
     General,
+    /// Digests that `flatwater observe` recorded.
+    Digests,
 }

@@ -1,13 +1,16 @@
-//! Query logs of MySQL, MariaDB and Percona Server: who asked what, and when.
+//! Query logs of MySQL, MariaDB and Percona Server: who asked what, and when; and what observing a server recorded of
+//! its statements.
 //!
 //! A log of any size is read line by line. What cannot be read is counted and passed over: a log that was rotated begins
 //! with a header again, and the last entry of a copied one may be cut.
 
+mod digests;
 mod entry;
 mod general;
 mod reader;
 mod slow;
 mod time;
 
+pub use digests::{Amount, Forms, Sendable, Why, is_head as is_digests};
 pub use entry::{Entry, Format, STATEMENT_BYTES_MAX};
 pub use reader::{Reader, Tally};

@@ -2,6 +2,7 @@
 
 use std::io::BufRead;
 
+use super::digests::{self, Digests, Forms};
 use super::entry::{Entry, Format};
 use super::general::General;
 use super::slow::{self, Slow};
@@ -25,6 +26,7 @@ enum Lines {
     Unknown,
     Slow(Box<Slow>),
     General(Box<General>),
+    Digests(Box<Digests>),
 }
 
 /// The statements of a log, in its order.
@@ -43,6 +45,11 @@ impl<R: BufRead> Reader<R> {
         Self { source, lines: Lines::Unknown, line: Vec::new(), tally: Tally::default(), bytes: 0, over: false }
     }
 
+    /// Reads what `flatwater observe` recorded; `forms` were gathered from the same source.
+    pub fn of_digests(source: R, forms: Forms) -> Self {
+        Self { lines: Lines::Digests(Box::new(Digests::new(forms))), ..Self::new(source) }
+    }
+
     /// What was found so far.
     pub fn tally(&self) -> Tally {
         self.tally
@@ -54,6 +61,7 @@ impl<R: BufRead> Reader<R> {
             Lines::Unknown => None,
             Lines::Slow(_) => Some(Format::Slow),
             Lines::General(_) => Some(Format::General),
+            Lines::Digests(_) => Some(Format::Digests),
         }
     }
 
@@ -63,6 +71,12 @@ impl<R: BufRead> Reader<R> {
     /// What the system says; that it is no query log.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, String> {
         while !self.over {
+            if let Lines::Digests(digests) = &mut self.lines
+                && let Some(entry) = digests.next()
+            {
+                self.tally.statements += 1;
+                return Ok(Some(entry));
+            }
             self.line.clear();
             let mut limited = std::io::Read::take(&mut self.source, LINE_BYTES_MAX);
             let read = limited.read_until(b'\n', &mut self.line).map_err(|error| error.to_string())?;
@@ -72,7 +86,7 @@ impl<R: BufRead> Reader<R> {
                     return Err(unknown());
                 }
                 match &mut self.lines {
-                    Lines::Unknown => None,
+                    Lines::Unknown | Lines::Digests(_) => None,
                     Lines::Slow(slow) => slow.finish(),
                     Lines::General(general) => general.finish(),
                 }
@@ -91,6 +105,9 @@ impl<R: BufRead> Reader<R> {
 
     fn take(&mut self) -> Result<Option<Entry>, String> {
         if let Lines::Unknown = self.lines {
+            if digests::is_head(&self.line) {
+                return Err("it is a record of digests: give it from its beginning".into());
+            }
             if slow::is_head(&self.line) {
                 self.lines = Lines::Slow(Box::default());
             } else if General::is_head(&self.line) {
@@ -106,6 +123,10 @@ impl<R: BufRead> Reader<R> {
             Lines::Unknown => None,
             Lines::Slow(slow) => slow.line(&self.line),
             Lines::General(general) => general.line(&self.line),
+            Lines::Digests(digests) => {
+                digests.line(&self.line);
+                None
+            }
         })
     }
 }

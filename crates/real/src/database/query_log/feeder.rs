@@ -21,13 +21,13 @@ impl<'a> Feeder<'a> {
 
     /// Reads to the log's end, or the run's.
     pub(super) fn feed(mut self) {
-        let sessions = u64::from(self.job.connections);
+        let queues = if self.job.shared { 1 } else { u64::from(self.job.connections) };
         loop {
             match self.reader.next_entry() {
                 Ok(Some(entry)) => {
                     // Servers number their connections one by one, so that neighbours go to different sessions.
-                    let session = (entry.session % sessions) as usize;
-                    if !self.job.queues.add(session, entry, || self.job.crew.stopping()) {
+                    let queue = (entry.session % queues) as usize;
+                    if !self.job.queues.add(queue, entry, || self.job.crew.stopping()) {
                         break;
                     }
                 }

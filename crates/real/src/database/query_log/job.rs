@@ -47,6 +47,8 @@ pub(super) struct Job {
     pub(super) spec: QueryLogSpec,
     pub(super) servers: Vec<Login>,
     pub(super) connections: u32,
+    /// All sessions take from one queue.
+    pub(super) shared: bool,
     pub(super) continue_on_error: bool,
     pub(super) interval_ms: u64,
     pub(super) queues: Queues,

@@ -64,7 +64,8 @@ impl<'a> Lane<'a> {
     fn work(&mut self) {
         let crew = &self.job.crew;
         while !crew.stopping() {
-            let entry = match self.job.queues.take(self.lane) {
+            let queue = if self.job.shared { 0 } else { self.lane };
+            let entry = match self.job.queues.take(queue) {
                 Found::Entry(entry) => entry,
                 Found::Nothing => continue,
                 Found::Over => return self.end_interval(),
@@ -129,7 +130,8 @@ impl<'a> Lane<'a> {
         if !matches!(error, SqlError::Server { .. }) {
             self.connection = None;
         }
-        let text = format!("{} of recorded connection {}: {error}", KINDS[kind], entry.session);
+        let whose = if self.job.shared { "digest" } else { "recorded connection" };
+        let text = format!("{} of {whose} {}: {error}", KINDS[kind], entry.session);
         if self.job.continue_on_error {
             self.job.crew.note_failure(Error::Workload(text));
             return true;

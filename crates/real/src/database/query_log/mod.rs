@@ -1,5 +1,5 @@
 //! A query log that is replayed: each statement at its time, those of a recorded connection on one session in their
-//! order.
+//! order. Statements of digests have no connection: any session sends them.
 
 mod feeder;
 mod job;
@@ -7,11 +7,11 @@ mod lane;
 mod queues;
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
-use flatwater_core::workload::query_log::{Format, Reader};
+use flatwater_core::workload::query_log::{Format, Forms, Reader, Sendable, is_digests};
 
 use crate::Error;
 use crate::crew::{Crew, Run};
@@ -43,8 +43,16 @@ pub struct Replay {
 /// Which log a file is, by its first entry.
 ///
 /// # Errors
-/// What the system says; that it is no query log, or has no statement.
+/// What the system says; that it is no query log, or has no statement that can be sent.
 pub fn format_of(path: &Path) -> Result<Format, String> {
+    if let Some(forms) = forms_of(path)? {
+        let told = forms.sendable();
+        return match (told.samples, told.sent.count) {
+            (false, _) => Err("it was observed without samples of statements".into()),
+            (true, 0) => Err("none of its statements has a sample that can be sent".into()),
+            (true, _) => Ok(Format::Digests),
+        };
+    }
     let mut reader = open(path)?;
     match reader.next_entry()? {
         Some(_) => reader.format().ok_or_else(|| "it is no query log".into()),
@@ -52,8 +60,30 @@ pub fn format_of(path: &Path) -> Result<Format, String> {
     }
 }
 
+/// What of a record of digests can be sent; None of another log.
+///
+/// # Errors
+/// What the system says.
+pub fn sendable_of(path: &Path) -> Result<Option<Sendable>, String> {
+    Ok(forms_of(path)?.map(|forms| forms.sendable()))
+}
+
+fn forms_of(path: &Path) -> Result<Option<Forms>, String> {
+    let mut source = source(path)?;
+    let begins = source.fill_buf().map_err(|error| error.to_string())?;
+    if is_digests(begins) { Forms::gather(source).map(Some) } else { Ok(None) }
+}
+
+fn source(path: &Path) -> Result<BufReader<File>, String> {
+    Ok(BufReader::with_capacity(1 << 20, File::open(path).map_err(|error| error.to_string())?))
+}
+
 fn open(path: &Path) -> Result<Reader<BufReader<File>>, String> {
-    Ok(Reader::new(BufReader::with_capacity(1 << 20, File::open(path).map_err(|error| error.to_string())?)))
+    let source = source(path)?;
+    Ok(match forms_of(path)? {
+        Some(forms) => Reader::of_digests(source, forms),
+        None => Reader::new(source),
+    })
 }
 
 /// Starts the sessions, and whoever reads the log for them.
@@ -63,10 +93,20 @@ fn open(path: &Path) -> Result<Reader<BufReader<File>>, String> {
 pub fn start(replay: Replay, crew: Arc<Crew>) -> Result<Run, Error> {
     let Replay { log, servers, connections, continue_on_error, interval_ms } = replay;
     let reader = open(&log.log).map_err(|what| Error::Workload(format!("{}: {what}", log.log.display())))?;
-    let queues = Queues::new(connections as usize);
+    // Nobody knows which session sent the statements of digests: the next one goes to whoever is free.
+    let shared = reader.format() == Some(Format::Digests);
+    let queues = Queues::new(if shared { 1 } else { connections as usize });
     let crew_of_all = crew.clone();
-    let job =
-        Arc::new(Job { spec: log, servers, connections, continue_on_error, interval_ms, queues, crew: crew_of_all });
+    let job = Arc::new(Job {
+        spec: log,
+        servers,
+        connections,
+        shared,
+        continue_on_error,
+        interval_ms,
+        queues,
+        crew: crew_of_all,
+    });
     let feeding = job.clone();
     std::thread::Builder::new()
         .name("query-log".into())

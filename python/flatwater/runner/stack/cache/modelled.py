@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from flatwater.experiment.device import Use
 from flatwater.experiment.storage.text import storage_text
-from flatwater.plan.device import CACHE_PAGE_BYTES, cache_device
+from flatwater.plan.device import cache_device, cache_memory_bytes
 from flatwater.runner.stack.layers.cache import Cache
 from flatwater.runner.stack.layers.layer import Model
-
-#: Bytes of the engine for each block (the bound of crates/core/examples/cache_speed.rs).
-MEMORY_BYTES_PER_BLOCK = 40
 
 
 class ModelledCache(Cache):
@@ -20,7 +17,7 @@ class ModelledCache(Cache):
 
     @property
     def text(self) -> str:
-        cache = self._cell.flash_cache
+        cache = self._cell.any_cache
         return "" if cache is None else f"{cache.text}, on {storage_text(cache.storage)}"
 
     def notes(self, use: Use) -> list[str]:
@@ -36,6 +33,4 @@ class ModelledCache(Cache):
         cache, below = self._cell.flash_cache, self._below.memory_bytes(use)
         if cache is None:
             return below
-        device, own_use = cache_device(cache, CACHE_PAGE_BYTES)
-        size = cache.size or device.usable_bytes(own_use)
-        return below + device.memory_bytes(own_use) + size // cache.block_size * MEMORY_BYTES_PER_BLOCK
+        return below + cache_memory_bytes(cache)

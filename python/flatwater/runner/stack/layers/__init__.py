@@ -7,4 +7,5 @@ database.py  a database between the workload and what is below
 servers.py   database servers, for the workload that runs on them
 workload.py  the workload, and how it is started
 running.py   a workload that runs
+shared.py    a target that several hosts use, as this machine describes it to them
 """

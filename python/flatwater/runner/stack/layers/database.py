@@ -47,3 +47,7 @@ class Database(Layer):
     def kept(self, text: str, logs: Path) -> str:
         """The text with the paths of the cell's logs replaced by the paths where `end_cell` keeps them."""
         return text
+
+    def explained(self, text: str) -> str:
+        """The text of a failure, with what its layers know of the cause."""
+        return text

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from flatwater.errors import UserError
+from flatwater.plan.fileio import RealFileio
 from flatwater.plan.server import RealDatabase
 from flatwater.results.load_host import LoadHost
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from flatwater._engine import Interval
     from flatwater.experiment import Experiment
     from flatwater.results.facts import MachineFacts
+    from flatwater.runner.stack.layers.shared import Shared
 
 
 class Running(Protocol):
@@ -61,12 +64,29 @@ class LoadHosts(Protocol):
         """Disconnects."""
         ...
 
-    def start(self, plan: RealDatabase, hosts: int, hurried: Callable[[], bool]) -> RunningOnHosts:
-        """Starts a load on so many hosts, all at one instant. `hurried` tells whether the user asked to stop.
+    def require_same(self, target: Shared, hosts: int) -> None:
+        """Checks that so many hosts see a target, before anything is written to it.
+
+        Errors: UserError that names a host on which the path leads to another storage; FlatwaterError.
+        """
+        ...
+
+    def start(
+        self, plan: RealDatabase | RealFileio, hosts: int, hurried: Callable[[], bool], target: Shared | None = None
+    ) -> RunningOnHosts:
+        """Starts a load on so many hosts, all at one instant. `hurried` tells whether the user asked to stop. A fileio
+        load has a `target`, which each host must see.
 
         Errors: EngineError if a host cannot, FlatwaterError, Interrupted.
         """
         ...
+
+
+def require_hosts(cell: Experiment, hosts: LoadHosts | None) -> None:
+    """Checks that it is known which hosts make the load of a cell, if others do. Errors: UserError."""
+    if cell.load is not None and hosts is None:
+        hint = "flatwater run --load-on tcp://SCHEDULER:8786 of their dask workers; or take out [load]"
+        raise UserError("other hosts make the load, and nothing says which", where="load.hosts", hint=hint)
 
 
 @dataclass(frozen=True)

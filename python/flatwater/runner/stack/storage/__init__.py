@@ -12,6 +12,7 @@ from typing import assert_never
 
 from flatwater.experiment import Experiment, FileStorage, ModelledStorage
 from flatwater.experiment.cache import FlashCache
+from flatwater.experiment.cache.flash import DATA
 from flatwater.experiment.database import Server
 from flatwater.experiment.storage import Storage as StorageFields
 from flatwater.runner.stack.layers.storage import SLOW, Device, Role, Storage
@@ -20,7 +21,7 @@ from flatwater.runner.stack.layers.storage import SLOW, Device, Role, Storage
 def open_storage(cell: Experiment) -> Storage:
     """The storage of a cell."""
     storage = cell.storage
-    if isinstance(cell.cache, FlashCache) and not cell.in_virtual_time:
+    if isinstance(cell.cache, FlashCache) and cell.cache.before == DATA and not cell.in_virtual_time:
         return open_device(storage, SLOW)
     if isinstance(storage, ModelledStorage):
         if not storage.real_time:

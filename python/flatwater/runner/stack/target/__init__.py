@@ -6,4 +6,5 @@ manifest.py  the files that flatwater made, and their content
 locks.py     locks against other runs
 prepare.py   makes and writes the missing files
 plans.py     the engine's plans for them
+shared.py    the same files on several hosts: a mark that each must find before it writes
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from pathlib import Path
@@ -28,11 +29,16 @@ class Locks:
             raise UserError(f"cannot read {path}: {error.strerror}", where="storage.path") from None
         try:
             fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise UserError(
-                f"another flatwater is using {path}", where="storage.path", hint="wait for it, or use another directory"
-            ) from None
+        except OSError as error:
+            # NFS gives an exclusive lock only to who has opened the file for writing (nfs_flock of Linux). Who writes
+            # claims the file besides, which is such a lock.
+            if error.errno != errno.EBADF:
+                os.close(descriptor)
+                raise UserError(
+                    f"another flatwater is using {path}",
+                    where="storage.path",
+                    hint="wait for it, or use another directory",
+                ) from None
         self._held.append(descriptor)
 
     def keep(self, descriptor: int) -> None:

@@ -42,4 +42,4 @@ def open_workload(cell: Experiment, database: Database, below: Layer, hosts: Loa
         return FileioOnModel(as_model(below))
     from flatwater.runner.stack.workload.real.fileio import FileioOnFiles
 
-    return FileioOnFiles()
+    return FileioOnFiles(hosts)

@@ -1,1 +1,7 @@
-"""The real flash cache: cache.py is the layer, process.py serves the cache, series.py computes its figures."""
+"""The real flash cache.
+
+cache.py    the layer in front of the storage of the data
+placed.py   the same in front of one of the other storages
+process.py  serves the cache
+series.py   computes its figures
+"""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from flatwater.errors import Interrupted, UserError
@@ -23,7 +24,7 @@ from flatwater.runner.resuming import Left
 from flatwater.runner.stack.cache.real.process import DEVICE_FILE, DRAIN, MOUNT_SOURCE, Request, ServedCache
 from flatwater.runner.stack.layers.cache import Cache
 from flatwater.runner.stack.layers.layer import Ground, GroundLayer
-from flatwater.runner.stack.layers.storage import FAST, Device
+from flatwater.runner.stack.layers.storage import FAST, Device, Role
 from flatwater.runner.stack.served.ground import GONE, MADE, check_served, file_system_of, has_server, served_ground
 from flatwater.runner.stack.served.mounts import require_fuse, unmount
 from flatwater.runner.stack.served.process import ServedProbe
@@ -37,10 +38,14 @@ FOLDER = "flatwater-cached"
 class RealCache(Cache, GroundLayer):
     """A flash cache on two devices. Each is a file of this machine or an emulated device."""
 
-    def __init__(self, slow: Device) -> None:
-        """`slow` is the stack's storage. The stack turns, watches and ends it."""
+    def __init__(self, slow: Device, prefix: str = "cache.", *, keeps: bool = True) -> None:
+        """`slow` is the stack's storage. The stack turns, watches and ends it. `prefix` is that of the series. Without
+        `keeps`, a server's data are of no use to the next cell.
+        """
         require_fuse()
         self._slow = slow
+        self._prefix = prefix
+        self._keeps = keeps
         self._fast: Device | None = None
         self._owned: Folder | None = None
         self._served: ServedCache | None = None
@@ -81,7 +86,7 @@ class RealCache(Cache, GroundLayer):
                 hint = f"mkdir -p {path}: the cached device and the cache are files in directories"
                 raise UserError(f"{path} is not a directory", where=field, hint=hint)
         check_served(self._cell, "the cached device", "workload.files = 1")
-        self._fast = open_device(self._cache.fast, FAST) if self._cache is not None else None
+        self._fast = open_device(self._cache.fast, self._fast_role) if self._cache is not None else None
 
     def take_up(self, left: Left) -> str | None:
         return GONE
@@ -128,11 +133,15 @@ class RealCache(Cache, GroundLayer):
 
     def _open_devices(self, interrupt: Interrupt) -> None:
         cell, seed, interval_s = self._cell, self._plan.seed, self._cell.record.interval_s
-        self._slow.open(cell.storage.size, seed, interval_s, kept=has_server(cell))
+        self._slow.open(cell.storage.size, seed, interval_s, kept=self._keeps and has_server(cell))
         if self._cache is not None and self._fast is not None:
             self._fast.open(self._cache.size, seed + 1, interval_s, kept=False)
         for device in self._devices:
             device.wait_ready(interrupt)
+
+    @property
+    def _fast_role(self) -> Role:
+        return replace(FAST, prefix=f"{self._prefix}fast_")
 
     @property
     def _devices(self) -> list[Device]:
@@ -154,7 +163,7 @@ class RealCache(Cache, GroundLayer):
 
     def probes(self) -> list[Probe]:
         probes = self._fast.probes() if self._fast is not None else []
-        return [*probes, ServedProbe(self._served, "cache.")] if self._served is not None else probes
+        return [*probes, ServedProbe(self._served, self._prefix)] if self._served is not None else probes
 
     def watch(self, journal: Journal, measured_s: float | None) -> None:
         if self._fast is not None:
@@ -169,7 +178,7 @@ class RealCache(Cache, GroundLayer):
 
     def end_cell(self, logs: Path, *, resumable: bool) -> None:
         # The next cell needs the loaded data of a server.
-        self._close(drain=has_server(self._cell))
+        self._close(drain=self._keeps and has_server(self._cell))
 
     def _close(self, *, drain: bool = False) -> None:
         """Ends the cache and its device, also after a failure, and undoes what they could not undo."""

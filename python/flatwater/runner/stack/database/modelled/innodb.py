@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from flatwater.experiment.device.load import load_device
+from flatwater.plan.device import cache_memory_bytes
 from flatwater.plan.innodb import ModelledDatabase, innodb_of, other_use, placed_device, placed_use, storage_use
 from flatwater.runner.stack.database.modelled.policy import Guard
 from flatwater.runner.stack.database.size import estimate_bytes
@@ -43,6 +44,8 @@ class ModelledInnodb(Database):
             needed += load_device(name, {}).memory_bytes(other_use(cell, holding))
         for name, holding in innodb_of(cell).placed_storages.items():
             needed += placed_device(cell, name).memory_bytes(placed_use(cell, name, holding))
+            cache = cell.cache_before(name)
+            needed += cache_memory_bytes(cache) if cache is not None else 0
         return needed
 
     def policies(self, plan: ModelledDatabase) -> list[Guard]:

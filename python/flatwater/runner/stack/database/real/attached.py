@@ -15,7 +15,7 @@ from flatwater.experiment import Observed, PlannedCell
 from flatwater.experiment.database.login import Login
 from flatwater.owned import write_atomic
 from flatwater.probe import Probe, start_probes
-from flatwater.probe.server import OF_A_RUN, OF_AN_OBSERVATION, ServerProbe
+from flatwater.probe.server import OF_A_RUN, OF_AN_OBSERVATION, Also, ServerProbe
 from flatwater.results.observation import Gap
 from flatwater.results.schema import ServerFacts
 from flatwater.runner.interrupt import Interrupt
@@ -108,11 +108,12 @@ class AttachedServer(Servers):
             return list(start_probes(self._local.data)) if self._local.pid is not None else []
         return [*start_probes(self._local.data), self.watch_itself()]
 
-    def watch_itself(self) -> ServerProbe:
-        """Starts to ask the server for its figures; `end_cell` ends it."""
+    def watch_itself(self, also: Also | None = None) -> ServerProbe:
+        """Starts to ask the server for its figures, and after each answer what else is wanted; `end_cell` ends it."""
         logins = [to_json(login) for login in self.logins(None)]
         pace = OF_AN_OBSERVATION if isinstance(self._cell.workload, Observed) else OF_A_RUN
-        self._probe = ServerProbe(logins, lambda: [pid] if (pid := self.pid) is not None else [], pace=pace)
+        pids = lambda: [pid] if (pid := self.pid) is not None else []  # noqa: E731 (one line)
+        self._probe = ServerProbe(logins, pids, pace=pace, also=also)
         return self._probe
 
     def gaps(self) -> list[Gap]:

@@ -76,9 +76,10 @@ class CellCopies:
         for number in range(self._many):
             name, schema = self._name(number), self._elsewhere.schema
             folder = root.run_folder(name)
-            parts, data = self._elsewhere.make(name), folder / "data"
-            copied = copy_placed(snapshot, data, parts, schema, reporter.written, stop)
-            parts.link_tables(binary, data, schema)
+            with self._elsewhere.named():
+                parts, data = self._elsewhere.make(name), folder / "data"
+                copied = copy_placed(snapshot, data, parts, schema, reporter.written, stop)
+                parts.link_tables(binary, data, schema)
             if self._kept_in is not None:
                 kind, version, cell = binary.flavour, binary.version_text, str(self._kept_in.absolute())
                 copy = Copy(self._token, number, self._many, kind, version, copied.how, cell)

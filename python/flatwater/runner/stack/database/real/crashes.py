@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -11,13 +10,12 @@ from flatwater.errors import FlatwaterError, Interrupted
 from flatwater.experiment import Experiment
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
+from flatwater.runner.stack.database.real.full import FULL
 from flatwater.server import Instance
 from flatwater.server.error_log import message_of
 
 #: Intervals that are still recorded after a death that ends the run: the gap and its errors are part of the record.
 GAP_INTERVALS = 2
-#: Messages in the servers' error logs about a full disk.
-FULL = re.compile(r"Disk is full|No space left|errno: 28|Errcode: 28|Error number 28", re.IGNORECASE)
 #: Of a log that grows faster than this between two checks, only the last part is read.
 LOG_BYTES_MAX = 256 * 1024
 #: After this many restarts, a server that dies is not restarted again.
@@ -28,15 +26,22 @@ class Crashes:
     """Watches the servers of one cell. Restarts run in a thread, so that the record has no gap."""
 
     def __init__(
-        self, cell: Experiment, instances: Sequence[Instance], tell: Callable[[str], None], *, measured_s: float = 0.0
+        self,
+        cell: Experiment,
+        instances: Sequence[Instance],
+        tell: Callable[[str], None],
+        *,
+        measured_s: float = 0.0,
+        explain: Callable[[str], str] = lambda text: text,
     ) -> None:
         """`tell` shows the text of an event to the user. `measured_s` were measured by an earlier run. If the fault's
-        time was within them, the fault was injected then.
+        time was within them, the fault was injected then. `explain` adds which storage is full.
         """
         self.recoveries_s: list[float] = []
         #: Whether the fault of the experiment was injected.
         self.injected = False
         self._tell = tell
+        self._explain = explain
         self._restart = cell.server.on_crash == "restart"
         self._fault = cell.server.fault
         if self._fault is not None and measured_s >= self._fault.at_s:
@@ -127,7 +132,7 @@ class Crashes:
             lines = log.read(size - begin).decode(errors="replace").splitlines()
         message = next((message_of(line) for line in lines if FULL.search(line)), None)
         if message is not None and self.trouble is None:
-            self.trouble = f"{instance.name} says: {message}"
+            self.trouble = self._explain(f"{instance.name} says: {message}")
             self._record_event(journal, "fault", self.trouble)
 
     def _check_alive(self, number: int, instance: Instance, journal: Journal) -> None:

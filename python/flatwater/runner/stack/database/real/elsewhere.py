@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
-from flatwater.errors import UserError
+from flatwater.errors import FlatwaterError, UserError
 from flatwater.experiment import Experiment, FileStorage
 from flatwater.server import Parts, Placing, Root, open_parts
 from flatwater.server.copying import RESERVE_BYTES, free_bytes
@@ -77,6 +78,19 @@ class Elsewhere:
         parts = self.parts(name)
         parts.make()
         return parts
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Errors about a path on one of the storages name the user's field of that storage."""
+        try:
+            yield
+        except FlatwaterError as error:
+            of = next((name for name, root in self.roots.items() if str(root.path) in error.what), None)
+            if of is None or error.where not in ("storage.path", "database.storages", None):
+                raise
+            field = f"database.storages.{of}.path"
+            hint = error.hint.replace("storage.path", field) if error.hint else error.hint
+            raise type(error)(error.what, where=field, hint=hint) from None
 
     def remove(self, name: str) -> None:
         """Deletes the parts of a server. Errors: UserError if flatwater did not make them; FlatwaterError."""

@@ -18,9 +18,12 @@ from flatwater.results.schema import ServerFacts
 from flatwater.runner.stack.database.real.crashes import Crashes
 from flatwater.runner.stack.database.real.index_sizes import index_sizes
 from flatwater.server import Binary, Instance
+from flatwater.server.process import PATIENCE_S
 
 #: Connections of a server in addition to the workload's: for the recorder and the checks.
 SPARE_CONNECTIONS = 16
+#: A server that waits for room on a full disk ends only when it has some: it is killed after so long without progress.
+FULL_PATIENCE_S = 10.0
 
 
 class Fleet:
@@ -52,9 +55,13 @@ class Fleet:
             for name, (requested, got) in instance.adjusted(self._variables[-1]).items():
                 self.warnings.append(f"{instance.name} runs with {name} = {got}, not {requested}")
 
-    def look_after(self, cell: Experiment, tell: Callable[[str], None], measured_s: float) -> None:
-        """Starts to watch the servers; `measured_s` were measured by an earlier run."""
-        self.crashes = Crashes(cell, self.instances, tell, measured_s=measured_s)
+    def look_after(
+        self, cell: Experiment, tell: Callable[[str], None], measured_s: float, explain: Callable[[str], str]
+    ) -> None:
+        """Starts to watch the servers; `measured_s` were measured by an earlier run. `explain` adds which storage is
+        full.
+        """
+        self.crashes = Crashes(cell, self.instances, tell, measured_s=measured_s, explain=explain)
 
     def probes(self) -> list[Probe]:
         """The probes of the servers, and of the storage below them."""
@@ -96,7 +103,8 @@ class Fleet:
             if self.instances:
                 tell()
             for number, instance in enumerate(self.instances):
-                failures += _end(instance, self._logs(logs, number), hurried)
+                patience_s = FULL_PATIENCE_S if self.crashes is not None and self.crashes.trouble else PATIENCE_S
+                failures += _end(instance, self._logs(logs, number), hurried, patience_s)
         finally:
             self.close()
         return failures
@@ -111,14 +119,14 @@ class Fleet:
         self.instances = ()
 
 
-def _end(instance: Instance, logs: Path, hurried: Callable[[], bool]) -> list[str]:
+def _end(instance: Instance, logs: Path, hurried: Callable[[], bool], patience_s: float) -> list[str]:
     """Stops one server, and copies its logs; returns why it ended badly."""
     failures: list[str] = []
     running = instance.running
     try:
         logs.mkdir(parents=True, exist_ok=True)
         if running and not hurried():
-            instance.stop()
+            instance.stop(patience_s=patience_s)
     except FlatwaterError as error:
         failures.append(str(error))
     finally:

@@ -22,6 +22,7 @@ from flatwater.runner.stack.database.real.copies import kept_token
 from flatwater.runner.stack.database.real.dataset import describe_dataset
 from flatwater.runner.stack.database.real.elsewhere import Elsewhere, placing_of, real_places, require_room
 from flatwater.runner.stack.database.real.fleet import SPARE_CONNECTIONS, Fleet
+from flatwater.runner.stack.database.real.full import FullStorages
 from flatwater.runner.stack.database.real.snapshots import loaded_snapshot, why_not_started
 from flatwater.runner.stack.database.real.space import SweepSpace, redo_bytes, shape_of
 from flatwater.runner.stack.layers.layer import Ground
@@ -150,7 +151,7 @@ class StartedServers(Servers):
         else:
             self._recover(settings, reporter, check)
         measured_s = self._left.measured_s if self._left is not None else 0.0
-        self._fleet.look_after(self._cell, reporter.note, measured_s)
+        self._fleet.look_after(self._cell, reporter.note, measured_s, self.explained)
 
     def _recover(self, settings: Mapping[str, str], reporter: Reporter, check: Check) -> None:
         """Starts the servers on the data as they are. They recover from the crash. Then their data are checked.
@@ -254,6 +255,10 @@ class StartedServers(Servers):
         ]
         idle = self._elsewhere.placing.without_effect(self._binary, self._settings) if self._binary is not None else []
         return [*self._fleet.warnings, *idle, *recovered]
+
+    def explained(self, text: str) -> str:
+        _, root = self._binary_and_root()
+        return FullStorages(self._cell, root.path, self._elsewhere.roots).explained(text)
 
     def kept(self, text: str, logs: Path) -> str:
         if self._left is not None and not self._seam:

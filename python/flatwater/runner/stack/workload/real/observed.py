@@ -8,7 +8,10 @@ from typing import ClassVar, TypeVar
 
 from flatwater._engine import Connection, EngineError, Run
 from flatwater.engine_json import to_json
+from flatwater.experiment import Observed
+from flatwater.probe.server.digests import DigestLooks
 from flatwater.probe.server.statements import Digests, read_digests, statements_between
+from flatwater.results.digests import DIGESTS, DigestFile
 from flatwater.results.observation import Gap, Statement
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.journal import Journal
@@ -37,6 +40,9 @@ class ObservedWork(Workload[Observation]):
         self._reporter: Reporter | None = None
         self._run: ObservedRun | None = None
         self._digests = _SILENT
+        self._looks = DigestLooks(samples=False)
+        self._file: DigestFile | None = None
+        self._zero_s = 0.0
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt, kept_in: Path | None) -> None:
         self._reporter = reporter
@@ -47,12 +53,18 @@ class ObservedWork(Workload[Observation]):
 
     def start(self, plan: Observation, after: Run | None = None) -> ObservedRun:
         self._digests = self._ask_for_digests()
-        self._run = ObservedRun(plan, self._server.watch_itself(), self._server.is_down, lambda: self._server.pid)
+        self._looks = DigestLooks(samples=self._observed.samples)
+        probe = self._server.watch_itself(self._looks.look)
+        self._run = ObservedRun(plan, probe, self._server.is_down, lambda: self._server.pid)
         return self._run
 
     def watch(self, journal: Journal, measured_s: float | None) -> None:
         if self._run is None:
             return
+        if self._file is None:
+            self._zero_s = self._run.begun_s - journal.at_s
+            self._file = DigestFile(journal.folder / DIGESTS, samples=self._observed.samples)
+        self._keep_looks()
         news, self._run.news = self._run.news, []
         for one in news:
             journal.event(one.kind, one.text, one.at_s)
@@ -63,7 +75,7 @@ class ObservedWork(Workload[Observation]):
         figures = ["workload.latency_p50_us", "workload.latency_p95_us", "workload.latency_p99_us"]
         why = "a server's counters do not tell how long each statement took"
         found = [Gap(what="latencies of statements", figures=figures, why=why)]
-        return found if self._digests.gap is None else [*found, self._digests.gap]
+        return [*found, *(gap for gap in (self._digests.gap, self._looks.gap) if gap is not None)]
 
     def statements(self) -> list[Statement]:
         before = self._digests
@@ -94,5 +106,26 @@ class ObservedWork(Workload[Observation]):
         except EngineError:
             return None
 
+    def _keep_looks(self) -> None:
+        if self._file is not None:
+            for look in self._looks.take():
+                self._file.add(look, self._zero_s)
+
+    @property
+    def _observed(self) -> Observed:
+        workload = self._cell.workload
+        assert isinstance(workload, Observed)
+        return workload
+
     def end_cell(self, logs: Path, *, resumable: bool) -> None:
         self._run = None
+        if self._file is None:
+            return
+        # What was done since the last look of the watch.
+        self._ask(lambda connection: self._looks.look(connection, last=True))
+        self._keep_looks()
+        self._file.close()
+        written, self._file = self._file.path, None
+        if not resumable:
+            logs.mkdir(parents=True, exist_ok=True)
+            written.replace(logs / DIGESTS)

@@ -33,7 +33,7 @@ class ObservedRun:
         self._replicas = Replicas()
         self.news: list[News] = []
         self._stopped = threading.Event()
-        self._begun_s = time.monotonic()
+        self.begun_s = time.monotonic()
         self._end_s = 0.0
         self._cpu_s = time.process_time()
         self._ticks = 0
@@ -43,7 +43,7 @@ class ObservedRun:
 
     def next_interval(self, timeout_s: float) -> Interval | None:
         """The next interval; None if it is not over after `timeout_s`. Raises StopIteration once it was stopped."""
-        due_s = self._begun_s + (self._ticks + 1) * self._plan.interval_s
+        due_s = self.begun_s + (self._ticks + 1) * self._plan.interval_s
         left_s = due_s - time.monotonic()
         if self._stopped.wait(max(0.0, min(timeout_s, left_s))):
             raise StopIteration
@@ -66,7 +66,7 @@ class ObservedRun:
     def _interval(self) -> Interval:
         figures = self._probe.sample()
         now_s = time.monotonic()
-        start_s, self._end_s = self._end_s, now_s - self._begun_s
+        start_s, self._end_s = self._end_s, now_s - self.begun_s
         # A machine that slept, or a client that had no processor, missed some of the moments.
         self._ticks = max(self._ticks + 1, int(self._end_s / self._plan.interval_s))
         reading = self._probe.newest

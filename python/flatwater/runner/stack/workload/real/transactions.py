@@ -7,7 +7,7 @@ from pathlib import Path
 from flatwater._engine import EngineError, Run, check_consistency
 from flatwater.engine_json import Json, to_json
 from flatwater.errors import UserError
-from flatwater.experiment import PlannedCell, Tpcc
+from flatwater.experiment import PlannedCell, QueryLog, Timing, Tpcc
 from flatwater.experiment.database.login import Login
 from flatwater.plan.server import RealDatabase, write_real_database
 from flatwater.plan.transactions import Variant, write_variant
@@ -15,9 +15,10 @@ from flatwater.results.load_host import LoadHost
 from flatwater.results.schema import Condition, ResponseLimit
 from flatwater.runner.interrupt import Interrupt
 from flatwater.runner.progress import Reporter
-from flatwater.runner.stack.layers.running import LoadHosts, Running, RunningOnHosts
+from flatwater.runner.stack.layers.running import LoadHosts, Running, RunningOnHosts, require_hosts
 from flatwater.runner.stack.layers.servers import Servers
 from flatwater.runner.stack.layers.workload import Workload
+from flatwater.runner.stack.workload.real.left_out import tell_left_out
 from flatwater.runner.tally import Tally
 from flatwater.server import ask
 from flatwater.server.asking import GRACE_S
@@ -35,16 +36,21 @@ class TransactionsOnServers(Workload[RealDatabase]):
         self._servers = servers
         self._hosts = hosts
         self._run_on_hosts: RunningOnHosts | None = None
+        self._left_out: str | None = None
 
     def turn_to(self, plan: PlannedCell) -> None:
         super().turn_to(plan)
         self._run_on_hosts = None
-        if self._cell.load is not None and self._hosts is None:
-            hint = "flatwater run --load-on tcp://SCHEDULER:8786 of their dask workers; or take out [load]"
-            raise UserError("other hosts make the load, and nothing says which", where="load.hosts", hint=hint)
+        self._left_out = _left_out(self._cell.workload)
+        require_hosts(self._cell, self._hosts)
 
     def prepare(self, reporter: Reporter, interrupt: Interrupt, kept_in: Path | None) -> None:
+        if self._left_out is not None:
+            reporter.note(self._left_out)
         self._servers.prepare(reporter, interrupt, kept_in, lambda: self.check(reporter))
+
+    def warnings(self) -> list[str]:
+        return [*super().warnings(), *([self._left_out] if self._left_out is not None else [])]
 
     def plan(self, seed: int) -> RealDatabase:
         return write_real_database(self._cell, self._servers.logins(self._cell.schema_name), seed)
@@ -109,3 +115,13 @@ class TransactionsOnServers(Workload[RealDatabase]):
                 limit_us = limit_s * 1e6
                 found.append(ResponseLimit(kind=kind, limit_us=limit_us, p90_us=p90_us, within=p90_us <= limit_us))
         return found
+
+
+def _left_out(workload: Timing) -> str | None:
+    """What of a recorded load is not sent. Errors: UserError if its file is gone."""
+    if not isinstance(workload, QueryLog):
+        return None
+    try:
+        return tell_left_out(workload)
+    except ValueError as error:
+        raise UserError(f"{workload.log_file}: {error}", where="workload.log") from None

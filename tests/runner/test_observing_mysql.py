@@ -1,0 +1,111 @@
+"""Real MySQL servers are observed: their own counters, their statements, their replication."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from lab import Lab
+from observelab import events, intervals, observe, seen, start
+from watchedlab import WatchedServer, make_empty
+
+from flatwater.server import Binary, find_server
+
+#: Where `python -m benchmarks.servers get mysql-5.7 mysql-8.0` puts them.
+SERVERS = Path(os.environ.get("FLATWATER_SERVERS", "~/.cache/flatwater/servers")).expanduser()
+
+
+@pytest.fixture(scope="module", params=["mysql-5.7", "mysql-8.0"])
+def mysql(request: pytest.FixtureRequest) -> Binary:
+    path = SERVERS / request.param / "bin" / "mysqld"
+    if not path.exists():
+        pytest.skip(f"no {path}: python -m benchmarks.servers get {request.param}")
+    return find_server(str(path))
+
+
+@pytest.fixture(scope="module")
+def mysql_data(mysql: Binary, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_empty(mysql, tmp_path_factory.mktemp("mysql"))
+
+
+@pytest.fixture
+def make_mysql(mysql: Binary, mysql_data: Path) -> Iterator[Callable[..., WatchedServer]]:
+    with ExitStack() as made, tempfile.TemporaryDirectory(prefix="flatwater-test-") as folder:
+
+        def make(*options: str) -> WatchedServer:
+            server = WatchedServer(mysql, Path(tempfile.mkdtemp(dir=folder)), mysql_data, options)
+            made.callback(server.close)
+            server.start()
+            return server
+
+        yield make
+
+
+def test_a_mysql_at_work(lab: Lab, make_mysql: Callable[..., WatchedServer]) -> None:
+    server = make_mysql()
+    server.work()
+    before, ended = server.variables(), server.ended
+    ran = observe(lab, server.url(), length="5s")
+    assert ran.code == 0, ran.stderr
+    assert server.variables() == before
+    assert ran.summary.servers[0].flavour == "mysql"
+    assert 0 < ran.summary.operations <= server.ended - ended
+    told = {*ran.recorded.metrics()}
+    wanted = {"checkpoint_age_bytes", "dirty_pct", "pages_flushed_per_s", "threads_running", "server_cpu_user_pct"}
+    assert {("database", name) for name in wanted} <= told
+    # It is on here without a word of the user's.
+    assert any(one.text.startswith("UPDATE") for one in ran.summary.statements)
+    assert ("workload", "observer_server_cpu_pct") in told
+
+
+def test_a_mysql_that_dies(lab: Lab, make_mysql: Callable[..., WatchedServer]) -> None:
+    server = make_mysql()
+    server.work()
+    running = start(lab, server.tcp_url())
+    seen(running, lambda lines: intervals(lines) >= 2)
+    server.kill()
+    seen(running, lambda lines: bool(events(lines, "fault")))
+    server.start()
+    seen(running, lambda lines: any("started anew" in text for text in events(lines, "recovered")))
+    ran = running.send(signal.SIGINT)
+    assert ran.code == 0 and ran.summary.status == "complete", ran.stderr
+
+
+def test_replication_of_a_pair_breaks(lab: Lab, make_mysql: Callable[..., WatchedServer]) -> None:
+    common = ("--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-bin=b", "--log-slave-updates=ON")
+    source = make_mysql("--server-id=1", *common)
+    replica = make_mysql("--server-id=2", *common)
+    source.query("CREATE DATABASE t")
+    source.query("CREATE TABLE t.a (id INT PRIMARY KEY) ENGINE = InnoDB")
+    replica.query(
+        f"CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {source.port}, MASTER_USER = 'root', "
+        "MASTER_AUTO_POSITION = 1, MASTER_CONNECT_RETRY = 1"
+    )
+    replica.query("START SLAVE")
+    running = start(lab, replica.url())
+    seen(running, lambda lines: any("database.replica_lag_s" in (line.get("metrics") or ()) for line in lines))
+    running.until(lambda: replica.query("SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = 't'"))
+    # The applier: a row that is there already.
+    replica.query("INSERT INTO t.a VALUES (1)")
+    source.query("INSERT INTO t.a VALUES (1)")
+    seen(running, lambda lines: any("applier does not run: " in text for text in events(lines, "fault")))
+    replica.query("DELETE FROM t.a")
+    replica.query("START SLAVE")
+    seen(running, lambda lines: any("applier runs again" in text for text in events(lines, "recovered")))
+    # The receiver: its source is gone.
+    source.kill()
+    seen(running, lambda lines: any("receiver does not run" in text for text in events(lines, "fault")))
+    source.start()
+    seen(running, lambda lines: any("receiver runs again" in text for text in events(lines, "recovered")))
+    ran = running.send(signal.SIGINT)
+    assert ran.code == 0 and ran.summary.status == "complete", ran.stderr
+    assert ran.summary.metrics["database.replica_appliers_stopped"].max == 1
+    assert ran.summary.metrics["database.replica_receivers_stopped"].max == 1
+    told = next(event.text for event in ran.summary.events if "applier does not run" in event.text)
+    # One line, with the number of the duplicate row.
+    assert "\n" not in told and "1062" in told.replace("HA_ERR_FOUND_DUPP_KEY", "1062"), told
